@@ -1,0 +1,3 @@
+//! The `aiperf` command.
+
+fn main() {}

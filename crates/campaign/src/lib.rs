@@ -1,0 +1,1 @@
+//! One run wired together, and many

@@ -1,0 +1,1 @@
+//! Flags, YAML and environment to a plan, and every message about bad input

@@ -1,0 +1,1 @@
+//! What a benchmark says: conversations from synthetic text and files

@@ -1,0 +1,1 @@
+//! How each API wants it said: request bodies, server-sent events, response parsing

@@ -1,0 +1,1 @@
+//! Conductor, workers and record threads: runs the load and emits events

@@ -1,0 +1,1 @@
+//! What an exchange meant: record metrics, run statistics and the metric registry

@@ -1,0 +1,1 @@
+//! The validated plan of a benchmark and the rules between its fields

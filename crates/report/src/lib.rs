@@ -1,0 +1,1 @@
+//! Writes it down: JSON, CSV, JSONL and the console tables

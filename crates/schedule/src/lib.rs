@@ -1,0 +1,1 @@
+//! When a benchmark says it: phases, slots and arrivals as a pure state machine

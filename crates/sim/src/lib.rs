@@ -1,0 +1,1 @@
+//! A simulated inference server with scripted latency, faults and a ground-truth log

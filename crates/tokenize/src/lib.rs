@@ -1,0 +1,1 @@
+//! Token counts: builtin vocabularies and Hugging Face tokenizers

@@ -1,0 +1,57 @@
+//! Why a request failed, in the shape that error summaries aggregate.
+
+use serde::{Deserialize, Serialize};
+
+/// The error of one request. Two errors are the same when code, kind and message are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RequestError {
+    /// HTTP status or a code of our own (499 cancelled, 502 error event in a stream).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i64>,
+    /// Type name, as in `ClientPayloadError`, or the reason phrase of an HTTP status.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// What went wrong.
+    pub message: String,
+    /// The underlying cause, if one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Type names from the outside in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause_chain: Option<Vec<String>>,
+}
+
+impl RequestError {
+    /// An error of the client's own: a type name, its message and the chain of type names below it.
+    pub fn client(kind: &str, message: impl Into<String>, below: &[&str]) -> Self {
+        let chain = std::iter::once(kind).chain(below.iter().copied()).map(str::to_owned).collect();
+        Self { code: None, kind: Some(kind.to_owned()), message: message.into(), cause: None, cause_chain: Some(chain) }
+    }
+
+    /// A status outside 200..=299: the reason phrase and the body as it came.
+    pub fn status(code: u16, reason: &str, body: impl Into<String>) -> Self {
+        Self {
+            code: Some(i64::from(code)),
+            kind: Some(reason.to_owned()),
+            message: body.into(),
+            cause: None,
+            cause_chain: None,
+        }
+    }
+
+    /// The request was cancelled from outside: Ctrl-C or the end of a phase.
+    pub fn cancelled() -> Self {
+        Self {
+            code: Some(499),
+            kind: Some("RequestCancellationError".into()),
+            message: "Request cancelled by external signal".into(),
+            cause: None,
+            cause_chain: None,
+        }
+    }
+
+    /// Whether two errors count as one in a summary.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.code == other.code && self.kind == other.kind && self.message == other.message
+    }
+}

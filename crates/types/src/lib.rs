@@ -1,0 +1,32 @@
+//! The nouns that two or more crates of aiperf say.
+//!
+//! Plain data with no behaviour beyond its own validity: no clock, no socket, no file. A type moves here when a
+//! second crate needs it.
+//!
+//! # Layout
+//! - [`time`]: nanoseconds on the monotonic and on the wall clock, and the anchor between them
+//! - [`endpoint`]: endpoint types and what each can do
+//! - [`conversation`]: what is said: conversations, turns, media
+//! - [`exchange`]: one request and its answer as bytes with a timeline
+//! - [`error`]: why a request failed
+//! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
+//! - [`record`]: one finished request as the metrics see it
+//! - [`event`]: what a run tells those who watch it
+
+pub mod conversation;
+pub mod endpoint;
+pub mod error;
+pub mod event;
+pub mod exchange;
+pub mod record;
+pub mod response;
+pub mod time;
+
+pub use conversation::{Conversation, Media, Turn};
+pub use endpoint::{BodyKind, EndpointKind, Traits};
+pub use error::RequestError;
+pub use event::{PhaseProgress, Progress};
+pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
+pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, TokenCounts};
+pub use response::{ContentMark, Parsed, Usage};
+pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

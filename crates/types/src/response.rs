@@ -1,0 +1,74 @@
+//! What a dialect read out of the bytes of an exchange.
+
+use crate::{MonoNs, RequestError};
+use serde::{Deserialize, Serialize};
+
+/// One content response: a piece of the answer that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentMark {
+    /// Arrival of the read that completed it.
+    pub at: MonoNs,
+    /// Carries output other than reasoning: text, tool calls, an embedding.
+    pub output: bool,
+    /// Carries reasoning.
+    pub reasoning: bool,
+}
+
+/// Server-reported usage, already looked up under every vendor's names; absent fields were absent or null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Prompt tokens, cached ones included.
+    pub prompt_tokens: Option<u64>,
+    /// Prompt tokens read from a cache.
+    pub prompt_cache_read_tokens: Option<u64>,
+    /// Prompt tokens written to a cache.
+    pub prompt_cache_write_tokens: Option<u64>,
+    /// Prompt tokens that missed the cache.
+    pub prompt_cache_miss_tokens: Option<u64>,
+    /// Audio tokens of the prompt.
+    pub prompt_audio_tokens: Option<u64>,
+    /// Prompt tokens spent on tool use.
+    pub tool_use_prompt_tokens: Option<u64>,
+    /// Seconds of audio in the prompt.
+    pub prompt_audio_seconds: Option<f64>,
+    /// Tokens of the answer, reasoning included.
+    pub completion_tokens: Option<u64>,
+    /// Reasoning tokens of the answer.
+    pub reasoning_tokens: Option<u64>,
+    /// Audio tokens of the answer.
+    pub completion_audio_tokens: Option<u64>,
+    /// Predicted tokens accepted.
+    pub accepted_prediction_tokens: Option<u64>,
+    /// Predicted tokens rejected.
+    pub rejected_prediction_tokens: Option<u64>,
+    /// Total as the server states it.
+    pub total_tokens: Option<u64>,
+}
+
+/// An exchange's answer, parsed.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    /// Content responses in order of arrival.
+    pub content: Vec<ContentMark>,
+    /// All output text, concatenated; `None` when no piece of it came.
+    pub output_text: Option<String>,
+    /// All reasoning text, concatenated; `None` when no piece of it came.
+    pub reasoning_text: Option<String>,
+    /// Usage, folded over the responses.
+    pub usage: Option<Usage>,
+    /// Completion tokens of the first response with content and usage.
+    pub first_content_tokens: Option<u64>,
+    /// Arrival of the last raw response, `[DONE]` and usage included.
+    pub last_response: MonoNs,
+    /// Raw responses seen.
+    pub responses: u32,
+    /// Content responses that shared their read with an earlier one, and the widest interval they lie in.
+    pub merged: u32,
+    /// Sum over merged responses of the interval between the previous read and theirs, in nanoseconds.
+    pub merged_width_sum: u64,
+    /// Widest such interval.
+    pub merged_width_max: u64,
+    /// An error found in the answer.
+    pub error: Option<RequestError>,
+}
