@@ -1,1 +1,85 @@
-//! The validated plan of a benchmark and the rules between its fields
+//! The validated plan of a benchmark: what to run, with every default filled in.
+//!
+//! A [`Plan`] knows no flag and no file format; `config` makes it, everything after reads it. It holds no clock, no
+//! socket and no file handle, only values.
+//!
+//! # Layout
+//! - [`endpoint`]: where requests go and in which dialect
+//! - [`dataset`]: what they say
+//! - [`phase`]: when they are sent and when a phase ends
+//! - [`artifacts`]: what is written where
+//! - [`runtime`]: how the process behaves: workers, stamps, screen, log
+//! - [`draw`]: random draws as functions of (seed, purpose, index)
+//! - [`redact`]: what of headers, URLs and texts may be shown
+
+pub mod artifacts;
+pub mod dataset;
+pub mod draw;
+pub mod endpoint;
+pub mod phase;
+pub mod redact;
+pub mod runtime;
+
+pub use artifacts::{ArtifactPlan, ExportLevel, FileNames};
+pub use dataset::{DatasetPlan, Length, SyntheticPlan};
+pub use draw::Draws;
+pub use endpoint::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy, UrlError};
+pub use phase::{Arrival, PhasePlan, StopWhen};
+pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything one run needs to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// Identity of the run.
+    pub run: RunIdentity,
+    /// Model names, at least one; requests without a model of their own use the first.
+    pub models: Vec<String>,
+    /// Where requests go.
+    pub endpoint: EndpointPlan,
+    /// Tokenizer: `None` uses each model's name.
+    pub tokenizer: TokenizerPlan,
+    /// What is said.
+    pub dataset: DatasetPlan,
+    /// When it is said, in order.
+    pub phases: Vec<PhasePlan>,
+    /// Files.
+    pub artifacts: ArtifactPlan,
+    /// Process behaviour.
+    pub runtime: RuntimePlan,
+    /// The resolved configuration as exported under `input_config`, secrets redacted.
+    pub input_config: serde_json::Value,
+}
+
+/// Who this run is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunIdentity {
+    /// 12 lowercase hex digits for a single run.
+    pub benchmark_id: String,
+    /// Seed given by the user.
+    pub random_seed: Option<u64>,
+    /// The command line, redacted.
+    pub cli_command: String,
+}
+
+/// Which tokenizer counts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TokenizerPlan {
+    /// `builtin`, an encoding, a directory, a `tokenizer.json` or a hub name; `None`: the model's name.
+    pub name: Option<String>,
+    /// Branch, tag or commit of a hub name.
+    pub revision: Option<String>,
+}
+
+impl Plan {
+    /// The largest number of requests this plan may have in flight at once.
+    pub fn peak_concurrency(&self) -> u32 {
+        self.phases.iter().filter_map(|phase| phase.concurrency).max().unwrap_or(1)
+    }
+
+    /// Seed of every draw: the user's, or one drawn from the benchmark id so that a run can be repeated from its files.
+    pub fn draws(&self) -> Draws {
+        Draws::new(self.run.random_seed, &self.run.benchmark_id)
+    }
+}

@@ -1,0 +1,135 @@
+//! What a run writes and under which names.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How much is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExportLevel {
+    /// Summary files only.
+    Summary,
+    /// And one line a request.
+    #[default]
+    Records,
+    /// And the raw payloads and responses.
+    Raw,
+}
+
+/// What is written where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactPlan {
+    /// Absolute directory.
+    pub dir: PathBuf,
+    /// How much.
+    pub level: ExportLevel,
+    /// File names.
+    pub names: FileNames,
+}
+
+/// File names of a run, relative to its directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileNames {
+    /// Summary JSON.
+    pub summary_json: String,
+    /// Summary CSV.
+    pub summary_csv: String,
+    /// Records, one JSON line a request.
+    pub records_jsonl: String,
+    /// Raw records.
+    pub raw_jsonl: String,
+    /// Console capture.
+    pub console_txt: String,
+    /// Time slices, JSON.
+    pub timeslices_json: String,
+    /// Time slices, CSV.
+    pub timeslices_csv: String,
+}
+
+/// Endings that are taken off a given prefix, tried in this order, once.
+const ENDINGS: &[&str] = &[
+    "_server_metrics.parquet",
+    "_server_metrics.jsonl",
+    "_server_metrics.json",
+    "_server_metrics.csv",
+    "_network_latency.jsonl",
+    "_gpu_telemetry.jsonl",
+    "_timeslices.csv",
+    "_timeslices.json",
+    "_console.txt",
+    "_raw.jsonl",
+    ".parquet",
+    ".csv",
+    ".json",
+    ".jsonl",
+];
+
+impl FileNames {
+    /// Names for a prefix as the user gave it; an empty or absent one gives the default names.
+    pub fn new(prefix: Option<&str>) -> Self {
+        let base = prefix.map(base_name).unwrap_or_default();
+        if base.is_empty() {
+            return Self {
+                summary_json: "profile_export_aiperf.json".into(),
+                summary_csv: "profile_export_aiperf.csv".into(),
+                records_jsonl: "profile_export.jsonl".into(),
+                raw_jsonl: "profile_export_raw.jsonl".into(),
+                console_txt: "profile_export_console.txt".into(),
+                timeslices_json: "profile_export_aiperf_timeslices.json".into(),
+                timeslices_csv: "profile_export_aiperf_timeslices.csv".into(),
+            };
+        }
+        Self {
+            summary_json: format!("{base}.json"),
+            summary_csv: format!("{base}.csv"),
+            records_jsonl: format!("{base}.jsonl"),
+            raw_jsonl: format!("{base}_raw.jsonl"),
+            console_txt: format!("{base}_console.txt"),
+            timeslices_json: format!("{base}_timeslices.json"),
+            timeslices_csv: format!("{base}_timeslices.csv"),
+        }
+    }
+}
+
+fn base_name(prefix: &str) -> &str {
+    let name = if prefix.starts_with('/') { prefix.rsplit('/').next().unwrap_or(prefix) } else { prefix };
+    if let Some(stem) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
+        return stem;
+    }
+    match name.rsplit_once('.') {
+        Some((stem, ext))
+            if (1..=8).contains(&ext.len())
+                && ext.starts_with(|c: char| c.is_ascii_alphabetic())
+                && ext.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+        {
+            stem
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_loses_one_known_ending_or_a_plain_extension() {
+        for (given, stem) in [
+            ("foo", "foo"),
+            ("foo.json", "foo"),
+            ("foo_raw.jsonl", "foo"),
+            ("foo.txt", "foo"),
+            ("v1.5", "v1.5"),
+            ("/a/b/foo.csv", "foo"),
+            ("sub/foo", "sub/foo"),
+        ] {
+            assert_eq!(base_name(given), stem, "{given}");
+        }
+    }
+
+    #[test]
+    fn no_prefix_gives_the_default_names() {
+        assert_eq!(FileNames::new(Some(".json")).summary_json, "profile_export_aiperf.json");
+        assert_eq!(FileNames::new(None).records_jsonl, "profile_export.jsonl");
+    }
+}

@@ -1,0 +1,105 @@
+//! How the process behaves.
+
+use serde::{Deserialize, Serialize};
+
+/// Process behaviour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuntimePlan {
+    /// Workers; `None` decides by concurrency and cores.
+    pub workers_max: Option<u32>,
+    /// Which instant a read gets.
+    pub timestamps: Timestamps,
+    /// What the screen shows.
+    pub ui: UiKind,
+    /// What is logged.
+    pub log_level: LogLevel,
+    /// Bytes of finished exchanges that may wait before dispatch stops.
+    pub record_queue_budget: usize,
+}
+
+/// Which instant a read gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timestamps {
+    /// The kernel's stamp where it gives one.
+    #[default]
+    Auto,
+    /// The kernel's stamp; its absence is an error before anything is sent.
+    Kernel,
+    /// When the read returned.
+    User,
+}
+
+/// What the screen shows during a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UiKind {
+    /// Log lines only.
+    None,
+    /// Log lines and a progress bar below them.
+    Simple,
+    /// Full screen.
+    Dashboard,
+}
+
+impl UiKind {
+    /// The exported name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Simple => "simple",
+            Self::Dashboard => "dashboard",
+        }
+    }
+}
+
+/// What is logged, from most to least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum LogLevel {
+    /// Everything.
+    Trace,
+    /// For finding faults.
+    Debug,
+    /// What happens.
+    #[default]
+    Info,
+    /// What a user should see.
+    Notice,
+    /// What may be wrong.
+    Warning,
+    /// What went well.
+    Success,
+    /// What went wrong.
+    Error,
+    /// What ends the run.
+    Critical,
+}
+
+impl LogLevel {
+    /// Every level, most talkative first.
+    pub const ALL: &[Self] = &[
+        Self::Trace,
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Success,
+        Self::Error,
+        Self::Critical,
+    ];
+
+    /// The name in log lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trace => "TRACE",
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Notice => "NOTICE",
+            Self::Warning => "WARNING",
+            Self::Success => "SUCCESS",
+            Self::Error => "ERROR",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
