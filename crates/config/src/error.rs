@@ -1,0 +1,94 @@
+//! What is said about bad input: what, where, why, and the way out.
+
+use std::fmt;
+
+/// One problem with the input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, naming the flag or the file and line.
+    pub what: String,
+    /// Why, one line each.
+    pub why: Vec<String>,
+    /// The way out.
+    pub hint: Option<String>,
+    /// Where in the configuration: a dotted path, empty when it is about the command line itself.
+    pub location: String,
+}
+
+impl Problem {
+    /// A problem, so far without a reason.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), ..Self::default() }
+    }
+
+    /// With a reason.
+    pub fn because(mut self, why: impl Into<String>) -> Self {
+        self.why.push(why.into());
+        self
+    }
+
+    /// With a way out.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// With a place in the configuration.
+    pub fn at(mut self, location: impl Into<String>) -> Self {
+        self.location = location.into();
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        for why in &self.why {
+            write!(f, "\n  {why}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  try: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The input is bad: at least one problem.
+    #[error("{}", join(.0))]
+    Invalid(Vec<Problem>),
+    /// Help was asked for: this text belongs on stdout.
+    #[error("{0}")]
+    Help(String),
+}
+
+impl ConfigError {
+    /// The exit code of the command.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::Invalid(_) => 2,
+            Self::Help(_) => 0,
+        }
+    }
+
+    /// The problems, none when help was asked for.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Invalid(problems) => problems,
+            Self::Help(_) => &[],
+        }
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        Self::Invalid(vec![problem])
+    }
+}
+
+fn join(problems: &[Problem]) -> String {
+    let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    texts.join("\nerror: ")
+}

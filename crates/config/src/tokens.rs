@@ -1,0 +1,183 @@
+//! Tokens of the command line to flags with their raw values.
+//!
+//! A tokeniser of our own rather than clap: a list flag takes tokens up to the next flag while a scalar refuses a
+//! second occurrence; a boolean takes no token but accepts `=false`; `-vv` is one token and not `-v` twice;
+//! underscores stand for dashes in every name; nothing may be abbreviated; and the same table row must also drive
+//! the configuration file, completions and the manual. clap expresses some of these, none of them together.
+
+use crate::error::Problem;
+use crate::flags::{self, Flag, Kind, Takes};
+use crate::nearest::nearest;
+
+/// A flag as it was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    /// Which flag.
+    pub flag: &'static Flag,
+    /// The spelling the user chose, for messages.
+    pub spelled: String,
+    /// What came with it.
+    pub raw: Raw,
+}
+
+/// What came with a flag.
+#[derive(Clone, Debug)]
+pub(crate) enum Raw {
+    /// A boolean.
+    Bool(bool),
+    /// Tokens, in order over all occurrences.
+    Tokens(Vec<String>),
+}
+
+/// What the tokens ask for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// A run with these flags.
+    Run(Vec<Given>),
+    /// Short help.
+    ShortHelp,
+    /// Long help.
+    LongHelp,
+}
+
+/// Reads the tokens after `profile`.
+pub(crate) fn read(args: &[String]) -> Result<Asked, Problem> {
+    let mut given: Vec<Given> = Vec::new();
+    let mut rest = args.iter().map(String::as_str).peekable();
+    while let Some(token) = rest.next() {
+        match token {
+            "-h" => return Ok(Asked::ShortHelp),
+            "--help" => return Ok(Asked::LongHelp),
+            _ => {}
+        }
+        if !looks_like_flag(token) {
+            return Err(stray(token, given.last()));
+        }
+        let (spelled, inline) = split(token);
+        let Some((flag, positive)) = flags::find(&spelled) else { return Err(unknown(&spelled)) };
+        let raw = match flag.takes {
+            Takes::Nothing => Raw::Bool(switch(flag, &spelled, inline, positive)?),
+            Takes::One => match inline.or_else(|| rest.next_if(|next| !looks_like_flag(next)).map(str::to_owned)) {
+                Some(value) => Raw::Tokens(vec![value]),
+                None => return Err(missing(flag, &spelled)),
+            },
+            Takes::Many { space, .. } => {
+                let mut tokens: Vec<String> = inline.into_iter().collect();
+                let first = tokens.is_empty();
+                while (space || (first && tokens.is_empty())) && rest.peek().is_some_and(|next| !looks_like_flag(next))
+                {
+                    tokens.extend(rest.next().map(str::to_owned));
+                }
+                if tokens.is_empty() && !space {
+                    return Err(missing(flag, &spelled));
+                }
+                Raw::Tokens(tokens)
+            }
+        };
+        add(&mut given, Given { flag, spelled, raw })?;
+    }
+    Ok(Asked::Run(given))
+}
+
+/// A scalar may come once; a list grows.
+fn add(given: &mut Vec<Given>, new: Given) -> Result<(), Problem> {
+    let Some(old) = given.iter_mut().find(|old| old.flag.name == new.flag.name) else {
+        given.push(new);
+        return Ok(());
+    };
+    match (&mut old.raw, new.raw) {
+        (Raw::Tokens(tokens), Raw::Tokens(more)) if matches!(new.flag.takes, Takes::Many { .. }) => tokens.extend(more),
+        _ => {
+            let name = &new.spelled;
+            let twice = if old.spelled == *name {
+                format!("{name} is given twice")
+            } else {
+                format!("{name} is given twice, the first time as {}", old.spelled)
+            };
+            return Err(Problem::new(twice)
+                .because("it takes one value, and which of the two is meant cannot be told")
+                .hint(format!("give {name} once")));
+        }
+    }
+    Ok(())
+}
+
+fn switch(flag: &Flag, spelled: &str, inline: Option<String>, positive: bool) -> Result<bool, Problem> {
+    match inline.as_deref().map(str::to_ascii_lowercase).as_deref() {
+        None => Ok(positive),
+        Some("true") => Ok(positive),
+        Some("false") => Ok(!positive),
+        Some(other) => Err(Problem::new(format!("{spelled}={other} is neither true nor false"))
+            .hint(format!("{spelled}, or {spelled}=false"))
+            .at(flag.path)),
+    }
+}
+
+/// Name and value of `--name=value` or `-nvalue`; underscores in the name become dashes.
+fn split(token: &str) -> (String, Option<String>) {
+    if token.starts_with("--") {
+        let (name, value) = match token.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (token, None),
+        };
+        return (format!("--{}", name[2..].replace('_', "-")), value);
+    }
+    if flags::find(token).is_some() {
+        return (token.to_owned(), None);
+    }
+    if let Some((name, value)) = token.split_once('=')
+        && flags::find(name).is_some()
+    {
+        return (name.to_owned(), Some(value.to_owned()));
+    }
+    let end = token.char_indices().nth(2).map_or(token.len(), |(at, _)| at);
+    match flags::find(&token[..end]) {
+        Some((flag, _)) if flag.takes != Takes::Nothing => (token[..end].to_owned(), Some(token[end..].to_owned())),
+        _ => (token.to_owned(), None),
+    }
+}
+
+/// A token that starts with a dash is a flag, unless it is a negative number or a lone dash.
+fn looks_like_flag(token: &str) -> bool {
+    let Some(rest) = token.strip_prefix('-') else { return false };
+    let number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') || rest == "inf" || rest == "nan";
+    !rest.is_empty() && !number
+}
+
+fn stray(token: &str, last: Option<&Given>) -> Problem {
+    let problem = Problem::new(format!("unexpected argument '{token}'"));
+    match last {
+        Some(given) if given.flag.kind == Kind::Bool => {
+            let name = &given.spelled;
+            problem.because(format!("{name} is a switch and takes no value after a space")).hint(format!(
+                "{name}, or {name}={}",
+                if token.eq_ignore_ascii_case("true") { "true" } else { "false" }
+            ))
+        }
+        Some(given) => problem
+            .because(format!("profile takes only flags, and {} already has its value", given.spelled))
+            .hint("quote a value that contains spaces"),
+        None => problem.because("profile takes only flags").hint("aiperf profile --model NAME --url HOST:PORT"),
+    }
+}
+
+fn unknown(spelled: &str) -> Problem {
+    let problem = Problem::new(format!("unknown flag {spelled}"));
+    let positive = spelled.strip_prefix("--no-").map(|rest| format!("--{rest}"));
+    if let Some((flag, _)) = positive.as_deref().and_then(flags::find) {
+        let name = positive.as_deref().unwrap_or(flag.name);
+        return problem.because(format!("{name} has no negative form")).hint(if flag.takes == Takes::Nothing {
+            format!("{name}=false")
+        } else {
+            format!("leave {name} out")
+        });
+    }
+    match nearest(spelled, flags::spellings()) {
+        Some(near) => problem.hint(near),
+        None => problem.hint("aiperf profile --help, which lists every flag"),
+    }
+}
+
+fn missing(flag: &Flag, spelled: &str) -> Problem {
+    Problem::new(format!("{spelled} needs a value")).hint(format!("{spelled} {}", flag.placeholder())).at(flag.path)
+}

@@ -1,0 +1,236 @@
+//! Text of a flag to a value of its kind.
+
+use crate::error::Problem;
+use crate::flags::{Flag, Kind, Range, Takes};
+use crate::nearest::nearest;
+use crate::tokens::{Given, Raw};
+use serde_json::{Map, Number, Value};
+use std::path::Path;
+
+/// The value of a flag, checked against its kind and range. Non-finite numbers are kept as the texts `inf`,
+/// `-inf` and `nan`, which JSON numbers cannot say.
+pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
+    let tokens = match &given.raw {
+        Raw::Bool(on) => return Ok(Value::Bool(*on)),
+        Raw::Tokens(tokens) => tokens,
+    };
+    let one = || tokens.first().map(String::as_str).unwrap_or_default();
+    let refuse =
+        |text: &str, rule: String| Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.path);
+    match given.flag.kind {
+        Kind::Bool => Ok(Value::Bool(true)),
+        Kind::Text | Kind::Path => Ok(Value::String(one().to_owned())),
+        Kind::ExistingPath => existing(one(), given, cwd),
+        Kind::Int(range) => {
+            int(one()).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(one(), rule))
+        }
+        Kind::Float(range) => {
+            float(one()).and_then(|n| in_range(n, range, number(n))).map_err(|rule| refuse(one(), rule))
+        }
+        Kind::IntOrList(range) => list_or_one(one(), |text| {
+            int(text).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(text, rule))
+        }),
+        Kind::FloatOrList(range) => list_or_one(one(), |text| {
+            float(text).and_then(|n| in_range(n, range, number(n))).map_err(|rule| refuse(text, rule))
+        }),
+        Kind::Choice(choices) => {
+            choice(one(), choices).map(Value::from).ok_or_else(|| unknown_choice(given, one(), choices))
+        }
+        Kind::Literal(choices) => match choices.iter().find(|choice| **choice == one()) {
+            Some(choice) => Ok(Value::from(*choice)),
+            None => Err(unknown_choice(given, one(), choices)),
+        },
+        Kind::Choices(choices) => split(tokens, given.flag)
+            .map(|text| choice(text, choices).map(Value::from).ok_or_else(|| unknown_choice(given, text, choices)))
+            .collect(),
+        Kind::Texts | Kind::Urls => Ok(split(tokens, given.flag).map(Value::from).collect()),
+        Kind::Ints | Kind::Floats => split(tokens, given.flag)
+            .map(|text| {
+                let above_zero = |n: f64| if n > 0.0 { Ok(number(n)) } else { Err("must be more than 0".to_owned()) };
+                let parsed = if given.flag.kind == Kind::Ints {
+                    int(text).and_then(|n| above_zero(n as f64).map(|_| n.into()))
+                } else {
+                    float(text).and_then(above_zero)
+                };
+                parsed.map_err(|rule| refuse(text, rule))
+            })
+            .collect(),
+        Kind::Pairs => pairs(tokens).map_err(|(text, rule)| {
+            refuse(&format!("'{text}'"), rule).hint(format!("{} key:value, or a JSON object", given.spelled))
+        }),
+        Kind::Headers => named_texts(tokens).map_err(|(text, rule)| {
+            refuse(&format!("'{text}'"), rule).hint(format!("{} 'Name: value', or a JSON object", given.spelled))
+        }),
+        Kind::Tags => named_texts(tokens)
+            .map_err(|(text, rule)| refuse(&format!("'{text}'"), rule).hint(format!("{} key:value", given.spelled))),
+        Kind::Goodput => goodput(one()).map_err(|rule| {
+            refuse(&format!("'{}'", one()), rule)
+                .hint(format!("{} 'request_latency:500 time_to_first_token:100'", given.spelled))
+        }),
+    }
+}
+
+/// A whole number: optional sign, digits, single underscores between digits.
+pub(crate) fn int(text: &str) -> Result<i64, String> {
+    let trimmed = text.trim();
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let shaped = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if !shaped {
+        return Err("is not a whole number".to_owned());
+    }
+    trimmed.replace('_', "").parse().map_err(|_| "is too large".to_owned())
+}
+
+/// A number; `inf` and `nan` are read, for a range to refuse.
+pub(crate) fn float(text: &str) -> Result<f64, String> {
+    text.trim().replace('_', "").parse().map_err(|_| "is not a number".to_owned())
+}
+
+/// A number as JSON, or its name where JSON has none.
+pub(crate) fn number(value: f64) -> Value {
+    match Number::from_f64(value) {
+        Some(number) => Value::Number(number),
+        None if value.is_nan() => Value::from("nan"),
+        None => Value::from(if value > 0.0 { "inf" } else { "-inf" }),
+    }
+}
+
+fn in_range(at: f64, range: Range, value: Value) -> Result<Value, String> {
+    if range.holds(at) { Ok(value) } else { Err(format!("must be {}", range.in_words())) }
+}
+
+fn list_or_one(text: &str, each: impl Fn(&str) -> Result<Value, Problem>) -> Result<Value, Problem> {
+    if !text.contains(',') {
+        return each(text);
+    }
+    let mut values: Vec<Value> =
+        text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(each).collect::<Result<_, _>>()?;
+    Ok(if values.len() == 1 { values.remove(0) } else { Value::Array(values) })
+}
+
+fn split<'a>(tokens: &'a [String], flag: &Flag) -> impl Iterator<Item = &'a str> {
+    let comma = matches!(flag.takes, Takes::Many { comma: true, .. });
+    tokens.iter().flat_map(move |token| {
+        if comma { token.split(',').map(str::trim).collect::<Vec<_>>() } else { vec![token.as_str()] }
+    })
+}
+
+/// The choice that a text names: letter case and `-`/`_` do not matter.
+pub(crate) fn choice(text: &str, choices: &[&'static str]) -> Option<&'static str> {
+    let plain = |s: &str| s.to_ascii_lowercase().replace('-', "_");
+    let wanted = plain(text);
+    choices.iter().copied().find(|choice| plain(choice) == wanted)
+}
+
+fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Problem {
+    let problem = Problem::new(format!("{} '{text}' is not one of its choices", given.spelled))
+        .because(format!("choices: {}", choices.join(", ")))
+        .at(given.flag.path);
+    match nearest(&text.to_ascii_lowercase(), choices.iter().copied()) {
+        Some(near) => problem.hint(format!("{} {near}", given.spelled)),
+        None => problem,
+    }
+}
+
+fn existing(text: &str, given: &Given, cwd: &Path) -> Result<Value, Problem> {
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    if cwd.join(text).exists() {
+        return Ok(Value::from(text));
+    }
+    Err(Problem::new(format!("{} {text}: no such file or directory", given.spelled)).at(given.flag.path))
+}
+
+type Refused = (String, String);
+
+/// `key:value` items and JSON objects; later ones win.
+pub(crate) fn pairs(tokens: &[String]) -> Result<Value, Refused> {
+    let mut map = Map::new();
+    for token in tokens {
+        if token.trim_start().starts_with('{') {
+            map.extend(object(token)?);
+            continue;
+        }
+        for item in token.split(',') {
+            let (key, value) =
+                item.split_once(':').ok_or_else(|| (item.to_owned(), "has no ':' between key and value".to_owned()))?;
+            map.insert(key.trim().to_owned(), coerce(value.trim()));
+        }
+    }
+    Ok(Value::Object(map))
+}
+
+/// `name: value` tokens and JSON objects; values stay text.
+fn named_texts(tokens: &[String]) -> Result<Value, Refused> {
+    let mut map = Map::new();
+    for token in tokens {
+        if token.trim_start().starts_with('{') {
+            for (key, value) in object(token)? {
+                let text = match value {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                map.insert(key, Value::String(text));
+            }
+            continue;
+        }
+        let (key, value) =
+            token.split_once(':').ok_or_else(|| (token.clone(), "has no ':' between name and value".to_owned()))?;
+        map.insert(key.trim().to_owned(), Value::from(value.trim()));
+    }
+    Ok(Value::Object(map))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, Refused> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err((text.to_owned(), "is not a JSON object".to_owned())),
+        Err(error) => Err((text.to_owned(), format!("is not a JSON object: {error}"))),
+    }
+}
+
+/// A bare value as the JSON value it looks like. JSON numbers are numbers, and so are `.5`, `5.` and `00.5`;
+/// `007`, `+3` and `inf` stay text.
+pub(crate) fn coerce(text: &str) -> Value {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => return Value::Bool(true),
+        "false" => return Value::Bool(false),
+        "none" | "null" => return Value::Null,
+        _ => {}
+    }
+    let body = text.strip_prefix('-').unwrap_or(text);
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if !body.is_empty() && digits(body) {
+        let plain = body == "0" || !body.starts_with('0');
+        return match text.parse::<i64>() {
+            Ok(n) if plain => n.into(),
+            _ => Value::from(text),
+        };
+    }
+    if let Some((whole, part)) = body.split_once('.')
+        && digits(whole)
+        && digits(part)
+        && !(whole.is_empty() && part.is_empty())
+    {
+        return text.parse().map_or_else(|_| Value::from(text), number);
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Number(n)) => Value::Number(n),
+        _ => Value::from(text),
+    }
+}
+
+/// `metric:number` items separated by white space.
+pub(crate) fn goodput(text: &str) -> Result<Value, String> {
+    let mut map = Map::new();
+    for item in text.split_whitespace() {
+        let (key, value) = item.split_once(':').ok_or_else(|| format!("has no ':' in '{item}'"))?;
+        if key.is_empty() {
+            return Err(format!("names no metric in '{item}'"));
+        }
+        let threshold = float(value).map_err(|rule| format!("has '{value}' for {key}, which {rule}"))?;
+        map.insert(key.to_owned(), number(threshold));
+    }
+    if map.is_empty() { Err("names no metric".to_owned()) } else { Ok(Value::Object(map)) }
+}
