@@ -1,1 +1,18 @@
-//! When a benchmark says it: phases, slots and arrivals as a pure state machine
+//! When requests are sent and when a phase ends: a pure state machine.
+//!
+//! [`Schedule::poll`] takes the time and what happened, and gives what to do and when to be asked again. It owns the
+//! slots, the counts and the phases; it has no clock, no thread and no socket, so a run of an hour is tested in a
+//! microsecond.
+//!
+//! # Layout
+//! - [`schedule`]: the phases in order, and the one verb
+//! - [`phase`]: one phase from start to end
+//! - [`message`]: what goes in and what comes out
+
+pub mod message;
+pub mod phase;
+pub mod schedule;
+
+pub use message::{Action, Dispatch, Event, Outcome};
+pub use phase::{PhaseEnd, PhaseState};
+pub use schedule::Schedule;

@@ -1,1 +1,33 @@
-//! Sockets, HTTP/1.1 and the byte timeline: every read with its instant and lag
+//! Sends a request and times every byte of its answer.
+//!
+//! Nothing here knows what a request means. A [`Client`] belongs to one worker thread and its runtime; it turns an
+//! [`Outgoing`] request into an [`aiperf_types::Exchange`]: raw bytes, and the instant and lag of each read.
+//!
+//! # Layout
+//! - [`clock`]: the two clocks, and an absolute timer
+//! - [`stamp`]: the one read primitive: length, instant, lag
+//! - [`framer`]: HTTP/1.1 responses without a socket
+//! - [`body`]: a finished exchange's body, span by span with the read that brought it
+//! - [`connect`]: name resolution, socket options, connecting
+//! - [`pool`]: idle connections and limits
+//! - [`client`]: one request from start to end
+//! - [`cancel`]: stopping a request from outside
+//! - [`buffers`]: read buffers that come back from the record threads
+//! - [`sys`]: the few system calls that have no safe wrapper
+
+pub mod body;
+pub mod buffers;
+pub mod cancel;
+pub mod client;
+pub mod clock;
+pub mod connect;
+pub mod framer;
+pub mod pool;
+pub mod stamp;
+pub mod sys;
+
+pub use buffers::BufferReturn;
+pub use cancel::{Cancel, CancelReason};
+pub use client::{Client, ClientSettings, Outgoing, Target};
+pub use clock::DeadlineTimer;
+pub use stamp::StampMode;

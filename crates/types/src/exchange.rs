@@ -102,6 +102,8 @@ pub struct Exchange {
     pub raw: Vec<u8>,
     /// Bytes of `raw` that are in use: the buffer may be longer.
     pub raw_len: usize,
+    /// Where the response's head starts in `raw`: after interim (1xx) responses.
+    pub head_at: usize,
     /// Where the body starts in `raw`.
     pub body_at: usize,
     /// Whether the body is framed in chunks.

@@ -1,0 +1,65 @@
+//! What goes into the schedule and what comes out.
+
+use crate::phase::PhaseEnd;
+use aiperf_types::{MonoNs, PhaseIndex};
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A request came back.
+    Returned {
+        /// Its phase.
+        phase: PhaseIndex,
+        /// How it went.
+        outcome: Outcome,
+    },
+    /// Finished exchanges wait past their budget: send nothing new.
+    Hold,
+    /// They no longer do.
+    Release,
+    /// The user wants the run to end.
+    Stop,
+}
+
+/// How a request went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Answered.
+    Answered,
+    /// Failed.
+    Failed,
+    /// Cancelled by the run itself.
+    Cancelled,
+}
+
+/// Something to do, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A phase starts now: take its wall-clock anchor.
+    Start(PhaseIndex),
+    /// Send a request.
+    Send(Dispatch),
+    /// A phase sends no more.
+    SendingComplete(PhaseIndex),
+    /// Cancel everything a phase has in flight.
+    Cancel(PhaseIndex),
+    /// A phase is over.
+    Complete(PhaseIndex, PhaseEnd),
+    /// All phases are over.
+    Finished,
+}
+
+/// A request to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Its phase.
+    pub phase: PhaseIndex,
+    /// Its number within the phase, from 0.
+    pub number: u64,
+    /// Number of its session within the run, from 0.
+    pub session: u64,
+    /// Which draw of the dataset it says: a running number that the sampler turns into a conversation.
+    pub draw: u64,
+    /// When it should be sent.
+    pub intended: MonoNs,
+}

@@ -1,0 +1,124 @@
+//! The schedule driven by hand: what users rely on, without waiting for anything.
+
+use aiperf_plan::{Arrival, PhasePlan, StopWhen};
+use aiperf_schedule::{Action, Event, Outcome, Schedule};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind};
+use proptest::prelude::*;
+
+fn phase(concurrency: u32, stop: Vec<StopWhen>, grace: Option<Nanos>) -> PhasePlan {
+    let arrival = Arrival::Concurrency;
+    PhasePlan {
+        name: "profiling".into(),
+        kind: PhaseKind::Profiling,
+        arrival,
+        concurrency: Some(concurrency),
+        stop,
+        grace,
+    }
+}
+
+fn answered(index: u16) -> Event {
+    Event::Returned { phase: PhaseIndex(index), outcome: Outcome::Answered }
+}
+
+fn poll(schedule: &mut Schedule, at: u64, events: &[Event]) -> (Vec<Action>, Option<MonoNs>) {
+    let mut actions = Vec::new();
+    let deadline = schedule.poll(MonoNs(at), events.iter().copied(), &mut actions);
+    (actions, deadline)
+}
+
+fn sends(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Send(_))).count()
+}
+
+#[test]
+fn every_slot_is_filled_at_once_and_refilled_on_return() {
+    let mut schedule = Schedule::new(vec![phase(3, vec![StopWhen::Requests(5)], None)]);
+    let (first, _) = poll(&mut schedule, 1, &[]);
+    assert_eq!(first[0], Action::Start(PhaseIndex(0)));
+    assert_eq!(sends(&first), 3);
+    let (second, _) = poll(&mut schedule, 2, &[answered(0), answered(0)]);
+    assert_eq!(sends(&second), 2);
+    assert_eq!(second.last(), Some(&Action::SendingComplete(PhaseIndex(0))));
+    let (third, _) = poll(&mut schedule, 3, &[answered(0), answered(0), answered(0)]);
+    assert_eq!(third.last(), Some(&Action::Finished));
+}
+
+#[test]
+fn time_ends_sending_and_grace_ends_waiting() {
+    let stop = vec![StopWhen::Elapsed(Nanos(100))];
+    let mut schedule = Schedule::new(vec![phase(1, stop, Some(Nanos(50)))]);
+    assert_eq!(poll(&mut schedule, 1000, &[]).1, Some(MonoNs(1100)));
+    let (late, deadline) = poll(&mut schedule, 1100, &[]);
+    assert_eq!((late, deadline), (vec![Action::SendingComplete(PhaseIndex(0))], Some(MonoNs(1150))));
+    let (expired, _) = poll(&mut schedule, 1150, &[]);
+    assert_eq!(expired, vec![Action::Cancel(PhaseIndex(0))]);
+    let back = Event::Returned { phase: PhaseIndex(0), outcome: Outcome::Cancelled };
+    let (over, _) = poll(&mut schedule, 1151, &[back]);
+    assert!(matches!(over[0], Action::Complete(_, end) if end.timed_out && end.grace_expired && end.lost == 0));
+}
+
+#[test]
+fn a_hold_stops_sending_until_it_is_released() {
+    let mut schedule = Schedule::new(vec![phase(2, vec![StopWhen::Requests(9)], None)]);
+    assert_eq!(sends(&poll(&mut schedule, 1, &[]).0), 2);
+    assert_eq!(sends(&poll(&mut schedule, 2, &[Event::Hold, answered(0), answered(0)]).0), 0);
+    assert_eq!(sends(&poll(&mut schedule, 3, &[Event::Release]).0), 2);
+}
+
+#[test]
+fn a_stop_cancels_what_is_in_flight_and_starts_no_further_phase() {
+    let plans = vec![phase(2, vec![StopWhen::Requests(9)], None), phase(2, vec![StopWhen::Requests(9)], None)];
+    let mut schedule = Schedule::new(plans);
+    poll(&mut schedule, 1, &[]);
+    let (stopped, _) = poll(&mut schedule, 2, &[Event::Stop]);
+    assert_eq!(stopped, vec![Action::SendingComplete(PhaseIndex(0)), Action::Cancel(PhaseIndex(0))]);
+    let back = Event::Returned { phase: PhaseIndex(0), outcome: Outcome::Cancelled };
+    let (over, _) = poll(&mut schedule, 3, &[back, back]);
+    assert_eq!(over.len(), 2);
+    assert_eq!(over[1], Action::Finished);
+}
+
+#[test]
+fn requests_that_never_return_do_not_hold_a_stopped_run_for_ever() {
+    let mut schedule = Schedule::new(vec![phase(2, vec![StopWhen::Requests(9)], None)]);
+    poll(&mut schedule, 1, &[]);
+    let (_, deadline) = poll(&mut schedule, 2, &[Event::Stop]);
+    let (over, _) = poll(&mut schedule, deadline.unwrap().0, &[]);
+    assert!(matches!(over[0], Action::Complete(_, end) if end.lost == 2 && end.stopped));
+}
+
+#[test]
+fn the_next_phase_goes_on_after_the_conversation_drawn_ahead() {
+    let plans = vec![phase(1, vec![StopWhen::Requests(2)], None), phase(1, vec![StopWhen::Requests(1)], None)];
+    let mut schedule = Schedule::new(plans);
+    poll(&mut schedule, 1, &[]);
+    poll(&mut schedule, 2, &[answered(0)]);
+    let (actions, _) = poll(&mut schedule, 3, &[answered(0)]);
+    let draw = actions.iter().find_map(|action| if let Action::Send(send) = action { Some(send.draw) } else { None });
+    assert_eq!(draw, Some(3));
+}
+
+proptest! {
+    #[test]
+    fn never_more_in_flight_than_slots_and_exactly_the_requests_asked_for(
+        slots in 1u32..20, wanted in 1u64..200, returns in prop::collection::vec(1usize..8, 1..400),
+    ) {
+        let mut schedule = Schedule::new(vec![phase(slots, vec![StopWhen::Requests(wanted)], None)]);
+        let (mut sent, mut back, mut at) = (0u64, 0u64, 1u64);
+        let mut finished = false;
+        let mut batches = returns.into_iter().chain(std::iter::repeat(3));
+        while !finished {
+            let give = if at == 1 { 0 } else { (batches.next().unwrap() as u64).min(sent - back) };
+            back += give;
+            let events: Vec<Event> = (0..give).map(|_| answered(0)).collect();
+            let (actions, _) = poll(&mut schedule, at, &events);
+            sent += sends(&actions) as u64;
+            prop_assert!(sent - back <= u64::from(slots));
+            finished = actions.contains(&Action::Finished);
+            at += 1;
+            prop_assert!(at < 10_000);
+        }
+        prop_assert_eq!((sent, back), (wanted, wanted));
+    }
+}

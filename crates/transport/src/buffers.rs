@@ -1,0 +1,57 @@
+//! Read buffers. They go out with an exchange and come back from the record threads, so a steady run allocates
+//! nothing a request.
+
+use aiperf_types::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a fresh buffer: a whole burst answer of 32 tokens fits, a thousand of them are 8 MB.
+const FRESH: usize = 8 << 10;
+/// Buffers larger than this are not kept: one huge answer must not stay for ever.
+const KEEP_LIMIT: usize = 256 << 10;
+/// How many are kept.
+const KEEP_COUNT: usize = 4096;
+
+/// The bytes and the reads of one exchange, to be used again.
+pub type Spent = (Vec<u8>, Vec<Read>);
+
+/// Where record threads give buffers back.
+#[derive(Clone, Default)]
+pub struct BufferReturn(Arc<Mutex<Vec<Spent>>>);
+
+impl BufferReturn {
+    /// Gives buffers back, all at once.
+    pub fn give(&self, spent: &mut Vec<Spent>) {
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = KEEP_COUNT.saturating_sub(shelf.len());
+        shelf.extend(spent.drain(..).filter(|(raw, _)| raw.len() <= KEEP_LIMIT).take(room));
+    }
+}
+
+/// A worker's buffers.
+#[derive(Default)]
+pub struct Buffers {
+    local: Vec<Spent>,
+    shared: BufferReturn,
+}
+
+impl Buffers {
+    /// The handle that record threads give buffers back to.
+    pub fn returns(&self) -> BufferReturn {
+        self.shared.clone()
+    }
+
+    /// A zero-filled buffer (its length is what may be read into) and an empty list of reads.
+    pub fn take(&mut self) -> Spent {
+        if self.local.is_empty() {
+            let mut shelf = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::swap(&mut *shelf, &mut self.local);
+        }
+        match self.local.pop() {
+            Some((raw, mut reads)) => {
+                reads.clear();
+                (raw, reads)
+            }
+            None => (vec![0; FRESH], Vec::with_capacity(48)),
+        }
+    }
+}

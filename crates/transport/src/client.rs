@@ -1,0 +1,350 @@
+//! One request from start to end: a connection, the write, and a read loop that does as little as possible.
+
+use crate::buffers::{BufferReturn, Buffers};
+use crate::cancel::{Cancel, CancelReason};
+use crate::clock::mono_now;
+pub use crate::connect::Target;
+use crate::connect::{Connector, SocketOptions, os_reason};
+use crate::framer::{FrameError, Framer};
+use crate::pool::Pool;
+use crate::stamp::{StampMode, StampedReader};
+use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline, WallAnchor};
+use bytes::Bytes;
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::task::Poll;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// When less than this is left in a buffer, it grows before the next read.
+const LEAST_ROOM: usize = 2 << 10;
+/// What a body that is no longer kept is read into.
+const OVERFLOW_ROOM: usize = 64 << 10;
+
+/// How a client behaves.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    /// Which instant a read gets.
+    pub stamps: StampMode,
+    /// Options of every socket.
+    pub socket: SocketOptions,
+    /// Connections this client may have in use.
+    pub connection_limit: usize,
+    /// Connects it may have outstanding.
+    pub connects_outstanding: usize,
+    /// How long an idle connection lives.
+    pub keepalive: Nanos,
+    /// Bytes of a response that are kept.
+    pub kept_limit: usize,
+    /// Use a connection for one request only.
+    pub never_reuse: bool,
+}
+
+/// A request ready to be sent.
+pub struct Outgoing {
+    /// Which request it is.
+    pub tag: RequestTag,
+    /// From monotonic to wall time.
+    pub anchor: WallAnchor,
+    /// When the schedule wanted it sent.
+    pub intended: MonoNs,
+    /// When the conductor released it.
+    pub issued: MonoNs,
+    /// Which target.
+    pub target: usize,
+    /// Request line and header fields, with the empty line.
+    pub head: Vec<u8>,
+    /// Body.
+    pub body: Bytes,
+}
+
+/// Sends requests; one a worker.
+pub struct Client {
+    settings: ClientSettings,
+    targets: Vec<Target>,
+    connector: Connector,
+    pool: Pool,
+    reader: StampedReader,
+    buffers: RefCell<Buffers>,
+}
+
+/// How the reading of a response ended.
+enum End {
+    Complete,
+    Closed,
+    Failed(RequestError),
+    Cancelled(CancelReason),
+}
+
+impl Client {
+    /// A client without connections.
+    pub fn new(settings: ClientSettings, targets: Vec<Target>) -> Self {
+        Self {
+            connector: Connector::new(settings.socket.clone(), settings.stamps, settings.connects_outstanding),
+            pool: Pool::new(targets.len(), settings.connection_limit, settings.keepalive),
+            reader: StampedReader::new(settings.stamps),
+            buffers: RefCell::default(),
+            settings,
+            targets,
+        }
+    }
+
+    /// Where record threads give buffers back.
+    pub fn buffer_return(&self) -> BufferReturn {
+        self.buffers.borrow().returns()
+    }
+
+    /// Steps of the wall clock noticed while reading.
+    pub fn clock_steps(&self) -> u64 {
+        self.reader.clock_steps()
+    }
+
+    /// Sends a request and reads its answer. Always gives an exchange: failures are in it.
+    pub async fn send(&self, out: Outgoing, cancel: &Cancel) -> Exchange {
+        let (raw, reads) = self.buffers.borrow_mut().take();
+        let timeline =
+            Timeline { intended: out.intended, issued: out.issued, start: mono_now(), reads, ..Timeline::default() };
+        let mut exchange = Exchange {
+            tag: out.tag,
+            anchor: out.anchor,
+            timeline,
+            status: None,
+            raw,
+            raw_len: 0,
+            head_at: 0,
+            body_at: 0,
+            chunked: false,
+            error: None,
+            was_cancelled: false,
+            request_body: out.body.clone(),
+        };
+        let outcome = self.run(out.target, &out.head, &out.body, &mut exchange, cancel).await;
+        if let Err(error) = outcome {
+            exchange.error = Some(error);
+            exchange.timeline.end = mono_now();
+        }
+        exchange
+    }
+
+    async fn run(
+        &self,
+        target: usize,
+        head: &[u8],
+        body: &[u8],
+        exchange: &mut Exchange,
+        cancel: &Cancel,
+    ) -> Result<(), RequestError> {
+        let place = cancel.or(self.pool.place(&mut exchange.timeline)).await;
+        let _place = place.map_err(|reason| stopped(reason, exchange))?;
+        let idle = if self.settings.never_reuse { None } else { self.pool.take(target) };
+        let stream = match idle {
+            Some(stream) => {
+                exchange.timeline.reused = true;
+                stream
+            }
+            None => {
+                let connect = self.connector.connect(&self.targets[target], &mut exchange.timeline);
+                cancel.or(connect).await.map_err(|reason| stopped(reason, exchange))??
+            }
+        };
+        let mut framer = Framer::default();
+        let end = self.converse(&stream, head, body, exchange, &mut framer, cancel).await;
+        if let Some(head) = framer.head() {
+            exchange.status = Some(head.status);
+            exchange.head_at = head.start;
+            exchange.body_at = head.len;
+            exchange.chunked = head.chunked;
+        }
+        let timeline = &mut exchange.timeline;
+        // Cause before effect: a stamp may say that the answer came before our write had returned.
+        if let Some(first) = timeline.reads.first() {
+            timeline.send_end = timeline.send_end.min(first.at);
+            timeline.send_start = timeline.send_start.min(timeline.send_end);
+        }
+        match end {
+            End::Complete => {
+                timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
+                if framer.is_reusable() && !self.settings.never_reuse {
+                    self.pool.give(target, stream);
+                }
+                Ok(())
+            }
+            End::Closed => {
+                timeline.end = mono_now();
+                framer.close().map_err(|error| frame_error(&error))
+            }
+            End::Failed(error) => Err(error),
+            End::Cancelled(reason) => Err(stopped(reason, exchange)),
+        }
+    }
+
+    /// Writes the request while reading the answer: a long body may be answered before it is sent.
+    async fn converse(
+        &self,
+        stream: &TcpStream,
+        head: &[u8],
+        body: &[u8],
+        exchange: &mut Exchange,
+        framer: &mut Framer,
+        cancel: &Cancel,
+    ) -> End {
+        let total = head.len() + body.len();
+        let mut sent = 0;
+        exchange.timeline.send_start = mono_now();
+        std::future::poll_fn(|cx| {
+            if let Some(reason) = cancel.poll(cx) {
+                return Poll::Ready(End::Cancelled(reason));
+            }
+            while sent < total {
+                let wrote = write_some(stream, head, body, sent);
+                match wrote {
+                    Ok(n) => {
+                        sent += n;
+                        let timeline = &mut exchange.timeline;
+                        timeline.send_end = mono_now();
+                        timeline.writes += 1;
+                        timeline.bytes_sent += n as u64;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => match stream.poll_write_ready(cx) {
+                        Poll::Ready(Ok(())) => {}
+                        Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(io_error(&error))),
+                        Poll::Pending => break,
+                    },
+                    // The server may have answered and closed: what it said matters more than the failed write.
+                    Err(_) => break,
+                }
+            }
+            loop {
+                match stream.poll_read_ready(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(io_error(&error))),
+                    Poll::Ready(Ok(())) => {}
+                }
+                match self.read_some(stream, exchange) {
+                    Ok(None) => {}
+                    Ok(Some(read)) if read.len == 0 => {
+                        return Poll::Ready(if sent < total && exchange.timeline.reads.is_empty() {
+                            End::Failed(disconnected())
+                        } else {
+                            End::Closed
+                        });
+                    }
+                    Ok(Some(read)) => {
+                        if let Err(error) = self.account(read, exchange, framer) {
+                            return Poll::Ready(End::Failed(frame_error(&error)));
+                        }
+                        if framer.is_done() {
+                            // An answer that came before the request was written leaves the connection unusable.
+                            return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
+                        }
+                    }
+                    Err(error) => return Poll::Ready(End::Failed(io_error(&error))),
+                }
+            }
+        })
+        .await
+    }
+
+    /// One `recvmsg` into the exchange's own buffer; `None` when there was nothing yet.
+    fn read_some(&self, stream: &TcpStream, exchange: &mut Exchange) -> io::Result<Option<Read>> {
+        let filled = exchange.raw_len;
+        if exchange.raw.len() - filled < LEAST_ROOM {
+            let wanted = if filled < self.settings.kept_limit { filled * 2 } else { filled + OVERFLOW_ROOM };
+            exchange.raw.resize(wanted.max(filled + LEAST_ROOM), 0);
+        }
+        let room = &mut exchange.raw[filled..];
+        let mut outcome = None;
+        let tried = stream.try_io(Interest::READABLE, || {
+            let read = self.reader.read(stream, room)?;
+            outcome = Some(read);
+            // A short read emptied the socket. Saying so clears tokio's readiness and saves the recvmsg that would
+            // only return EAGAIN; a close that came along stays noted, and later bytes bring a new edge.
+            if read.len != 0 && (read.len as usize) < room.len() {
+                Err(io::ErrorKind::WouldBlock.into())
+            } else {
+                Ok(())
+            }
+        });
+        match tried {
+            Err(error) if outcome.is_none() && error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(outcome),
+        }
+    }
+
+    /// Adds a read to the timeline and tells the framer.
+    fn account(&self, read: Read, exchange: &mut Exchange, framer: &mut Framer) -> Result<(), FrameError> {
+        let len = read.len as usize;
+        let filled = exchange.raw_len + len;
+        let timeline = &mut exchange.timeline;
+        timeline.bytes_received += len as u64;
+        let had_head = framer.head().is_some();
+        framer.feed(&exchange.raw[..filled], len)?;
+        let mut in_body = had_head;
+        if !had_head && let Some(head) = framer.head() {
+            timeline.head = read.at;
+            in_body = filled > head.len;
+        }
+        if in_body {
+            timeline.body_reads += 1;
+            if timeline.body_start == MonoNs::default() {
+                timeline.body_start = read.at;
+            }
+        }
+        if filled <= self.settings.kept_limit {
+            exchange.raw_len = filled;
+            timeline.reads.push(read);
+        } else if exchange.error.is_none() {
+            let limit = self.settings.kept_limit;
+            exchange.error = Some(RequestError::client(
+                "ClientPayloadError",
+                format!("response is longer than the {limit} bytes that are kept"),
+                &["ResponseTooLarge"],
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn write_some(stream: &TcpStream, head: &[u8], body: &[u8], sent: usize) -> io::Result<usize> {
+    if sent < head.len() {
+        stream.try_write_vectored(&[IoSlice::new(&head[sent..]), IoSlice::new(body)])
+    } else {
+        stream.try_write(&body[sent - head.len()..])
+    }
+}
+
+fn stopped(reason: CancelReason, exchange: &mut Exchange) -> RequestError {
+    match reason {
+        CancelReason::Stopped => {
+            exchange.was_cancelled = true;
+            RequestError::cancelled()
+        }
+        CancelReason::TimedOut => RequestError::client("TimeoutError", "TimeoutError()", &["CancelledError"]),
+    }
+}
+
+fn disconnected() -> RequestError {
+    RequestError::client("ServerDisconnectedError", "ServerDisconnectedError('Server disconnected')", &[])
+}
+
+fn io_error(error: &io::Error) -> RequestError {
+    let reason = os_reason(error);
+    match error.kind() {
+        io::ErrorKind::ConnectionReset => {
+            RequestError::client("ClientOSError", format!("connection lost: {reason}"), &["ConnectionResetError"])
+        }
+        _ => RequestError::client("ClientOSError", format!("connection lost: {reason}"), &["OSError"]),
+    }
+}
+
+fn frame_error(error: &FrameError) -> RequestError {
+    let text = error.to_string();
+    match error {
+        FrameError::ClosedBeforeHead => disconnected(),
+        FrameError::Head(_) => RequestError::client("ClientResponseError", text, &["HttpProcessingError"]),
+        FrameError::ShortBody { .. } => RequestError::client("ClientPayloadError", text, &["ContentLengthError"]),
+        FrameError::Chunk(_) | FrameError::CutChunked => {
+            RequestError::client("ClientPayloadError", text, &["TransferEncodingError"])
+        }
+    }
+}

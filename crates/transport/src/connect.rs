@@ -1,0 +1,163 @@
+//! Name resolution, socket options, and connecting.
+
+use crate::clock::mono_now;
+use crate::stamp::{self, StampMode};
+use crate::sys;
+use aiperf_types::{MonoNs, RequestError, Timeline};
+use nix::sys::socket::{setsockopt, sockopt};
+use std::cell::Cell;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
+
+/// A server that requests go to.
+pub struct Target {
+    /// Host name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// The address last resolved, and when.
+    resolved: Cell<Option<(SocketAddr, MonoNs)>>,
+}
+
+/// How long a resolved name is believed, in nanoseconds.
+const DNS_TTL: u64 = 300 * 1_000_000_000;
+
+impl Target {
+    /// A target that is not resolved yet.
+    pub fn new(host: &str, port: u16) -> Self {
+        Self { host: host.to_owned(), port, resolved: Cell::new(None) }
+    }
+
+    async fn resolve(&self, timeline: &mut Timeline) -> Result<SocketAddr, RequestError> {
+        if let Ok(ip) = self.host.parse::<IpAddr>() {
+            return Ok(SocketAddr::new(ip, self.port));
+        }
+        let start = mono_now();
+        if let Some((address, at)) = self.resolved.get()
+            && start.since(at).0 < DNS_TTL
+        {
+            return Ok(address);
+        }
+        timeline.dns.0 = start;
+        let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+        let mut addresses: Vec<SocketAddr> = found.map_err(|error| self.dns_error(&error.to_string()))?.collect();
+        // IPv4 first, as servers under test mostly listen there.
+        addresses.sort_by_key(|address| !address.is_ipv4());
+        let address = addresses.first().copied().ok_or_else(|| self.dns_error("no address"))?;
+        timeline.dns.1 = mono_now();
+        self.resolved.set(Some((address, timeline.dns.1)));
+        Ok(address)
+    }
+
+    fn dns_error(&self, reason: &str) -> RequestError {
+        let message = format!("connect to {}:{} failed: cannot resolve host: {reason}", self.host, self.port);
+        RequestError::client("ClientConnectorDNSError", message, &["gaierror"])
+    }
+
+    fn connect_error(&self, error: &io::Error) -> RequestError {
+        let below = match error.kind() {
+            io::ErrorKind::ConnectionRefused => "ConnectionRefusedError",
+            io::ErrorKind::ConnectionReset => "ConnectionResetError",
+            io::ErrorKind::TimedOut => "TimeoutError",
+            _ => "OSError",
+        };
+        let message = format!("connect to {}:{} failed: {}", self.host, self.port, os_reason(error));
+        RequestError::client("ClientConnectorError", message, &[below])
+    }
+}
+
+/// An I/O error's text without the numbers a library adds.
+pub fn os_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}
+
+/// Options that every connection gets.
+#[derive(Clone, Debug)]
+pub struct SocketOptions {
+    /// `SO_RCVBUF`.
+    pub recv_buffer: usize,
+    /// `SO_SNDBUF`.
+    pub send_buffer: usize,
+    /// `TCP_KEEPIDLE`, seconds.
+    pub keep_idle: u32,
+    /// `TCP_KEEPINTVL`, seconds.
+    pub keep_interval: u32,
+    /// `TCP_KEEPCNT`.
+    pub keep_count: u32,
+    /// `TCP_USER_TIMEOUT`, milliseconds.
+    pub user_timeout_ms: u32,
+}
+
+impl SocketOptions {
+    fn apply(&self, socket: &impl AsFd) -> io::Result<()> {
+        let fd = socket.as_fd();
+        setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
+        setsockopt(&fd, sockopt::KeepAlive, &true)?;
+        setsockopt(&fd, sockopt::TcpKeepIdle, &self.keep_idle)?;
+        setsockopt(&fd, sockopt::TcpKeepInterval, &self.keep_interval)?;
+        setsockopt(&fd, sockopt::TcpKeepCount, &self.keep_count)?;
+        setsockopt(&fd, sockopt::TcpUserTimeout, &self.user_timeout_ms)?;
+        shrink_until_accepted(self.recv_buffer, |size| setsockopt(&fd, sockopt::RcvBuf, &size))?;
+        shrink_until_accepted(self.send_buffer, |size| setsockopt(&fd, sockopt::SndBuf, &size))
+    }
+}
+
+/// A kernel short of buffer space gets a smaller wish, down to 1 KB.
+fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>) -> io::Result<()> {
+    loop {
+        match set(size) {
+            Err(nix::errno::Errno::ENOBUFS) if size > 1024 => size = (size / 2).max(1024),
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Connects, at most so many at once: a thousand cold connects in one go overflow accept queues, and each overflow is
+/// a second of retransmission wait in a time to first token.
+pub struct Connector {
+    options: SocketOptions,
+    stamps: StampMode,
+    outstanding: Semaphore,
+}
+
+impl Connector {
+    /// A connector with a limit of connects outstanding.
+    pub fn new(options: SocketOptions, stamps: StampMode, outstanding: usize) -> Self {
+        Self { options, stamps, outstanding: Semaphore::new(outstanding.max(1)) }
+    }
+
+    /// Opens a connection and notes its steps.
+    pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<TcpStream, RequestError> {
+        let address = target.resolve(timeline).await?;
+        let _place = match self.outstanding.try_acquire() {
+            Ok(place) => Some(place),
+            Err(_) => {
+                timeline.connect_wait.0 = mono_now();
+                let place = self.outstanding.acquire().await.ok();
+                timeline.connect_wait.1 = mono_now();
+                place
+            }
+        };
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+        let socket = socket.and_then(|socket| self.options.apply(&socket).map(|()| socket));
+        let socket = socket.map_err(|error| target.connect_error(&error))?;
+        timeline.connect.0 = mono_now();
+        let stream = socket.connect(address).await.map_err(|error| target.connect_error(&error))?;
+        timeline.connect.1 = mono_now();
+        if let Ok(counters) = sys::tcp_counters(stream.as_fd()) {
+            timeline.syn_retransmits = counters.total_retransmits.min(255) as u8;
+        }
+        if self.stamps == StampMode::Kernel {
+            // A kernel without stamps still gives read instants; the run reports which it used.
+            let _ = stamp::enable(&stream);
+        }
+        Ok(stream)
+    }
+}

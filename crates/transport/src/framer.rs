@@ -1,0 +1,441 @@
+//! HTTP/1.1 responses without a socket: bytes in; head, end of the body, or an error out.
+//!
+//! Strict where it costs nothing: two lengths, a bad chunk size or an overlong line is an error and the connection is
+//! not used again; neither is one with bytes after the end of a message, with `Connection: close`, HTTP/1.0, or a
+//! body ended by the close itself.
+
+use thiserror::Error;
+
+/// The longest status line or header line.
+const LINE_LIMIT: usize = 8190;
+/// The longest head: far above what servers send, far below what could fill memory.
+const HEAD_LIMIT: usize = 128 << 10;
+/// Most header fields.
+const FIELD_LIMIT: usize = 128;
+/// Most interim (1xx) responses before the real one.
+const INTERIM_LIMIT: u8 = 8;
+
+/// Why bytes are not an HTTP/1.1 response.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// The status line or a header field.
+    #[error("malformed response head: {0}")]
+    Head(String),
+    /// A chunk's size or its line ends.
+    #[error("malformed chunk framing: {0}")]
+    Chunk(&'static str),
+    /// The connection closed before a response.
+    #[error("server closed the connection before a response")]
+    ClosedBeforeHead,
+    /// The connection closed within a body of known length.
+    #[error("body ended after {got} of {announced} bytes")]
+    ShortBody {
+        /// Bytes that came.
+        got: u64,
+        /// Bytes announced.
+        announced: u64,
+    },
+    /// The connection closed within a chunked body.
+    #[error("chunked body was cut")]
+    CutChunked,
+}
+
+/// What the head of a response says, as far as framing needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Status code.
+    pub status: u16,
+    /// Bytes of the head, interim responses included: where the body starts.
+    pub len: usize,
+    /// The body comes in chunks.
+    pub chunked: bool,
+    /// The body's length, when announced.
+    pub content_length: Option<u64>,
+    /// The connection may be used again.
+    pub keep_alive: bool,
+    /// Where this response's own head starts, after interim ones.
+    pub start: usize,
+}
+
+/// The state of one response.
+#[derive(Clone, Debug)]
+pub struct Framer {
+    state: State,
+    /// Where the current head starts in the bytes so far.
+    head_start: usize,
+    /// How far the search for the end of the head has looked.
+    searched: usize,
+    interim: u8,
+    head: Option<Head>,
+    /// Bytes came after the end of the message.
+    surplus: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Head,
+    Length { got: u64, announced: u64 },
+    Chunked(ChunkDecoder),
+    UntilClose,
+    Done,
+}
+
+impl Default for Framer {
+    fn default() -> Self {
+        Self { state: State::Head, head_start: 0, searched: 0, interim: 0, head: None, surplus: false }
+    }
+}
+
+impl Framer {
+    /// The head, once it is complete.
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+
+    /// Whether the response is complete.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Whether the connection may carry another request.
+    pub fn is_reusable(&self) -> bool {
+        self.is_done() && !self.surplus && self.head.as_ref().is_some_and(|head| head.keep_alive)
+    }
+
+    /// Takes the bytes of one read: `so_far` is everything kept of this exchange, ending with the `fresh` newest bytes.
+    pub fn feed(&mut self, so_far: &[u8], fresh: usize) -> Result<(), FrameError> {
+        if self.state == State::Head {
+            let Some(end) = self.head_end(so_far)? else { return Ok(()) };
+            return self.feed_body(&so_far[end..]);
+        }
+        self.feed_body(&so_far[so_far.len() - fresh..])
+    }
+
+    /// Takes bytes of the body that are not kept.
+    pub fn feed_body(&mut self, bytes: &[u8]) -> Result<(), FrameError> {
+        let used = match &mut self.state {
+            State::Head => return Err(FrameError::Head("body before head".into())),
+            State::Done => 0,
+            State::UntilClose => bytes.len(),
+            State::Length { got, announced } => {
+                let take = (*announced - *got).min(bytes.len() as u64);
+                *got += take;
+                if got == announced {
+                    self.state = State::Done;
+                }
+                take as usize
+            }
+            State::Chunked(decoder) => {
+                let used = decoder.feed(bytes, |_| ())?;
+                if decoder.is_done() {
+                    self.state = State::Done;
+                }
+                used
+            }
+        };
+        self.surplus |= used < bytes.len();
+        Ok(())
+    }
+
+    /// The connection closed: the end of a body without a length, an error anywhere else.
+    pub fn close(&mut self) -> Result<(), FrameError> {
+        match &self.state {
+            State::Done => Ok(()),
+            State::UntilClose => {
+                self.state = State::Done;
+                Ok(())
+            }
+            State::Head => Err(FrameError::ClosedBeforeHead),
+            State::Length { got, announced } => Err(FrameError::ShortBody { got: *got, announced: *announced }),
+            State::Chunked(_) => Err(FrameError::CutChunked),
+        }
+    }
+
+    /// Looks for the end of the head; interim responses are passed over.
+    fn head_end(&mut self, so_far: &[u8]) -> Result<Option<usize>, FrameError> {
+        loop {
+            // The four bytes may straddle two reads.
+            let from = self.searched.saturating_sub(3).max(self.head_start);
+            let Some(at) = memchr::memmem::find(&so_far[from..], b"\r\n\r\n") else {
+                self.searched = so_far.len();
+                return self.refuse_early(&so_far[self.head_start..]).map(|()| None);
+            };
+            let end = from + at + 4;
+            let head = parse_head(&so_far[self.head_start..end], self.head_start)?;
+            if head.status >= 200 {
+                self.begin_body(head);
+                return Ok(Some(end));
+            }
+            self.interim += 1;
+            if self.interim > INTERIM_LIMIT {
+                return Err(FrameError::Head("too many interim responses".into()));
+            }
+            self.head_start = end;
+            self.searched = end;
+        }
+    }
+
+    /// A head that cannot become one is refused before it is complete.
+    fn refuse_early(&self, partial: &[u8]) -> Result<(), FrameError> {
+        if partial.len() > HEAD_LIMIT {
+            return Err(FrameError::Head(format!("head is longer than {HEAD_LIMIT} bytes")));
+        }
+        let first = partial.split(|&b| b == b'\n').next().unwrap_or_default();
+        if first.len() > LINE_LIMIT {
+            return Err(FrameError::Head(format!("status line is longer than {LINE_LIMIT} bytes")));
+        }
+        let n = partial.len().min(5);
+        if partial[..n] != b"HTTP/"[..n] {
+            return Err(FrameError::Head("response does not begin with HTTP/".into()));
+        }
+        Ok(())
+    }
+
+    fn begin_body(&mut self, head: Head) {
+        self.state = if matches!(head.status, 204 | 304) {
+            State::Done
+        } else if head.chunked {
+            State::Chunked(ChunkDecoder::default())
+        } else {
+            match head.content_length {
+                Some(0) => State::Done,
+                Some(announced) => State::Length { got: 0, announced },
+                None => State::UntilClose,
+            }
+        };
+        self.head = Some(head);
+    }
+}
+
+fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
+    if bytes.split(|&b| b == b'\n').any(|line| line.len() > LINE_LIMIT) {
+        return Err(FrameError::Head(format!("a header line is longer than {LINE_LIMIT} bytes")));
+    }
+    let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
+    let mut response = httparse::Response::new(&mut fields);
+    let len = match response.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) => return Err(FrameError::Head("incomplete".into())),
+        Err(error) => return Err(FrameError::Head(error.to_string())),
+    };
+    let status = response.code.unwrap_or_default();
+    let mut head = Head {
+        status,
+        len: start + len,
+        chunked: false,
+        content_length: None,
+        keep_alive: response.version == Some(1),
+        start,
+    };
+    for field in response.headers.iter() {
+        if field.name.eq_ignore_ascii_case("content-length") {
+            let digits = std::str::from_utf8(field.value).unwrap_or_default().trim();
+            let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            let length = digits.parse::<u64>().ok().filter(|_| plain);
+            let Some(length) = length else { return Err(FrameError::Head("bad Content-Length".into())) };
+            if head.content_length.is_some_and(|earlier| earlier != length) {
+                return Err(FrameError::Head("two different Content-Length fields".into()));
+            }
+            head.content_length = Some(length);
+        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+            let coding = std::str::from_utf8(field.value).unwrap_or_default().trim();
+            if !coding.eq_ignore_ascii_case("chunked") {
+                return Err(FrameError::Head(format!("unsupported Transfer-Encoding '{coding}'")));
+            }
+            head.chunked = true;
+        } else if field.name.eq_ignore_ascii_case("connection") {
+            let value = std::str::from_utf8(field.value).unwrap_or_default();
+            if value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")) {
+                head.keep_alive = false;
+            }
+        }
+    }
+    if head.chunked && head.content_length.is_some() {
+        return Err(FrameError::Head("both Content-Length and Transfer-Encoding".into()));
+    }
+    if !head.chunked && head.content_length.is_none() && !matches!(status, 100..=199 | 204 | 304) {
+        head.keep_alive = false;
+    }
+    Ok(head)
+}
+
+/// Skips or removes chunk framing, in any splits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChunkDecoder {
+    at: ChunkAt,
+    size: u64,
+    digits: u8,
+    line: u16,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ChunkAt {
+    #[default]
+    Size,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    TrailerStart,
+    Trailer,
+    TrailerLf,
+    EndLf,
+    Done,
+}
+
+impl ChunkDecoder {
+    /// Whether the last chunk and its trailers have come.
+    pub fn is_done(&self) -> bool {
+        self.at == ChunkAt::Done
+    }
+
+    /// Takes bytes, gives each span of data, returns how many were used: fewer only when the body ended among them.
+    pub fn feed<'a>(&mut self, bytes: &'a [u8], mut data: impl FnMut(&'a [u8])) -> Result<usize, FrameError> {
+        let mut i = 0;
+        while i < bytes.len() {
+            let byte = bytes[i];
+            match self.at {
+                ChunkAt::Done => break,
+                ChunkAt::Data => {
+                    let take = self.size.min((bytes.len() - i) as u64) as usize;
+                    data(&bytes[i..i + take]);
+                    self.size -= take as u64;
+                    i += take;
+                    if self.size == 0 {
+                        self.at = ChunkAt::DataCr;
+                    }
+                    continue;
+                }
+                ChunkAt::Size => match (byte as char).to_digit(16) {
+                    Some(digit) if self.digits < 15 => {
+                        self.size = self.size * 16 + u64::from(digit);
+                        self.digits += 1;
+                    }
+                    Some(_) => return Err(FrameError::Chunk("chunk size is too large")),
+                    None if self.digits == 0 => return Err(FrameError::Chunk("chunk without a size")),
+                    None => {
+                        self.at = match byte {
+                            b'\r' => ChunkAt::SizeLf,
+                            b';' | b' ' | b'\t' => ChunkAt::Extension,
+                            _ => return Err(FrameError::Chunk("bad chunk size")),
+                        };
+                    }
+                },
+                ChunkAt::Extension => self.skip_line(byte, ChunkAt::SizeLf)?,
+                ChunkAt::SizeLf => {
+                    expect(byte, b'\n')?;
+                    self.at = if self.size == 0 { ChunkAt::TrailerStart } else { ChunkAt::Data };
+                    (self.digits, self.line) = (0, 0);
+                }
+                ChunkAt::DataCr => {
+                    expect(byte, b'\r')?;
+                    self.at = ChunkAt::DataLf;
+                }
+                ChunkAt::DataLf => {
+                    expect(byte, b'\n')?;
+                    self.at = ChunkAt::Size;
+                }
+                ChunkAt::TrailerStart if byte == b'\r' => self.at = ChunkAt::EndLf,
+                ChunkAt::TrailerStart => {
+                    self.line = 0;
+                    self.at = ChunkAt::Trailer;
+                }
+                ChunkAt::Trailer => self.skip_line(byte, ChunkAt::TrailerLf)?,
+                ChunkAt::TrailerLf => {
+                    expect(byte, b'\n')?;
+                    self.at = ChunkAt::TrailerStart;
+                }
+                ChunkAt::EndLf => {
+                    expect(byte, b'\n')?;
+                    self.at = ChunkAt::Done;
+                }
+            }
+            i += 1;
+        }
+        Ok(i)
+    }
+
+    fn skip_line(&mut self, byte: u8, at_cr: ChunkAt) -> Result<(), FrameError> {
+        self.line += 1;
+        if usize::from(self.line) > LINE_LIMIT {
+            return Err(FrameError::Chunk("line in chunk framing is too long"));
+        }
+        match byte {
+            b'\r' => self.at = at_cr,
+            b'\n' => return Err(FrameError::Chunk("bare line feed in chunk framing")),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn expect(byte: u8, wanted: u8) -> Result<(), FrameError> {
+    if byte == wanted { Ok(()) } else { Err(FrameError::Chunk("bad line end in chunk framing")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(bytes: &[u8], step: usize) -> (Framer, Result<(), FrameError>) {
+        let mut framer = Framer::default();
+        let mut end = 0;
+        while end < bytes.len() {
+            let fresh = step.min(bytes.len() - end);
+            end += fresh;
+            if let Err(error) = framer.feed(&bytes[..end], fresh) {
+                return (framer, Err(error));
+            }
+        }
+        (framer, Ok(()))
+    }
+
+    #[test]
+    fn a_chunked_body_ends_in_any_splits() {
+        let bytes =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=1\r\nabc\r\n0\r\nT: 1\r\n\r\n";
+        for step in 1..bytes.len() {
+            let (framer, result) = run(bytes, step);
+            assert_eq!(result, Ok(()), "step {step}");
+            assert!(framer.is_done() && framer.is_reusable(), "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_body_of_known_length_ends_and_surplus_bars_reuse() {
+        let (framer, result) = run(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokX", 64);
+        assert!(result.is_ok() && framer.is_done() && !framer.is_reusable());
+    }
+
+    #[test]
+    fn interim_responses_are_passed_over() {
+        let (framer, _) = run(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", 7);
+        assert!(framer.is_done() && framer.is_reusable());
+        assert_eq!(framer.head().map(|head| head.status), Some(204));
+    }
+
+    #[test]
+    fn a_cut_body_names_how_it_was_cut() {
+        let (mut framer, _) = run(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", 64);
+        assert_eq!(framer.close(), Err(FrameError::ShortBody { got: 3, announced: 10 }));
+        let (mut framer, _) = run(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", 64);
+        assert_eq!(framer.close(), Err(FrameError::CutChunked));
+        let (mut framer, _) = run(b"HTTP/1.1 200 OK\r\n\r\nabc", 64);
+        assert_eq!(framer.close(), Ok(()));
+        assert!(!framer.is_reusable());
+    }
+
+    #[test]
+    fn what_is_not_http_is_refused_at_once() {
+        assert!(matches!(run(b"garbage", 3).1, Err(FrameError::Head(_))));
+        assert!(matches!(
+            run(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 99).1,
+            Err(FrameError::Head(_))
+        ));
+        assert!(matches!(
+            run(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 99).1,
+            Err(FrameError::Chunk(_))
+        ));
+    }
+}

@@ -1,0 +1,165 @@
+//! The one read primitive: how many bytes, when they arrived, and how long they waited for us.
+//!
+//! The instant is the kernel's software receive stamp (`SO_TIMESTAMPING`), which is the arrival of the *last* byte the
+//! read returned: queued segments are merged and the newest stamp wins. Stamps are CLOCK_REALTIME; they are converted
+//! at the read: lag = realtime now - stamp, instant = monotonic now - lag. A stamp in the future, or a jump between
+//! the two clocks since the last read, is a step of the wall clock: the read's own instant is used, and counted.
+
+use crate::clock::{mono_now, wall_now};
+use aiperf_types::{MonoNs, Read};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recvmsg, setsockopt, sockopt};
+use std::cell::Cell;
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Which instant a read gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampMode {
+    /// The kernel's stamp where it gives one.
+    Kernel,
+    /// When the read returned.
+    User,
+}
+
+/// Two clock reads further apart than this were interrupted, or the wall clock stepped in between.
+const CLOCK_SKEW_LIMIT: u64 = 50_000;
+
+/// Asks the kernel to stamp what a socket receives.
+pub fn enable(socket: &impl AsFd) -> io::Result<()> {
+    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
+    Ok(setsockopt(&socket.as_fd(), sockopt::Timestamping, &flags)?)
+}
+
+/// Reads sockets and stamps what they give. One a worker: it remembers the distance between the clocks.
+pub struct StampedReader {
+    mode: StampMode,
+    /// Realtime minus monotonic, as last seen; zero before the first read.
+    offset: Cell<u64>,
+    steps: Cell<u64>,
+}
+
+impl StampedReader {
+    /// A reader that has not read yet.
+    pub fn new(mode: StampMode) -> Self {
+        Self { mode, offset: Cell::new(0), steps: Cell::new(0) }
+    }
+
+    /// Whether sockets should be put under [`enable`].
+    pub fn mode(&self) -> StampMode {
+        self.mode
+    }
+
+    /// Steps of the wall clock noticed so far.
+    pub fn clock_steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// Reads once without waiting. A length of zero is the end of the stream.
+    pub fn read(&self, socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Read> {
+        let mut iov = [IoSliceMut::new(buffer)];
+        // Room for one SCM_TIMESTAMPING message: three timespecs and a header.
+        let mut control = [0u8; 128];
+        let space = (self.mode == StampMode::Kernel).then_some(&mut control[..]);
+        let message = recvmsg::<()>(socket.as_raw_fd(), &mut iov, space, MsgFlags::MSG_DONTWAIT)?;
+        let len = message.bytes as u32;
+        let now = mono_now();
+        if self.mode == StampMode::User || len == 0 {
+            return Ok(Read { at: now, lag: Read::NO_STAMP, len });
+        }
+        let stamp = message.cmsgs().ok().and_then(|mut cmsgs| {
+            cmsgs.find_map(|cmsg| match cmsg {
+                ControlMessageOwned::ScmTimestampsns(stamps) => {
+                    let at = stamps.system;
+                    Some(at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64).filter(|&ns| ns != 0)
+                }
+                _ => None,
+            })
+        });
+        Ok(match stamp {
+            Some(stamp) => self.convert(now, stamp, len),
+            None => Read { at: now, lag: Read::NO_STAMP, len },
+        })
+    }
+
+    fn convert(&self, now: MonoNs, stamp: u64, len: u32) -> Read {
+        let own = Read { at: now, lag: Read::NO_STAMP, len };
+        let Some((mono, wall)) = self.clocks(now) else { return own };
+        let Some(lag) = wall.checked_sub(stamp) else {
+            self.steps.set(self.steps.get() + 1);
+            return own;
+        };
+        let lag32 = u32::try_from(lag).unwrap_or(u32::MAX - 1).min(u32::MAX - 1);
+        Read { at: MonoNs(mono.0.saturating_sub(lag)), lag: lag32, len }
+    }
+
+    /// Both clocks, read close together; `None` when the wall clock stepped since the last read.
+    fn clocks(&self, now: MonoNs) -> Option<(MonoNs, u64)> {
+        let mut mono = now;
+        let mut wall = wall_now().0;
+        let known = self.offset.get();
+        let mut offset = wall.wrapping_sub(mono.0);
+        if known != 0 && offset.abs_diff(known) <= CLOCK_SKEW_LIMIT {
+            return Some((mono, wall));
+        }
+        // Interrupted between the two reads, or a step: a second look tells.
+        for _ in 0..3 {
+            mono = mono_now();
+            wall = wall_now().0;
+            let after = mono_now();
+            offset = wall.wrapping_sub(mono.0);
+            if after.since(mono).0 <= CLOCK_SKEW_LIMIT {
+                break;
+            }
+        }
+        self.offset.set(offset);
+        if known == 0 || offset.abs_diff(known) <= CLOCK_SKEW_LIMIT {
+            return Some((mono, wall));
+        }
+        self.steps.set(self.steps.get() + 1);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_kernel_stamp_lies_between_the_write_and_the_read() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        enable(&client).unwrap();
+        let reader = StampedReader::new(StampMode::Kernel);
+        let mut buffer = [0u8; 64];
+        // The first packets after a socket asks may go unstamped while the kernel switches stamping on.
+        for _ in 0..50 {
+            let before = mono_now();
+            server.write_all(b"hello").unwrap();
+            let read = loop {
+                match reader.read(&client, &mut buffer) {
+                    Ok(read) => break read,
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
+                    Err(e) => panic!("{e}"),
+                }
+            };
+            assert_eq!(read.len, 5);
+            if read.lag != Read::NO_STAMP {
+                let slack = 100_000;
+                assert!(read.at.0 + slack >= before.0 && read.at <= mono_now(), "{before:?} {read:?}");
+                return;
+            }
+        }
+        panic!("the kernel never stamped a read");
+    }
+
+    #[test]
+    fn a_stamp_from_the_future_is_counted_as_a_step_and_not_used() {
+        let reader = StampedReader::new(StampMode::Kernel);
+        let now = mono_now();
+        let read = reader.convert(now, wall_now().0 + 10_000_000_000, 5);
+        assert_eq!((read.lag, reader.clock_steps()), (Read::NO_STAMP, 1));
+    }
+}

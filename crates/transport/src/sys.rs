@@ -1,0 +1,64 @@
+//! The few system calls that have no safe wrapper in `nix`.
+#![allow(
+    unsafe_code,
+    reason = "TCP_INFO and sched_setscheduler have no safe wrapper in nix and only fill or read a plain struct; tokio cannot prove that a descriptor outlives its registration"
+)]
+
+use nix::sys::timerfd::TimerFd;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use tokio::io::unix::AsyncFd;
+
+/// What the kernel counted on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpCounters {
+    /// Segments sent again over the connection's life.
+    pub total_retransmits: u32,
+}
+
+/// The kernel's counters of a TCP socket. Right after a connect its retransmits are SYNs.
+pub fn tcp_counters(fd: BorrowedFd<'_>) -> io::Result<TcpCounters> {
+    // SAFETY: `tcp_info` is plain integers, for which all zeroes is a value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes into `info`, which lives until the call returns.
+    let rc = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut len)
+    };
+    if rc != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(TcpCounters { total_retransmits: info.tcpi_total_retrans })
+}
+
+/// Puts the calling thread under SCHED_IDLE: it runs when nothing else wants the core, and the kernel counts a core
+/// that runs only such work as idle. There is no way back for an unprivileged thread.
+pub fn yield_to_everyone() -> io::Result<()> {
+    let param = libc::sched_param { sched_priority: 0 };
+    // SAFETY: pid 0 is the calling thread; `param` is read before the call returns.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// A timer under tokio's eyes. `nix` gives its timer no raw descriptor, which tokio asks for.
+pub struct Timer(pub(crate) TimerFd);
+
+impl AsFd for Timer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_fd().as_raw_fd()
+    }
+}
+
+/// Registers a timer with the runtime of the calling thread.
+pub(crate) fn watch(timer: TimerFd) -> io::Result<AsyncFd<Timer>> {
+    // SAFETY: the `AsyncFd` owns the timer, which owns one descriptor and keeps it open and unchanged until dropped.
+    unsafe { AsyncFd::register(Timer(timer)) }.map_err(io::Error::from)
+}
