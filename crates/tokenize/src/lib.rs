@@ -1,1 +1,28 @@
-//! Token counts: builtin vocabularies and Hugging Face tokenizers
+//! Token counts: the vocabularies built into the binary, and Hugging Face tokenizers from disk.
+//!
+//! Everything is offline: a tokenizer is part of the binary, a local directory, or an entry of the hub cache that another
+//! tool has filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a handle:
+//! cheap to clone, usable from any thread.
+//!
+//! # Layout
+//! - [`tokenizer`]: [`Tokenizer`], what everybody else uses
+//! - [`choice`]: which tokenizer a model gets when none is named
+//! - [`lookup`]: where a name may be found on disk
+//! - [`builtin`]: byte-pair vocabularies inside the binary
+//! - [`huggingface`]: `tokenizer.json` and the files beside it
+//! - [`template`]: chat templates
+//! - [`error`]: what can go wrong, and the way out
+
+pub mod builtin;
+pub mod choice;
+pub mod error;
+pub mod huggingface;
+pub mod lookup;
+pub mod template;
+pub mod tokenizer;
+
+pub use choice::{Choice, is_placeholder};
+pub use error::TokenizeError;
+pub use lookup::Lookup;
+pub use template::{Message, TemplateCost};
+pub use tokenizer::Tokenizer;

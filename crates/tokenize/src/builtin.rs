@@ -1,0 +1,256 @@
+//! Byte-pair vocabularies inside the binary, by their tiktoken names.
+//!
+//! Text and ids are as tiktoken gives them with every special token allowed: the string of a special token inside a text is
+//! one id, although a server may well take it as plain text.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Name that stands for [`Encoding::DEFAULT`].
+pub const BUILTIN: &str = "builtin";
+
+/// Tiktoken encodings that are known but not part of the binary.
+const NOT_BUILT_IN: &[&str] = &["p50k_base", "p50k_edit", "r50k_base"];
+
+/// A special token: its string and its id.
+type Special = (&'static str, u32);
+
+const O200K_SPECIALS: &[Special] = &[("<|endoftext|>", 199_999), ("<|endofprompt|>", 200_018)];
+
+const CL100K_SPECIALS: &[Special] = &[
+    ("<|endoftext|>", 100_257),
+    ("<|fim_prefix|>", 100_258),
+    ("<|fim_middle|>", 100_259),
+    ("<|fim_suffix|>", 100_260),
+    ("<|endofprompt|>", 100_276),
+];
+
+const HARMONY_SPECIALS: &[Special] = &[
+    ("<|startoftext|>", 199_998),
+    ("<|endoftext|>", 199_999),
+    ("<|return|>", 200_002),
+    ("<|constrain|>", 200_003),
+    ("<|channel|>", 200_005),
+    ("<|start|>", 200_006),
+    ("<|end|>", 200_007),
+    ("<|message|>", 200_008),
+    ("<|call|>", 200_012),
+    ("<|endofprompt|>", 200_018),
+];
+
+/// One vocabulary with its special tokens.
+pub struct Encoding {
+    /// Tiktoken's name.
+    pub name: &'static str,
+    vocabulary: fn() -> &'static bpe_openai::Tokenizer,
+    ordinary: u32,
+    specials: &'static [Special],
+    /// Ids with a special token `<|reserved_ID|>`.
+    reserved: Range<u32>,
+    end_of_text: u32,
+}
+
+/// Every vocabulary in the binary.
+pub const ENCODINGS: &[Encoding] = &[
+    Encoding {
+        name: "o200k_base",
+        vocabulary: bpe_openai::o200k_base,
+        ordinary: 199_998,
+        specials: O200K_SPECIALS,
+        reserved: 0..0,
+        end_of_text: 199_999,
+    },
+    Encoding {
+        name: "o200k_harmony",
+        vocabulary: bpe_openai::o200k_base,
+        ordinary: 199_998,
+        specials: HARMONY_SPECIALS,
+        reserved: 200_000..201_088,
+        end_of_text: 199_999,
+    },
+    Encoding {
+        name: "cl100k_base",
+        vocabulary: bpe_openai::cl100k_base,
+        ordinary: 100_256,
+        specials: CL100K_SPECIALS,
+        reserved: 0..0,
+        end_of_text: 100_257,
+    },
+];
+
+impl fmt::Debug for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Encoding").field(&self.name).finish()
+    }
+}
+
+/// Whether a name is a tiktoken encoding that exists but is not in the binary.
+pub fn is_known_elsewhere(name: &str) -> bool {
+    NOT_BUILT_IN.contains(&name)
+}
+
+/// A stretch of text between special tokens, or one of those.
+enum Segment<'a> {
+    Text(&'a str),
+    Special(u32),
+}
+
+impl Encoding {
+    /// What `builtin` means.
+    pub const DEFAULT: &'static Encoding = &ENCODINGS[0];
+
+    /// The encoding of a name, `builtin` included.
+    pub fn named(name: &str) -> Option<&'static Encoding> {
+        match name {
+            BUILTIN => Some(Self::DEFAULT),
+            _ => ENCODINGS.iter().find(|encoding| encoding.name == name),
+        }
+    }
+
+    /// Builds the tables now rather than at the first text.
+    pub fn warm_up(&self) {
+        (self.vocabulary)();
+    }
+
+    /// How many tokens a text has.
+    pub fn count(&self, text: &str) -> usize {
+        let bpe = (self.vocabulary)();
+        let mut total = 0;
+        self.for_each_segment(text, |segment| {
+            total += match segment {
+                Segment::Text(text) => bpe.count(text),
+                Segment::Special(_) => 1,
+            };
+        });
+        total
+    }
+
+    /// The tokens of a text.
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let bpe = (self.vocabulary)();
+        let mut ids = Vec::with_capacity(text.len() / 4 + 1);
+        self.for_each_segment(text, |segment| match segment {
+            Segment::Text(text) => {
+                for piece in bpe.split(text) {
+                    ids.extend(bpe.bpe.encode_via_backtracking(piece.as_bytes()));
+                }
+            }
+            Segment::Special(id) => ids.push(id),
+        });
+        ids
+    }
+
+    /// The text of tokens; bytes that are no UTF-8, and ids that are no token, become U+FFFD.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        let bpe = &(self.vocabulary)().bpe;
+        let mut bytes = Vec::with_capacity(ids.len() * 5);
+        for &id in ids {
+            if id < self.ordinary {
+                bytes.extend_from_slice(bpe.token_bytes(id));
+            } else if let Some((text, _)) = self.specials.iter().find(|(_, special)| *special == id) {
+                bytes.extend_from_slice(text.as_bytes());
+            } else if self.reserved.contains(&id) {
+                bytes.extend_from_slice(format!("<|reserved_{id}|>").as_bytes());
+            } else {
+                bytes.extend_from_slice("\u{fffd}".as_bytes());
+            }
+        }
+        String::from_utf8(bytes).unwrap_or_else(|invalid| String::from_utf8_lossy(invalid.as_bytes()).into_owned())
+    }
+
+    /// How many ids carry ordinary text; they are `0..` this.
+    pub fn ordinary(&self) -> u32 {
+        self.ordinary
+    }
+
+    /// Id that ends a text.
+    pub fn end_of_text(&self) -> u32 {
+        self.end_of_text
+    }
+
+    fn for_each_segment(&self, text: &str, mut visit: impl FnMut(Segment<'_>)) {
+        let mut rest = text;
+        let mut search_from = 0;
+        while let Some(found) = rest[search_from..].find("<|") {
+            let at = search_from + found;
+            match self.special_at(&rest[at..]) {
+                Some((length, id)) => {
+                    if at > 0 {
+                        visit(Segment::Text(&rest[..at]));
+                    }
+                    visit(Segment::Special(id));
+                    rest = &rest[at + length..];
+                    search_from = 0;
+                }
+                None => search_from = at + 2,
+            }
+        }
+        if !rest.is_empty() {
+            visit(Segment::Text(rest));
+        }
+    }
+
+    /// The special token a text begins with: its length and id.
+    fn special_at(&self, text: &str) -> Option<(usize, u32)> {
+        if let Some((special, id)) = self.specials.iter().find(|(special, _)| text.starts_with(special)) {
+            return Some((special.len(), *id));
+        }
+        if self.reserved.is_empty() {
+            return None;
+        }
+        let digits = text.strip_prefix("<|reserved_")?.get(..6)?;
+        let closed = text.get("<|reserved_".len() + 6..)?.starts_with("|>");
+        let id = digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())??;
+        (closed && self.reserved.contains(&id)).then_some(("<|reserved_".len() + 6 + 2, id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_special_token_in_a_text_is_one_id_and_decodes_to_itself() {
+        for encoding in ENCODINGS {
+            for (text, id) in encoding.specials {
+                let around = format!("a {text} b");
+                let ids = encoding.encode(&around);
+                assert!(ids.contains(id), "{}: {text}", encoding.name);
+                assert_eq!(encoding.decode(&ids), around);
+                assert_eq!(encoding.count(&around), ids.len());
+                assert_eq!(encoding.count(text), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_reserved_token_of_harmony_is_one_id() {
+        let harmony = Encoding::named("o200k_harmony").unwrap();
+        assert_eq!(harmony.encode("<|reserved_200013|>"), [200_013]);
+        assert_eq!(harmony.encode("<|reserved_200018|>"), [200_018]);
+        assert_eq!(harmony.decode(&[201_087]), "<|reserved_201087|>");
+        assert!(harmony.count("<|reserved_201088|>") > 1);
+        assert!(harmony.count("<|reserved_é0000|>") > 1);
+        assert!(Encoding::DEFAULT.count("<|reserved_200013|>") > 1);
+    }
+
+    #[test]
+    fn an_opening_bracket_without_a_special_token_is_text() {
+        for text in ["<|", "<|<|endoftext|", "<||endoftext|>", "a<|b|>c"] {
+            assert_eq!(Encoding::DEFAULT.decode(&Encoding::DEFAULT.encode(text)), text);
+            assert_eq!(Encoding::DEFAULT.count(text), Encoding::DEFAULT.encode(text).len());
+        }
+    }
+
+    #[test]
+    fn the_number_of_ordinary_ids_is_that_of_the_vocabulary() {
+        for encoding in ENCODINGS {
+            assert_eq!((encoding.vocabulary)().bpe.num_tokens(), encoding.ordinary as usize, "{}", encoding.name);
+        }
+    }
+
+    #[test]
+    fn ids_that_are_no_token_decode_to_the_replacement_character() {
+        assert_eq!(Encoding::DEFAULT.decode(&[u32::MAX, 64]), "\u{fffd}a");
+    }
+}

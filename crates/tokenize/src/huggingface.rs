@@ -1,0 +1,203 @@
+//! Hugging Face tokenizers: `tokenizer.json`, and what the files beside it say about special tokens and chat.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokenizers::PostProcessor;
+
+use crate::error::TokenizeError;
+use crate::template::ChatTemplate;
+
+const TOKENIZER_FILE: &str = "tokenizer.json";
+const CONFIG_FILE: &str = "tokenizer_config.json";
+const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
+const TEMPLATE_FILE: &str = "chat_template.jinja";
+
+/// Vocabularies in other formats, and what each needs.
+const OTHER_FORMATS: &[(&str, &str)] = &[
+    ("tokenizer.model", "a SentencePiece model"),
+    ("tiktoken.model", "a tiktoken rank file"),
+    ("vocab.json", "a slow tokenizer's vocabulary"),
+    ("vocab.txt", "a slow tokenizer's vocabulary"),
+];
+
+/// A tokenizer read from a `tokenizer.json`.
+pub struct HuggingFace {
+    inner: tokenizers::Tokenizer,
+    special_ids: BTreeSet<u32>,
+    bos: Option<u32>,
+    eos: Option<u32>,
+    template: Option<ChatTemplate>,
+}
+
+impl fmt::Debug for HuggingFace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HuggingFace").field("special_ids", &self.special_ids).finish_non_exhaustive()
+    }
+}
+
+impl HuggingFace {
+    /// From a directory, or from a `tokenizer.json` itself with the files beside it.
+    pub fn load(path: &Path) -> Result<Self, TokenizeError> {
+        let file = if path.is_dir() { path.join(TOKENIZER_FILE) } else { path.to_owned() };
+        let directory = file.parent().map(Path::to_owned).unwrap_or_default();
+        if !file.exists() {
+            return Err(TokenizeError::NoTokenizerFile { hint: hint_for(&directory), directory });
+        }
+        // Texts are encoded one at a time, and the process has threads of its own: the library must not start a pool.
+        tokenizers::utils::parallelism::set_parallelism(false);
+        let malformed =
+            |reason: &dyn fmt::Display| TokenizeError::Malformed { path: file.clone(), reason: reason.to_string() };
+        let mut inner = tokenizers::Tokenizer::from_bytes(read(&file)?).map_err(|error| malformed(&error))?;
+        // Limits meant for training batches would make every count wrong.
+        inner.with_padding(None).with_truncation(None).map_err(|error| malformed(&error))?;
+
+        let config = read_json(&directory.join(CONFIG_FILE))?;
+        let map = read_json(&directory.join(SPECIAL_TOKENS_FILE))?;
+        let named = named_special_tokens(&config, &map);
+        let id_of =
+            |key: &str| named.iter().find(|(name, _)| name == key).and_then(|(_, text)| inner.token_to_id(text));
+        let (bos, eos) = (id_of("bos_token"), id_of("eos_token"));
+        let marked = inner.get_added_tokens_decoder();
+        let special_ids = marked
+            .iter()
+            .filter(|(_, token)| token.special)
+            .map(|(id, _)| *id)
+            .chain(named.iter().filter_map(|(_, text)| inner.token_to_id(text)))
+            .collect();
+        let template = template_source(&directory, &config)?.map(|(source, origin)| {
+            ChatTemplate::new(source, &named).map_err(|reason| TokenizeError::Malformed { path: origin, reason })
+        });
+        Ok(Self { special_ids, bos, eos, template: template.transpose()?, inner })
+    }
+
+    /// How many tokens a text has, none added.
+    pub fn count(&self, text: &str) -> usize {
+        self.inner.encode_fast(text, false).map_or(0, |encoding| encoding.len())
+    }
+
+    /// The tokens of a text, none added.
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        self.inner.encode_fast(text, false).map_or_else(|_| Vec::new(), |encoding| encoding.get_ids().to_vec())
+    }
+
+    /// The text of tokens, special ones included.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        self.inner.decode(ids, false).unwrap_or_default()
+    }
+
+    /// How many tokens are added to one prompt.
+    pub fn special_tokens_per_prompt(&self) -> usize {
+        self.inner.get_post_processor().map_or(0, |processor| processor.added_tokens(false))
+    }
+
+    /// How many ids the vocabulary has, tokens added later not counted.
+    pub fn vocabulary_size(&self) -> usize {
+        self.inner.get_vocab_size(false)
+    }
+
+    /// Ids of special tokens, ascending.
+    pub fn special_ids(&self) -> impl Iterator<Item = u32> {
+        self.special_ids.iter().copied()
+    }
+
+    /// Ids of the vocabulary that are not special, ascending.
+    pub fn ordinary_ids(&self) -> Vec<u32> {
+        let size = u32::try_from(self.vocabulary_size()).unwrap_or(u32::MAX);
+        (0..size).filter(|id| !self.special_ids.contains(id) && self.inner.id_to_token(*id).is_some()).collect()
+    }
+
+    /// Id that begins a text.
+    pub fn bos_id(&self) -> Option<u32> {
+        self.bos
+    }
+
+    /// Id that ends a text.
+    pub fn eos_id(&self) -> Option<u32> {
+        self.eos
+    }
+
+    /// BOS, else EOS.
+    pub fn separator_id(&self) -> Option<u32> {
+        self.bos.or(self.eos)
+    }
+
+    /// The chat template, where there is one.
+    pub fn template(&self) -> Option<&ChatTemplate> {
+        self.template.as_ref()
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TokenizeError> {
+    fs::read(path).map_err(|source| TokenizeError::Unreadable { path: path.to_owned(), source })
+}
+
+/// A file's JSON; `null` when there is no such file.
+fn read_json(path: &Path) -> Result<Value, TokenizeError> {
+    if !path.exists() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(&read(path)?)
+        .map_err(|error| TokenizeError::Malformed { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// What to do about a directory without a `tokenizer.json`.
+fn hint_for(directory: &Path) -> String {
+    let found = OTHER_FORMATS.iter().find(|(file, _)| directory.join(file).exists());
+    match found {
+        Some((file, what)) => format!(
+            "it holds {file} ({what}), which needs converting: \
+             AutoTokenizer.from_pretrained(...).save_pretrained(...) of transformers writes a tokenizer.json\n  \
+             try: --tokenizer builtin"
+        ),
+        None => "try: the directory that holds it, or --tokenizer builtin".to_owned(),
+    }
+}
+
+/// The text of a token that is written as a string or as `{"content": ...}`.
+fn token_text(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| value.get("content")?.as_str())
+}
+
+/// Every special token the files name, as (`bos_token`, its text); lists give one pair an element.
+fn named_special_tokens(config: &Value, map: &Value) -> Vec<(String, String)> {
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (key, value) in [config, map].into_iter().filter_map(Value::as_object).flatten() {
+        match value {
+            Value::Array(tokens) if key == "additional_special_tokens" || key == "extra_special_tokens" => {
+                named.extend(tokens.iter().filter_map(token_text).map(|text| (key.clone(), text.to_owned())));
+            }
+            Value::Object(tokens) if key == "extra_special_tokens" => {
+                let tokens = tokens.iter().filter_map(|(name, token)| Some((name, token_text(token)?)));
+                named.extend(tokens.map(|(name, text)| (name.clone(), text.to_owned())));
+            }
+            _ if key.ends_with("_token") && !named.iter().any(|(name, _)| name == key) => {
+                named.extend(token_text(value).map(|text| (key.clone(), text.to_owned())));
+            }
+            _ => {}
+        }
+    }
+    named
+}
+
+/// The default chat template and the file it stands in: a file of its own wins over the configuration.
+fn template_source(directory: &Path, config: &Value) -> Result<Option<(String, PathBuf)>, TokenizeError> {
+    let file = directory.join(TEMPLATE_FILE);
+    if file.exists() {
+        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
+        return Ok(Some((text, file)));
+    }
+    let template = match config.get("chat_template") {
+        Some(Value::String(text)) => Some(text.as_str()),
+        Some(Value::Array(named)) => named
+            .iter()
+            .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))
+            .or_else(|| named.first())
+            .and_then(|entry| entry.get("template")?.as_str()),
+        _ => None,
+    };
+    Ok(template.map(|text| (text.to_owned(), directory.join(CONFIG_FILE))))
+}

@@ -1,0 +1,176 @@
+//! Chat templates: Jinja as Hugging Face tokenizers carry it, and what one costs in tokens.
+
+use std::fmt;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Kwargs, Serde};
+use minijinja::{Environment, Error, ErrorKind, Value, context};
+use serde::Serialize;
+
+use crate::tokenizer::Tokenizer;
+
+const NAME: &str = "chat";
+
+/// A message of plain text. Any other serialisable shape a template understands will do as well.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Message<'a> {
+    /// `user`, `assistant`, `system`, ...
+    pub role: &'a str,
+    /// What is said.
+    pub content: &'a str,
+}
+
+impl<'a> Message<'a> {
+    /// What the user says.
+    pub fn user(content: &'a str) -> Self {
+        Self { role: "user", content }
+    }
+
+    /// What the model says.
+    pub fn assistant(content: &'a str) -> Self {
+        Self { role: "assistant", content }
+    }
+}
+
+/// A parsed template with the special tokens it may name.
+pub struct ChatTemplate {
+    environment: Environment<'static>,
+}
+
+impl fmt::Debug for ChatTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatTemplate").finish_non_exhaustive()
+    }
+}
+
+impl ChatTemplate {
+    /// Parses a template; special tokens are pairs such as (`bos_token`, `<s>`).
+    pub fn new(source: String, special_tokens: &[(String, String)]) -> Result<Self, String> {
+        let mut environment = Environment::new();
+        // What transformers sets, and templates are written against.
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        environment.set_syntax(syntax.map_err(|error| describe(&error))?);
+        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.add_filter("tojson", python_json);
+        environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        });
+        for (name, text) in special_tokens {
+            environment.add_global(name.clone(), Value::from(text.clone()));
+        }
+        environment.add_template_owned(NAME, without_generation_marks(&source)).map_err(|error| describe(&error))?;
+        Ok(Self { environment })
+    }
+
+    /// The text a model sees for messages.
+    pub fn render(&self, messages: impl Serialize, add_generation_prompt: bool) -> Result<String, String> {
+        let template = self.environment.get_template(NAME).map_err(|error| describe(&error))?;
+        template
+            .render(context! {
+                messages => Value::from(Serde(messages)),
+                tools => Value::from(()),
+                documents => Value::from(()),
+                add_generation_prompt,
+            })
+            .map_err(|error| describe(&error))
+    }
+}
+
+fn describe(error: &Error) -> String {
+    match error.line() {
+        Some(line) => format!("line {line}: {error}"),
+        None => error.to_string(),
+    }
+}
+
+/// `{% generation %}` only marks what the model said, for training; it prints nothing, and Jinja does not know it.
+fn without_generation_marks(source: &str) -> String {
+    let mut result = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(open) = rest.find("{%") {
+        let (before, tag) = rest.split_at(open);
+        let Some(close) = tag.find("%}") else { break };
+        let (tag, after) = tag.split_at(close + 2);
+        let word = tag.trim_start_matches("{%").trim_end_matches("%}").trim_matches(['-', '+']).trim();
+        result.push_str(before);
+        match word {
+            "generation" => result.push_str(&tag.replace("generation", "if true")),
+            "endgeneration" => result.push_str(&tag.replace("endgeneration", "endif")),
+            _ => result.push_str(tag),
+        }
+        rest = after;
+    }
+    result.push_str(rest);
+    result
+}
+
+/// `tojson` as transformers defines it: Python's `json.dumps`, nothing escaped for HTML.
+fn python_json(value: Value, arguments: Kwargs) -> Result<Value, Error> {
+    let failed = |error: serde_json::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
+    let indent: Option<usize> = arguments.get("indent")?;
+    let mut text = Vec::new();
+    match indent {
+        Some(width) => {
+            let indent = vec![b' '; width];
+            let formatter = serde_json::ser::PrettyFormatter::with_indent(&indent);
+            value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, formatter)).map_err(failed)?;
+        }
+        None => {
+            value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, Spaced)).map_err(failed)?;
+        }
+    }
+    Ok(Value::from_safe_string(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Python's default separators: `", "` and `": "`.
+struct Spaced;
+
+impl serde_json::ser::Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + std::io::Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + std::io::Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + std::io::Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
+
+/// What a chat template adds, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TemplateCost {
+    /// Once a conversation.
+    pub fixed: usize,
+    /// For every message.
+    pub per_message: usize,
+}
+
+/// Texts of different length and punctuation, so that a merge at one message's edge does not decide.
+const SAMPLES: [&str; 3] = [
+    "Which of these two answers came first?",
+    "Please describe the harbour at night, with its lamps and the slow boats going out",
+    "Yes",
+];
+
+impl TemplateCost {
+    /// Measured on sample texts; `None` where there is no template, it fails, or the sums make no sense.
+    pub(crate) fn measure(tokenizer: &Tokenizer) -> Option<Self> {
+        let (mut fixed, mut wrap) = (0.0, 0.0);
+        for text in SAMPLES {
+            let said = Message::user(text);
+            let count = |messages: &[Message<'_>]| tokenizer.count_chat(messages, true)?.ok().map(|n| n as f64);
+            let single = count(&[said])?;
+            let triple = count(&[said, Message::assistant(text), said])?;
+            let bare = tokenizer.count(text) as f64;
+            let one_wrap = (triple - single - 2.0 * bare) / 2.0;
+            wrap += one_wrap;
+            fixed += single - bare - one_wrap - tokenizer.special_tokens_per_prompt() as f64;
+        }
+        let mean = |sum: f64| (sum / SAMPLES.len() as f64).round_ties_even();
+        let (fixed, wrap) = (mean(fixed), mean(wrap));
+        (fixed >= 0.0 && wrap >= 0.0).then_some(Self { fixed: fixed as usize, per_message: wrap as usize })
+    }
+}
