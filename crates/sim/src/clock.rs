@@ -20,9 +20,7 @@ fn now(clock: ClockId) -> u64 {
 /// An HTTP `date` value, such as `Sun, 15 Nov 2026 00:29:13 GMT`.
 pub(crate) fn http_date(unix_seconds: u64) -> String {
     const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let days = unix_seconds / 86_400;
     let second_of_day = unix_seconds % 86_400;
     // Days since 0000-03-01, so that the leap day is the last of its year.

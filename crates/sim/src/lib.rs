@@ -1,1 +1,52 @@
-//! A simulated inference server with scripted latency, faults and a ground-truth log
+//! A simulated inference server: something to practise on, and something to measure a client against.
+//!
+//! It answers chat, completions and embeddings requests in the shapes of a vLLM server, with scripted latency, length and
+//! faults, and writes down the truth: when each request arrived and each event left. It shares no code with the client, so
+//! that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers between an event and
+//! its stamp.
+//!
+//! ```no_run
+//! use aiperf_sim::{Sim, SimConfig};
+//!
+//! let server = Sim::spawn(SimConfig::default())?;
+//! println!("listening on {}", server.url());
+//! server.stop()?;
+//! # Ok::<(), aiperf_sim::SimError>(())
+//! ```
+//!
+//! What is guaranteed: an answer has exactly the tokens its `usage` says; its text is that many tokens of `o200k_base`
+//! (see [`SimConfig`] for what decides the number); every event of a stream is one write; events leave at absolute
+//! moments, so that a late one does not delay those after it. `prompt_tokens` counts whitespace-separated words.
+//!
+//! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
+//! (the loop) with `timers`, `slots`, `wire` and `clock`; `http` and `ask` (requests in); `script` and `exchange` (what is
+//! answered when); `events` and `vocabulary` (answers out); `burst` (answers made beforehand); `metrics` and `exposition`;
+//! `truth` and `idle` (the log).
+
+mod ask;
+mod burst;
+mod clock;
+mod config;
+mod error;
+mod events;
+mod exchange;
+mod exposition;
+mod fault;
+mod http;
+mod idle;
+mod metrics;
+mod reactor;
+mod script;
+mod sim;
+mod slots;
+mod spread;
+mod timers;
+mod truth;
+mod vocabulary;
+mod wire;
+
+pub use config::{DEFAULT_MODEL, SimConfig};
+pub use error::SimError;
+pub use fault::{Fault, FaultError, FaultRate};
+pub use sim::{Sim, SimHandle, StopHandle};
+pub use spread::{Latency, Spread, SpreadError, parse_duration};

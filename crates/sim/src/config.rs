@@ -1,0 +1,106 @@
+//! What the server shall be like: one plain value, checked once when the server is bound.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::SimError;
+use crate::fault::FaultRate;
+use crate::spread::{Latency, Spread};
+
+/// The script of a simulated server.
+#[derive(Debug, Clone)]
+pub struct SimConfig {
+    /// Address to listen on.
+    pub host: IpAddr,
+    /// Port to listen on; 0 takes a free one.
+    pub port: u16,
+    /// Threads that serve, each with its own connections.
+    pub threads: NonZeroUsize,
+    /// The one model served. Without it every model name is accepted and `/v1/models` lists [`DEFAULT_MODEL`].
+    pub model: Option<String>,
+    /// Most tokens (prompt and answer) of a request, when the server shall refuse longer ones.
+    pub max_model_len: Option<NonZeroU32>,
+    /// From the moment a request is taken into the running batch to its first token.
+    pub ttft: Latency,
+    /// From one token to the next.
+    pub itl: Latency,
+    /// Tokens in each content event. An event of N tokens comes N inter-token latencies after the one before.
+    pub tokens_per_chunk: NonZeroU32,
+    /// Length of an answer whose request does not say `max_tokens` or `max_completion_tokens`.
+    pub osl: NonZeroU32,
+    /// Length at which the model stops by itself, unless `ignore_eos`. Without it, it goes on to the limit.
+    pub eos: Option<Spread>,
+    /// How many tokens of each chat answer are reasoning; they come first and count as output.
+    pub reasoning_tokens: u32,
+    /// Length of an embedding.
+    pub embedding_dim: NonZeroU32,
+    /// Requests served at once; further ones wait in order of arrival, and the wait is part of their first token's time.
+    pub max_running: Option<NonZeroUsize>,
+    /// Continuous batching: every running answer writes one event each step, all of them back to back; the first token
+    /// comes at the first step not before its time, and `itl` is not used.
+    pub step: Option<Duration>,
+    /// What goes wrong, and how often.
+    pub faults: Vec<FaultRate>,
+    /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was asked.
+    pub burst: bool,
+    /// Where to write when each request arrived and each event was written.
+    pub truth_log: Option<PathBuf>,
+    /// Seed of every random draw.
+    pub seed: u64,
+}
+
+/// The model listed by a server that accepts every name.
+pub const DEFAULT_MODEL: &str = "sim";
+
+impl Default for SimConfig {
+    fn default() -> Self {
+        SimConfig {
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 0,
+            threads: NonZeroUsize::MIN,
+            model: None,
+            max_model_len: None,
+            ttft: Latency::constant(Duration::from_millis(50)),
+            itl: Latency::constant(Duration::from_millis(10)),
+            tokens_per_chunk: NonZeroU32::MIN,
+            osl: NonZeroU32::MIN.saturating_add(31),
+            eos: None,
+            reasoning_tokens: 0,
+            embedding_dim: NonZeroU32::MIN.saturating_add(15),
+            max_running: None,
+            step: None,
+            faults: Vec::new(),
+            burst: false,
+            truth_log: None,
+            seed: 0,
+        }
+    }
+}
+
+impl SimConfig {
+    /// The rules between fields.
+    pub(crate) fn check(&self) -> Result<(), SimError> {
+        if self.max_running.is_some() && self.threads.get() > 1 {
+            return Err(SimError::Conflict(
+                "a limit of running requests needs a single thread, which keeps their queue",
+            ));
+        }
+        if self.burst && !self.faults.is_empty() {
+            return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no faults"));
+        }
+        if self.burst && self.truth_log.is_some() {
+            return Err(SimError::Conflict("a burst server writes whole answers at once: it has no truth log"));
+        }
+        if self.step.is_some_and(|step| step.is_zero()) {
+            return Err(SimError::Conflict("a step is longer than zero"));
+        }
+        Ok(())
+    }
+
+    /// The model named where no request names one.
+    pub(crate) fn listed_model(&self) -> &str {
+        self.model.as_deref().unwrap_or(DEFAULT_MODEL)
+    }
+}

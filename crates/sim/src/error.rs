@@ -1,0 +1,42 @@
+//! Why a server could not be started or had to stop.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// What went wrong with the server itself.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// Two settings that exclude each other, or one that cannot be.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The faults' rates add up to more than one.
+    #[error("the rates of all faults add up to more than 1")]
+    FaultRates,
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The truth log cannot be written.
+    #[error("cannot write the truth log {path}: {source}")]
+    TruthLog {
+        /// The file asked for.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The system refused something the server cannot do without.
+    #[error("the server cannot run: {0}")]
+    System(#[from] std::io::Error),
+}
+
+impl From<nix::Error> for SimError {
+    fn from(errno: nix::Error) -> Self {
+        SimError::System(errno.into())
+    }
+}

@@ -1,0 +1,250 @@
+//! What goes wrong on purpose, and how often.
+//!
+//! A fault is written `KIND=RATE` or `KIND:ARGUMENT=RATE`, such as `status:503=0.05` or `stall:2s=0.01`. The rates of all
+//! request faults add up to at most one: each request meets at most one fault, each with exactly its own rate.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use rand::{Rng, RngExt};
+use thiserror::Error;
+
+use crate::spread::parse_duration;
+
+/// One way for a request to go wrong. "Midway" is after half of the content events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The connection is accepted and reset before anything is read.
+    Refuse,
+    /// The request is read, then the connection is reset.
+    Reset,
+    /// The connection is reset midway through the answer.
+    ResetMidway,
+    /// An error answer with this HTTP status.
+    Status(u16),
+    /// The connection is closed midway, without the end of the body.
+    Cut,
+    /// Nothing more is written from midway on, for this long or for ever.
+    Stall(Option<Duration>),
+    /// Midway, a line that is no server-sent event.
+    MalformedSse,
+    /// Midway, an event whose JSON is broken off.
+    MalformedJson,
+    /// Midway, `event: error` with an error object, and the end of the stream.
+    ErrorEvent,
+    /// Midway, `data: {"error": ...}`, and the end of the stream.
+    ErrorData,
+    /// The response head is held back for this long.
+    SlowHeaders(Duration),
+}
+
+/// What a kind of fault takes after its colon.
+enum Argument {
+    None(Fault),
+    Status,
+    Time(fn(Duration) -> Fault),
+    OptionalTime(fn(Option<Duration>) -> Fault),
+}
+
+/// A row of the table of faults.
+struct Kind {
+    name: &'static str,
+    argument: Argument,
+}
+
+/// Every kind of fault, by the name the command line and the truth log use.
+const KINDS: &[Kind] = &[
+    Kind { name: "refuse", argument: Argument::None(Fault::Refuse) },
+    Kind { name: "reset", argument: Argument::None(Fault::Reset) },
+    Kind { name: "reset-midway", argument: Argument::None(Fault::ResetMidway) },
+    Kind { name: "status", argument: Argument::Status },
+    Kind { name: "cut", argument: Argument::None(Fault::Cut) },
+    Kind { name: "stall", argument: Argument::OptionalTime(Fault::Stall) },
+    Kind { name: "malformed-sse", argument: Argument::None(Fault::MalformedSse) },
+    Kind { name: "malformed-json", argument: Argument::None(Fault::MalformedJson) },
+    Kind { name: "error-event", argument: Argument::None(Fault::ErrorEvent) },
+    Kind { name: "error-data", argument: Argument::None(Fault::ErrorData) },
+    Kind { name: "slow-headers", argument: Argument::Time(Fault::SlowHeaders) },
+];
+
+impl Fault {
+    /// The kind's name in the truth log.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Fault::Refuse => "refuse",
+            Fault::Reset => "reset",
+            Fault::ResetMidway => "reset-midway",
+            Fault::Status(_) => "status",
+            Fault::Cut => "cut",
+            Fault::Stall(_) => "stall",
+            Fault::MalformedSse => "malformed-sse",
+            Fault::MalformedJson => "malformed-json",
+            Fault::ErrorEvent => "error-event",
+            Fault::ErrorData => "error-data",
+            Fault::SlowHeaders(_) => "slow-headers",
+        }
+    }
+}
+
+/// A fault and the share of requests (of connections, for [`Fault::Refuse`]) that meet it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FaultRate {
+    /// What happens.
+    pub fault: Fault,
+    /// How often, from 0 to 1.
+    pub rate: f64,
+}
+
+impl FromStr for FaultRate {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, FaultError> {
+        let unreadable = |why: String| FaultError { text: text.to_owned(), why };
+        let (what, rate) = text.split_once('=').ok_or_else(|| unreadable("it has no `=RATE`".into()))?;
+        let rate = rate
+            .parse::<f64>()
+            .ok()
+            .filter(|rate| (0.0..=1.0).contains(rate))
+            .ok_or_else(|| unreadable(format!("`{rate}` is not a rate from 0 to 1")))?;
+        let (name, argument) = match what.split_once(':') {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (what, None),
+        };
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+            let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+            unreadable(format!("`{name}` is none of {}", names.join(", ")))
+        })?;
+        let time = |argument: &str| parse_duration(argument).map_err(|error| unreadable(error.to_string()));
+        let fault = match (&kind.argument, argument) {
+            (Argument::None(fault), None) => *fault,
+            (Argument::Status, Some(code)) => code
+                .parse()
+                .ok()
+                .filter(|code| (400..600).contains(code))
+                .map(Fault::Status)
+                .ok_or_else(|| unreadable(format!("`{code}` is not an HTTP status from 400 to 599")))?,
+            (Argument::Time(build), Some(argument)) => build(time(argument)?),
+            (Argument::OptionalTime(build), argument) => build(argument.map(time).transpose()?),
+            (Argument::None(_), Some(_)) => return Err(unreadable(format!("`{name}` takes no argument"))),
+            (Argument::Status, None) => return Err(unreadable("it wants a status, as in status:503=0.05".into())),
+            (Argument::Time(_), None) => return Err(unreadable(format!("it wants a time, as in {name}:200ms=0.05"))),
+        };
+        Ok(FaultRate { fault, rate })
+    }
+}
+
+/// Text that is no fault.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct FaultError {
+    text: String,
+    why: String,
+}
+
+impl fmt::Display for FaultError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "fault `{}`: {}", self.text, self.why)
+    }
+}
+
+/// The faults of a server, ready to be drawn.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults {
+    refuse: f64,
+    of_requests: Vec<FaultRate>,
+}
+
+impl Faults {
+    /// `None` when the rates of the request faults, or of the refusals, add up to more than one.
+    pub(crate) fn new(rates: &[FaultRate]) -> Option<Self> {
+        let (refusals, of_requests): (Vec<FaultRate>, Vec<FaultRate>) =
+            rates.iter().partition(|rate| rate.fault == Fault::Refuse);
+        let total = |rates: &[FaultRate]| rates.iter().map(|rate| rate.rate).sum::<f64>();
+        // A sum such as ten times 0.1 may pass one by rounding.
+        let possible = |rates: &[FaultRate]| total(rates) <= 1.0 + 1e-9;
+        (possible(&refusals) && possible(&of_requests)).then(|| Faults { refuse: total(&refusals), of_requests })
+    }
+
+    pub(crate) fn refuses_connections(&self) -> bool {
+        self.refuse > 0.0
+    }
+
+    pub(crate) fn draw_refusal(&self, random: &mut impl Rng) -> bool {
+        random.random::<f64>() < self.refuse
+    }
+
+    pub(crate) fn draw(&self, random: &mut impl Rng) -> Option<Fault> {
+        if self.of_requests.is_empty() {
+            return None;
+        }
+        let mut point = random.random::<f64>();
+        for FaultRate { fault, rate } in &self.of_requests {
+            if point < *rate {
+                return Some(*fault);
+            }
+            point -= rate;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn every_kind_is_read_and_named_alike() {
+        for kind in KINDS {
+            let text = match kind.argument {
+                Argument::None(_) | Argument::OptionalTime(_) => format!("{}=0.5", kind.name),
+                Argument::Status => format!("{}:503=0.5", kind.name),
+                Argument::Time(_) => format!("{}:20ms=0.5", kind.name),
+            };
+            let read: FaultRate = text.parse().unwrap();
+            assert_eq!(read.fault.name(), kind.name);
+            assert_eq!(read.rate, 0.5);
+        }
+    }
+
+    #[test]
+    fn a_stall_may_end() {
+        let read: FaultRate = "stall:2s=1".parse().unwrap();
+        assert_eq!(read.fault, Fault::Stall(Some(Duration::from_secs(2))));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("cut", "no `=RATE`"),
+            ("cut=2", "not a rate"),
+            ("bang=0.1", "none of refuse, reset"),
+            ("status=0.1", "wants a status"),
+            ("status:200=0.1", "not an HTTP status"),
+            ("slow-headers=0.1", "wants a time"),
+            ("cut:5=0.1", "takes no argument"),
+        ] {
+            let error = text.parse::<FaultRate>().unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_fault_comes_at_its_own_rate() {
+        let rates = ["cut=0.1", "status:503=0.3", "refuse=0.9"].map(|text| text.parse().unwrap());
+        let faults = Faults::new(&rates).unwrap();
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let drawn: Vec<_> = (0..10_000).map(|_| faults.draw(&mut random)).collect();
+        let share = |wanted| drawn.iter().filter(|fault| **fault == wanted).count() as f64 / drawn.len() as f64;
+        assert!((share(Some(Fault::Cut)) - 0.1).abs() < 0.01);
+        assert!((share(Some(Fault::Status(503))) - 0.3).abs() < 0.02);
+        assert!((share(None) - 0.6).abs() < 0.02);
+    }
+
+    #[test]
+    fn rates_beyond_one_are_refused() {
+        let rates = ["cut=0.6", "reset=0.6"].map(|text| text.parse().unwrap());
+        assert!(Faults::new(&rates).is_none());
+    }
+}

@@ -1,0 +1,239 @@
+//! HTTP/1.1 as far as a server of this kind needs it: whole requests out of bytes, and response heads.
+
+use crate::clock::{http_date, wall_ns};
+
+/// Requests larger than this are refused, so that a wrong length cannot take all memory.
+const LARGEST_BODY: usize = 256 << 20;
+const LARGEST_HEAD: usize = 64 << 10;
+const MOST_HEADERS: usize = 64;
+
+/// What the bytes received so far amount to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received<'a> {
+    /// Not a whole request yet; there is no use in looking again before this many bytes are there.
+    Partial {
+        /// Bytes needed before the next look.
+        need: usize,
+        /// The client waits for `100 Continue` before it sends the body.
+        expects_continue: bool,
+    },
+    /// A whole request.
+    Whole(Request<'a>),
+    /// Not a request this server understands: answer with this status and close.
+    Bad(Status),
+}
+
+/// One whole request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) keep_alive: bool,
+    pub(crate) body: &'a [u8],
+    /// Bytes of head and body together: where the next request starts.
+    pub(crate) length: usize,
+}
+
+/// A status code with its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Status(pub(crate) u16);
+
+impl Status {
+    pub(crate) const OK: Status = Status(200);
+    pub(crate) const BAD_REQUEST: Status = Status(400);
+    pub(crate) const NOT_FOUND: Status = Status(404);
+    pub(crate) const METHOD_NOT_ALLOWED: Status = Status(405);
+    pub(crate) const LENGTH_REQUIRED: Status = Status(411);
+    pub(crate) const TOO_LARGE: Status = Status(413);
+
+    pub(crate) fn reason(self) -> &'static str {
+        match self.0 {
+            200 => "OK",
+            400 => "Bad Request",
+            401 => "Unauthorized",
+            403 => "Forbidden",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            408 => "Request Timeout",
+            411 => "Length Required",
+            413 => "Content Too Large",
+            422 => "Unprocessable Entity",
+            429 => "Too Many Requests",
+            500 => "Internal Server Error",
+            501 => "Not Implemented",
+            502 => "Bad Gateway",
+            503 => "Service Unavailable",
+            504 => "Gateway Timeout",
+            code if code < 500 => "Client Error",
+            _ => "Server Error",
+        }
+    }
+}
+
+/// Looks for a whole request at the start of `bytes`.
+pub(crate) fn receive(bytes: &[u8]) -> Received<'_> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut head = httparse::Request::new(&mut headers);
+    let head_length = match head.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() <= LARGEST_HEAD => {
+            return Received::Partial { need: bytes.len() + 1, expects_continue: false };
+        }
+        Ok(httparse::Status::Partial) => return Received::Bad(Status(431)),
+        Err(_) => return Received::Bad(Status::BAD_REQUEST),
+    };
+    let mut body_length = 0;
+    let mut request_id = None;
+    let mut keep_alive = head.version == Some(1);
+    let mut expects_continue = false;
+    for header in head.headers.iter() {
+        let value = || std::str::from_utf8(header.value).unwrap_or_default().trim();
+        // Lengths first: most headers are dismissed without comparing letters.
+        match header.name.len() {
+            14 if header.name.eq_ignore_ascii_case("content-length") => match value().parse::<usize>() {
+                Ok(length) if length <= LARGEST_BODY => body_length = length,
+                Ok(_) => return Received::Bad(Status::TOO_LARGE),
+                Err(_) => return Received::Bad(Status::BAD_REQUEST),
+            },
+            12 if header.name.eq_ignore_ascii_case("x-request-id") => request_id = Some(value()),
+            10 if header.name.eq_ignore_ascii_case("connection") => {
+                keep_alive &= !value().eq_ignore_ascii_case("close");
+            }
+            17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                return Received::Bad(Status::LENGTH_REQUIRED);
+            }
+            6 if header.name.eq_ignore_ascii_case("expect") => {
+                expects_continue = value().eq_ignore_ascii_case("100-continue");
+            }
+            _ => {}
+        }
+    }
+    let length = head_length + body_length;
+    if bytes.len() < length {
+        return Received::Partial { need: length, expects_continue };
+    }
+    Received::Whole(Request {
+        method: head.method.unwrap_or_default(),
+        path: head.path.unwrap_or_default().split('?').next().unwrap_or_default(),
+        request_id,
+        keep_alive,
+        body: &bytes[head_length..length],
+        length,
+    })
+}
+
+/// Response heads; the `date` line is made once a second.
+#[derive(Debug, Default)]
+pub(crate) struct Heads {
+    second: u64,
+    date: String,
+}
+
+impl Heads {
+    fn open(&mut self, out: &mut Vec<u8>, status: Status, content_type: &str, keep_alive: bool) {
+        let second = wall_ns() / 1_000_000_000;
+        if second != self.second {
+            self.second = second;
+            self.date = http_date(second);
+        }
+        let mut code = itoa::Buffer::new();
+        let pieces = [
+            "HTTP/1.1 ",
+            code.format(status.0),
+            " ",
+            status.reason(),
+            "\r\ndate: ",
+            &self.date,
+            "\r\nserver: aiperf-sim\r\ncontent-type: ",
+            content_type,
+            if keep_alive { "\r\n" } else { "\r\nconnection: close\r\n" },
+        ];
+        for piece in pieces {
+            out.extend_from_slice(piece.as_bytes());
+        }
+    }
+
+    /// The head of an event stream in chunks.
+    pub(crate) fn stream(&mut self, out: &mut Vec<u8>, keep_alive: bool) {
+        self.open(out, Status::OK, "text/event-stream; charset=utf-8", keep_alive);
+        out.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n");
+    }
+
+    /// A whole response.
+    pub(crate) fn whole(
+        &mut self,
+        out: &mut Vec<u8>,
+        status: Status,
+        content_type: &str,
+        keep_alive: bool,
+        body: &[u8],
+    ) {
+        self.open(out, status, content_type, keep_alive);
+        out.extend_from_slice(b"content-length: ");
+        out.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
+        out.extend_from_slice(b"\r\n\r\n");
+        out.extend_from_slice(body);
+    }
+}
+
+/// Appends one chunk of the chunked transfer coding, made of `parts`.
+pub(crate) fn chunk(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let digits = (usize::BITS - length.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        out.push(b"0123456789abcdef"[(length >> (4 * digit)) & 0xf]);
+    }
+    out.extend_from_slice(b"\r\n");
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The end of a chunked body.
+pub(crate) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUEST: &[u8] =
+        b"POST /v1/chat/completions?x=1 HTTP/1.1\r\nHost: a\r\nX-Request-ID: r1\r\ncontent-length: 4\r\n\r\nbodyGET";
+
+    #[test]
+    fn a_request_is_found_whole_or_not_at_all() {
+        let whole = REQUEST.len() - 3;
+        for cut in 0..whole {
+            let Received::Partial { need, .. } = receive(&REQUEST[..cut]) else { panic!("at {cut}") };
+            assert!(need > cut && need <= whole);
+        }
+        let Received::Whole(request) = receive(REQUEST) else { panic!() };
+        assert_eq!(request.path, "/v1/chat/completions");
+        assert_eq!(request.request_id, Some("r1"));
+        assert_eq!(request.body, b"body");
+        assert_eq!(request.length, whole);
+        assert!(request.keep_alive);
+    }
+
+    #[test]
+    fn a_body_without_a_usable_length_is_refused() {
+        for (head, status) in
+            [("Transfer-Encoding: chunked", 411), ("Content-Length: x", 400), ("Content-Length: 99999999999", 413)]
+        {
+            let bytes = format!("POST / HTTP/1.1\r\n{head}\r\n\r\n");
+            assert_eq!(receive(bytes.as_bytes()), Received::Bad(Status(status)), "{head}");
+        }
+    }
+
+    #[test]
+    fn chunk_sizes_are_hexadecimal() {
+        for (length, size) in [(1, "1"), (15, "f"), (16, "10"), (300, "12c"), (4096, "1000")] {
+            let mut out = Vec::new();
+            chunk(&mut out, &[&vec![b'x'; length]]);
+            assert!(out.starts_with(format!("{size}\r\nx").as_bytes()), "{length}");
+            assert!(out.ends_with(b"x\r\n"));
+            assert_eq!(out.len(), length + size.len() + 4);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The truth log: when each request arrived and each event was written, by the server's own clock.
+//!
+//! One JSON line a request, written when its answer is over:
+//!
+//! ```json
+//! {"x_request_id":"…","path":"/v1/chat/completions","status":200,"fault":null,"finished":true,
+//!  "received_kernel_ns":1794702553000000000,"received_read_ns":1794702553000012000,
+//!  "head":[before,after],"chunks":[[before,after,0],[before,after,1],…]}
+//! ```
+//!
+//! All times are CLOCK_REALTIME nanoseconds. `received_kernel_ns` is the kernel's receive stamp of the last byte of the
+//! read that completed the request (null where the kernel gave none), `received_read_ns` the moment that read returned.
+//! `chunks` holds one entry for each write of an event: the moment before the write, the moment after it (after the
+//! kernel took the last byte), and what it carried: 0 nothing a user reads, 1 content, 2 reasoning. An answer that is
+//! not streamed has one entry. `finished` is false when the client or a fault ended the answer early.
+//!
+//! Stamps are collected in memory; lines are put together by a thread that only runs when a core has nothing better to
+//! do, at least ten times a second where it gets to run.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::error::SimError;
+use crate::idle;
+
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// What a write carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// The response head.
+    Head,
+    /// An event without text.
+    Nothing,
+    /// Text of the answer.
+    Content,
+    /// Reasoning text.
+    Reasoning,
+}
+
+/// The moments just before and just after a write, wall clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Bracket {
+    pub(crate) before_ns: u64,
+    pub(crate) after_ns: u64,
+}
+
+/// Everything the log says about one request.
+#[derive(Debug)]
+pub(crate) struct TruthRecord {
+    pub(crate) request_id: String,
+    pub(crate) path: &'static str,
+    pub(crate) status: u16,
+    pub(crate) fault: Option<&'static str>,
+    pub(crate) finished: bool,
+    pub(crate) received_kernel_ns: Option<u64>,
+    pub(crate) received_read_ns: u64,
+    pub(crate) head: Option<Bracket>,
+    pub(crate) chunks: Vec<(Bracket, Carries)>,
+}
+
+impl TruthRecord {
+    /// Notes a write; gives the place where its end may be corrected while bytes are still pending.
+    pub(crate) fn note(&mut self, bracket: Bracket, carries: Carries) -> Place {
+        if carries == Carries::Head {
+            self.head = Some(bracket);
+            return Place::Head;
+        }
+        self.chunks.push((bracket, carries));
+        Place::Chunk(self.chunks.len() - 1)
+    }
+
+    pub(crate) fn ended(&mut self, place: Place, after_ns: u64) {
+        let bracket = match place {
+            Place::Head => self.head.as_mut(),
+            Place::Chunk(index) => self.chunks.get_mut(index).map(|(bracket, _)| bracket),
+        };
+        if let Some(bracket) = bracket {
+            bracket.after_ns = after_ns;
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        write!(out, r#"{{"x_request_id":"#)?;
+        serde_json::to_writer(&mut *out, &self.request_id)?;
+        write!(out, r#","path":"{}","status":{},"fault":"#, self.path, self.status)?;
+        serde_json::to_writer(&mut *out, &self.fault)?;
+        write!(out, r#","finished":{},"received_kernel_ns":"#, self.finished)?;
+        serde_json::to_writer(&mut *out, &self.received_kernel_ns)?;
+        write!(out, r#","received_read_ns":{},"head":"#, self.received_read_ns)?;
+        match self.head {
+            Some(Bracket { before_ns, after_ns }) => write!(out, "[{before_ns},{after_ns}]")?,
+            None => write!(out, "null")?,
+        }
+        out.write_all(br#","chunks":["#)?;
+        let mut digits = itoa::Buffer::new();
+        for (index, (bracket, carries)) in self.chunks.iter().enumerate() {
+            out.write_all(if index == 0 { b"[" } else { b",[" })?;
+            out.write_all(digits.format(bracket.before_ns).as_bytes())?;
+            out.write_all(b",")?;
+            out.write_all(digits.format(bracket.after_ns).as_bytes())?;
+            out.write_all(match carries {
+                Carries::Head | Carries::Nothing => b",0]",
+                Carries::Content => b",1]",
+                Carries::Reasoning => b",2]",
+            })?;
+        }
+        out.write_all(b"]}\n")
+    }
+}
+
+/// Where in a record a write was noted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    Head,
+    Chunk(usize),
+}
+
+#[derive(Default)]
+struct Queue {
+    records: Vec<TruthRecord>,
+    closed: bool,
+}
+
+/// Hands finished records to the thread that writes them.
+#[derive(Clone)]
+pub(crate) struct TruthSender(Arc<(Mutex<Queue>, Condvar)>);
+
+impl TruthSender {
+    /// Wakes nobody: the writer comes by itself.
+    pub(crate) fn send(&self, record: TruthRecord) {
+        self.lock().records.push(record);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.0.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The open log. Dropping it writes what is left.
+pub(crate) struct TruthLog {
+    sender: TruthSender,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl TruthLog {
+    pub(crate) fn create(path: &Path) -> Result<Self, SimError> {
+        let failed = |source| SimError::TruthLog { path: path.to_owned(), source };
+        let file = File::create(path).map_err(failed)?;
+        let sender = TruthSender(Arc::default());
+        let queue = sender.clone();
+        let writer = std::thread::Builder::new()
+            .name("truth-log".into())
+            .spawn(move || write_until_closed(&queue, BufWriter::with_capacity(1 << 20, file)))
+            .map_err(failed)?;
+        Ok(TruthLog { sender, writer: Some(writer) })
+    }
+
+    pub(crate) fn sender(&self) -> TruthSender {
+        self.sender.clone()
+    }
+}
+
+impl Drop for TruthLog {
+    fn drop(&mut self) {
+        self.sender.lock().closed = true;
+        self.sender.0.1.notify_all();
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has said so already.
+            let _ = writer.join();
+        }
+    }
+}
+
+fn write_until_closed(queue: &TruthSender, mut file: BufWriter<File>) {
+    idle::run_only_when_idle();
+    let mut records = Vec::new();
+    loop {
+        let guard = queue.lock();
+        let mut guard = match guard.closed {
+            true => guard,
+            false => match queue.0.1.wait_timeout(guard, PERIOD) {
+                Ok((guard, _)) => guard,
+                Err(poisoned) => poisoned.into_inner().0,
+            },
+        };
+        let closed = guard.closed;
+        std::mem::swap(&mut guard.records, &mut records);
+        drop(guard);
+        let written = records.drain(..).try_for_each(|record| record.write(&mut file)).and_then(|()| file.flush());
+        if let Err(error) = written {
+            eprintln!("warning: the truth log ends here: {error}");
+            return;
+        }
+        if closed {
+            return;
+        }
+    }
+}

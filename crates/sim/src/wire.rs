@@ -1,0 +1,182 @@
+//! One connection's socket: reads with the kernel's stamp, and writes that never block and are never lost.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, IoSliceMut, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recvmsg, setsockopt, sockopt};
+
+use crate::clock::wall_ns;
+use crate::truth::{Bracket, Carries, Place, TruthRecord};
+
+/// Room for the control messages of one read: a stamp is three timespecs and a header.
+const CONTROL_BYTES: usize = 128;
+
+/// When bytes came in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Arrival {
+    pub(crate) kernel_ns: Option<u64>,
+    pub(crate) read_ns: u64,
+}
+
+/// What a read brought.
+pub(crate) enum Incoming {
+    /// So many bytes, and whether there may be more.
+    Bytes(usize),
+    /// Nothing for now.
+    Nothing,
+    /// The other side is gone.
+    Closed,
+}
+
+/// A socket with what could not be written yet.
+pub(crate) struct Wire {
+    stream: TcpStream,
+    stamped: bool,
+    pending: Vec<u8>,
+    written: usize,
+    /// Ends, within `pending`, of the writes whose record waits for them.
+    marks: VecDeque<(usize, Place)>,
+    failed: bool,
+}
+
+impl Wire {
+    /// Takes an accepted connection; `stamped` when its listener was asked to [`stamp_arrivals`].
+    pub(crate) fn new(stream: TcpStream, stamped: bool) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Wire { stream, stamped, pending: Vec::new(), written: 0, marks: VecDeque::new(), failed: false })
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// The other side is gone: nothing that is sent arrives.
+    pub(crate) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Everything sent was taken by the kernel.
+    pub(crate) fn flushed(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> (Incoming, Arrival) {
+        if self.stamped {
+            return self.read_stamped(buffer);
+        }
+        let incoming = match (&self.stream).read(buffer) {
+            Ok(0) => Incoming::Closed,
+            Ok(count) => Incoming::Bytes(count),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Incoming::Nothing,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Incoming::Nothing,
+            Err(_) => Incoming::Closed,
+        };
+        (incoming, Arrival::default())
+    }
+
+    fn read_stamped(&mut self, buffer: &mut [u8]) -> (Incoming, Arrival) {
+        let mut control = [0u8; CONTROL_BYTES];
+        let mut vectors = [IoSliceMut::new(buffer)];
+        let received = recvmsg::<()>(self.stream.as_raw_fd(), &mut vectors, Some(&mut control), MsgFlags::MSG_DONTWAIT);
+        let read_ns = wall_ns();
+        match received {
+            Ok(message) if message.bytes == 0 => (Incoming::Closed, Arrival::default()),
+            Ok(message) => {
+                let kernel_ns = message.cmsgs().ok().and_then(|mut messages| {
+                    messages.find_map(|message| match message {
+                        ControlMessageOwned::ScmTimestampsns(stamps) => {
+                            let stamp = stamps.system;
+                            let ns = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
+                            (ns > 0).then_some(ns)
+                        }
+                        _ => None,
+                    })
+                });
+                (Incoming::Bytes(message.bytes), Arrival { kernel_ns, read_ns })
+            }
+            Err(nix::Error::EAGAIN | nix::Error::EINTR) => (Incoming::Nothing, Arrival::default()),
+            Err(_) => (Incoming::Closed, Arrival::default()),
+        }
+    }
+
+    /// Sends `bytes` with one write, as far as the socket takes them; the rest goes when it can.
+    pub(crate) fn send(&mut self, bytes: &[u8], record: Option<&mut TruthRecord>, carries: Carries) {
+        let Some(record) = record else {
+            let taken = self.try_send(bytes);
+            self.pending.extend_from_slice(&bytes[taken..]);
+            return;
+        };
+        let before_ns = wall_ns();
+        let taken = self.try_send(bytes);
+        let after_ns = wall_ns();
+        let place = record.note(Bracket { before_ns, after_ns }, carries);
+        if taken < bytes.len() {
+            self.pending.extend_from_slice(&bytes[taken..]);
+            self.marks.push_back((self.pending.len(), place));
+        }
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> usize {
+        if !self.pending.is_empty() {
+            return 0;
+        }
+        if self.failed {
+            return bytes.len();
+        }
+        match (&self.stream).write(bytes) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
+            Err(_) => {
+                self.failed = true;
+                bytes.len()
+            }
+        }
+    }
+
+    /// Sends more of what is pending, and notes in `record` which writes are now complete.
+    pub(crate) fn flush(&mut self, record: Option<&mut TruthRecord>) {
+        while self.written < self.pending.len() && !self.failed {
+            match (&self.stream).write(&self.pending[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.failed = true,
+            }
+        }
+        if let Some(record) = record {
+            let after_ns = wall_ns();
+            while let Some(&(end, place)) = self.marks.front()
+                && end <= self.written
+            {
+                record.ended(place, after_ns);
+                self.marks.pop_front();
+            }
+        }
+        if self.written == self.pending.len() || self.failed {
+            self.pending.clear();
+            self.marks.clear();
+            self.written = 0;
+        }
+    }
+
+    /// Makes the coming close a reset, which drops what was not yet sent.
+    pub(crate) fn reset_on_close(&self) {
+        reset_on_close(&self.stream);
+    }
+}
+
+/// Asks the kernel to stamp what arrives. Connections inherit this from their listener; asked one by one, a request that
+/// came with the connection itself would have no stamp.
+pub(crate) fn stamp_arrivals(listener: &impl AsFd) -> nix::Result<()> {
+    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
+    setsockopt(listener, sockopt::Timestamping, &flags)
+}
+
+/// Makes the coming close of a connection a reset.
+pub(crate) fn reset_on_close(stream: &TcpStream) {
+    // A socket that is already gone needs no reset.
+    let _ = setsockopt(stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
+}
