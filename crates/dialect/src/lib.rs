@@ -1,1 +1,25 @@
-//! How each API wants it said: request bodies, server-sent events, response parsing
+//! How each API wants it said, and how its answers are read.
+//!
+//! Pure: a conversation turn becomes a body, bytes become a parsed answer. No socket, no clock; instants come in with
+//! the bytes.
+//!
+//! # Layout
+//! - [`kinds`]: one file an endpoint type and the table that lists them
+//! - [`url`]: base URL and path joined
+//! - [`head`]: request line and header fields, with the ids spliced in
+//! - [`sse`]: server-sent events in any splits
+//! - [`answer`]: an exchange's responses folded into one parsed answer
+//! - [`usage`]: every vendor's names for token counts
+//! - [`inputs`]: the text of a request body, for counting
+
+pub mod answer;
+pub mod head;
+pub mod inputs;
+pub mod kinds;
+pub mod sse;
+pub mod url;
+pub mod usage;
+
+pub use answer::Answer;
+pub use head::HeadTemplate;
+pub use kinds::{Data, Dialect, DialectError, Piece, dialect};

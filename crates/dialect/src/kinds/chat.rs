@@ -1,0 +1,233 @@
+//! OpenAI chat completions.
+
+use super::{Data, Dialect, DialectError, Piece, Request, error_of, usage_of};
+use aiperf_types::{EndpointKind, Media, Turn};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+use std::borrow::Cow;
+
+/// Chat.
+pub const DIALECT: Dialect = Dialect { kind: EndpointKind::Chat, body, parse };
+
+fn body(request: &Request<'_>) -> Result<Map<String, Value>, DialectError> {
+    let turn = request.turn()?;
+    let mut body = Map::new();
+    body.insert("messages".into(), Value::Array(messages(request)?));
+    body.insert("model".into(), request.model()?);
+    body.insert("stream".into(), request.endpoint.streaming.into());
+    if let Some(max) = turn.max_tokens {
+        let key = if request.endpoint.legacy_max_tokens { "max_tokens" } else { "max_completion_tokens" };
+        body.insert(key.into(), max.into());
+    }
+    request.merge_extra(&mut body);
+    request.ask_for_usage(&mut body, request.endpoint.per_chunk_usage);
+    Ok(body)
+}
+
+fn messages(request: &Request<'_>) -> Result<Vec<Value>, DialectError> {
+    let conversation = request.conversation;
+    let mut out = Vec::new();
+    if let Some(system) = conversation.system_message.as_deref().filter(|text| !text.is_empty()) {
+        out.push(json!({"role": "system", "content": system}));
+    }
+    if let Some(context) = conversation.user_context_message.as_deref().filter(|text| !text.is_empty()) {
+        out.push(json!({"role": "user", "content": context}));
+    }
+    for turn in &conversation.turns[..=request.turn] {
+        out.push(json!({"role": turn.role.as_deref().unwrap_or("user"), "content": content(turn)?}));
+    }
+    Ok(out)
+}
+
+fn content(turn: &Turn) -> Result<Value, DialectError> {
+    let plain = turn.images.is_empty() && turn.audios.is_empty() && turn.videos.is_empty();
+    if let ([Media { contents, .. }], true) = (turn.texts.as_slice(), plain)
+        && let [only] = contents.as_slice()
+    {
+        return Ok(only.as_str().into());
+    }
+    let mut parts = Vec::new();
+    let each =
+        |media: &[Media]| media.iter().flat_map(|m| m.contents.clone()).filter(|c| !c.is_empty()).collect::<Vec<_>>();
+    parts.extend(each(&turn.texts).into_iter().map(|text| json!({"type": "text", "text": text})));
+    parts.extend(each(&turn.images).into_iter().map(|url| json!({"type": "image_url", "image_url": {"url": url}})));
+    for audio in each(&turn.audios) {
+        let (format, data) = audio_parts(&audio)?;
+        parts.push(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}));
+    }
+    parts.extend(each(&turn.videos).into_iter().map(|url| json!({"type": "video_url", "video_url": {"url": url}})));
+    Ok(if parts.is_empty() { "".into() } else { Value::Array(parts) })
+}
+
+/// `wav,<base64>` or `data:audio/wav;base64,<base64>`.
+fn audio_parts(text: &str) -> Result<(&str, &str), DialectError> {
+    let (head, data) = text.split_once(',').ok_or(DialectError::Unsupported("chat", "audio without a format"))?;
+    let format = match head.strip_prefix("data:audio/") {
+        Some(rest) => rest.split(';').next().filter(|format| !format.is_empty()).unwrap_or("wav"),
+        None => head,
+    };
+    Ok((format, data))
+}
+
+/// The shape nearly every chunk has, read without building a tree.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(default, borrow)]
+    choices: Option<First<Choice<'a>>>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Choice<'a> {
+    #[serde(default, borrow)]
+    delta: Option<Message<'a>>,
+    #[serde(default, borrow)]
+    message: Option<Message<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Message<'a> {
+    #[serde(default, borrow)]
+    content: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    reasoning: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    refusal: Option<Text<'a>>,
+}
+
+/// A string that borrows when it holds no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The first element of an array; the others are passed over.
+struct First<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
+            type Value = First<T>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an array")
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<First<T>, A::Error> {
+                let first = seq.next_element()?;
+                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+        deserializer.deserialize_seq(Visitor(std::marker::PhantomData))
+    }
+}
+
+fn parse(json: &[u8]) -> Option<Piece<'_>> {
+    match serde_json::from_slice::<Chunk<'_>>(json) {
+        Ok(chunk) if chunk.error.is_none() => Some(from_chunk(chunk)),
+        // An error object, or a shape no server we know sends: read it as a tree and take what is there.
+        _ => parse_tree(json),
+    }
+}
+
+fn from_chunk(chunk: Chunk<'_>) -> Piece<'_> {
+    let choice = chunk.choices.and_then(|first| first.0).unwrap_or_default();
+    let data = choice.delta.or(choice.message).and_then(message_data);
+    let usage = chunk.usage.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
+    Piece { data, usage: usage.filter(|usage| !usage.is_empty()), error: None }
+}
+
+fn message_data(message: Message<'_>) -> Option<Data<'_>> {
+    let some = |text: Option<Text<'_>>| text.map(|text| text.0).filter(|text| !text.is_empty()).map(|t| t.into_owned());
+    let reasoning = message.reasoning_content.filter(|text| !text.0.is_empty()).or(message.reasoning);
+    if let Some(Text(reasoning)) = reasoning.filter(|text| !text.0.is_empty()) {
+        return Some(Data::Reasoning { reasoning, content: message.content.map(|text| text.0) });
+    }
+    if let Some(raw) = message.tool_calls
+        && let Ok(calls) = serde_json::from_str::<Value>(raw.get())
+        && let Some(text) = tool_text(&calls)
+    {
+        return Some(Data::ToolCall { text: text.into(), content: some(message.content).map(Cow::Owned) });
+    }
+    match message.content {
+        Some(Text(text)) if !text.is_empty() => Some(Data::Text(text)),
+        // A refusal is an answer: it took as long, and the user reads it.
+        _ => message.refusal.map(|text| text.0).filter(|text| !text.is_empty()).map(Data::Text),
+    }
+}
+
+fn tool_text(calls: &Value) -> Option<String> {
+    let mut text = String::new();
+    for function in calls.as_array()?.iter().filter_map(|call| call.get("function")) {
+        for part in ["name", "arguments"] {
+            text.push_str(function.get(part).and_then(Value::as_str).unwrap_or_default());
+        }
+    }
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn parse_tree(json: &[u8]) -> Option<Piece<'_>> {
+    let value: Value = serde_json::from_slice(json).ok()?;
+    let object = value.as_object()?;
+    let choice = object.get("choices").and_then(Value::as_array).and_then(|choices| choices.first());
+    let message = choice.and_then(|choice| choice.get("delta").or_else(|| choice.get("message")));
+    let data = message.and_then(tree_data);
+    Some(Piece { data, usage: usage_of(object), error: error_of(object) })
+}
+
+fn tree_data(message: &Value) -> Option<Data<'static>> {
+    let text = |key: &str| message.get(key).and_then(joined_text).filter(|text| !text.is_empty());
+    let content = text("content");
+    if let Some(reasoning) = text("reasoning_content").or_else(|| text("reasoning")) {
+        return Some(Data::Reasoning { reasoning: reasoning.into(), content: content.map(Cow::Owned) });
+    }
+    if let Some(calls) = message.get("tool_calls").and_then(tool_text) {
+        return Some(Data::ToolCall { text: calls.into(), content: content.map(Cow::Owned) });
+    }
+    content.or_else(|| text("refusal")).map(|text| Data::Text(text.into()))
+}
+
+/// A string, or the text parts of a list.
+fn joined_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_and_the_tree_read_the_same() {
+        for json in [
+            r#"{"choices":[{"delta":{"content":"a\n\"b"}}]}"#,
+            r#"{"choices":[{"delta":{"role":"assistant","content":""}}],"usage":null}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
+            r#"{"choices":[{"message":{"content":"x","reasoning":"y"}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"refusal":"no"}}]}"#,
+        ] {
+            assert_eq!(parse(json.as_bytes()), parse_tree(json.as_bytes()), "{json}");
+        }
+    }
+
+    #[test]
+    fn an_error_object_is_an_error_with_its_code() {
+        let piece = parse(br#"{"error":{"message":"bad","code":500}}"#).unwrap();
+        assert_eq!(piece.error, Some((Some(500), "bad".into())));
+    }
+
+    #[test]
+    fn rubbish_is_no_piece() {
+        assert_eq!(parse(b"{nope"), None);
+        assert_eq!(parse(b"[1]"), None);
+    }
+}

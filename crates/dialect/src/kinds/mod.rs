@@ -1,0 +1,161 @@
+//! Endpoint types: one file each, and the table that lists them.
+
+pub mod chat;
+pub mod completions;
+
+use aiperf_plan::EndpointPlan;
+use aiperf_types::{Conversation, EndpointKind};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// What an endpoint type must give.
+pub struct Dialect {
+    /// Which type.
+    pub kind: EndpointKind,
+    /// The body of a request: the conversation up to and including a turn.
+    pub body: fn(&Request<'_>) -> Result<Map<String, Value>, DialectError>,
+    /// Reads one response: the JSON of an event or of a whole body.
+    pub parse: for<'a> fn(&'a [u8]) -> Option<Piece<'a>>,
+}
+
+/// Every endpoint type that can be spoken, in the order help shows them.
+pub const DIALECTS: &[&Dialect] = &[&chat::DIALECT, &completions::DIALECT];
+
+/// The dialect of an endpoint type, if it can be spoken.
+pub fn dialect(kind: EndpointKind) -> Option<&'static Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.kind == kind)
+}
+
+/// What a body is made from.
+pub struct Request<'a> {
+    /// Where it goes.
+    pub endpoint: &'a EndpointPlan,
+    /// Model when the turn names none.
+    pub model: &'a str,
+    /// The conversation.
+    pub conversation: &'a Conversation,
+    /// Which turn is asked; earlier ones are history.
+    pub turn: usize,
+}
+
+impl Request<'_> {
+    fn turn(&self) -> Result<&aiperf_types::Turn, DialectError> {
+        self.conversation.turns.get(self.turn).ok_or(DialectError::NoTurn)
+    }
+
+    fn model(&self) -> Result<Value, DialectError> {
+        Ok(self.turn()?.model.as_deref().unwrap_or(self.model).into())
+    }
+
+    /// Adds the plan's extra members: a known key keeps its place and takes the new value.
+    fn merge_extra(&self, body: &mut Map<String, Value>) {
+        for (key, value) in &self.endpoint.extra {
+            body.insert(key.clone(), value.clone());
+        }
+    }
+
+    /// Asks for usage when the body asks for a stream.
+    fn ask_for_usage(&self, body: &mut Map<String, Value>, every_chunk: bool) {
+        if !is_truthy(body.get("stream")) {
+            return;
+        }
+        let mut options = match body.get("stream_options") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(options)) => options.clone(),
+            Some(_) => return,
+        };
+        options.entry("include_usage").or_insert(Value::Bool(true));
+        if every_chunk {
+            options.entry("continuous_usage_stats").or_insert(Value::Bool(true));
+        }
+        body.insert("stream_options".into(), Value::Object(options));
+    }
+
+    /// The encoded body.
+    pub fn encode(&self, dialect: &Dialect) -> Result<Vec<u8>, DialectError> {
+        let body = (dialect.body)(self)?;
+        serde_json::to_vec(&body).map_err(|error| DialectError::Encode(error.to_string()))
+    }
+}
+
+fn is_truthy(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(Value::Bool(true)) => true,
+    }
+}
+
+/// Why a request cannot be put into a dialect.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DialectError {
+    /// Nothing to say.
+    #[error("the conversation has no turn to send")]
+    NoTurn,
+    /// More than one turn where only one can be sent.
+    #[error("the {0} endpoint sends one turn; this conversation has more")]
+    OneTurnOnly(&'static str),
+    /// A content that the type cannot carry.
+    #[error("the {0} endpoint cannot carry {1}")]
+    Unsupported(&'static str, &'static str),
+    /// JSON encoding failed.
+    #[error("cannot encode the request body: {0}")]
+    Encode(String),
+}
+
+/// What one response said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Piece<'a> {
+    /// Its content.
+    pub data: Option<Data<'a>>,
+    /// Its usage object.
+    pub usage: Option<Map<String, Value>>,
+    /// An error object in place of content: its code and message.
+    pub error: Option<(Option<i64>, String)>,
+}
+
+/// Content of a response.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// Reasoning, perhaps with text.
+    Reasoning {
+        /// The reasoning.
+        reasoning: Cow<'a, str>,
+        /// Text beside it.
+        content: Option<Cow<'a, str>>,
+    },
+    /// Tool calls, perhaps with text.
+    ToolCall {
+        /// Names and arguments, concatenated.
+        text: Cow<'a, str>,
+        /// Text beside them.
+        content: Option<Cow<'a, str>>,
+    },
+}
+
+/// An error object at the top of a response that has no content of its own.
+fn error_of(object: &Map<String, Value>) -> Option<(Option<i64>, String)> {
+    if object.contains_key("choices") {
+        return None;
+    }
+    let error = object.get("error").filter(|error| !error.is_null())?;
+    let message = match error {
+        Value::String(text) => text.clone(),
+        Value::Object(members) => match members.get("message").and_then(Value::as_str) {
+            Some(message) => message.to_owned(),
+            None => error.to_string(),
+        },
+        other => other.to_string(),
+    };
+    Some((error.get("code").and_then(Value::as_i64), message))
+}
+
+fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
+    object.get("usage").and_then(Value::as_object).filter(|usage| !usage.is_empty()).cloned()
+}

@@ -1,0 +1,228 @@
+//! Server-sent events in any splits.
+//!
+//! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
+//! ends a message; a byte order mark is skipped.
+
+use aiperf_types::MonoNs;
+use memchr::memchr2;
+use std::borrow::Cow;
+
+/// Cuts a stream of bytes into messages.
+#[derive(Debug, Default)]
+pub struct Splitter {
+    /// Bytes of a message that is not complete yet.
+    carry: Vec<u8>,
+    begun: bool,
+}
+
+impl Splitter {
+    /// Takes the bytes of one read and gives each message it completes. The visitor may end the stream by `false`.
+    pub fn feed(&mut self, mut bytes: &[u8], at: MonoNs, mut visit: impl FnMut(&[u8], MonoNs) -> bool) -> bool {
+        if !self.begun {
+            self.begun = true;
+            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        }
+        if !self.carry.is_empty() {
+            self.carry.extend_from_slice(bytes);
+            let joined = std::mem::take(&mut self.carry);
+            let used = split(&joined, &mut |message| visit(message, at));
+            return match used {
+                Some(used) => {
+                    self.carry = joined;
+                    self.carry.drain(..used);
+                    true
+                }
+                None => false,
+            };
+        }
+        match split(bytes, &mut |message| visit(message, at)) {
+            Some(used) => {
+                self.carry.extend_from_slice(&bytes[used..]);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The stream ended: what is left is one more message.
+    pub fn finish(&mut self, at: MonoNs, mut visit: impl FnMut(&[u8], MonoNs) -> bool) {
+        let rest = std::mem::take(&mut self.carry);
+        let trimmed = rest.trim_ascii();
+        if !trimmed.is_empty() {
+            visit(trimmed, at);
+        }
+    }
+}
+
+/// Visits each whole message; returns how many bytes were used, or `None` when the visitor ended it.
+fn split(bytes: &[u8], visit: &mut impl FnMut(&[u8]) -> bool) -> Option<usize> {
+    let mut start = 0;
+    while let Some((end, next)) = find_end(bytes, start) {
+        let message = bytes[start..end].trim_ascii();
+        start = next;
+        if !message.is_empty() && !visit(message) {
+            return None;
+        }
+    }
+    Some(start)
+}
+
+/// The first empty line at or after `from`: where the message ends, and where the next begins.
+fn find_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
+    while let Some(found) = memchr2(b'\n', b'\r', &bytes[at..]) {
+        let end = at + found;
+        let after = line_end(bytes, end)?;
+        let bare_cr = bytes[end] == b'\r' && after == end + 1;
+        match bytes.get(after) {
+            Some(b'\n') => return Some((end, after + 1)),
+            // A bare CR as line end: the second one ends the message without waiting to see what follows.
+            Some(b'\r') if bare_cr => return Some((end, after + 1)),
+            Some(b'\r') => return Some((end, line_end(bytes, after)?)),
+            Some(_) => at = after,
+            None => return None,
+        }
+    }
+    None
+}
+
+/// The end of a line end that starts at `at`; `None` while a CR may yet be followed by its LF.
+fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
+    match (bytes[at], bytes.get(at + 1)) {
+        (b'\n', _) => Some(at + 1),
+        (_, Some(b'\n')) => Some(at + 2),
+        (_, Some(_)) => Some(at + 1),
+        (_, None) => None,
+    }
+}
+
+/// One field of a message. A line without a colon has no value.
+pub type Field<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
+
+/// The fields of a message, in order.
+pub fn fields(message: &[u8]) -> Vec<Field<'_>> {
+    let mut out: Vec<Field<'_>> = Vec::new();
+    for line in message.split(|&b| b == b'\n' || b == b'\r') {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let text = String::from_utf8_lossy(line);
+        // Some servers break JSON over several lines without repeating the field name.
+        if let Some((_, Some(value))) = out.last_mut()
+            && value.starts_with('{')
+            && !value.ends_with('}')
+            && !line.starts_with(b"data:")
+        {
+            let joined = value.to_mut();
+            joined.push_str("\\n");
+            joined.push_str(&text);
+            continue;
+        }
+        let (name, value) = match line.iter().position(|&b| b == b':') {
+            None => (line, None),
+            Some(0) => (&b"comment"[..], Some(&line[1..])),
+            Some(colon) => (&line[..colon], Some(&line[colon + 1..])),
+        };
+        out.push((lossy(name.trim_ascii()), value.map(|value| lossy(value.trim_ascii()))));
+    }
+    out
+}
+
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// The data of a message: its only field when that is `data`, else the non-empty `data` values joined by line feeds.
+pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
+    if let Some(rest) = message.strip_prefix(b"data:")
+        && memchr2(b'\n', b'\r', rest).is_none()
+    {
+        return Cow::Borrowed(rest.trim_ascii());
+    }
+    let mut values = fields(message).into_iter().filter(|(name, _)| name == "data").filter_map(|(_, value)| value);
+    let mut joined = values.next().map(Cow::into_owned).unwrap_or_default();
+    for value in values.filter(|value| !value.is_empty()) {
+        if !joined.is_empty() {
+            joined.push('\n');
+        }
+        joined.push_str(&value);
+    }
+    Cow::Owned(joined.into_bytes())
+}
+
+/// What an `event: error` message says: its comment, else the message in its data; `None` for other messages.
+pub fn error_event(message: &[u8]) -> Option<String> {
+    if message.starts_with(b"data:") && memchr2(b'\n', b'\r', message).is_none() {
+        return None;
+    }
+    let fields = fields(message);
+    let is = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
+    if !fields.iter().any(|(name, value)| is(name, "event") && value.as_deref().is_some_and(|v| is(v, "error"))) {
+        return None;
+    }
+    let comment = fields.iter().find(|(name, _)| name == "comment").and_then(|(_, value)| value.as_deref());
+    if let Some(comment) = comment {
+        return Some(comment.to_owned());
+    }
+    let data = data(message);
+    let text = String::from_utf8_lossy(&data);
+    let json: Option<serde_json::Value> = serde_json::from_slice(&data).ok();
+    let named =
+        json.as_ref().and_then(|json| json.get("message").or_else(|| json.get("error")?.get("message"))?.as_str());
+    Some(named.unwrap_or(&text).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn messages(chunks: &[&[u8]]) -> Vec<(String, u64)> {
+        let (mut splitter, mut out) = (Splitter::default(), Vec::new());
+        for (i, chunk) in chunks.iter().enumerate() {
+            splitter.feed(chunk, MonoNs(i as u64), |message, at| {
+                out.push((String::from_utf8_lossy(message).into_owned(), at.0));
+                true
+            });
+        }
+        splitter.finish(MonoNs(99), |message, at| {
+            out.push((String::from_utf8_lossy(message).into_owned(), at.0));
+            true
+        });
+        out
+    }
+
+    #[test]
+    fn the_read_that_completes_a_message_stamps_it() {
+        let got = messages(&[b"data: a\n", b"\ndata: b\n\ndata: c"]);
+        assert_eq!(got, [("data: a".into(), 1), ("data: b".into(), 1), ("data: c".into(), 99)]);
+    }
+
+    #[test]
+    fn bare_carriage_returns_end_messages_at_once() {
+        assert_eq!(messages(&[b"data: a\r\r", b"data: b\r\r"]), [("data: a".into(), 0), ("data: b".into(), 1)]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same_messages(
+            lines in prop::collection::vec("(data: [a-z{}:\"]{0,12}|: ping|event: x|)", 0..20),
+            end in prop::sample::select(vec!["\n", "\r\n"]),
+            cuts in prop::collection::vec(1usize..9, 1..60),
+        ) {
+            let stream = lines.iter().map(|line| format!("{line}{end}")).collect::<String>() + end;
+            let whole: Vec<String> = messages(&[stream.as_bytes()]).into_iter().map(|(text, _)| text).collect();
+            let mut pieces = Vec::new();
+            let mut rest = stream.as_bytes();
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() { break; }
+                let (piece, after) = rest.split_at((*cut).min(rest.len()));
+                pieces.push(piece);
+                rest = after;
+            }
+            let split: Vec<String> = messages(&pieces).into_iter().map(|(text, _)| text).collect();
+            prop_assert_eq!(whole, split);
+        }
+    }
+}
