@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(format!("no such option: {option}").into()),
         }
     }
-    let sim = Sim::bind(config)?;
+    let mut sim = Sim::bind(config)?;
+    sim.stop_on_signals()?;
     println!("listening on http://{}", sim.local_addr());
     sim.run()?;
     Ok(())

@@ -16,6 +16,15 @@ pub(crate) enum Finish {
     Stop,
 }
 
+impl Finish {
+    fn name(self) -> &'static str {
+        match self {
+            Finish::Length => "length",
+            Finish::Stop => "stop",
+        }
+    }
+}
+
 /// How one endpoint writes its events.
 struct Shape {
     id: &'static str,
@@ -26,7 +35,10 @@ struct Shape {
     more: &'static str,
     length: &'static str,
     stop: &'static str,
+    /// Beside the counts in the usage event.
     prompt_details: &'static str,
+    /// Beside the counts in a whole answer.
+    whole_prompt_details: &'static str,
 }
 
 const CHAT: Shape = Shape {
@@ -42,6 +54,7 @@ const CHAT: Shape = Shape {
     length: r#""},"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null}]"#,
     stop: r#""},"logprobs":null,"finish_reason":"stop","stop_reason":null,"token_ids":null}]"#,
     prompt_details: r#","prompt_tokens_details":{"cached_tokens":0,"created_cache_tokens":0}"#,
+    whole_prompt_details: r#","prompt_tokens_details":{"cached_tokens":0,"created_cache_tokens":0,"multimodal_tokens":null}"#,
 };
 
 const COMPLETIONS: Shape = Shape {
@@ -54,6 +67,7 @@ const COMPLETIONS: Shape = Shape {
     length: r#"","logprobs":null,"finish_reason":"length","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]"#,
     stop: r#"","logprobs":null,"finish_reason":"stop","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]"#,
     prompt_details: r#","prompt_tokens_details":{"cached_tokens":0}"#,
+    whole_prompt_details: r#","prompt_tokens_details":{"cached_tokens":0,"created_cache_tokens":null,"multimodal_tokens":null}"#,
 };
 
 /// Token counts as `usage` reports them.
@@ -204,41 +218,45 @@ pub(crate) fn whole(
     choices: &[Choice],
     usage: Usage,
 ) -> Vec<u8> {
-    let shape = if endpoint == Endpoint::Completions { &COMPLETIONS } else { &CHAT };
-    let object = if endpoint == Endpoint::Completions { "text_completion" } else { "chat.completion" };
-    let choices: Vec<String> = choices
-        .iter()
-        .enumerate()
-        .map(|(index, choice)| {
-            let finish = match choice.finish {
-                Finish::Length => "length",
-                Finish::Stop => "stop",
-            };
-            let text = &choice.text;
-            match endpoint {
-                Endpoint::Completions => format!(
-                    r#"{{"index":{index},"text":"{text}","logprobs":null,"finish_reason":"{finish}","stop_reason":null,"token_ids":null,"prompt_logprobs":null,"prompt_token_ids":null}}"#
-                ),
-                _ => {
-                    let reasoning = choice.reasoning.as_ref().map_or("null".to_owned(), |text| format!("\"{text}\""));
-                    format!(
-                        r#"{{"index":{index},"message":{{"role":"assistant","content":"{text}","refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning_content":{reasoning}}},"logprobs":null,"finish_reason":"{finish}","stop_reason":null,"token_ids":null}}"#
-                    )
-                }
-            }
-        })
-        .collect();
+    let (shape, object, choice, tail) = match endpoint {
+        Endpoint::Completions => (&COMPLETIONS, "text_completion", completions_choice as fn(_, _) -> _, ""),
+        _ => (
+            &CHAT,
+            "chat.completion",
+            chat_choice as fn(_, _) -> _,
+            r#","prompt_logprobs":null,"prompt_token_ids":null,"prompt_text":null"#,
+        ),
+    };
+    let choices: Vec<String> = choices.iter().enumerate().map(|(index, text)| choice(index, text)).collect();
     let details = usage.reasoning_details().unwrap_or_else(|| r#","completion_tokens_details":null"#.to_owned());
     format!(
-        r#"{{"id":"{}{}","object":"{object}","created":{created},"model":{},"choices":[{}],"service_tier":null,"system_fingerprint":"{FINGERPRINT}","usage":{{{}{}{details}}},"prompt_logprobs":null,"prompt_token_ids":null,"kv_transfer_params":null}}"#,
+        r#"{{"id":"{}{}","object":"{object}","created":{created},"model":{},"choices":[{}],"service_tier":null,"system_fingerprint":"{FINGERPRINT}","usage":{{{}{}{details}}}{tail},"kv_transfer_params":null,"ec_transfer_params":null,"metrics":null}}"#,
         shape.id,
         answer_id(number),
         json_string(model),
         choices.join(","),
         usage.counts(),
-        shape.prompt_details,
+        shape.whole_prompt_details,
     )
     .into_bytes()
+}
+
+fn chat_choice(index: usize, choice: &Choice) -> String {
+    let (text, finish) = (&choice.text, choice.finish.name());
+    let reasoning = match &choice.reasoning {
+        Some(text) => format!(r#""reasoning_content":"{text}""#),
+        None => r#""reasoning":null"#.to_owned(),
+    };
+    format!(
+        r#"{{"index":{index},"message":{{"role":"assistant","content":"{text}","refusal":null,"annotations":null,"audio":null,"function_call":null,{reasoning}}},"logprobs":null,"finish_reason":"{finish}","stop_reason":null,"token_ids":null,"routed_experts":null}}"#
+    )
+}
+
+fn completions_choice(index: usize, choice: &Choice) -> String {
+    let (text, finish) = (&choice.text, choice.finish.name());
+    format!(
+        r#"{{"index":{index},"text":"{text}","logprobs":null,"finish_reason":"{finish}","stop_reason":null,"token_ids":null,"prompt_logprobs":null,"prompt_token_ids":null,"routed_experts":null}}"#
+    )
 }
 
 /// The body of an embeddings answer: `count` unit vectors.
@@ -264,6 +282,11 @@ pub(crate) fn models(model: &str, created: u64, max_model_len: u32) -> Vec<u8> {
     serde_json::json!({"object": "list", "data": [{
         "id": model, "object": "model", "created": created, "owned_by": "aiperf-sim", "root": model, "parent": null,
         "max_model_len": max_model_len,
+        "permission": [{
+            "id": "modelperm-0", "object": "model_permission", "created": created, "allow_create_engine": false,
+            "allow_sampling": true, "allow_logprobs": true, "allow_search_indices": false, "allow_view": true,
+            "allow_fine_tuning": false, "organization": "*", "group": null, "is_blocking": false,
+        }],
     }]})
     .to_string()
     .into_bytes()

@@ -200,12 +200,12 @@ impl Exchange {
     }
 
     fn account(&mut self, now_ns: u64, tokens: u32, metrics: &mut Metrics) {
-        let all = tokens * self.choices();
+        let choices = self.choices();
         if self.sent == 0 {
             self.first_ns = now_ns;
-            metrics.first_token(self.ask.prompt_tokens, all, seconds(now_ns - self.arrived_ns));
+            metrics.first_tokens(self.ask.prompt_tokens, tokens, choices, seconds(now_ns - self.arrived_ns));
         } else {
-            metrics.next_tokens(all, seconds(now_ns - self.latest_ns));
+            metrics.next_tokens(tokens, choices, seconds(now_ns - self.latest_ns));
         }
         self.latest_ns = now_ns;
     }

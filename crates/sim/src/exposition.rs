@@ -34,16 +34,20 @@ pub(crate) fn page(metrics: &Metrics, server: &Server<'_>) -> String {
     page.gauge(
         "num_requests_running",
         "Number of requests in model execution batches.",
-        &[("", metrics.running as f64)],
+        &[(None, metrics.running as f64)],
     );
-    page.gauge("num_requests_waiting", "Number of requests waiting to be processed.", &[("", metrics.waiting as f64)]);
+    page.gauge(
+        "num_requests_waiting",
+        "Number of requests waiting to be processed.",
+        &[(None, metrics.waiting as f64)],
+    );
     page.gauge(
         "num_requests_waiting_by_reason",
         "Number of waiting requests by reason. Sum of all reasons equals vllm:num_requests_waiting.",
-        &[(r#",reason="capacity""#, metrics.waiting as f64), (r#",reason="deferred""#, 0.0)],
+        &[(Some(("reason", "capacity")), metrics.waiting as f64), (Some(("reason", "deferred")), 0.0)],
     );
     let kv_usage = (metrics.kv_tokens as f64 / KV_CACHE_TOKENS as f64).min(1.0);
-    page.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", &[("", kv_usage)]);
+    page.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", &[(None, kv_usage)]);
     page.counter(
         "prefix_cache_queries",
         "Prefix cache queries, in terms of number of queried tokens.",
@@ -96,6 +100,9 @@ pub(crate) fn page(metrics: &Metrics, server: &Server<'_>) -> String {
     page.out
 }
 
+/// A label beside those that every sample has.
+type Label<'a> = Option<(&'a str, &'a str)>;
+
 struct Page {
     out: String,
     model: String,
@@ -113,38 +120,42 @@ impl Page {
         let _ = writeln!(self.out, "{name} {value:?}");
     }
 
-    fn sample(&mut self, name: &str, more_labels: &str, value: f64) {
-        let _ = writeln!(self.out, r#"vllm:{name}{{engine="0",model_name="{}"{more_labels}}} {value:?}"#, self.model);
+    fn sample(&mut self, name: &str, label: Label<'_>, value: f64) {
+        let _ = write!(self.out, "vllm:{name}{{engine=\"0\"");
+        let (before, after) = label.into_iter().partition::<Vec<_>, _>(|(label, _)| *label < "model_name");
+        for (label, value) in before.into_iter().chain([("model_name", self.model.as_str())]).chain(after) {
+            let _ = write!(self.out, ",{label}=\"{value}\"");
+        }
+        let _ = writeln!(self.out, "}} {value:?}");
     }
 
-    fn gauge(&mut self, name: &str, help: &str, samples: &[(&str, f64)]) {
+    fn gauge(&mut self, name: &str, help: &str, samples: &[(Label<'_>, f64)]) {
         self.open(&format!("vllm:{name}"), "gauge", help);
-        for (labels, value) in samples {
-            self.sample(name, labels, *value);
+        for (label, value) in samples {
+            self.sample(name, *label, *value);
         }
     }
 
-    fn created(&mut self, name: &str, help: &str, labels: &[String]) {
+    fn created(&mut self, name: &str, help: &str, labels: &[Label<'_>]) {
         let name = format!("{name}_created");
         self.open(&format!("vllm:{name}"), "gauge", help);
         for label in labels {
-            self.sample(&name, label, self.created);
+            self.sample(&name, *label, self.created);
         }
     }
 
     fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.open(&format!("vllm:{name}_total"), "counter", help);
-        self.sample(&format!("{name}_total"), "", value as f64);
-        self.created(name, help, &[String::new()]);
+        self.sample(&format!("{name}_total"), None, value as f64);
+        self.created(name, help, &[None]);
     }
 
     fn finished(&mut self, metrics: &Metrics) {
         let (name, help) = ("request_success", "Count of successfully processed requests.");
         self.open(&format!("vllm:{name}_total"), "counter", help);
-        let labels: Vec<String> =
-            Finished::ALL.iter().map(|(_, reason)| format!(r#",finished_reason="{reason}""#)).collect();
+        let labels = Finished::ALL.map(|(_, reason)| Some(("finished_reason", reason)));
         for (label, count) in labels.iter().zip(metrics.finished) {
-            self.sample(&format!("{name}_total"), label, count as f64);
+            self.sample(&format!("{name}_total"), *label, count as f64);
         }
         self.created(name, help, &labels);
     }
@@ -153,11 +164,11 @@ impl Page {
         self.open(&format!("vllm:{name}"), "histogram", help);
         for (bound, count) in histogram.cumulative() {
             let bound = if bound.is_infinite() { "+Inf".to_owned() } else { format!("{bound:?}") };
-            self.sample(&format!("{name}_bucket"), &format!(r#",le="{bound}""#), count as f64);
+            self.sample(&format!("{name}_bucket"), Some(("le", &bound)), count as f64);
         }
-        self.sample(&format!("{name}_count"), "", histogram.count() as f64);
-        self.sample(&format!("{name}_sum"), "", histogram.sum());
-        self.created(name, help, &[String::new()]);
+        self.sample(&format!("{name}_count"), None, histogram.count() as f64);
+        self.sample(&format!("{name}_sum"), None, histogram.sum());
+        self.created(name, help, &[None]);
     }
 
     fn http(&mut self, metrics: &Metrics) {

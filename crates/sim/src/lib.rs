@@ -19,9 +19,9 @@
 //! moments, so that a late one does not delay those after it. `prompt_tokens` counts whitespace-separated words.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `timers`, `slots`, `wire` and `clock`; `http` and `ask` (requests in); `script` and `exchange` (what is
-//! answered when); `events` and `vocabulary` (answers out); `burst` (answers made beforehand); `metrics` and `exposition`;
-//! `truth` and `idle` (the log).
+//! (the loop) with `shared`, `timers`, `slots`, `wire`, `stamps` and `clock`; `http` and `ask` (requests in); `script` and
+//! `exchange` (what is answered when); `events` and `vocabulary` (answers out); `burst` (answers made beforehand);
+//! `metrics` and `exposition`; `truth` and `idle` (the log).
 
 mod ask;
 mod burst;
@@ -37,9 +37,11 @@ mod idle;
 mod metrics;
 mod reactor;
 mod script;
+mod shared;
 mod sim;
 mod slots;
 mod spread;
+mod stamps;
 mod timers;
 mod truth;
 mod vocabulary;

@@ -50,10 +50,6 @@ impl Histogram {
         Histogram { bounds, counts: vec![0; bounds.len() + 1], sum: 0.0 }
     }
 
-    pub(crate) fn observe(&mut self, value: f64) {
-        self.observe_many(value, 1);
-    }
-
     pub(crate) fn observe_many(&mut self, value: f64, times: u64) {
         self.counts[self.bounds.partition_point(|bound| *bound < value)] += times;
         self.sum += value * times as f64;
@@ -179,22 +175,23 @@ impl Metrics {
         self.kv_tokens += u64::from(prompt_tokens);
     }
 
-    /// The first token of a request came.
-    pub(crate) fn first_token(&mut self, prompt_tokens: u32, tokens: u32, latency: f64) {
+    /// The first tokens of a request came: so many of each choice.
+    pub(crate) fn first_tokens(&mut self, prompt_tokens: u32, tokens: u32, choices: u32, latency: f64) {
         self.prompt_tokens += u64::from(prompt_tokens);
-        self.time_to_first_token.observe(latency);
-        self.tokens(tokens);
+        self.time_to_first_token.observe_many(latency, u64::from(choices));
+        self.tokens(tokens, choices);
     }
 
     /// Further tokens of a request came, this long after those before.
-    pub(crate) fn next_tokens(&mut self, tokens: u32, latency: f64) {
-        self.inter_token_latency.observe(latency);
-        self.tokens(tokens);
+    pub(crate) fn next_tokens(&mut self, tokens: u32, choices: u32, latency: f64) {
+        self.inter_token_latency.observe_many(latency, u64::from(choices));
+        self.tokens(tokens, choices);
     }
 
-    fn tokens(&mut self, tokens: u32) {
-        self.generation_tokens += u64::from(tokens);
-        self.kv_tokens += u64::from(tokens);
+    fn tokens(&mut self, tokens: u32, choices: u32) {
+        let all = u64::from(tokens) * u64::from(choices);
+        self.generation_tokens += all;
+        self.kv_tokens += all;
     }
 
     /// A running request left the batch.

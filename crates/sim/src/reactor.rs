@@ -4,28 +4,26 @@
 
 use std::collections::VecDeque;
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::EventFd;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use nix::sys::signalfd::SignalFd;
 
 use crate::ask::{self, Endpoint, Refusal};
 use crate::burst::Burst;
-use crate::clock::{monotonic_ns, wall_ns};
+use crate::clock::monotonic_ns;
 use crate::error::SimError;
-use crate::events;
 use crate::exchange::{Arrived, Exchange, Next, Stage, Tools};
-use crate::exposition;
 use crate::fault::Fault;
 use crate::http::{self, Heads, Received, Request, Status};
-use crate::metrics::{Finished, Metrics};
-use crate::script::{Purpose, Script};
+use crate::metrics::Finished;
+use crate::script::Purpose;
+use crate::shared::{Page, Shared};
 use crate::slots::{Key, Slots};
 use crate::timers::Timers;
-use crate::truth::{Carries, TruthRecord, TruthSender};
+use crate::truth::{Carries, TruthRecord};
 use crate::wire::{Arrival, Incoming, Wire, reset_on_close};
 
 const LISTENER: u64 = u64::MAX;
@@ -33,36 +31,6 @@ const TIMER: u64 = u64::MAX - 1;
 const STOP: u64 = u64::MAX - 2;
 const READ_BYTES: usize = 256 << 10;
 const EVENTS: usize = 1024;
-
-/// What all serving threads have in common.
-pub(crate) struct Shared {
-    pub(crate) script: Script,
-    pub(crate) metrics: Vec<Mutex<Metrics>>,
-    pub(crate) requests: AtomicU64,
-    pub(crate) connections: AtomicU64,
-    pub(crate) truth: Option<TruthSender>,
-}
-
-impl Shared {
-    fn metrics(&self, thread: usize) -> MutexGuard<'_, Metrics> {
-        self.metrics[thread].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn metrics_page(&self) -> String {
-        let mut total = Metrics::new();
-        for thread in 0..self.metrics.len() {
-            total.add(&self.metrics(thread));
-        }
-        let cpu = getrusage(UsageWho::RUSAGE_SELF)
-            .map_or(0, |usage| usage.user_time().num_microseconds() + usage.system_time().num_microseconds());
-        let server = exposition::Server {
-            model: self.script.config.listed_model(),
-            started: self.script.started,
-            cpu_seconds: cpu as f64 / 1e6,
-        };
-        exposition::page(&total, &server)
-    }
-}
 
 /// One client.
 struct Connection {
@@ -129,6 +97,11 @@ impl Reactor {
             buffer: vec![0; READ_BYTES],
             scratch: Vec::with_capacity(16 << 10),
         })
+    }
+
+    /// Lets one of these signals stop it too.
+    pub(crate) fn watch_signals(&self, signals: &SignalFd) -> nix::Result<()> {
+        self.epoll.add(signals, EpollEvent::new(EpollFlags::EPOLLIN, STOP))
     }
 
     /// Serves until stopped.
@@ -234,11 +207,16 @@ impl Reactor {
                 }
             }
             let gone = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
-            if events.intersects(EpollFlags::EPOLLIN | gone) { reactor.read(key, connection) } else { Fate::Keep }
+            if events.intersects(EpollFlags::EPOLLIN | gone) {
+                reactor.read(key, connection, events.intersects(gone))
+            } else {
+                Fate::Keep
+            }
         });
     }
 
-    fn read(&mut self, key: Key, connection: &mut Connection) -> Fate {
+    /// Reads what there is; with `to_the_end`, up to the end of the stream, which no further event would announce.
+    fn read(&mut self, key: Key, connection: &mut Connection, to_the_end: bool) -> Fate {
         loop {
             let (incoming, arrival) = connection.wire.read(&mut self.buffer);
             let count = match incoming {
@@ -257,7 +235,7 @@ impl Reactor {
                 self.serve(key, connection)
             };
             // A read that does not fill the buffer has emptied the socket.
-            if fate != Fate::Keep || count < self.buffer.len() {
+            if fate != Fate::Keep || (count < self.buffer.len() && !to_the_end) {
                 return fate;
             }
         }
@@ -540,25 +518,7 @@ impl Reactor {
 
     /// Everything that is not inference.
     fn answer_other(&mut self, connection: &mut Connection, request: &Request<'_>) {
-        let json = "application/json";
-        let config = &self.shared.script.config;
-        let (handler, status, content_type, body) = match (request.method, request.path) {
-            ("GET" | "HEAD", "/health") => ("/health", Status::OK, json, Vec::new()),
-            ("GET", "/v1/models") => {
-                let longest = config.max_model_len.map_or(131_072, |limit| limit.get());
-                let created = wall_ns() / 1_000_000_000;
-                ("/v1/models", Status::OK, json, events::models(config.listed_model(), created, longest))
-            }
-            ("GET", "/metrics") => {
-                ("/metrics", Status::OK, exposition::CONTENT_TYPE, self.shared.metrics_page().into_bytes())
-            }
-            (_, path) if Endpoint::at(path).is_some() || ["/health", "/v1/models", "/metrics"].contains(&path) => {
-                let refusal = Refusal::of_status(Status::METHOD_NOT_ALLOWED);
-                ("none", refusal.status, json, refusal.body().into_bytes())
-            }
-            _ => ("none", Status::NOT_FOUND, json, Refusal::of_status(Status::NOT_FOUND).body().into_bytes()),
-        };
-        let method = if request.method == "GET" { "GET" } else { "POST" };
+        let Page { handler, method, status, content_type, body } = self.shared.page(request.method, request.path);
         self.shared.metrics(self.thread).answered(handler, method, status.0, 1);
         self.scratch.clear();
         self.heads.whole(&mut self.scratch, status, content_type, request.keep_alive, &body);

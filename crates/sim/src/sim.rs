@@ -7,6 +7,8 @@ use std::thread::JoinHandle;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, setsockopt, socket, sockopt,
 };
@@ -14,10 +16,11 @@ use nix::sys::socket::{
 use crate::config::SimConfig;
 use crate::error::SimError;
 use crate::metrics::Metrics;
-use crate::reactor::{Reactor, Shared};
+use crate::reactor::Reactor;
 use crate::script::Script;
+use crate::shared::Shared;
+use crate::stamps::stamp_arrivals;
 use crate::truth::TruthLog;
-use crate::wire::stamp_arrivals;
 
 /// A thousand clients that connect at once must not meet a full queue, which would cost each of them a second.
 const BACKLOG: i32 = 4096;
@@ -27,6 +30,7 @@ pub struct Sim {
     reactors: Vec<Reactor>,
     local_addr: SocketAddr,
     stop: StopHandle,
+    signals: Option<SignalFd>,
     // Last, so that it is closed after the reactors have handed over their last records.
     truth: Option<TruthLog>,
 }
@@ -68,7 +72,7 @@ impl Sim {
         let reactors = (0..threads)
             .map(|thread| Reactor::new(thread, shared.clone(), listener.clone(), &stop))
             .collect::<Result<_, _>>()?;
-        Ok(Sim { reactors, local_addr, stop: StopHandle(Arc::new(stop)), truth })
+        Ok(Sim { reactors, local_addr, stop: StopHandle(Arc::new(stop)), signals: None, truth })
     }
 
     /// Where it listens.
@@ -79,6 +83,21 @@ impl Sim {
     /// A handle that stops it.
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
+    }
+
+    /// Lets SIGINT and SIGTERM stop the server, so that a truth log is written to its end. Call it before other threads
+    /// are started: the signals are blocked in the calling thread and in those it starts afterwards.
+    pub fn stop_on_signals(&mut self) -> Result<(), SimError> {
+        let mut watched = SigSet::empty();
+        watched.add(Signal::SIGINT);
+        watched.add(Signal::SIGTERM);
+        watched.thread_block()?;
+        let signals = SignalFd::with_flags(&watched, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        if let Some(reactor) = self.reactors.first() {
+            reactor.watch_signals(&signals)?;
+        }
+        self.signals = Some(signals);
+        Ok(())
     }
 
     /// Serves on the calling thread (and further ones, where configured) until a stop handle fires.

@@ -24,6 +24,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use nix::sys::signal::SigSet;
+
 use crate::error::SimError;
 use crate::idle;
 
@@ -177,6 +179,8 @@ impl Drop for TruthLog {
 }
 
 fn write_until_closed(queue: &TruthSender, mut file: BufWriter<File>) {
+    // Signals are for the threads that serve: one taken here would end the process with lines unwritten.
+    let _ = SigSet::all().thread_block();
     idle::run_only_when_idle();
     let mut records = Vec::new();
     loop {

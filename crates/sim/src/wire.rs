@@ -1,17 +1,14 @@
 //! One connection's socket: reads with the kernel's stamp, and writes that never block and are never lost.
 
 use std::collections::VecDeque;
-use std::io::{ErrorKind, IoSliceMut, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, AsRawFd};
 
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recvmsg, setsockopt, sockopt};
+use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::clock::wall_ns;
+use crate::stamps;
 use crate::truth::{Bracket, Carries, Place, TruthRecord};
-
-/// Room for the control messages of one read: a stamp is three timespecs and a header.
-const CONTROL_BYTES: usize = 128;
 
 /// When bytes came in.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +19,7 @@ pub(crate) struct Arrival {
 
 /// What a read brought.
 pub(crate) enum Incoming {
-    /// So many bytes, and whether there may be more.
+    /// So many bytes.
     Bytes(usize),
     /// Nothing for now.
     Nothing,
@@ -42,7 +39,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Takes an accepted connection; `stamped` when its listener was asked to [`stamp_arrivals`].
+    /// Takes an accepted connection; `stamped` when its listener was asked to [`stamps::stamp_arrivals`].
     pub(crate) fn new(stream: TcpStream, stamped: bool) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
@@ -78,28 +75,15 @@ impl Wire {
     }
 
     fn read_stamped(&mut self, buffer: &mut [u8]) -> (Incoming, Arrival) {
-        let mut control = [0u8; CONTROL_BYTES];
-        let mut vectors = [IoSliceMut::new(buffer)];
-        let received = recvmsg::<()>(self.stream.as_raw_fd(), &mut vectors, Some(&mut control), MsgFlags::MSG_DONTWAIT);
+        let received = stamps::receive(&self.stream, buffer);
         let read_ns = wall_ns();
-        match received {
-            Ok(message) if message.bytes == 0 => (Incoming::Closed, Arrival::default()),
-            Ok(message) => {
-                let kernel_ns = message.cmsgs().ok().and_then(|mut messages| {
-                    messages.find_map(|message| match message {
-                        ControlMessageOwned::ScmTimestampsns(stamps) => {
-                            let stamp = stamps.system;
-                            let ns = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
-                            (ns > 0).then_some(ns)
-                        }
-                        _ => None,
-                    })
-                });
-                (Incoming::Bytes(message.bytes), Arrival { kernel_ns, read_ns })
-            }
-            Err(nix::Error::EAGAIN | nix::Error::EINTR) => (Incoming::Nothing, Arrival::default()),
-            Err(_) => (Incoming::Closed, Arrival::default()),
-        }
+        let incoming = match received {
+            Ok((0, _)) => Incoming::Closed,
+            Ok((count, kernel_ns)) => return (Incoming::Bytes(count), Arrival { kernel_ns, read_ns }),
+            Err(nix::Error::EAGAIN | nix::Error::EINTR) => Incoming::Nothing,
+            Err(_) => Incoming::Closed,
+        };
+        (incoming, Arrival::default())
     }
 
     /// Sends `bytes` with one write, as far as the socket takes them; the rest goes when it can.
@@ -166,13 +150,6 @@ impl Wire {
     pub(crate) fn reset_on_close(&self) {
         reset_on_close(&self.stream);
     }
-}
-
-/// Asks the kernel to stamp what arrives. Connections inherit this from their listener; asked one by one, a request that
-/// came with the connection itself would have no stamp.
-pub(crate) fn stamp_arrivals(listener: &impl AsFd) -> nix::Result<()> {
-    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
-    setsockopt(listener, sockopt::Timestamping, &flags)
 }
 
 /// Makes the coming close of a connection a reset.

@@ -1,0 +1,107 @@
+//! `aiperf sim`: the simulated server from the command line.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use aiperf_sim::{FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
+use clap::Args;
+
+/// Serve simulated answers, to practise on or to measure a client against.
+///
+/// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean
+/// and deviation are those of the drawn values.
+#[derive(Debug, Args)]
+pub(crate) struct SimArgs {
+    /// Address to listen on.
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    host: IpAddr,
+    /// Port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+    /// Serving threads, each with its own connections.
+    #[arg(long, default_value = "1")]
+    threads: NonZeroUsize,
+    /// The one model served; every name is accepted without it.
+    #[arg(long)]
+    model: Option<String>,
+    /// Most tokens of prompt and answer together; longer requests are refused.
+    #[arg(long)]
+    max_model_len: Option<NonZeroU32>,
+    /// Latency of the first token.
+    #[arg(long, default_value = "50")]
+    ttft: Latency,
+    /// Latency from one token to the next.
+    #[arg(long, default_value = "10")]
+    itl: Latency,
+    /// Tokens in each event of a stream.
+    #[arg(long, default_value = "1")]
+    tokens_per_chunk: NonZeroU32,
+    /// Tokens of an answer whose request sets no limit.
+    #[arg(long, default_value = "32")]
+    osl: NonZeroU32,
+    /// Tokens after which an answer ends by itself, unless the request says ignore_eos: a number, normal:.. or lognormal:...
+    #[arg(long)]
+    eos: Option<Spread>,
+    /// How many tokens of each chat answer are reasoning.
+    #[arg(long, default_value_t = 0)]
+    reasoning_tokens: u32,
+    /// Length of embeddings.
+    #[arg(long, default_value = "16")]
+    embedding_dim: NonZeroU32,
+    /// Requests served at once; further ones wait in order of arrival.
+    #[arg(long)]
+    max_running: Option<NonZeroUsize>,
+    /// Continuous batching: every running answer writes one event each step, all of them back to back (replaces --itl).
+    #[arg(long, value_parser = parse_duration)]
+    step: Option<Duration>,
+    /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
+    ///
+    /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall[:TIME], malformed-sse, malformed-json, error-event,
+    /// error-data, slow-headers:TIME.
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<FaultRate>,
+    /// Answer every request at once with bytes made beforehand, --osl tokens each.
+    #[arg(long)]
+    burst: bool,
+    /// Write when each request arrived and each event left: one JSON line a request.
+    #[arg(long, value_name = "FILE")]
+    truth_log: Option<PathBuf>,
+    /// Seed of every random draw.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl From<SimArgs> for SimConfig {
+    fn from(args: SimArgs) -> Self {
+        SimConfig {
+            host: args.host,
+            port: args.port,
+            threads: args.threads,
+            model: args.model,
+            max_model_len: args.max_model_len,
+            ttft: args.ttft,
+            itl: args.itl,
+            tokens_per_chunk: args.tokens_per_chunk,
+            osl: args.osl,
+            eos: args.eos,
+            reasoning_tokens: args.reasoning_tokens,
+            embedding_dim: args.embedding_dim,
+            max_running: args.max_running,
+            step: args.step,
+            faults: args.faults,
+            burst: args.burst,
+            truth_log: args.truth_log,
+            seed: args.seed,
+        }
+    }
+}
+
+/// Serves until SIGINT or SIGTERM.
+pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
+    let mut sim = Sim::bind(args.into())?;
+    sim.stop_on_signals()?;
+    println!("listening on http://{}", sim.local_addr());
+    sim.run()
+}

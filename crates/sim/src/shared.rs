@@ -1,0 +1,85 @@
+//! What all serving threads have in common, and the pages that are not inference.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+use crate::ask::{Endpoint, Refusal};
+use crate::clock::wall_ns;
+use crate::events;
+use crate::exposition;
+use crate::http::Status;
+use crate::metrics::Metrics;
+use crate::script::Script;
+use crate::truth::TruthSender;
+
+/// The longest request of a server that refuses none, as `/v1/models` tells it.
+const LISTED_MAX_MODEL_LEN: u32 = 131_072;
+const JSON: &str = "application/json";
+
+/// One server, seen from its threads.
+pub(crate) struct Shared {
+    pub(crate) script: Script,
+    /// Each thread counts for itself.
+    pub(crate) metrics: Vec<Mutex<Metrics>>,
+    pub(crate) requests: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) truth: Option<TruthSender>,
+}
+
+/// The answer to a request that is not inference, and how it is counted.
+pub(crate) struct Page {
+    pub(crate) handler: &'static str,
+    pub(crate) method: &'static str,
+    pub(crate) status: Status,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Shared {
+    pub(crate) fn metrics(&self, thread: usize) -> MutexGuard<'_, Metrics> {
+        self.metrics[thread].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn page(&self, method: &str, path: &str) -> Page {
+        let found =
+            |handler, content_type, body| Page { handler, method: "GET", status: Status::OK, content_type, body };
+        match (method, path) {
+            ("GET", "/health") => found("/health", JSON, Vec::new()),
+            ("GET", "/v1/models") => found("/v1/models", JSON, self.models()),
+            ("GET", "/metrics") => found("/metrics", exposition::CONTENT_TYPE, self.exposition().into_bytes()),
+            (_, "/health" | "/v1/models" | "/metrics") => refused(method, Status::METHOD_NOT_ALLOWED),
+            (_, path) if Endpoint::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
+            _ => refused(method, Status::NOT_FOUND),
+        }
+    }
+
+    fn models(&self) -> Vec<u8> {
+        let config = &self.script.config;
+        let longest = config.max_model_len.map_or(LISTED_MAX_MODEL_LEN, |limit| limit.get());
+        events::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
+    }
+
+    fn exposition(&self) -> String {
+        let mut total = Metrics::new();
+        for thread in 0..self.metrics.len() {
+            total.add(&self.metrics(thread));
+        }
+        let cpu = getrusage(UsageWho::RUSAGE_SELF)
+            .map_or(0, |usage| usage.user_time().num_microseconds() + usage.system_time().num_microseconds());
+        let server = exposition::Server {
+            model: self.script.config.listed_model(),
+            started: self.script.started,
+            cpu_seconds: cpu as f64 / 1e6,
+        };
+        exposition::page(&total, &server)
+    }
+}
+
+fn refused(method: &str, status: Status) -> Page {
+    let method = if method == "GET" { "GET" } else { "POST" };
+    let body = Refusal::of_status(status).body().into_bytes();
+    Page { handler: "none", method, status, content_type: JSON, body }
+}
