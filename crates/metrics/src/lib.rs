@@ -1,1 +1,55 @@
-//! What an exchange meant: record metrics, run statistics and the metric registry
+//! What an exchange meant: record metrics, run statistics and the metric registry.
+//!
+//! A finished request comes in as [`Measured`](aiperf_types::Measured); its metrics, the statistics of a phase, its time
+//! slices and the comparison of several runs come out. The crate is pure: no clock, no file, no thread.
+//!
+//! Every metric is one row of one table, and that table is also the documentation (`docs/metrics.md`). A record becomes
+//! base facts, integers that every metric of the record is a function of; an accumulator keeps these in packed columns and
+//! computes every metric again, one at a time, when the run is summarised.
+//!
+//! # Layout
+//! - [`metric`], [`unit`], [`flags`]: what a row of the registry says; `families`: the rows; [`registry`]: finding them
+//! - [`run`]: what decides which metrics a run has; [`goodput`]: service level objectives
+//! - [`facts`], [`record`]: one record and its metrics
+//! - [`accumulator`]: the records of a phase; `columns`, `gaps`, `histogram`: how they are kept
+//! - [`stats`], [`summary`]: what they come to; [`curve`]: time-weighted curves; [`live`]: the same while the run is on
+//! - [`gpu`], [`confidence`]: power and energy; several runs of one benchmark
+//! - [`docs`]: the registry as text
+
+pub mod accumulator;
+mod bins;
+mod columns;
+pub mod curve;
+pub mod docs;
+mod errors;
+pub mod facts;
+mod families;
+pub mod flags;
+mod gaps;
+pub mod goodput;
+mod histogram;
+pub mod live;
+pub mod metric;
+pub mod record;
+pub mod registry;
+pub mod run;
+pub mod scope;
+pub mod stats;
+pub mod summary;
+mod timing;
+pub mod unit;
+mod weighted;
+
+pub use accumulator::{Accumulator, Limits};
+pub use curve::{Curve, Window};
+pub use docs::{markdown, registry_json};
+pub use families::DEGRADED_LAG_MS;
+pub use flags::Flags;
+pub use goodput::{GoodputError, Slo, check_goodput, parse_goodput};
+pub use live::Live;
+pub use metric::{ConsoleGroup, Kind, Metric};
+pub use record::{RecordMetrics, Value};
+pub use run::{Metrics, RunTraits, Thresholds};
+pub use stats::Stats;
+pub use summary::{Context, Exactness, MetricResult, Slice, Summary};
+pub use unit::Unit;

@@ -1,0 +1,168 @@
+//! Service level objectives as a user writes them: `tag:value tag:value`.
+
+use crate::metric::Kind;
+use crate::registry;
+use crate::run::RunTraits;
+
+/// One objective: a metric and its threshold, in the metric's display unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slo {
+    /// The metric.
+    pub tag: String,
+    /// The value it has to reach, or must not exceed.
+    pub threshold: f64,
+}
+
+/// What is wrong with a list of objectives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GoodputError {
+    /// Nothing was given.
+    Empty,
+    /// An item has no colon.
+    NoPair(String),
+    /// An item has nothing before its colon.
+    EmptyKey(String),
+    /// An item has nothing after its colon.
+    EmptyValue(String),
+    /// A value is no number.
+    NotNumeric {
+        /// The metric.
+        key: String,
+        /// What was given.
+        value: String,
+    },
+    /// A value is infinite or not a number.
+    NotFinite {
+        /// The metric.
+        key: String,
+        /// What was given.
+        value: String,
+    },
+    /// Metrics that the run does not have.
+    NotApplicable(Vec<NotApplicable>),
+}
+
+/// Why a metric cannot be an objective of a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NotApplicable {
+    /// The metric.
+    pub tag: String,
+    /// Why not.
+    pub why: WhyNot,
+}
+
+/// Why a metric cannot be an objective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyNot {
+    /// There is no such metric.
+    Unknown,
+    /// The endpoint or configuration has no such metric.
+    NotInThisRun,
+    /// It has several values a request.
+    List,
+    /// It is no number of a single request.
+    NotPerRequest,
+}
+
+impl WhyNot {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Unknown => "no such metric",
+            Self::NotInThisRun => "not a metric of this endpoint and configuration",
+            Self::List => "has several values a request",
+            Self::NotPerRequest => "is not measured per request",
+        }
+    }
+}
+
+impl std::fmt::Display for GoodputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => {
+                write!(f, "User Config: expected space-separated 'key:value' pairs (e.g., 'k:v x:y'), got empty string")
+            }
+            Self::NoPair(item) => write!(f, "User Config: '{item}' is not in 'key:value' format"),
+            Self::EmptyKey(item) => write!(f, "User Config: '{item}' has an empty key"),
+            Self::EmptyValue(item) => write!(f, "User Config: '{item}' has an empty value"),
+            Self::NotNumeric { key, value } => {
+                write!(f, "User Config: value for '{key}' must be numeric, got '{value}'")
+            }
+            Self::NotFinite { key, value } => {
+                write!(f, "User Config: value for '{key}' must be a finite number, got '{value}'")
+            }
+            Self::NotApplicable(problems) => {
+                let tags: Vec<&str> = problems.iter().map(|problem| problem.tag.as_str()).collect();
+                write!(
+                    f,
+                    "Invalid --goodput: metric(s) {} are not applicable to the current endpoint/configuration.",
+                    tags.join(", ")
+                )?;
+                problems.iter().try_for_each(|problem| write!(f, "\n  {}: {}", problem.tag, problem.why.text()))
+            }
+        }
+    }
+}
+
+impl std::error::Error for GoodputError {}
+
+/// Reads `tag:value tag:value`. A tag given twice keeps its last value.
+pub fn parse_goodput(text: &str) -> Result<Vec<Slo>, GoodputError> {
+    let mut slos: Vec<Slo> = Vec::new();
+    for item in text.split_whitespace() {
+        let slo = parse_item(item)?;
+        match slos.iter_mut().find(|known| known.tag == slo.tag) {
+            Some(known) => known.threshold = slo.threshold,
+            None => slos.push(slo),
+        }
+    }
+    if slos.is_empty() { Err(GoodputError::Empty) } else { Ok(slos) }
+}
+
+fn parse_item(item: &str) -> Result<Slo, GoodputError> {
+    let (key, value) = item.split_once(':').ok_or_else(|| GoodputError::NoPair(item.to_owned()))?;
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() {
+        return Err(GoodputError::EmptyKey(item.to_owned()));
+    }
+    if value.is_empty() {
+        return Err(GoodputError::EmptyValue(item.to_owned()));
+    }
+    let not_numeric = || GoodputError::NotNumeric { key: key.to_owned(), value: value.to_owned() };
+    let threshold = parse_number(value).ok_or_else(not_numeric)?;
+    if !threshold.is_finite() {
+        return Err(GoodputError::NotFinite { key: key.to_owned(), value: value.to_owned() });
+    }
+    Ok(Slo { tag: key.to_owned(), threshold })
+}
+
+/// Numbers may group their digits with single underscores, as in `1_000`.
+fn parse_number(text: &str) -> Option<f64> {
+    let bytes = text.as_bytes();
+    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_');
+    if !grouped.clone().all(|(at, _)| digit(at.checked_sub(1)) && digit(Some(at + 1))) {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
+}
+
+/// Checks that every objective speaks of a metric that each request of the run has one value of.
+pub fn check_goodput(traits: &RunTraits) -> Result<(), GoodputError> {
+    let mut problems: Vec<NotApplicable> = traits
+        .slos
+        .iter()
+        .filter_map(|slo| why_not(&slo.tag, traits).map(|why| NotApplicable { tag: slo.tag.clone(), why }))
+        .collect();
+    problems.sort();
+    if problems.is_empty() { Ok(()) } else { Err(GoodputError::NotApplicable(problems)) }
+}
+
+fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
+    let Some(metric) = registry::find(tag) else { return Some(WhyNot::Unknown) };
+    match metric.kind() {
+        _ if !traits.has(metric) => Some(WhyNot::NotInThisRun),
+        Kind::Record | Kind::Aggregate(_) if tag != "good_request_count" => None,
+        Kind::List => Some(WhyNot::List),
+        _ => Some(WhyNot::NotPerRequest),
+    }
+}

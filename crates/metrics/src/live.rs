@@ -1,0 +1,189 @@
+//! A phase while it is on: running statistics, nothing sorted.
+
+use crate::histogram::Histogram;
+use crate::metric::{Compute, Fold};
+use crate::record::{Number, RecordMetrics};
+use crate::run::Metrics;
+use crate::scope::Scalar;
+use crate::stats::{Distribution, Stats};
+use crate::summary::{Summary, Tally};
+
+/// Parts of an octave: a percentile is known to within 0.4%, which is more than a moving number shows.
+const BITS: u32 = 7;
+
+#[derive(Clone, Debug)]
+struct Running {
+    count: u64,
+    ints: i128,
+    floats: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+    histogram: Histogram,
+}
+
+impl Running {
+    fn new() -> Self {
+        Self {
+            count: 0,
+            ints: 0,
+            floats: 0.0,
+            squares: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            histogram: Histogram::new(BITS),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, number: Number) {
+        let value = match number {
+            Number::Int(value) => {
+                self.ints += i128::from(value);
+                value as f64
+            }
+            Number::Float(value) => {
+                self.floats += value;
+                value
+            }
+            Number::Gaps => return,
+        };
+        self.count += 1;
+        self.squares += value * value;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.histogram.add(value);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.ints += other.ints;
+        self.floats += other.floats;
+        self.squares += other.squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.histogram.merge(&other.histogram);
+    }
+
+    fn sum(&self) -> Scalar {
+        if self.floats == 0.0 { Scalar::Int(self.ints) } else { Scalar::Float(self.floats + self.ints as f64) }
+    }
+
+    fn distribution(&self) -> Option<Distribution> {
+        if self.count == 0 {
+            return None;
+        }
+        let (count, sum) = (self.count as f64, self.sum().as_f64());
+        let squares = (self.squares - sum * sum / count).max(0.0);
+        let std = if self.count > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
+        let mut stats = Stats {
+            avg: Some(sum / count),
+            min: Some(self.min),
+            max: Some(self.max),
+            sum: Some(sum),
+            std: Some(std),
+            count: Some(self.count),
+            ..Stats::default()
+        };
+        stats.set_percentiles(self.histogram.percentiles(self.min, self.max));
+        Some(Distribution { stats, sum: self.sum(), adjusted: None })
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Slot {
+    Running(Running),
+    Folded(Fold, Option<i128>),
+    Unused,
+}
+
+/// Running statistics of a phase. Those of several threads are merged by whoever shows them.
+#[derive(Clone, Debug)]
+pub struct Live {
+    slots: Vec<Slot>,
+    records: u64,
+    failed: u64,
+}
+
+impl Live {
+    pub(crate) fn new(metrics: &Metrics) -> Self {
+        let slots = metrics
+            .chosen
+            .iter()
+            .map(|chosen| match chosen.metric.compute {
+                Compute::Ints(_) | Compute::Floats(_) => Slot::Running(Running::new()),
+                Compute::Fold(fold, _) => Slot::Folded(fold, None),
+                _ => Slot::Unused,
+            })
+            .collect();
+        Self { slots, records: 0, failed: 0 }
+    }
+
+    pub(crate) fn add(&mut self, record: &RecordMetrics) {
+        self.records += 1;
+        self.failed += u64::from(record.facts.failed());
+        for entry in &record.entries {
+            match (&mut self.slots[entry.chosen], entry.number) {
+                (Slot::Running(running), number) => running.add(number),
+                (Slot::Folded(how, folded), Number::Int(value)) => {
+                    *folded = Some(fold(*how, *folded, i128::from(value)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what another thread saw of the same phase.
+    pub fn merge(&mut self, other: &Self) {
+        self.records += other.records;
+        self.failed += other.failed;
+        for (own, others) in self.slots.iter_mut().zip(&other.slots) {
+            match (own, others) {
+                (Slot::Running(own), Slot::Running(others)) => own.merge(others),
+                (Slot::Folded(how, own), Slot::Folded(_, Some(others))) => *own = Some(fold(*how, *own, *others)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Records so far, failed ones included.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Failed records so far.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no lists.
+    pub fn summary(&self, metrics: &Metrics) -> Summary {
+        let mut tally = Tally::new(self.records, self.failed);
+        for (slot, chosen) in self.slots.iter().zip(&metrics.chosen) {
+            match slot {
+                Slot::Running(running) => tally.set_distribution(chosen.place, running.distribution()),
+                Slot::Folded(_, folded) => tally.set_scalar(chosen.place, folded.map(Scalar::Int)),
+                Slot::Unused => {}
+            }
+        }
+        tally.derive(metrics, None);
+        tally.into_summary(metrics)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        let running = self.slots.iter().map(|slot| match slot {
+            Slot::Running(running) => size_of::<Running>() + running.histogram.size(),
+            _ => 0,
+        });
+        running.sum()
+    }
+}
+
+pub(crate) fn fold(how: Fold, folded: Option<i128>, value: i128) -> i128 {
+    match (how, folded) {
+        (_, None) => value,
+        (Fold::Sum, Some(folded)) => folded + value,
+        (Fold::Min, Some(folded)) => folded.min(value),
+        (Fold::Max, Some(folded)) => folded.max(value),
+    }
+}

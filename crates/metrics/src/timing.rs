@@ -1,0 +1,108 @@
+//! When a record started, began to answer and ended, and how many tokens it took and gave: what curves are made of.
+
+use crate::facts::{Fact, Facts};
+
+/// One record as curves see it. Instants are on the wall clock, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// First content; only streams have it, and only if they did not fail.
+    pub(crate) generation: Option<u64>,
+    pub(crate) input: Option<u64>,
+    pub(crate) output: Option<u64>,
+}
+
+impl Timing {
+    pub(crate) const FACTS: &[Fact] =
+        &[Fact::Start, Fact::End, Fact::First, Fact::Input, Fact::Output, Fact::Reasoning];
+
+    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+        let start = facts.get(Fact::Start)?;
+        let end = start.checked_add(facts.get(Fact::End)?)?;
+        if facts.failed() {
+            return Some(Self { start, end, generation: None, input: None, output: None });
+        }
+        let output = match (facts.get(Fact::Output), facts.get(Fact::Reasoning)) {
+            (None, None) => None,
+            (output, reasoning) => Some(output.unwrap_or(0).saturating_add(reasoning.unwrap_or(0))),
+        };
+        let generation = facts.get(Fact::First).map(|first| (start + first).min(end));
+        Some(Self { start, end, generation, input: facts.get(Fact::Input), output })
+    }
+
+    /// Input tokens that are in flight from the start to the first content.
+    fn prompt(&self) -> Option<u64> {
+        self.input.filter(|_| self.generation.is_some_and(|generation| generation > self.start))
+    }
+
+    /// Reading the input, as tokens a nanosecond between two instants.
+    pub(crate) fn prefill(&self) -> Option<(u64, u64, f64)> {
+        let generation = self.generation?;
+        Some((self.start, generation, self.prompt()? as f64 / (generation - self.start) as f64))
+    }
+
+    /// Producing the output evenly, as tokens a nanosecond between two instants.
+    pub(crate) fn decode(&self) -> Option<(u64, u64, f64)> {
+        let generation = self.generation.filter(|&generation| self.end > generation)?;
+        let output = self.output.filter(|&output| output >= 1)?;
+        Some((generation, self.end, (output - 1) as f64 / (self.end - generation) as f64))
+    }
+
+    /// What a chunk carries when all chunks but the first carry alike, and how many such chunks there are.
+    fn chunk_share(&self, gaps: &[u64], counts: impl Fn(&u64) -> bool) -> Option<f64> {
+        let output = self.output.filter(|&output| output >= 1)?;
+        let chunks = gaps.iter().filter(|gap| counts(gap)).count();
+        (chunks > 0).then(|| (output - 1) as f64 / chunks as f64)
+    }
+
+    /// Tokens of a chunk while decoding: shared between the gaps that take any time.
+    pub(crate) fn decode_share(&self, gaps: &[u64]) -> Option<f64> {
+        self.chunk_share(gaps, |gap| *gap > 0)
+    }
+
+    /// Tokens of a chunk as it arrives: shared between all gaps.
+    pub(crate) fn arrival_share(&self, gaps: &[u64]) -> Option<f64> {
+        self.chunk_share(gaps, |_| true)
+    }
+
+    /// Producing the output gap by gap, as tokens a nanosecond between two instants.
+    pub(crate) fn decode_pulses(&self, gaps: &[u64], mut pulse: impl FnMut(u64, u64, f64)) {
+        let (Some(mut at), Some(share)) = (self.generation, self.decode_share(gaps)) else { return };
+        for &gap in gaps.iter().filter(|gap| **gap > 0) {
+            pulse(at.min(self.end), (at + gap).min(self.end), share / gap as f64);
+            at += gap;
+        }
+    }
+
+    /// Tokens in flight before any output: what is added at the start, and what is taken away at the end.
+    pub(crate) fn held(&self) -> (Option<u64>, f64) {
+        let prompt = self.prompt();
+        let output = self.output.filter(|_| self.generation.is_some_and(|generation| self.end > generation));
+        (prompt, (prompt.unwrap_or(0) + output.unwrap_or(0)) as f64)
+    }
+
+    /// Tokens of a request while it is in flight: its input from the start, its output as it comes, both until the end.
+    pub(crate) fn tokens_in_flight(&self, gaps: &[u64], mut step: impl FnMut(u64, f64)) {
+        let Some(generation) = self.generation else { return };
+        let (prompt, held) = self.held();
+        if let Some(prompt) = prompt {
+            step(self.start, prompt as f64);
+        }
+        if self.end > generation {
+            match (self.arrival_share(gaps), self.output) {
+                (Some(share), _) => {
+                    let mut at = generation;
+                    step(at, 1.0);
+                    for gap in gaps {
+                        at += gap;
+                        step(at.min(self.end), share);
+                    }
+                }
+                (None, Some(output)) => step(generation, output as f64),
+                (None, None) => {}
+            }
+        }
+        step(self.end, -held);
+    }
+}
