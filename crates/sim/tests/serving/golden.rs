@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use crate::client::{CHAT, COMPLETIONS, Client, Response, chat, quick, serve};
 
+type Ask = fn(&mut Client) -> Response;
+
 /// What to ask for so that the answer has the shape of a captured one.
-const CASES: [(&str, fn(&mut Client) -> Response); 9] = [
+const CASES: [(&str, Ask); 9] = [
     ("chat-stream", |client| {
         client.post(CHAT, &chat(r#""stream":true,"max_tokens":8,"stream_options":{"include_usage":true}"#))
     }),
