@@ -1,0 +1,147 @@
+"""What the measuring scripts share: the binary, the simulated server, a measured client run, steal, statistics.
+
+Python's standard library only.
+"""
+
+import math
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEAL_LIMIT = 0.005
+
+
+def aiperf_binary(given):
+    """The binary to measure: the one given, or the release build, which is made when it is missing."""
+    if given:
+        path = pathlib.Path(given)
+        if not os.access(path, os.X_OK):
+            raise SystemExit(f"error: {path} is not an executable file\n  try: --aiperf PATH, or leave it out")
+        return str(path.resolve())
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    binary = target / "release" / "aiperf"
+    if not binary.exists():
+        print("building the release binary", flush=True)
+        subprocess.run(["cargo", "build", "--release"], cwd=ROOT, check=True)
+    return str(binary)
+
+
+class Sim:
+    """A simulated server, from its first line of output to its end."""
+
+    def __init__(self, aiperf, *options):
+        self.command = [aiperf, "sim", "--port", "0", *map(str, options)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        found = re.search(r"listening on (http://\S+)", line)
+        if not found:
+            self.process.kill()
+            self.process.wait()
+            raise SystemExit(f"error: {shlex.join(self.command)} did not say where it listens")
+        self.url = found.group(1)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def answers(self):
+        """Inference requests answered so far, whatever the answer."""
+        with urllib.request.urlopen(self.url + "/metrics", timeout=10) as page:
+            text = page.read().decode()
+        counts = re.findall(r'^http_requests_total\{.*method="POST".*\} (\S+)$', text, re.MULTILINE)
+        return int(sum(map(float, counts)))
+
+
+class Steal:
+    """The share of processor time that the host took away since this was made."""
+
+    def __init__(self):
+        self.before = self.read()
+
+    @staticmethod
+    def read():
+        with open("/proc/stat") as stat:
+            fields = [int(field) for field in stat.readline().split()[1:]]
+        # guest and guest_nice are already in user and nice
+        return sum(fields[:8]), fields[7]
+
+    def share(self):
+        total, steal = (after - before for after, before in zip(self.read(), self.before))
+        return steal / total if total else 0.0
+
+
+def disturbed(share):
+    return share > STEAL_LIMIT
+
+
+class ClientRun:
+    """One process, measured from outside."""
+
+    def __init__(self, command, log, watch=None):
+        """Runs `command` to its end. `watch(pid)` is called in a thread of its own until the process ends."""
+        self.command = command
+        steal = Steal()
+        with open(log, "wb") as output:
+            self.start_ns = time.time_ns()
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
+            over = threading.Event()
+            watcher = threading.Thread(target=watch, args=(process.pid, over)) if watch else None
+            if watcher:
+                watcher.start()
+            try:
+                _, status, usage = os.wait4(process.pid, 0)
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                over.set()
+        self.end_ns = time.time_ns()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if watcher:
+            watcher.join()
+        self.steal = steal.share()
+        self.user_s, self.system_s = usage.ru_utime, usage.ru_stime
+        self.peak_bytes = usage.ru_maxrss * 1024
+        if process.returncode != 0:
+            tail = pathlib.Path(log).read_text(errors="replace")[-2000:]
+            raise SystemExit(f"error: exit {process.returncode} from {shlex.join(command)}\n{tail}")
+
+    @property
+    def wall_s(self):
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+def find(folder, name):
+    """The one file of that name (or ending in it) below a folder."""
+    found = sorted(pathlib.Path(folder).rglob(f"*{name}"))
+    if not found:
+        raise SystemExit(f"error: no {name} in {folder}")
+    return found[0]
+
+
+def percentile(ordered, share):
+    """Of a sorted list, with linear interpolation between ranks."""
+    if not ordered:
+        return math.nan
+    rank = (len(ordered) - 1) * share
+    low = math.floor(rank)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (rank - low)
+
+
+def mean(values):
+    return sum(values) / len(values) if values else math.nan
