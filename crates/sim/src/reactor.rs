@@ -58,6 +58,7 @@ pub(crate) struct Reactor {
     shared: Arc<Shared>,
     epoll: Epoll,
     listener: Arc<TcpListener>,
+    accepting: bool,
     timers: Timers,
     connections: Slots<Connection>,
     waiting: VecDeque<Key>,
@@ -77,9 +78,7 @@ impl Reactor {
     ) -> Result<Self, SimError> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timers = Timers::new()?;
-        // One thread at a time is woken for a new connection.
-        let new_connection = EpollFlags::EPOLLIN | EpollFlags::EPOLLEXCLUSIVE;
-        epoll.add(&*listener, EpollEvent::new(new_connection, LISTENER))?;
+        watch_listener(&epoll, &listener)?;
         epoll.add(&timers, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(stop, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
         let burst = shared.script.config.burst.then(|| Burst::new(&shared.script.config));
@@ -88,6 +87,7 @@ impl Reactor {
             shared,
             epoll,
             listener,
+            accepting: true,
             timers,
             connections: Slots::new(),
             waiting: VecDeque::new(),
@@ -138,8 +138,14 @@ impl Reactor {
 
     fn accept(&mut self) {
         loop {
-            // Failures are of a single connection, or pass (too many open files): the listener stays readable.
-            let Ok((stream, _)) = self.listener.accept() else { return };
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                    return self.stop_accepting();
+                }
+                // Nobody there, or a connection that was gone again.
+                Err(_) => return,
+            };
             if self.refuses() {
                 reset_on_close(&stream);
                 continue;
@@ -149,6 +155,21 @@ impl Reactor {
             if self.shared.metrics.len() > 1 {
                 return;
             }
+        }
+    }
+
+    /// Out of descriptors: the listener would stay readable and the loop never rest. New connections wait in its queue
+    /// until one is closed.
+    fn stop_accepting(&mut self) {
+        if self.accepting && self.epoll.delete(&*self.listener).is_ok() {
+            self.accepting = false;
+            eprintln!("warning: no more open files allowed; further connections wait (see ulimit -n)");
+        }
+    }
+
+    fn accept_again(&mut self) {
+        if !self.accepting {
+            self.accepting = watch_listener(&self.epoll, &self.listener).is_ok();
         }
     }
 
@@ -192,7 +213,9 @@ impl Reactor {
             }
             let why = if fate == Fate::Keep { Finished::Abort } else { Finished::Error };
             self.drop_exchange(&mut connection, why);
+            drop(connection);
             self.connections.release(key);
+            self.accept_again();
         }
         self.admit_waiting();
     }
@@ -470,6 +493,9 @@ impl Reactor {
         }
         if let Some(mut exchange) = connection.exchange.take_if(|exchange| exchange.stage == Stage::Over) {
             connection.closing |= !exchange.keep_alive;
+            if let Some(truth) = &mut exchange.truth {
+                truth.finished &= !connection.wire.failed();
+            }
             self.log(exchange.truth.take());
             return self.serve(key, connection);
         }
@@ -524,6 +550,12 @@ impl Reactor {
         self.heads.whole(&mut self.scratch, status, content_type, request.keep_alive, &body);
         connection.wire.send(&self.scratch, None, Carries::Nothing);
     }
+}
+
+fn watch_listener(epoll: &Epoll, listener: &TcpListener) -> nix::Result<()> {
+    // One thread at a time is woken for a new connection.
+    let new_connection = EpollFlags::EPOLLIN | EpollFlags::EPOLLEXCLUSIVE;
+    epoll.add(listener, EpollEvent::new(new_connection, LISTENER))
 }
 
 fn close_when_sent(connection: &Connection) -> Fate {
