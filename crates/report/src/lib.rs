@@ -1,1 +1,37 @@
-//! Writes it down: JSON, CSV, JSONL and the console tables
+//! Writes it down: what a run did, in files for programs and tables for people.
+//!
+//! Takes values and gives text; only [`artifacts`] and [`files`] touch the disk. Computes no metric: numbers come in
+//! display units and leave as they came.
+//!
+//! # Layout
+//! - [`run`]: what there is to write down
+//! - [`records_jsonl`]: one line a request, written while the run is on
+//! - [`inputs_json`]: what will be sent, written before it
+//! - [`summary_json`], [`summary_csv`]: the metrics of a run
+//! - [`phases`], [`marker`]: the index of phases; the sign that all is written
+//! - [`console`]: the report that people read
+//! - [`artifacts`], [`files`]: the directory, and files that appear whole
+//! - `json`, `number`, `stamp`: how values become text
+
+pub mod artifacts;
+pub mod console;
+pub mod files;
+pub mod inputs_json;
+mod json;
+pub mod marker;
+mod number;
+pub mod phases;
+pub mod records_jsonl;
+pub mod run;
+mod stamp;
+pub mod summary_csv;
+pub mod summary_json;
+
+pub use artifacts::{Artifacts, ExportFailure, ReportError, Written, WrittenFile};
+pub use console::footer::footer;
+pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
+pub use console::page::Page;
+pub use console::report;
+pub use files::LinesFile;
+pub use records_jsonl::RecordLine;
+pub use run::{PhaseResult, RunInfo, RunResult};

@@ -1,0 +1,104 @@
+//! What went wrong with requests, and what to do about errors that are known.
+
+use super::page::{Page, Style};
+use super::panel::Panel;
+use super::table::{Cell, Column, Table};
+use super::text::{Align, literal};
+use crate::number::commas;
+use crate::run::RunResult;
+use aiperf_types::RequestError;
+use serde_json::Value;
+
+/// Every distinct error and how often it happened.
+pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String> {
+    if errors.is_empty() {
+        return None;
+    }
+    let column = |title, align, wraps| Column { title, align, wraps };
+    let table = Table {
+        title: "NVIDIA AIPerf | Error Summary".into(),
+        title_style: Style::ITALIC_RED,
+        columns: vec![
+            column("Code", Align::Right, false),
+            column("Type", Align::Right, true),
+            column("Message", Align::Left, true),
+            column("Count", Align::Right, false),
+        ],
+        rows: errors.iter().map(|(error, count)| row(error, *count)).collect(),
+    };
+    Some(format!("\n\n{}", table.draw(page)))
+}
+
+fn row(error: &RequestError, count: u64) -> Vec<Cell> {
+    let code = error.code.filter(|code| *code != 0).map(|code| code.to_string());
+    let kind = error.kind.as_deref().filter(|kind| !kind.is_empty()).map(literal);
+    let absent = || "N/A".to_owned();
+    [code.unwrap_or_else(absent), kind.unwrap_or_else(absent), literal(&error.message), commas(&count.to_string())]
+        .map(|text| Cell { text, style: Style::YELLOW })
+        .into()
+}
+
+/// An error whose cause and cure are known.
+struct Known {
+    /// All of these are in its message.
+    signs: &'static [&'static str],
+    title: &'static str,
+    problem: &'static str,
+    causes: &'static [&'static str],
+    steps: &'static [&'static str],
+    fixes: &'static [&'static str],
+}
+
+/// Stands in advice for the name of the records file.
+const RECORDS: &str = "{records}";
+
+const KNOWN: &[Known] = &[Known {
+    signs: &["extra_forbidden", "max_completion_tokens", "Extra inputs are not permitted"],
+    title: "Unsupported Parameter: max_completion_tokens",
+    problem: "The backend rejected 'max_completion_tokens'. This backend only supports 'max_tokens'.",
+    causes: &[
+        "AIPerf generated 'max_completion_tokens' due to --output-tokens-mean.",
+        "The backend rejects 'max_completion_tokens' because it only supports 'max_tokens'.",
+    ],
+    steps: &["Inspect request payloads in {records}.", "Check the backend's supported parameters."],
+    fixes: &[
+        "Remove --output-tokens-mean.",
+        "Or use --extra-inputs \"max_tokens:<value>\".",
+        "Or run AIPerf with '--use-legacy-max-tokens' to force use of the legacy 'max_tokens' field instead of \
+         'max_completion_tokens'.",
+    ],
+}];
+
+/// Advice on the errors of a run that are known.
+pub(crate) fn advice(run: &RunResult, page: Page) -> Option<String> {
+    let seen = |known: &&Known| run.errors.iter().any(|(error, _)| known.is(&error.message));
+    let panels: Vec<String> =
+        KNOWN.iter().filter(seen).map(|known| format!("\n{}", known.panel(run).draw(page))).collect();
+    (!panels.is_empty()).then(|| panels.concat())
+}
+
+impl Known {
+    /// Servers differ in whether they wrap the text in an object.
+    fn is(&self, message: &str) -> bool {
+        let inner = serde_json::from_str::<Value>(message).ok();
+        let inner = inner.as_ref().and_then(|value| value.get("message")?.as_str());
+        [Some(message), inner].into_iter().flatten().any(|text| self.signs.iter().all(|sign| text.contains(sign)))
+    }
+
+    fn panel(&self, run: &RunResult) -> Panel {
+        let plain = |text: String| (text.replace(RECORDS, &run.artifacts.names.records_jsonl), Style::PLAIN);
+        let bullets = |items: &[&str]| items.iter().map(|item| plain(format!("  • {item}"))).collect::<Vec<_>>();
+        let steps = self.steps.iter().enumerate().map(|(at, step)| plain(format!("  {}. {step}", at + 1))).collect();
+        let mut lines = vec![(self.problem.to_owned(), Style::BOLD)];
+        for (heading, items) in [
+            ("Possible Causes:", bullets(self.causes)),
+            ("Investigation Steps:", steps),
+            ("Suggested Fixes:", bullets(self.fixes)),
+        ] {
+            lines.push((String::new(), Style::PLAIN));
+            lines.push((heading.to_owned(), Style::BOLD));
+            lines.extend(items);
+        }
+        Panel { title: self.title.into(), border: Style::YELLOW, lines }
+    }
+}

@@ -1,0 +1,36 @@
+//! The last lines of a report: what was run and where everything was written.
+
+use super::page::{Page, Style};
+use super::text::wrap;
+use crate::artifacts::WrittenFile;
+use crate::run::RunResult;
+
+/// The footer, ending in an empty line. Paths are never broken, so that they can be copied.
+pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
+    let mut out = String::new();
+    if let Some(command) = &run.info.cli_command {
+        let label = "CLI Command:";
+        let text = wrap(&format!("{label} {command}"), page.width()).join("\n");
+        let command = text.strip_prefix(label).unwrap_or(&text);
+        out.push_str(&format!("{}{}\n", page.paint(Style::BOLD_GREEN, label), paint_lines(page, command)));
+    }
+    if let Some(seconds) = run.metrics.avg("benchmark_duration") {
+        let early = if run.was_cancelled { " (cancelled early)" } else { "" };
+        let label = page.paint(Style::BOLD_GREEN, "Benchmark Duration:");
+        out.push_str(&format!("{label} {}\n", page.paint(Style::CYAN, &format!("{seconds:.2} sec{early}"))));
+    }
+    for file in files {
+        let label = page.paint(Style::BOLD_GREEN, &format!("{}:", file.label));
+        out.push_str(&format!("{label} {}\n", page.paint(Style::CYAN, &file.path.display().to_string())));
+    }
+    if run.was_cancelled {
+        let note = "The profile run was cancelled early. Results shown may be incomplete or inaccurate.";
+        out.push_str(&format!("{}\n", page.paint(Style::ITALIC_YELLOW, note)));
+    }
+    out.push('\n');
+    out
+}
+
+fn paint_lines(page: Page, text: &str) -> String {
+    text.split('\n').map(|line| page.paint(Style::CYAN, line.trim_end())).collect::<Vec<_>>().join("\n")
+}

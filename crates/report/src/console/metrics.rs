@@ -1,0 +1,132 @@
+//! Metric tables: one for each group that has something to show.
+
+use super::page::{Page, Style};
+use super::table::{Cell, Column, Table};
+use super::text::{Align, wrap};
+use crate::number::grouped;
+use crate::run::RunResult;
+use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Stats, Summary, accepted_drafts_line};
+use aiperf_types::EndpointKind;
+
+/// Groups that have a table, in order, with what their title adds. Usage is exported and not shown.
+const TABLES: &[(ConsoleGroup, &str)] =
+    &[(ConsoleGroup::Effective, ": Effective"), (ConsoleGroup::Active, ": Active"), (ConsoleGroup::Default, "")];
+
+/// Metrics with one of these are never in a group's table.
+const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
+
+/// Metrics without a display order, which stand after those that have one, in this order.
+const UNORDERED: &[&str] = &[
+    "effective_concurrency",
+    "effective_decode_throughput",
+    "effective_prefill_throughput",
+    "effective_decode_concurrency",
+    "effective_prefill_concurrency",
+    "effective_total_throughput",
+    "effective_decode_throughput_per_user",
+    "effective_prefill_throughput_per_user",
+    "tokens_in_flight",
+    "active_decode_throughput",
+    "active_prefill_throughput",
+    "active_decode_throughput_per_user",
+    "active_prefill_throughput_per_user",
+    "active_total_throughput",
+    "credit_to_start_latency",
+    "effective_latency",
+    "adj_time_to_first_token",
+    "adj_request_latency",
+    "adj_decode_duration",
+    "adj_inter_token_latency",
+];
+
+/// Metrics that stand last of all, in this order.
+const LAST: &[&str] = &["total_gpu_power", "total_gpu_energy", "output_tokens_per_joule", "energy_per_user"];
+
+/// Longest header that still has its unit beside it.
+const LONGEST_HEADER: usize = 30;
+
+const CACHE_HINT: &str = "Token usage is reported but no prompt-cache read tokens were seen \
+    (usage.prompt_tokens_details.cached_tokens absent). If your server uses prefix/KV caching, enable cache reporting so \
+    AIPerf can populate the prompt-cache metrics: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report \
+    (TRT-LLM reports it by default).";
+
+/// Every group's table, one below the other.
+pub(crate) fn tables(metrics: &Summary, endpoint: EndpointKind, page: Page) -> Option<String> {
+    let drawn: String =
+        TABLES.iter().filter_map(|(group, suffix)| group_table(metrics, *group, endpoint, suffix, page)).collect();
+    (!drawn.is_empty()).then(|| format!("\n\n{drawn}"))
+}
+
+/// Speculative decoding, with the share of steps by accepted drafts.
+pub(crate) fn spec_decode(metrics: &Summary, endpoint: EndpointKind, page: Page) -> Option<String> {
+    let drawn = group_table(metrics, ConsoleGroup::SpecDecode, endpoint, ": Spec Decode", page)?;
+    let line = accepted_drafts_line(&metrics.spec_decode_histogram);
+    let line = line.map(|line| format!("  {}\n", page.paint(Style::CYAN, &line)));
+    Some(format!("\n\n{drawn}{}", line.unwrap_or_default()))
+}
+
+fn group_table(
+    metrics: &Summary,
+    group: ConsoleGroup,
+    endpoint: EndpointKind,
+    suffix: &str,
+    page: Page,
+) -> Option<String> {
+    let shown = |metric: &&MetricResult| metric.group == group && !HIDDEN.iter().any(|flag| metric.flags.has(*flag));
+    let title = format!("NVIDIA AIPerf | {}{suffix}", endpoint.traits().title);
+    table(title, metrics.results.iter().filter(shown), page)
+}
+
+/// HTTP phases, when the user asked to see them.
+pub(crate) fn trace_table(run: &RunResult, page: Page) -> Option<String> {
+    let rows = run.metrics.results.iter().filter(|metric| metric.flags.has(Flags::HTTP_TRACE_ONLY));
+    let drawn =
+        run.show_trace_timing.then(|| table("NVIDIA AIPerf | HTTP Trace Timing".into(), rows, page)).flatten()?;
+    Some(format!("\n\n{drawn}"))
+}
+
+/// Says how to have cache reads reported, when usage is reported without them.
+pub(crate) fn cache_hint(metrics: &Summary, page: Page) -> Option<String> {
+    metrics.avg("total_usage_prompt_tokens")?;
+    if metrics.avg("total_usage_prompt_cache_read_tokens").is_some() {
+        return None;
+    }
+    let lines = wrap(CACHE_HINT, page.width());
+    let painted: String = lines.iter().map(|line| format!("{}\n", page.paint(Style::YELLOW, line))).collect();
+    Some(format!("\n{painted}"))
+}
+
+fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, page: Page) -> Option<String> {
+    let mut metrics: Vec<&MetricResult> = metrics.collect();
+    if metrics.is_empty() {
+        return None;
+    }
+    metrics.sort_by_key(|metric| place(metric));
+    let numbers = ["avg", "min", "max", "p99", "p90", "p50", "std"];
+    let column = |title, wraps| Column { title, align: Align::Right, wraps };
+    let columns = std::iter::once(column("Metric", true)).chain(numbers.map(|title| column(title, false))).collect();
+    let rows = metrics.into_iter().map(row).collect();
+    Some(Table { title, title_style: Style::ITALIC, columns, rows }.draw(page))
+}
+
+/// Place in a table: by display order, and for those without one by the lists above.
+fn place(metric: &MetricResult) -> (u32, usize) {
+    let within = |list: &[&str]| list.iter().position(|tag| *tag == metric.tag);
+    let listed = within(UNORDERED).or_else(|| Some(UNORDERED.len() + 1 + within(LAST)?));
+    (metric.order.filter(|order| *order != 0).unwrap_or(u32::MAX), listed.unwrap_or(UNORDERED.len()))
+}
+
+fn row(metric: &MetricResult) -> Vec<Cell> {
+    let Stats { avg, min, max, p99, p90, p50, std, .. } = metric.stats;
+    let label = Cell { text: label(metric), style: Style::CYAN };
+    let numbers = [avg, min, max, p99, p90, p50, std].map(|value| match grouped(value) {
+        Some(text) => Cell { text, style: Style::GREEN },
+        None => Cell { text: "N/A".into(), style: Style::DIM },
+    });
+    std::iter::once(label).chain(numbers).collect()
+}
+
+fn label(metric: &MetricResult) -> String {
+    let gap = if metric.header.chars().count() > LONGEST_HEADER { '\n' } else { ' ' };
+    format!("{}{gap}({})", metric.header, metric.unit)
+}

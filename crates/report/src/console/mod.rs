@@ -1,0 +1,53 @@
+//! The report that people read, laid out for a page.
+//!
+//! # Layout
+//! - [`page`]: width and colours
+//! - `text`: wrapping and filling
+//! - `table`, `panel`: the two shapes everything takes
+//! - `metrics`: metric tables and the prompt-cache hint
+//! - `errors`: the error table, and advice on errors that are known
+//! - `warnings`: numbers that should not be trusted
+//! - `notices`: panels outside the report: exit errors, cancellation
+//! - `footer`: where everything was written
+
+pub(crate) mod errors;
+pub(crate) mod footer;
+pub(crate) mod metrics;
+pub(crate) mod notices;
+pub mod page;
+pub(crate) mod panel;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod warnings;
+
+use crate::run::RunResult;
+use page::{Page, Style};
+
+/// The report of a run: every block that has something to say, in a fixed order.
+pub fn report(run: &RunResult, page: Page) -> String {
+    let blocks = [
+        incomplete(run, page),
+        errors::advice(run, page),
+        errors::table(&run.errors, page),
+        metrics::tables(&run.metrics, run.endpoint, page),
+        metrics::cache_hint(&run.metrics, page),
+        metrics::trace_table(run, page),
+        metrics::spec_decode(&run.metrics, run.endpoint, page),
+        warnings::token_counts(run, page),
+        warnings::output_lengths(run, page),
+    ];
+    blocks.into_iter().flatten().collect()
+}
+
+fn incomplete(run: &RunResult, page: Page) -> Option<String> {
+    let reason = run.incomplete_reason.as_deref()?;
+    let title = page.paint(Style::BOLD_RED, "NVIDIA AIPerf | INCOMPLETE RESULTS");
+    let warning =
+        "These metrics were computed over a subset of the run and must not be compared against complete runs.";
+    let mut out = format!("\n\n{title}\n");
+    for line in [reason, warning].iter().flat_map(|text| text::wrap(text, page.width())) {
+        out.push_str(&page.paint(Style::YELLOW, &line));
+        out.push('\n');
+    }
+    Some(out)
+}

@@ -1,0 +1,143 @@
+//! Panels outside the report: why the program leaves, and what Ctrl-C did.
+
+use super::page::{Page, Style};
+use super::panel::Panel;
+use super::text::{literal, wrap};
+use std::path::Path;
+
+/// Why the program leaves without what it was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExitError {
+    /// Which part of the program it happened in.
+    pub service: Option<String>,
+    /// What was being done.
+    pub operation: String,
+    /// Type of the error.
+    pub kind: Option<String>,
+    /// What went wrong.
+    pub message: String,
+    /// Its cause.
+    pub cause: Option<String>,
+}
+
+impl ExitError {
+    /// Not one request succeeded.
+    pub fn all_requests_failed(count: u64) -> Self {
+        Self {
+            service: Some("system_controller".into()),
+            operation: "export_results".into(),
+            message: format!(
+                "All {count} inference request(s) failed. No successful responses were collected — check the server \
+                 URL, endpoint path, and response format. See prior log output for per-request error details."
+            ),
+            ..Self::default()
+        }
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.message == other.message
+    }
+}
+
+/// Columns that a reason leaves free on its first line, and by which its further lines are indented.
+const REASON_MARGIN: usize = 15;
+const REASON_INDENT: usize = 11;
+
+/// A panel with one entry for each distinct error; empty without errors.
+pub fn exit_panel(errors: &[ExitError], log_file: Option<&Path>, page: Page) -> String {
+    let mut groups: Vec<Vec<&ExitError>> = Vec::new();
+    for error in errors {
+        match groups.iter_mut().find(|group| group[0].is_like(error)) {
+            Some(group) => group.push(error),
+            None => groups.push(vec![error]),
+        }
+    }
+    if groups.is_empty() {
+        return String::new();
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for group in &groups {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(entry(group, page.width()));
+    }
+    if let Some(path) = log_file {
+        lines.push(String::new());
+        lines.push(format!("Log File: {}", path.display()));
+    }
+    let lines = lines.into_iter().map(|line| (line, Style::PLAIN)).collect();
+    let panel = Panel { title: "AIPerf System Exit Errors".into(), border: Style::RED, lines };
+    format!("\n{}", panel.draw_wide(page))
+}
+
+fn entry(group: &[&ExitError], page_width: usize) -> Vec<String> {
+    let first = group[0];
+    let mut lines = vec![
+        format!("• {}", services(group)),
+        format!("   Operation: {}", operation(group)),
+        format!("   Error: {}", first.kind.as_deref().unwrap_or("Unknown")),
+    ];
+    let text = page_width.saturating_sub(REASON_MARGIN);
+    lines.extend(hang(&format!("   Reason: {}", literal(&first.message)), text + 11, text));
+    if let Some(cause) = &first.cause {
+        lines.push(format!("   Cause: {}", literal(cause)));
+    }
+    lines
+}
+
+fn services(group: &[&ExitError]) -> String {
+    let names: Vec<&str> = group.iter().map(|error| error.service.as_deref().unwrap_or("N/A")).collect();
+    match names.as_slice() {
+        [one] => format!("Service: {one}"),
+        [first, second, _, _, ..] => format!("Services: {} services: {first}, {second}, etc.", names.len()),
+        few => format!("Services: {} services: {}", few.len(), few.join(", ")),
+    }
+}
+
+fn operation<'a>(group: &[&'a ExitError]) -> &'a str {
+    let first = group[0].operation.as_str();
+    if group.iter().all(|error| error.operation == first) { first } else { "Multiple Operations" }
+}
+
+/// Wraps text whose further lines are indented under its first.
+fn hang(text: &str, first: usize, further: usize) -> Vec<String> {
+    let mut lines = wrap(text, first);
+    let rest: String = lines.split_off(1).into_iter().map(|line| format!("{} ", line.trim_end())).collect();
+    let indent = " ".repeat(REASON_INDENT);
+    if !rest.is_empty() {
+        let rest = wrap(rest.trim_end(), further.saturating_sub(REASON_INDENT));
+        lines.extend(rest.into_iter().map(|line| format!("{indent}{}", line.trim_end())));
+    }
+    lines
+}
+
+/// Shown at the first Ctrl-C.
+pub fn cancelling_panel(page: Page) -> String {
+    let lines = [
+        ("BENCHMARK CANCELLED", Style::BOLD_YELLOW),
+        ("", Style::PLAIN),
+        ("Stopping credit issuance and cancelling in-flight requests...", Style::PLAIN),
+        ("Results will be written to files.", Style::PLAIN),
+        ("", Style::PLAIN),
+        ("Press Ctrl+C again to force quit immediately", Style::DIM),
+        ("(results may be incomplete or not written)", Style::DIM),
+    ];
+    interruption("Cancellation in Progress", Style::YELLOW, &lines, page)
+}
+
+/// Shown at the second Ctrl-C.
+pub fn force_quit_panel(page: Page) -> String {
+    let lines = [
+        ("FORCE QUIT", Style::BOLD_RED),
+        ("", Style::PLAIN),
+        ("Terminating all processes immediately.", Style::PLAIN),
+        ("Results may be incomplete or not written to files.", Style::PLAIN),
+    ];
+    interruption("Force Quit", Style::RED, &lines, page)
+}
+
+fn interruption(title: &str, border: Style, lines: &[(&str, Style)], page: Page) -> String {
+    let lines = lines.iter().map(|(line, style)| ((*line).to_owned(), *style)).collect();
+    format!("\n{}", Panel { title: title.into(), border, lines }.draw(page))
+}

@@ -1,0 +1,52 @@
+//! Framed notes with a title in their upper border.
+
+use super::page::{Page, Style};
+use super::text::{centre, fill, width, wrap};
+
+/// A framed note.
+pub(crate) struct Panel {
+    pub(crate) title: String,
+    pub(crate) border: Style,
+    pub(crate) lines: Vec<(String, Style)>,
+}
+
+impl Panel {
+    /// As narrow as its contents, title in the middle, two columns of space on each side.
+    pub(crate) fn draw(&self, page: Page) -> String {
+        let title = format!(" {} ", self.title);
+        let contents = self.lines.iter().map(|(line, _)| width(line)).max().unwrap_or(0);
+        let inner = (contents + 4).max(width(&title) + 2).min(page.width().saturating_sub(2));
+        let (left, right) = centre(&title, inner.saturating_sub(2), "─");
+        self.frame(page, inner, 2, (format!("─{left}"), title, format!("{right}─")))
+    }
+
+    /// As wide as the page, title at the left, one column of space on each side.
+    pub(crate) fn draw_wide(&self, page: Page) -> String {
+        let title = format!(" {} ", self.title);
+        let inner = page.width().saturating_sub(2);
+        let rest = "─".repeat(inner.saturating_sub(1 + width(&title)));
+        self.frame(page, inner, 1, ("─".to_owned(), title, rest))
+    }
+
+    fn frame(
+        &self,
+        page: Page,
+        inner: usize,
+        padding: usize,
+        (left, title, right): (String, String, String),
+    ) -> String {
+        let edge = |text: &str| page.paint(self.border, text);
+        let mut out = format!("{}\n", edge(&format!("╭{left}{title}{right}╮")));
+        let space = " ".repeat(padding);
+        let room = inner.saturating_sub(2 * padding);
+        for (text, style) in &self.lines {
+            for line in wrap(text, room) {
+                let line = line.trim_end();
+                let filled = format!("{}{}", page.paint(*style, line), fill(line, room));
+                out.push_str(&format!("{}{space}{filled}{space}{}\n", edge("│"), edge("│")));
+            }
+        }
+        out.push_str(&format!("{}\n", edge(&format!("╰{}╯", "─".repeat(inner)))));
+        out
+    }
+}

@@ -1,0 +1,137 @@
+//! Text in columns: how wide it is, how it wraps, what of it may be shown.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Makes foreign text safe to print: control characters become visible, so that a server's answer cannot move the
+/// cursor or change colours. Line breaks stay.
+pub(crate) fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let text = text.replace("\r\n", "\n");
+    for c in text.chars() {
+        match c {
+            '\n' => out.push(c),
+            '\t' => out.push_str("    "),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Breaks text into lines of at most `limit` columns: at spaces, and inside a word only when the word alone is wider.
+/// Spaces before a break stay on their line as far as they fit.
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
+    text.split('\n').flat_map(|paragraph| wrap_paragraph(paragraph, limit.max(1))).collect()
+}
+
+fn wrap_paragraph(paragraph: &str, limit: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut used = 0;
+    for word in words(paragraph) {
+        let bare = word.trim_end();
+        if used + width(bare) > limit && !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        for c in bare.chars() {
+            let columns = c.width().unwrap_or(0);
+            if used + columns > limit {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            line.push(c);
+            used += columns;
+        }
+        line.push_str(&word[bare.len()..]);
+        used += width(&word[bare.len()..]);
+    }
+    lines.push(line);
+    lines.into_iter().map(|line| cut_spaces(line, limit)).collect()
+}
+
+/// Words with the spaces that follow them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let start = rest.find(|c: char| !c.is_whitespace()).unwrap_or(rest.len());
+        let end = rest[start..].find(char::is_whitespace).map_or(rest.len(), |at| start + at);
+        let end = rest[end..].find(|c: char| !c.is_whitespace()).map_or(rest.len(), |at| end + at);
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word)
+    })
+}
+
+/// Drops trailing spaces that do not fit.
+fn cut_spaces(mut line: String, limit: usize) -> String {
+    while line.ends_with(char::is_whitespace) && width(&line) > limit {
+        line.pop();
+    }
+    line
+}
+
+/// Where text stands in its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// The text and the spaces that fill it up to `columns`, before or after it.
+pub(crate) fn fill(text: &str, columns: usize) -> String {
+    " ".repeat(columns.saturating_sub(width(text)))
+}
+
+/// The text in the middle of `columns`, filled up with `filler`; the odd place goes to the right.
+pub(crate) fn centre(text: &str, columns: usize, filler: &str) -> (String, String) {
+    let free = columns.saturating_sub(width(text));
+    (filler.repeat(free / 2), filler.repeat(free - free / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn text_breaks_at_spaces_and_keeps_those_that_fit() {
+        assert_eq!(wrap("aa bb cc", 6), ["aa bb ", "cc"]);
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("a\nb", 5), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_word_wider_than_the_line_is_broken() {
+        assert_eq!(wrap("ab cdefghij k", 4), ["ab ", "cdef", "ghij", "k"]);
+    }
+
+    #[test]
+    fn wide_characters_count_double() {
+        assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+    }
+
+    #[test]
+    fn control_characters_are_made_visible() {
+        assert_eq!(literal("a\x1b[31mb\tc\r\nd\u{9b}"), "a\\u{1b}[31mb    c\nd\\u{9b}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_wide_and_nothing_but_spaces_is_lost(text in "[a-z 日]{0,60}", limit in 2usize..20) {
+            let lines = wrap(&text, limit);
+            prop_assert!(lines.iter().all(|line| width(line) <= limit));
+            let squeeze = |text: &str| text.replace(' ', "");
+            prop_assert_eq!(squeeze(&lines.concat()), squeeze(&text));
+        }
+    }
+}

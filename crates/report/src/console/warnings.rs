@@ -1,0 +1,104 @@
+//! Numbers that should not be trusted, and why.
+
+use super::page::{Page, Style};
+use super::panel::Panel;
+use crate::number::commas;
+use crate::run::RunResult;
+
+/// Server-reported token counts differ from those counted here.
+pub(crate) fn token_counts(run: &RunResult, page: Page) -> Option<String> {
+    let share = share(run, "usage_discrepancy_count")?;
+    let limit = run.limits.usage_diff_pct;
+    let records = &run.artifacts.names.records_jsonl;
+    let text = format!(
+        "{share} show a difference exceeding {limit}% between:
+  - API-reported usage tokens (from 'usage' field)
+  - Client-computed token counts (from tokenization)
+
+Possible Causes:
+  - Different tokenization methods (API vs client)
+  - API special tokens or preprocessing
+
+Investigation Steps:
+  1. Review {records} for per-request usage_*_diff_pct values
+  2. Verify client tokenizer matches the model's tokenizer
+  3. Use server token counts: --use-server-token-count (disables client tokenization and diff metrics)
+  4. Adjust threshold: AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD={limit}"
+    );
+    Some(panel("Token Count Discrepancy Warning", &text, page))
+}
+
+const SHORTER: &str = "Why: Server hit EOS token before reaching requested output length.
+
+Fix Options:
+  - --extra-inputs ignore_eos:true - Generate until max_tokens (vLLM, TensorRT-LLM)
+  - --extra-inputs min_tokens:<N> - Set minimum output length (vLLM, TensorRT-LLM, SGLang)
+  - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
+
+const LONGER: &str =
+    "Why: Outputs are longer than requested: the server ignores the limit, or counts tokens in another way.
+
+Fix Options:
+  - --use-legacy-max-tokens - Send the limit as max_tokens if the server does not know max_completion_tokens
+  - --tokenizer <name> - Count with the tokenizer of the model being served
+  - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
+
+const BOTH: &str = "Why: Some outputs are shorter than requested (EOS token), others longer (limit ignored, or counted in another way).
+
+Fix Options:
+  - --extra-inputs ignore_eos:true - Generate until max_tokens (vLLM, TensorRT-LLM)
+  - --tokenizer <name> - Count with the tokenizer of the model being served
+  - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
+
+/// Outputs are not as long as was asked for.
+pub(crate) fn output_lengths(run: &RunResult, page: Page) -> Option<String> {
+    let share = share(run, "osl_mismatch_count")?;
+    let (percent, tokens) = (run.limits.osl_mismatch_pct, run.limits.osl_mismatch_tokens);
+    let records = &run.artifacts.names.records_jsonl;
+    let average = run.metrics.avg("osl_mismatch_diff_pct").map_or("N/A".into(), |average| format!("{average:.1}%"));
+    let text = format!(
+        "{share} have output length differing from requested by more than the threshold.
+Threshold (tokens): min(requested x {percent}%, {tokens})
+Average mismatch: {average}
+
+{why}
+
+Diagnostics:
+  - Review {records} -> osl_mismatch_diff_pct for per-request values
+  - Adjust: AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD={percent}
+  - Adjust: AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD={tokens}",
+        why = direction(run),
+    );
+    Some(panel("Output Sequence Length Mismatch Warning", &text, page))
+}
+
+/// The explanation that fits: by whether outputs beyond the limit are too short, too long or both.
+fn direction(run: &RunResult) -> &'static str {
+    let Some(difference) = run.metrics.get("osl_mismatch_diff_pct").map(|metric| &metric.stats) else {
+        return SHORTER;
+    };
+    let limit = run.limits.osl_mismatch_pct;
+    let is_short = difference.min.is_some_and(|least| least < -limit);
+    let is_long = difference.max.is_some_and(|most| most > limit);
+    match (is_short, is_long) {
+        (true, true) => BOTH,
+        (true, false) => SHORTER,
+        (false, true) => LONGER,
+        (false, false) if difference.avg.is_some_and(|average| average > 0.0) => LONGER,
+        (false, false) => SHORTER,
+    }
+}
+
+/// How many requests a counter counted, in words; `None` when there is nothing to say.
+fn share(run: &RunResult, counter: &str) -> Option<String> {
+    let count = run.metrics.avg(counter).filter(|count| *count > 0.0)?;
+    let total = run.metrics.avg("request_count").filter(|total| *total > 0.0)?;
+    let whole = |value: f64| commas(&format!("{value:.0}"));
+    Some(format!("{} of {} requests ({:.1}%)", whole(count), whole(total), 100.0 * count / total))
+}
+
+fn panel(title: &str, text: &str, page: Page) -> String {
+    let style = |line: &str| if line.ends_with(':') && !line.starts_with(' ') { Style::BOLD } else { Style::PLAIN };
+    let lines = text.lines().map(|line| (line.to_owned(), style(line))).collect();
+    format!("\n{}", Panel { title: title.into(), border: Style::YELLOW, lines }.draw(page))
+}

@@ -1,0 +1,32 @@
+//! The ready marker: written last, so that whoever waits for a run knows that its files are whole.
+
+use crate::json::push_str;
+
+/// Name of the marker in the artifact directory.
+pub const READY_MARKER: &str = ".aiperf_results_ready.json";
+
+/// The marker's text. A run is partial when an exporter failed.
+pub(crate) fn ready_marker(was_cancelled: bool, failed_exporters: &[&str]) -> Vec<u8> {
+    let partial = !failed_exporters.is_empty();
+    let mut out = format!("{{\"ready\":true,\"was_cancelled\":{was_cancelled},\"partial\":{partial}").into_bytes();
+    for (at, name) in failed_exporters.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b",\"failed_exporters\":[" } else { b"," });
+        push_str(&mut out, name);
+    }
+    out.extend_from_slice(if partial { b"]}" } else { b"}" });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_marker_names_exporters_only_when_some_failed() {
+        assert_eq!(ready_marker(false, &[]), br#"{"ready":true,"was_cancelled":false,"partial":false}"#);
+        assert_eq!(
+            ready_marker(true, &["csv", "json"]),
+            br#"{"ready":true,"was_cancelled":true,"partial":true,"failed_exporters":["csv","json"]}"#
+        );
+    }
+}

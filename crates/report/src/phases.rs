@@ -1,0 +1,62 @@
+//! `phase_manifest.json`: an index of the phases of a run that had more than one.
+
+use crate::json::Pretty;
+use crate::run::{PhaseResult, RunResult};
+use aiperf_plan::FileNames;
+use serde_json::{Value, json};
+
+/// Name of the index in the artifact directory.
+pub const PHASE_MANIFEST: &str = "phase_manifest.json";
+
+/// Folder of a phase's own files, relative to the artifact directory.
+pub fn phase_folder(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if matches!(c, '/' | '\\' | '\0') { '_' } else { c }).collect();
+    format!("phases/{}", if safe.starts_with('.') { format!("_{safe}") } else { safe })
+}
+
+/// The index: keys sorted, a line break at the end.
+pub fn phase_manifest(run: &RunResult) -> Vec<u8> {
+    let mut phases: Vec<&PhaseResult> = run.phases.iter().collect();
+    phases.sort_by_key(|phase| phase.id.index);
+    let entries: Vec<Value> = phases.iter().map(|phase| entry(phase, &run.artifacts.names)).collect();
+    let mut document = json!({ "phases": entries, "schema_version": 1 });
+    document.sort_all_objects();
+    let mut text = Pretty::default();
+    text.value(&document);
+    let mut bytes = text.finish();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn entry(phase: &PhaseResult, names: &FileNames) -> Value {
+    let folder = phase_folder(&phase.id.name);
+    let errors: Vec<Value> =
+        phase.errors.iter().map(|(error, count)| json!({ "error_details": error, "count": count })).collect();
+    json!({
+        "phase_index": phase.id.index,
+        "phase_kind": phase.id.kind.name(),
+        "phase_name": phase.id.name,
+        "profiling_index": phase.id.profiling_index,
+        "start_ns": phase.start.0,
+        "end_ns": phase.end.0,
+        "successful_request_count": phase.successful,
+        "error_request_count": phase.failed,
+        "total_request_count": phase.successful + phase.failed,
+        "was_cancelled": phase.was_cancelled,
+        "error_summary": errors,
+        "metrics_csv": format!("{folder}/{}", names.summary_csv),
+        "metrics_json": format!("{folder}/{}", names.summary_json),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_name_cannot_leave_the_artifact_directory() {
+        assert_eq!(phase_folder("warmup"), "phases/warmup");
+        assert_eq!(phase_folder("../x"), "phases/_.._x");
+        assert_eq!(phase_folder(".."), "phases/_..");
+    }
+}

@@ -1,0 +1,256 @@
+//! The records file: one compact JSON line a request, in order of completion.
+//!
+//! This is the one writer on the path of every request, so it does nothing twice: what is the same for a whole run
+//! (metric keys and units, names of phases) is text already, numbers go straight into a buffer that is reused, and
+//! nothing is allocated. `cargo bench -p aiperf-report` gives its cost.
+
+use crate::json::{push_f64, push_int, push_str};
+use aiperf_metrics::{Metric, RecordMetrics, Value, registry};
+use aiperf_types::{PhaseId, RecordMeta, RequestError};
+use std::sync::Arc;
+
+/// Writes record lines. Each record thread has its own.
+#[derive(Debug)]
+pub struct RecordLine {
+    ids: RunIds,
+    keys: Vec<MetricKey>,
+    phases: Vec<(Arc<PhaseId>, Vec<u8>)>,
+}
+
+/// The text around a metric's value.
+#[derive(Debug)]
+struct MetricKey {
+    metric: &'static Metric,
+    /// `,"tag":{"value":`
+    before: Vec<u8>,
+    /// `,"unit":"ms"}`
+    after: Vec<u8>,
+}
+
+impl RecordLine {
+    /// A writer for the run with this id, from which the names of its workers and record threads are derived.
+    pub fn new(benchmark_id: &str) -> Self {
+        let keys = registry::all().iter().map(|metric| MetricKey::new(metric)).collect();
+        Self { ids: RunIds::new(benchmark_id), keys, phases: Vec::new() }
+    }
+
+    /// Appends the line of one request, with its line break. A record with neither a metric nor an error has nothing to
+    /// say and gives no line; the return value says whether there is one.
+    pub fn write(
+        &mut self,
+        out: &mut Vec<u8>,
+        meta: &RecordMeta,
+        metrics: &RecordMetrics,
+        error: Option<&RequestError>,
+    ) -> bool {
+        let start = out.len();
+        self.push_metadata(out, meta);
+        out.extend_from_slice(b",\"metrics\":{");
+        let has_metrics = self.push_metrics(out, metrics);
+        out.extend_from_slice(b"},\"error\":");
+        match error {
+            Some(error) => push_error(out, error),
+            None if has_metrics => out.extend_from_slice(b"null"),
+            None => {
+                out.truncate(start);
+                return false;
+            }
+        }
+        out.extend_from_slice(b"}\n");
+        true
+    }
+
+    fn push_metadata(&mut self, out: &mut Vec<u8>, meta: &RecordMeta) {
+        let correlation = uuid(meta.correlation_id);
+        out.extend_from_slice(b"{\"metadata\":{\"session_num\":");
+        push_int(out, meta.session_num);
+        out.extend_from_slice(b",\"x_request_id\":\"");
+        out.extend_from_slice(&uuid(meta.request_id));
+        out.extend_from_slice(b"\",\"x_correlation_id\":\"");
+        out.extend_from_slice(&correlation);
+        out.extend_from_slice(b"\",\"conversation_id\":");
+        push_str(out, &meta.conversation_id);
+        out.extend_from_slice(b",\"turn_index\":");
+        push_int(out, meta.turn_index);
+        push_time(out, b",\"credit_issued_ns\":", meta.credit_issued.map(|at| at.0));
+        push_time(out, b",\"request_start_ns\":", Some(meta.request_start.0));
+        push_time(out, b",\"request_ack_ns\":", meta.request_ack.map(|at| at.0));
+        push_time(out, b",\"request_end_ns\":", Some(meta.request_end.0));
+        out.extend_from_slice(b",\"worker_id\":\"worker_");
+        out.extend_from_slice(&hex(self.ids.worker(meta.worker)));
+        out.extend_from_slice(b"\",\"record_processor_id\":\"record_processor_");
+        out.extend_from_slice(&hex(self.ids.record_thread(meta.record_thread)));
+        out.push(b'"');
+        out.extend_from_slice(self.phase(&meta.phase));
+        out.extend_from_slice(if meta.was_cancelled {
+            b",\"was_cancelled\":true"
+        } else {
+            b",\"was_cancelled\":false"
+        });
+        push_time(out, b",\"cancellation_time_ns\":", meta.cancelled_at.map(|at| at.0));
+        out.extend_from_slice(b",\"context_overflow_skip\":false,\"agent_depth\":0,\"root_correlation_id\":\"");
+        out.extend_from_slice(&correlation);
+        out.extend_from_slice(b"\"}");
+    }
+
+    /// The members that name a phase, made when the phase is first met.
+    fn phase(&mut self, phase: &Arc<PhaseId>) -> &[u8] {
+        let known = self.phases.iter().position(|(known, _)| known == phase);
+        let at = known.unwrap_or_else(|| {
+            self.phases.push((phase.clone(), phase_members(phase)));
+            self.phases.len() - 1
+        });
+        &self.phases[at].1
+    }
+
+    /// Metrics come in registry order, as the keys are: one walk finds them all.
+    fn push_metrics(&self, out: &mut Vec<u8>, metrics: &RecordMetrics) -> bool {
+        let start = out.len();
+        let mut keys = self.keys.iter();
+        for (metric, value) in metrics.iter() {
+            let key = keys.by_ref().find(|key| std::ptr::eq(key.metric, metric));
+            let Some(key) = key.or_else(|| self.keys.iter().find(|key| key.metric.tag == metric.tag)) else { continue };
+            let comma = usize::from(out.len() == start);
+            out.extend_from_slice(&key.before[comma..]);
+            push_value(out, value);
+            out.extend_from_slice(&key.after);
+        }
+        out.len() > start
+    }
+}
+
+impl MetricKey {
+    fn new(metric: &'static Metric) -> Self {
+        let mut before = vec![b','];
+        push_str(&mut before, metric.tag);
+        before.extend_from_slice(b":{\"value\":");
+        let mut after = b",\"unit\":".to_vec();
+        push_str(&mut after, metric.display.name());
+        after.push(b'}');
+        Self { metric, before, after }
+    }
+}
+
+#[inline]
+fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::Int(value) => push_int(out, value),
+        Value::Float(value) => push_f64(out, value),
+        Value::List(values) => {
+            out.push(b'[');
+            for (at, value) in values.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                push_f64(out, *value);
+            }
+            out.push(b']');
+        }
+    }
+}
+
+#[inline]
+fn push_time(out: &mut Vec<u8>, key: &[u8], nanoseconds: Option<u64>) {
+    if let Some(nanoseconds) = nanoseconds {
+        out.extend_from_slice(key);
+        push_int(out, nanoseconds);
+    }
+}
+
+fn phase_members(phase: &PhaseId) -> Vec<u8> {
+    let kind = phase.kind.name();
+    let mut out = format!(",\"benchmark_phase\":\"{kind}\",\"phase_index\":{}", phase.index).into_bytes();
+    if let Some(index) = phase.profiling_index {
+        out.extend_from_slice(b",\"profiling_index\":");
+        push_int(&mut out, index);
+    }
+    out.extend_from_slice(b",\"phase_name\":");
+    push_str(&mut out, &phase.name);
+    out.extend_from_slice(format!(",\"phase_kind\":\"{kind}\"").as_bytes());
+    out
+}
+
+fn push_error(out: &mut Vec<u8>, error: &RequestError) {
+    out.push(b'{');
+    if let Some(code) = error.code {
+        out.extend_from_slice(b"\"code\":");
+        push_int(out, code);
+        out.push(b',');
+    }
+    if let Some(kind) = &error.kind {
+        out.extend_from_slice(b"\"type\":");
+        push_str(out, kind);
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"message\":");
+    push_str(out, &error.message);
+    if let Some(cause) = &error.cause {
+        out.extend_from_slice(b",\"cause\":");
+        push_str(out, cause);
+    }
+    if let Some(chain) = &error.cause_chain {
+        out.extend_from_slice(b",\"cause_chain\":[");
+        for (at, name) in chain.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            push_str(out, name);
+        }
+        out.push(b']');
+    }
+    out.push(b'}');
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Version and variant bits of a random UUID.
+const UUID_V4: (u128, u128) = (0xf000 << 64 | 0xc000 << 48, 0x4000 << 64 | 0x8000 << 48);
+
+/// 128 random bits as the text of a version 4 UUID. Ids that are one already stay as they are.
+pub fn uuid(bits: u128) -> [u8; 36] {
+    let bytes = (bits & !UUID_V4.0 | UUID_V4.1).to_be_bytes();
+    let mut text = [b'-'; 36];
+    let mut at = 0;
+    for (index, byte) in bytes.into_iter().enumerate() {
+        at += usize::from(matches!(index, 4 | 6 | 8 | 10));
+        text[at] = HEX[usize::from(byte >> 4)];
+        text[at + 1] = HEX[usize::from(byte & 15)];
+        at += 2;
+    }
+    text
+}
+
+fn hex(value: u32) -> [u8; 8] {
+    std::array::from_fn(|at| HEX[(value >> (28 - 4 * at) & 15) as usize])
+}
+
+/// Names for the workers and record threads of a run: look random, differ from run to run, never collide within one.
+#[derive(Clone, Copy, Debug)]
+struct RunIds {
+    seed: u32,
+}
+
+impl RunIds {
+    fn new(benchmark_id: &str) -> Self {
+        // FNV-1a: any hash that spreads short texts will do.
+        let seed = benchmark_id
+            .bytes()
+            .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        Self { seed }
+    }
+
+    fn worker(self, number: u16) -> u32 {
+        scramble(self.seed ^ u32::from(number))
+    }
+
+    fn record_thread(self, number: u16) -> u32 {
+        scramble(!self.seed ^ u32::from(number))
+    }
+}
+
+/// A permutation of 32-bit numbers (the finaliser of MurmurHash3).
+fn scramble(mut value: u32) -> u32 {
+    value = (value ^ value >> 16).wrapping_mul(0x85eb_ca6b);
+    value = (value ^ value >> 13).wrapping_mul(0xc2b2_ae35);
+    value ^ value >> 16
+}

@@ -1,0 +1,111 @@
+//! What there is to write down: one finished run.
+
+use aiperf_metrics::{Summary, Thresholds};
+use aiperf_plan::ArtifactPlan;
+use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
+use serde_json::{Map, Value};
+
+/// One finished run, complete or not.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// Version of the program that ran it.
+    pub version: String,
+    /// Who the run is and how it was started.
+    pub info: RunInfo,
+    /// Which kind of endpoint was measured.
+    pub endpoint: EndpointKind,
+    /// The resolved configuration, secrets redacted.
+    pub input_config: Value,
+    /// What is written where.
+    pub artifacts: ArtifactPlan,
+    /// Metrics of the profiling phases.
+    pub metrics: Summary,
+    /// Metrics of the warm-up, when it had records.
+    pub warmup: Option<Summary>,
+    /// Every phase on its own, in order.
+    pub phases: Vec<PhaseResult>,
+    /// Distinct errors of the profiling phases in order of first occurrence, with how often each happened.
+    pub errors: Vec<(RequestError, u64)>,
+    /// Start of the first profiling phase.
+    pub start: WallNs,
+    /// When the last request of the profiling phases was over.
+    pub end: WallNs,
+    /// Interrupted by the user.
+    pub was_cancelled: bool,
+    /// Why the metrics cover only a part of the run; `None` when they cover all of it.
+    pub incomplete_reason: Option<String>,
+    /// How exact the measurement itself was.
+    pub measurement: Option<Value>,
+    /// Limits that the warnings on the console name.
+    pub limits: Thresholds,
+    /// Show the HTTP trace table.
+    pub show_trace_timing: bool,
+}
+
+/// What happened in one phase.
+#[derive(Clone, Debug)]
+pub struct PhaseResult {
+    /// Which phase.
+    pub id: PhaseId,
+    /// When it began.
+    pub start: WallNs,
+    /// When its last request was over.
+    pub end: WallNs,
+    /// Requests that succeeded.
+    pub successful: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Distinct errors with how often each happened.
+    pub errors: Vec<(RequestError, u64)>,
+    /// Interrupted by the user.
+    pub was_cancelled: bool,
+    /// Its metrics.
+    pub metrics: Summary,
+}
+
+/// Who a run is and how it was started: enough to run it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunInfo {
+    /// Identity of the run.
+    pub benchmark_id: String,
+    /// Identity of the sweep or multi-run it belongs to.
+    pub sweep_id: Option<String>,
+    /// Seed of its draws, when one was set.
+    pub random_seed: Option<u64>,
+    /// Trial, from 0.
+    pub trial: u32,
+    /// Label of the run.
+    pub run_label: String,
+    /// Label of the variation.
+    pub variation_label: String,
+    /// Position of the variation.
+    pub variation_index: u32,
+    /// Settings of the variation by path.
+    pub variation_values: Map<String, Value>,
+    /// The command line, redacted.
+    pub cli_command: Option<String>,
+}
+
+impl RunInfo {
+    /// A run on its own: the first trial of the only variation.
+    pub fn single(benchmark_id: impl Into<String>, random_seed: Option<u64>, cli_command: Option<String>) -> Self {
+        Self {
+            benchmark_id: benchmark_id.into(),
+            sweep_id: None,
+            random_seed,
+            trial: 0,
+            run_label: "run_0001".into(),
+            variation_label: "base".into(),
+            variation_index: 0,
+            variation_values: Map::new(),
+            cli_command,
+        }
+    }
+}
+
+impl RunResult {
+    /// Whether the metrics cover the whole run.
+    pub fn is_complete(&self) -> bool {
+        self.incomplete_reason.is_none()
+    }
+}

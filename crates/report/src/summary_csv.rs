@@ -1,0 +1,84 @@
+//! The summary CSV: a table of distributions and a table of single values.
+
+use crate::number::csv_cell;
+use aiperf_metrics::{MetricResult, Stats, Summary};
+
+const LINE_END: &str = "\r\n";
+const DISTRIBUTIONS: &str = "Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std";
+const VALUES: &str = "Metric,Value";
+
+/// The summary of a run or of one phase.
+pub fn summary_csv(metrics: &Summary) -> String {
+    let mut sorted: Vec<&MetricResult> = metrics.results.iter().collect();
+    sorted.sort_by(|a, b| a.tag.cmp(&b.tag));
+    let (distributions, values): (Vec<_>, Vec<_>) =
+        sorted.into_iter().partition(|metric| has_percentile(&metric.stats));
+    let mut out = String::new();
+    if !distributions.is_empty() {
+        push_line(&mut out, DISTRIBUTIONS);
+        for metric in &distributions {
+            let cells: Vec<String> =
+                std::iter::once(label(metric)).chain(columns(&metric.stats).map(csv_cell)).collect();
+            push_line(&mut out, &cells.join(","));
+        }
+    }
+    if !distributions.is_empty() && !values.is_empty() {
+        push_line(&mut out, "");
+    }
+    if !values.is_empty() {
+        push_line(&mut out, VALUES);
+        for metric in &values {
+            push_line(&mut out, &format!("{},{}", label(metric), csv_cell(metric.stats.avg)));
+        }
+    }
+    out
+}
+
+fn columns(stats: &Stats) -> impl Iterator<Item = Option<f64>> {
+    let &Stats { avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std, count: _ } = stats;
+    [avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std].into_iter()
+}
+
+fn has_percentile(stats: &Stats) -> bool {
+    let &Stats { p1, p5, p10, p25, p50, p75, p90, p95, p99, .. } = stats;
+    [p1, p5, p10, p25, p50, p75, p90, p95, p99].iter().any(Option::is_some)
+}
+
+/// The header with its unit, unless the unit only says that something is counted.
+fn label(metric: &MetricResult) -> String {
+    match metric.unit.to_ascii_lowercase().as_str() {
+        "count" | "requests" => quoted(&metric.header),
+        _ => quoted(&format!("{} ({})", metric.header, metric.unit)),
+    }
+}
+
+/// Quotes a field that needs it.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+fn push_line(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push_str(LINE_END);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_with_a_comma_or_a_quote_is_quoted() {
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(quoted("plain (ms)"), "plain (ms)");
+    }
+
+    #[test]
+    fn nothing_measured_is_an_empty_file() {
+        assert_eq!(summary_csv(&Summary::default()), "");
+    }
+}

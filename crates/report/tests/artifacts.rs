@@ -1,0 +1,161 @@
+//! The artifact directory, from an empty folder to a finished run.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
+use aiperf_report::{Artifacts, ExportFailure, Page, PhaseResult, ReportError, RunResult};
+use aiperf_types::{PhaseId, PhaseKind, WallNs};
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::*;
+
+fn plan(dir: &Path, level: ExportLevel) -> ArtifactPlan {
+    ArtifactPlan { dir: dir.to_owned(), level, names: FileNames::new(None) }
+}
+
+fn run(plan: &ArtifactPlan) -> RunResult {
+    let block = json!({ "unit": "ms", "avg": 1.5, "p50": 1.0, "min": 1.0, "max": 2.0, "count": 2 });
+    RunResult { artifacts: plan.clone(), metrics: summary(vec![result("request_latency", &block)]), ..empty_run() }
+}
+
+fn phase(index: u16, name: &str, kind: PhaseKind) -> PhaseResult {
+    let profiling_index = (kind == PhaseKind::Profiling).then_some(0);
+    PhaseResult {
+        id: PhaseId { index, profiling_index, name: name.into(), kind },
+        start: WallNs(1_000),
+        end: WallNs(2_000),
+        successful: 1,
+        failed: 0,
+        errors: Vec::new(),
+        was_cancelled: false,
+        metrics: summary(Vec::new()),
+    }
+}
+
+/// Every file below a folder, relative to it, sorted.
+fn tree(dir: &Path) -> Vec<String> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let mut names: Vec<String> =
+        files.iter().map(|path| path.strip_prefix(dir).unwrap().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_leaves_its_files_and_the_marker_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(&dir.path().join("deep/er"), ExportLevel::Records);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let mut records = artifacts.records().unwrap().unwrap();
+    records.append(b"{}\n").unwrap();
+    records.finish().unwrap();
+    artifacts.write_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
+    let written = artifacts.write(&run(&plan), Page::file(), Vec::new());
+    assert!(written.failures.is_empty());
+    assert_eq!(
+        tree(&plan.dir),
+        [
+            ".aiperf_results_ready.json",
+            "inputs.json",
+            "profile_export.jsonl",
+            "profile_export_aiperf.csv",
+            "profile_export_aiperf.json",
+            "profile_export_console.txt"
+        ]
+    );
+    let labels: Vec<&str> = written.files.iter().map(|file| file.label).collect();
+    assert_eq!(labels, ["CSV Export", "JSON Export", "Records JSONL", "Inputs JSON", "Console Output"]);
+    assert!(written.files.iter().all(|file| file.path.is_absolute() && file.path.is_file()));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_marker_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    Artifacts::prepare(&plan).unwrap().write(&run(&plan), Page::file(), Vec::new());
+    let mode = fs::metadata(dir.path().join(".aiperf_results_ready.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_summary_run_has_no_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Summary)).unwrap();
+    assert!(artifacts.records().unwrap().is_none());
+}
+
+#[test]
+fn nothing_of_an_earlier_run_is_taken_for_this_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let stale =
+        ["profile_export.jsonl", "profile_export_raw.jsonl", ".aiperf_results_ready.json", "phase_manifest.json"];
+    stale.iter().for_each(|name| fs::write(dir.path().join(name), "old").unwrap());
+    fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+    Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
+    assert_eq!(tree(dir.path()), ["notes.txt"]);
+}
+
+#[test]
+fn phases_have_folders_of_their_own_when_there_are_several() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let warmup = phase(0, "warmup", PhaseKind::Warmup);
+    let profiling = phase(1, "profiling", PhaseKind::Profiling);
+    artifacts.write(&RunResult { phases: vec![profiling.clone()], ..run(&plan) }, Page::file(), Vec::new());
+    assert!(!dir.path().join("phase_manifest.json").exists());
+    artifacts.write(&RunResult { phases: vec![warmup, profiling], ..run(&plan) }, Page::file(), Vec::new());
+    let files = tree(dir.path());
+    for name in [
+        "phase_manifest.json",
+        "phases/warmup/profile_export_aiperf.json",
+        "phases/profiling/profile_export_aiperf.csv",
+    ] {
+        assert!(files.iter().any(|file| file == name), "{name} is not in {files:?}");
+    }
+}
+
+#[test]
+fn one_exporter_that_fails_does_not_stop_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Records);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    // A folder in its place: the file cannot be renamed onto it.
+    fs::create_dir_all(dir.path().join("profile_export_aiperf.csv/in the way")).unwrap();
+    let earlier = ExportFailure {
+        exporter: "records",
+        error: ReportError::File {
+            path: dir.path().join("profile_export.jsonl"),
+            source: std::io::Error::other("disk full"),
+        },
+    };
+    let written = artifacts.write(&run(&plan), Page::file(), vec![earlier]);
+    let failed: Vec<&str> = written.failures.iter().map(|failure| failure.exporter).collect();
+    assert_eq!(failed, ["records", "csv"]);
+    let marker = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();
+    assert_eq!(marker, r#"{"ready":true,"was_cancelled":false,"partial":true,"failed_exporters":["records","csv"]}"#);
+    let labels: Vec<&str> = written.files.iter().map(|file| file.label).collect();
+    assert_eq!(labels, ["JSON Export", "Console Output"]);
+    assert!(!tree(dir.path()).iter().any(|name| name.ends_with(".tmp")));
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Artifacts::prepare(&plan(&file.join("runs"), ExportLevel::Records)).unwrap_err();
+    let text = error.to_string().replace(&dir.path().display().to_string(), "<dir>");
+    insta::assert_snapshot!(text);
+}

@@ -1,0 +1,142 @@
+//! What people read, as they read it.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use aiperf_report::{
+    ExitError, Page, RunInfo, RunResult, WrittenFile, cancelling_panel, exit_panel, footer, force_quit_panel, report,
+};
+use aiperf_types::RequestError;
+use serde_json::{Value, json};
+use std::path::Path;
+use support::*;
+
+fn distribution(unit: &str, scale: f64) -> Value {
+    json!({
+        "unit": unit, "avg": 35.13 * scale, "min": 31.43 * scale, "max": 47.86 * scale, "p99": 46.82 * scale,
+        "p90": 37.52 * scale, "p50": 34.32 * scale, "std": 4.57 * scale, "count": 10, "sum": 351.3 * scale,
+    })
+}
+
+fn single(unit: &str, value: f64) -> Value {
+    json!({ "unit": unit, "avg": value })
+}
+
+fn some_run() -> RunResult {
+    let results = vec![
+        result("request_count", &single("requests", 10.0)),
+        result("request_throughput", &single("requests/sec", 24.61)),
+        result("benchmark_duration", &single("sec", 0.404)),
+        result("time_to_first_token", &distribution("ms", 1.0)),
+        result("request_latency", &distribution("ms", 1000.0)),
+        result("output_token_throughput_per_user", &distribution("tokens/sec/user", 10.0)),
+        result("http_req_waiting", &distribution("ms", 0.9)),
+        result("http_req_sending", &distribution("ms", 0.01)),
+        result("effective_concurrency", &distribution("requests", 0.05)),
+    ];
+    RunResult { metrics: summary(results), ..empty_run() }
+}
+
+fn with_output_lengths(shortest: f64, longest: f64) -> String {
+    let mut run = some_run();
+    let difference =
+        json!({ "unit": "%", "avg": (shortest + longest) / 2.0, "min": shortest, "max": longest, "p50": 0.0 });
+    run.metrics.results.push(result("osl_mismatch_count", &single("requests", 4.0)));
+    run.metrics.results.push(result("osl_mismatch_diff_pct", &difference));
+    let text = report(&run, Page::file());
+    text[text.find('╭').unwrap()..].to_owned()
+}
+
+#[test]
+fn a_narrow_screen_wraps_labels_and_keeps_numbers_whole() {
+    insta::assert_snapshot!(report(&some_run(), Page::plain(100)));
+}
+
+#[test]
+fn a_screen_with_colours() {
+    let run = RunResult {
+        errors: vec![(RequestError::status(500, "Internal Server Error", "boom"), 3)],
+        incomplete_reason: Some("Run cancelled before all records were processed.".into()),
+        ..some_run()
+    };
+    insta::assert_snapshot!(report(&run, Page::plain(100).with_colours(true)).replace('\x1b', "^"));
+}
+
+#[test]
+fn trace_timing_stands_below_the_metrics_when_asked_for() {
+    insta::assert_snapshot!(report(&RunResult { show_trace_timing: true, ..some_run() }, Page::file()));
+}
+
+#[test]
+fn a_run_in_which_everything_failed_shows_what_went_wrong() {
+    let mut run = empty_run();
+    run.metrics.results.push(result("completed_request_count", &single("requests", 4.0)));
+    run.metrics.results.push(result("request_error_rate", &single("%", 100.0)));
+    run.errors = vec![(RequestError::client("ClientConnectorError", "connection refused", &[]), 4)];
+    insta::assert_snapshot!(report(&run, Page::file()));
+}
+
+#[test]
+fn a_run_with_nothing_to_show_says_nothing() {
+    assert_eq!(report(&empty_run(), Page::file()), "");
+}
+
+#[test]
+fn errors_are_shown_as_they_came_and_long_ones_wrap() {
+    let body = format!("{{\"error\":{{\"message\":\"{}\",\"code\":400}}}}", "x".repeat(150));
+    let errors = vec![
+        (RequestError::status(400, "Bad Request", body), 12_345),
+        (RequestError::status(503, "", "[bold]not markup[/bold]\n\u{1b}[31mnot red\u{1b}[0m\tdone"), 1),
+    ];
+    insta::assert_snapshot!(report(&RunResult { errors, ..empty_run() }, Page::plain(100)));
+}
+
+#[test]
+fn outputs_shorter_than_asked_for_are_explained_so() {
+    insta::assert_snapshot!(with_output_lengths(-60.0, 1.0));
+}
+
+#[test]
+fn outputs_longer_than_asked_for_are_explained_so() {
+    insta::assert_snapshot!(with_output_lengths(0.0, 87.5));
+}
+
+#[test]
+fn outputs_of_both_kinds_are_explained_so() {
+    insta::assert_snapshot!(with_output_lengths(-60.0, 87.5));
+}
+
+#[test]
+fn limits_are_named_in_their_shortest_form() {
+    let mut run = some_run();
+    run.limits.usage_diff_pct = 2.5;
+    run.metrics.results.push(result("usage_discrepancy_count", &single("requests", 1.0)));
+    let text = report(&run, Page::file());
+    assert!(text.contains("1 of 10 requests (10.0%) show a difference exceeding 2.5% between:"), "{text}");
+}
+
+#[test]
+fn the_footer_names_every_file_and_breaks_no_path() {
+    let file = |label, path: &str| WrittenFile { label, path: path.into() };
+    let files = [
+        file("CSV Export", "/runs/one/profile_export_aiperf.csv"),
+        file("JSON Export", &format!("/runs/{}/profile_export_aiperf.json", "a long name/".repeat(9))),
+        file("Log File", "/runs/one/logs/aiperf.log"),
+    ];
+    let command = "aiperf profile --model some/model --url http://localhost:8000 --endpoint-type chat --streaming \
+                   --concurrency 10 --request-count 100";
+    let run = RunResult { was_cancelled: true, info: RunInfo::single("x", None, Some(command.into())), ..some_run() };
+    insta::assert_snapshot!(footer(&run, &files, Page::plain(100)));
+}
+
+#[test]
+fn panels_of_ctrl_c() {
+    insta::assert_snapshot!(format!("{}{}", cancelling_panel(Page::plain(80)), force_quit_panel(Page::plain(80))));
+}
+
+#[test]
+fn the_exit_panel_lists_distinct_errors_and_the_log() {
+    let other = ExitError { operation: "configure".into(), message: "no such file".into(), ..ExitError::default() };
+    let errors = [ExitError::all_requests_failed(4), other];
+    insta::assert_snapshot!(exit_panel(&errors, Some(Path::new("/runs/one/logs/aiperf.log")), Page::plain(80)));
+}

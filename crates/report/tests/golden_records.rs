@@ -1,0 +1,192 @@
+//! Record lines against those of real runs.
+//!
+//! A golden line is turned back into what was measured, its metrics are computed again, and the line is written again:
+//! metadata, errors and the text of every number have to come out as they were.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use aiperf_metrics::{Metrics, RecordMetrics, RunTraits};
+use aiperf_report::RecordLine;
+use aiperf_types::{
+    ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, TokenCounts, Usage, WallNs,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use support::*;
+
+/// Metrics that the reference does not have.
+const OURS: &[&str] = &["http_req_tls_handshaking"];
+
+/// Metrics of tokens that the reference also gives to endpoints that produce none.
+const NOT_OURS_WITHOUT_TOKENS: &[&str] = &["output_sequence_length"];
+
+const START: u64 = 1_000_000_000;
+
+fn meta_of(line: &Value) -> RecordMeta {
+    let meta = &line["metadata"];
+    let id = |key: &str| u128::from_str_radix(&meta[key].as_str().unwrap().replace('-', ""), 16).unwrap();
+    let time = |key: &str| meta[key].as_u64().map(WallNs);
+    let index = |key: &str| meta[key].as_u64().map(|index| index as u16);
+    RecordMeta {
+        session_num: meta["session_num"].as_u64().unwrap(),
+        request_id: id("x_request_id"),
+        correlation_id: id("x_correlation_id"),
+        conversation_id: meta["conversation_id"].as_str().unwrap().into(),
+        turn_index: meta["turn_index"].as_u64().unwrap() as u32,
+        credit_issued: time("credit_issued_ns"),
+        request_start: time("request_start_ns").unwrap(),
+        request_ack: time("request_ack_ns"),
+        request_end: time("request_end_ns").unwrap(),
+        worker: 0,
+        record_thread: 0,
+        phase: Arc::new(PhaseId {
+            index: index("phase_index").unwrap(),
+            profiling_index: index("profiling_index"),
+            name: meta["phase_name"].as_str().unwrap().into(),
+            kind: if meta["phase_kind"] == "warmup" { PhaseKind::Warmup } else { PhaseKind::Profiling },
+        }),
+        was_cancelled: meta["was_cancelled"].as_bool().unwrap(),
+        cancelled_at: time("cancellation_time_ns"),
+    }
+}
+
+fn measured_of(line: &Value) -> Measured {
+    let float = |tag: &str| line["metrics"][tag]["value"].as_f64();
+    let count = |tag: &str| line["metrics"][tag]["value"].as_u64();
+    let nanos = |tag: &str| float(tag).map(|ms| (ms * 1e6).round() as u64);
+    let bytes = |tag: &str| float(tag).map(|kilobytes| (kilobytes * 1024.0).round() as u64);
+    let error = serde_json::from_value(line["error"].clone()).ok();
+    let gaps = line["metrics"]["inter_chunk_latency"]["value"].as_array().into_iter().flatten();
+    let first = nanos("time_to_first_token").or(nanos("request_latency"));
+    let first_output = nanos("time_to_first_output_token");
+    let mut arrivals: Vec<u64> = first.into_iter().collect();
+    for gap in gaps {
+        arrivals.push(arrivals.last().unwrap() + (gap.as_f64().unwrap() * 1e6).round() as u64);
+    }
+    let content = arrivals.iter().map(|&at| {
+        let output = first_output.is_none_or(|first_output| at >= first_output);
+        ContentMark { at: MonoNs(START + at), output, reasoning: !output }
+    });
+    let osl = count("output_sequence_length");
+    let requested = osl.zip(float("osl_mismatch_diff_pct")).map(|(osl, percent)| osl as f64 / (1.0 + percent / 100.0));
+    let failed = error.is_some();
+    Measured {
+        start_wall: WallNs(START),
+        start: MonoNs(START),
+        end: MonoNs(START + arrivals.last().copied().unwrap_or(1)),
+        content: if failed { Vec::new() } else { content.collect() },
+        tokens: TokenCounts {
+            input: count("input_sequence_length").or(count("error_isl")),
+            // Without a count of its own there were no output tokens at all.
+            output: count("output_token_count").or(osl),
+            reasoning: count("reasoning_token_count"),
+            first_content_chunk_tokens: None,
+        },
+        usage: Usage {
+            prompt_tokens: count("usage_prompt_tokens"),
+            completion_tokens: count("usage_completion_tokens"),
+            reasoning_tokens: count("usage_reasoning_tokens"),
+            total_tokens: count("usage_total_tokens"),
+            ..Usage::default()
+        },
+        requested_osl: requested.map(|requested| requested.round() as u32),
+        http: (!failed).then(|| HttpTiming {
+            blocked: nanos("http_req_blocked"),
+            dns_lookup: nanos("http_req_dns_lookup"),
+            connecting: nanos("http_req_connecting"),
+            tls_handshaking: Some(0),
+            sending: nanos("http_req_sending"),
+            waiting: nanos("http_req_waiting"),
+            receiving: nanos("http_req_receiving"),
+            duration: nanos("http_req_duration"),
+            reused: count("http_req_connection_reused").map(|reused| reused == 1),
+            data_sent: bytes("http_req_data_sent"),
+            chunks_sent: count("http_req_chunks_sent"),
+            data_received: bytes("http_req_data_received"),
+            chunks_received: count("http_req_chunks_received"),
+        }),
+        error,
+        ..Measured::default()
+    }
+}
+
+/// What kind of run a records file is of, by the summary beside it or else by its lines.
+fn traits_of(path: &Path, lines: &str) -> RunTraits {
+    let summary = fs::read_to_string(path.with_file_name("profile_export_aiperf.json")).unwrap_or("null".into());
+    let document: Value = serde_json::from_str(&summary).unwrap();
+    let endpoint = &document["input_config"]["endpoint"];
+    let is_stream = || lines.contains("\"time_to_first_token\"");
+    let kind = endpoint["type"].as_str().and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat);
+    RunTraits::new(kind, endpoint["streaming"].as_bool().unwrap_or_else(is_stream))
+}
+
+/// The metrics of a line by tag, each as its text.
+fn metric_texts(line: &str) -> BTreeMap<&str, &str> {
+    let inner = line.split_once("\"metrics\":{\"").unwrap().1.split_once("}}").unwrap().0;
+    inner.split("},\"").map(|member| member.split_once("\":{").unwrap()).collect()
+}
+
+/// Quotients may differ in their last digit, which depends on the order of the operations; times may not.
+fn is_nearly(ours: &str, theirs: &str) -> bool {
+    let split = |text: &str| {
+        let (value, unit) = text.strip_prefix("\"value\":").unwrap().split_once(",\"unit\":").unwrap();
+        (value.parse::<f64>().ok(), unit.to_owned())
+    };
+    let ((our, our_unit), (their, their_unit)) = (split(ours), split(theirs));
+    let is_quotient = ["\"%\"", "\"tokens/sec/user\""].contains(&our_unit.as_str());
+    let near = our.zip(their).is_some_and(|(our, their)| (our - their).abs() <= their.abs() * 4.0 * f64::EPSILON);
+    our_unit == their_unit && is_quotient && near
+}
+
+/// The metadata without the names of threads, which every run makes up.
+fn metadata_text(line: &str) -> String {
+    let text = line.split_once(",\"metrics\":").unwrap().0;
+    let hidden = ["\"worker_id\":\"worker_", "\"record_processor_id\":\"record_processor_"].iter();
+    hidden.fold(text.to_owned(), |text, key| {
+        let at = text.find(key).unwrap() + key.len();
+        assert!(text[at..at + 8].bytes().all(|digit| digit.is_ascii_hexdigit()), "{text}");
+        format!("{}********{}", &text[..at], &text[at + 8..])
+    })
+}
+
+#[test]
+fn golden_record_lines_are_written_as_they_were_read() {
+    let mut count = 0;
+    for path in run_files(|name| name == "profile_export.jsonl") {
+        let lines = fs::read_to_string(&path).unwrap();
+        let traits = traits_of(&path, &lines);
+        let without_tokens = !traits.endpoint.traits().produces_tokens;
+        let metrics = Metrics::for_run(traits);
+        let mut writer = RecordLine::new("465e2a4541a2");
+        let mut record = RecordMetrics::default();
+        for theirs in lines.lines() {
+            let line: Value = serde_json::from_str(theirs).unwrap();
+            let measured = measured_of(&line);
+            metrics.record(&measured, &mut record);
+            let mut out = Vec::new();
+            assert!(writer.write(&mut out, &meta_of(&line), &record, measured.error.as_ref()));
+            let ours = String::from_utf8(out).unwrap();
+            assert_eq!(metadata_text(&ours), metadata_text(theirs), "{path:?}");
+            let (our_metrics, their_metrics) = (metric_texts(&ours), metric_texts(theirs));
+            for (tag, text) in &their_metrics {
+                if without_tokens && NOT_OURS_WITHOUT_TOKENS.contains(tag) {
+                    continue;
+                }
+                let our = our_metrics.get(tag).unwrap_or_else(|| panic!("{tag} is not in {ours} of {path:?}"));
+                assert!(our == text || is_nearly(our, text), "{tag} is {our}, not {text} in {path:?}");
+            }
+            for tag in our_metrics.keys() {
+                assert!(their_metrics.contains_key(tag) || OURS.contains(tag), "{tag} is in {ours} of {path:?}");
+            }
+            // An error that did not happen is null; the reference leaves it out.
+            let error = |line: &str| line.rsplit_once(",\"error\":").map(|(_, error)| error.trim_end().to_owned());
+            assert_eq!(error(&ours), error(theirs).or(Some("null}".into())), "{path:?}");
+            count += 1;
+        }
+    }
+    println!("record lines: {count}");
+}

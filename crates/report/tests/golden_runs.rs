@@ -1,0 +1,240 @@
+//! Whole files against those of real runs.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use aiperf_metrics::{ConsoleGroup, registry};
+use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
+use aiperf_report::inputs_json::write_inputs;
+use aiperf_report::phases::phase_manifest;
+use aiperf_report::summary_csv::summary_csv;
+use aiperf_report::summary_json::summary_json;
+use aiperf_report::{Artifacts, Page, PhaseResult, RunResult, report};
+use aiperf_types::{PhaseId, PhaseKind, WallNs};
+use serde_json::{Map, Value};
+use std::fs;
+use std::path::Path;
+use support::*;
+
+/// The text of each member of an indented document.
+fn members(text: &str) -> Vec<(&str, &str)> {
+    let inner = text.strip_prefix("{\n  \"").unwrap().strip_suffix("\n}").unwrap();
+    inner.split(",\n  \"").map(|member| member.split_once("\": ").unwrap()).collect()
+}
+
+#[test]
+fn golden_summary_json_is_written_as_it_was_read() {
+    let documents = summaries();
+    for (path, text, document) in &documents {
+        let written = String::from_utf8(summary_json(&run_of(document))).unwrap();
+        let (ours, theirs) = (members(&written), members(text));
+        let find = |key: &str| ours.iter().find(|(known, _)| *known == key).map(|(_, text)| *text);
+        for (key, text) in &theirs {
+            match *key {
+                // Only when a GPU source answered.
+                "telemetry_data" => assert_eq!(find(key), None),
+                // Every run has its labels here; the reference leaves them out outside sweeps.
+                "run_info" => {
+                    let ours: Map<String, Value> = serde_json::from_str(find(key).unwrap()).unwrap();
+                    let theirs: Map<String, Value> = serde_json::from_str(text).unwrap();
+                    assert!(theirs.iter().all(|(key, value)| ours[key] == *value), "{path:?}");
+                    let keys: Vec<&str> =
+                        ours.keys().map(String::as_str).filter(|key| theirs.contains_key(*key)).collect();
+                    assert_eq!(keys, theirs.keys().collect::<Vec<_>>(), "{path:?}");
+                    assert!(
+                        ["run_label", "variation_label", "variation_index"].iter().all(|key| ours.contains_key(*key))
+                    );
+                }
+                // Metrics of the warm-up are in no order in the reference.
+                "warmup_metrics" => {
+                    let ours: Value = serde_json::from_str(find(key).unwrap()).unwrap();
+                    assert_eq!(ours, serde_json::from_str::<Value>(text).unwrap(), "{path:?}");
+                }
+                _ => assert_eq!(find(key), Some(*text), "{key} in {path:?}"),
+            }
+        }
+        // The fixed members come in the same order; those that follow are in no order in the reference.
+        let fixed = |members: &[(&str, &str)]| -> Vec<String> {
+            let last = members.iter().rposition(|(key, _)| ["end_time", "warmup_metrics"].contains(key)).unwrap();
+            members[..=last].iter().map(|(key, _)| (*key).to_owned()).filter(|key| key != "telemetry_data").collect()
+        };
+        assert_eq!(fixed(&ours), fixed(&theirs), "{path:?}");
+        assert!(ours.iter().all(|(key, _)| document.get(key).is_some()), "{path:?}");
+    }
+    println!("summary JSON: {} files", documents.len());
+}
+
+#[test]
+fn golden_summary_csv_from_its_json() {
+    let mut count = 0;
+    for (path, _, document) in summaries() {
+        let Ok(expected) = fs::read_to_string(path.with_extension("csv")) else { continue };
+        // No table of GPUs without GPUs; the reference writes its header.
+        let expected = match expected.split_once("\r\n\r\n\r\nEndpoint,GPU_Index") {
+            Some((tables, _)) => format!("{tables}\r\n"),
+            None => expected,
+        };
+        // The reference spells this one header without spaces.
+        let expected = expected.replace("GoodRequestFraction", "Good Request Fraction");
+        same_text(&summary_csv(&run_of(&document).metrics), &expected, &path);
+        count += 1;
+    }
+    println!("summary CSV: {count} files");
+}
+
+/// The console file that was written beside a summary.
+fn console_of(path: &Path) -> Option<String> {
+    let name = path.file_stem()?.to_str()?.trim_end_matches("_aiperf");
+    fs::read_to_string(path.with_file_name(format!("{name}_console.txt"))).ok()
+}
+
+#[test]
+fn golden_console_from_its_json() {
+    let mut count = 0;
+    for (path, _, document) in summaries() {
+        let Some(expected) = console_of(&path) else { continue };
+        let mut run = run_of(&document);
+        run.show_trace_timing = run.info.cli_command.as_deref().unwrap_or("").contains("--show-trace-timing");
+        if run_name(&path) == "cancel_sigint" {
+            // After Ctrl-C the reference loses the groups of metrics that come from passes over the whole run, and shows
+            // them at the end of the main table.
+            for metric in &mut run.metrics.results {
+                let by_pass = registry::find(&metric.tag).is_some_and(|known| known.kind().name() == "analysis");
+                metric.group = if by_pass { ConsoleGroup::Default } else { metric.group };
+            }
+        }
+        // Outputs of these runs are longer than asked for, which the reference explains as if they were shorter: with
+        // the sign turned, its words are ours.
+        let mut expected = expected;
+        for metric in run.metrics.results.iter_mut().filter(|metric| metric.tag == "osl_mismatch_diff_pct") {
+            let stats = &mut metric.stats;
+            let average = stats.avg.unwrap();
+            (stats.min, stats.max) = (stats.max.map(|max| -max), stats.min.map(|min| -min));
+            stats.avg = Some(-average);
+            let sentence = |average: f64| format!("Average mismatch: {average:.1}%");
+            let (theirs, ours) = (sentence(average), sentence(-average));
+            expected = expected.replace(&format!("{theirs} "), &ours);
+        }
+        same_text(&report(&run, Page::file()), &decided(&expected), &path);
+        count += 1;
+    }
+    println!("console: {count} files");
+}
+
+/// The reference's console text with what was decided otherwise.
+fn decided(text: &str) -> String {
+    let text = without_usage_table(text);
+    let text = without_gpu_notes(&text);
+    let text = with_adjusted_in_order(&text);
+    let text = text.replacen("    1. Check the backend", "    2. Check the backend", 1);
+    let Some((before, rest)) = cut(&text, "HTTP Trace Timing", "└") else { return text };
+    // The trace table stands after the metric tables, and the hint only once.
+    let (trace, after) = rest;
+    let hint_end = "(TRT-LLM reports it by default).\n";
+    let after = after
+        .strip_prefix("\nToken usage")
+        .and_then(|after| after.split_once(hint_end))
+        .map_or(after, |(_, rest)| rest);
+    match after.split_once(hint_end) {
+        Some((tables, rest)) => format!("{before}{tables}{hint_end}\n\n{trace}{rest}"),
+        None => format!("{before}{after}"),
+    }
+}
+
+/// Error-adjusted metrics stand as the metrics they adjust do; in the reference they are in no order.
+fn with_adjusted_in_order(text: &str) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let place = |header: &str| lines.iter().position(|line| line.contains(header));
+    let (latency, first) = ("Request Latency (error-adjusted)", "Time to First Token (error-adjusted)");
+    let mut lines = lines.clone();
+    if let (Some(latency), Some(first)) = (place(latency), place(first))
+        && latency + 2 == first
+    {
+        lines[latency..latency + 4].rotate_left(2);
+    }
+    lines.concat()
+}
+
+/// Text before a table with its two empty lines, the table itself, and what follows.
+fn cut<'a>(text: &'a str, title: &str, last: &str) -> Option<(&'a str, (&'a str, &'a str))> {
+    let at = text.find(title)?;
+    let start = text[..at].rfind('\n')? + 1;
+    let bottom = at + text[at..].find(last)?;
+    let end = bottom + text[bottom..].find('\n')? + 1;
+    Some((text[..start].strip_suffix("\n\n")?, (&text[start..end], &text[end..])))
+}
+
+/// GPU notes are printed only when there are GPUs or somebody asked.
+fn without_gpu_notes(text: &str) -> String {
+    let text = match cut(text, "GPU Telemetry Platform", "╰") {
+        Some((before, (_, after))) => format!("{before}{after}"),
+        None => text.to_owned(),
+    };
+    text.replace("\n\nNo GPU telemetry data collected during the benchmarking run.\n", "")
+}
+
+#[test]
+fn golden_inputs_json_from_compact_bodies() {
+    let files = run_files(|name| name == "inputs.json");
+    for path in &files {
+        let expected = fs::read_to_string(path).unwrap();
+        let document: Value = serde_json::from_str(&expected).unwrap();
+        let sessions = document["data"].as_array().unwrap().iter().map(|session| {
+            let bodies = session["payloads"].as_array().unwrap().iter().map(|body| body.to_string().into_bytes());
+            (session["session_id"].as_str().unwrap(), bodies)
+        });
+        let mut written = Vec::new();
+        write_inputs(&mut written, sessions).unwrap();
+        same_text(&String::from_utf8(written).unwrap(), &expected, path);
+    }
+    println!("inputs.json: {} files", files.len());
+}
+
+fn phase_of(entry: &Value) -> PhaseResult {
+    let kind = entry["phase_kind"].as_str().unwrap();
+    let count = |key: &str| entry[key].as_u64().unwrap();
+    PhaseResult {
+        id: PhaseId {
+            index: count("phase_index") as u16,
+            profiling_index: entry["profiling_index"].as_u64().map(|index| index as u16),
+            name: entry["phase_name"].as_str().unwrap().into(),
+            kind: if kind == "warmup" { PhaseKind::Warmup } else { PhaseKind::Profiling },
+        },
+        start: WallNs(count("start_ns")),
+        end: WallNs(count("end_ns")),
+        successful: count("successful_request_count"),
+        failed: count("error_request_count"),
+        errors: errors(&entry["error_summary"]),
+        was_cancelled: entry["was_cancelled"].as_bool().unwrap(),
+        metrics: summary(Vec::new()),
+    }
+}
+
+#[test]
+fn golden_phase_manifest() {
+    let files = run_files(|name| name == "phase_manifest.json");
+    for path in &files {
+        let expected = fs::read_to_string(path).unwrap();
+        let document: Value = serde_json::from_str(&expected).unwrap();
+        let phases = document["phases"].as_array().unwrap().iter().map(phase_of).collect();
+        let written = phase_manifest(&RunResult { phases, ..empty_run() });
+        same_text(&String::from_utf8(written).unwrap(), &expected, path);
+    }
+    println!("phase_manifest.json: {} files", files.len());
+}
+
+#[test]
+fn golden_ready_marker() {
+    let files = run_files(|name| name == ".aiperf_results_ready.json");
+    for path in &files {
+        let expected = fs::read_to_string(path).unwrap();
+        let document: Value = serde_json::from_str(&expected).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let plan = ArtifactPlan { dir: dir.path().into(), level: ExportLevel::Summary, names: FileNames::new(None) };
+        let run = RunResult { was_cancelled: document["was_cancelled"].as_bool().unwrap(), ..empty_run() };
+        Artifacts::prepare(&plan).unwrap().write(&run, Page::file(), Vec::new());
+        let written = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();
+        assert_eq!(written, expected, "{path:?}");
+    }
+    println!("ready marker: {} files", files.len());
+}

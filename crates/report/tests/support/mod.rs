@@ -1,0 +1,225 @@
+//! Golden data, and runs made from it.
+#![allow(dead_code)] // each test binary uses a part of this
+
+use aiperf_metrics::{ConsoleGroup, Flags, Kind, MetricResult, Stats, Summary, Thresholds, registry};
+use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
+use aiperf_report::{RunInfo, RunResult};
+use aiperf_types::{EndpointKind, RequestError, WallNs};
+use serde_json::{Map, Value};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of golden data: the crate's own, or the one named by the environment.
+pub(crate) fn golden_dir() -> PathBuf {
+    match std::env::var_os("AIPERF_GOLDEN_DIR") {
+        Some(dir) => PathBuf::from(dir).join("exports"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/exports"),
+    }
+}
+
+/// Runs a check on every case of a golden file and says how many there were.
+pub(crate) fn each_case(file: &str, mut check: impl FnMut(&Value, &Value)) {
+    let text = fs::read_to_string(golden_dir().join(file)).unwrap_or_else(|_| r#"{"cases":[]}"#.into());
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let cases = document["cases"].as_array().unwrap();
+    for case in cases {
+        check(&case["input"], &case["expected"]);
+    }
+    println!("{file}: {} cases", cases.len());
+}
+
+/// Every file below `runs` whose name passes, in a stable order.
+pub(crate) fn run_files(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![golden_dir().join("runs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if wanted(&entry.file_name().to_string_lossy()) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The name of the golden run that a file belongs to.
+pub(crate) fn run_name(path: &Path) -> String {
+    let below = path.strip_prefix(golden_dir().join("runs")).unwrap();
+    below.iter().next().unwrap().to_string_lossy().into_owned()
+}
+
+/// Every summary of the golden runs: its path, its text, and itself.
+pub(crate) fn summaries() -> Vec<(PathBuf, String, Value)> {
+    run_files(|name| name.ends_with(".json"))
+        .into_iter()
+        .filter_map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let value: Value = serde_json::from_str(&text).ok()?;
+            (value.get("run_info").is_some() && value.get("schema_version").is_some()).then_some((path, text, value))
+        })
+        .collect()
+}
+
+/// A number as golden data writes it; what is no number has a form of its own.
+pub(crate) fn number(value: &Value) -> Option<f64> {
+    match value.get("$float").and_then(Value::as_str) {
+        Some("nan") => Some(f64::NAN),
+        Some("inf") => Some(f64::INFINITY),
+        Some("-inf") => Some(f64::NEG_INFINITY),
+        _ => value.as_f64(),
+    }
+}
+
+/// A result from its block; what people see of it comes from the registry, or is given.
+pub(crate) fn result(tag: &str, block: &Value) -> MetricResult {
+    let get = |name: &str| block.get(name).and_then(number);
+    let stats = Stats {
+        avg: get("avg"),
+        min: get("min"),
+        max: get("max"),
+        sum: get("sum"),
+        p1: get("p1"),
+        p5: get("p5"),
+        p10: get("p10"),
+        p25: get("p25"),
+        p50: get("p50"),
+        p75: get("p75"),
+        p90: get("p90"),
+        p95: get("p95"),
+        p99: get("p99"),
+        std: get("std"),
+        count: block.get("count").and_then(Value::as_u64),
+    };
+    let known = registry::find(tag);
+    let text = |name: &str| block.get(name).and_then(Value::as_str);
+    let header = known.map(|metric| metric.header).or(text("header")).unwrap_or(tag);
+    // Single values have no count, whatever the reference's intermediate results say.
+    let single = known.is_some_and(|metric| matches!(metric.kind(), Kind::Aggregate(_) | Kind::Derived));
+    MetricResult {
+        tag: tag.to_owned().into(),
+        header: header.to_owned().into(),
+        unit: Box::leak(text("unit").unwrap_or("").to_owned().into_boxed_str()),
+        group: known.map_or(ConsoleGroup::Default, |metric| metric.group),
+        order: known.and_then(|metric| metric.order),
+        flags: known.map_or(Flags::NONE, |metric| metric.flags),
+        stats: if single { Stats { count: None, ..stats } } else { stats },
+    }
+}
+
+/// The metrics among the members of a summary.
+pub(crate) fn metrics(members: &Map<String, Value>) -> Summary {
+    let blocks = members.iter().filter(|(_, block)| block.get("unit").is_some());
+    summary(blocks.map(|(tag, block)| result(tag, block)).collect())
+}
+
+/// A summary of some results.
+pub(crate) fn summary(results: Vec<MetricResult>) -> Summary {
+    Summary { results, ..Summary::default() }
+}
+
+/// Errors as a summary lists them.
+pub(crate) fn errors(list: &Value) -> Vec<(RequestError, u64)> {
+    let entries = list.as_array().into_iter().flatten();
+    entries
+        .map(|entry| {
+            (serde_json::from_value(entry["error_details"].clone()).unwrap(), entry["count"].as_u64().unwrap())
+        })
+        .collect()
+}
+
+/// A run with nothing in it.
+pub(crate) fn empty_run() -> RunResult {
+    let names = FileNames::new(None);
+    RunResult {
+        version: "0.0.0".into(),
+        info: RunInfo::single("465e2a4541a2", None, None),
+        endpoint: EndpointKind::Chat,
+        input_config: Value::Object(Map::new()),
+        artifacts: ArtifactPlan { dir: "/runs/one".into(), level: ExportLevel::Records, names },
+        metrics: summary(Vec::new()),
+        warmup: None,
+        phases: Vec::new(),
+        errors: Vec::new(),
+        start: WallNs(0),
+        end: WallNs(0),
+        was_cancelled: false,
+        incomplete_reason: None,
+        measurement: None,
+        limits: Thresholds::default(),
+        show_trace_timing: false,
+    }
+}
+
+/// The run that a summary was written of.
+pub(crate) fn run_of(document: &Value) -> RunResult {
+    let info = &document["run_info"];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let base = RunInfo::single("", None, None);
+    RunResult {
+        version: text(&document["aiperf_version"]).unwrap(),
+        info: RunInfo {
+            benchmark_id: text(&document["benchmark_id"]).unwrap(),
+            sweep_id: text(&info["sweep_id"]),
+            random_seed: info["random_seed"].as_u64(),
+            trial: info["trial"].as_u64().unwrap() as u32,
+            run_label: text(&info["run_label"]).unwrap_or(base.run_label),
+            variation_label: text(&info["variation_label"]).unwrap_or(base.variation_label),
+            variation_index: info["variation_index"].as_u64().unwrap_or(0) as u32,
+            variation_values: info["variation_values"].as_object().cloned().unwrap_or_default(),
+            cli_command: text(&info["cli_command"]),
+        },
+        endpoint: EndpointKind::parse(document["input_config"]["endpoint"]["type"].as_str().unwrap()).unwrap(),
+        input_config: document["input_config"].clone(),
+        metrics: metrics(document.as_object().unwrap()),
+        warmup: document.get("warmup_metrics").map(|blocks| metrics(blocks.as_object().unwrap())),
+        errors: errors(&document["error_summary"]),
+        start: instant(document["start_time"].as_str().unwrap()),
+        end: instant(document["end_time"].as_str().unwrap()),
+        was_cancelled: document["was_cancelled"].as_bool().unwrap(),
+        incomplete_reason: text(&document["incomplete_reason"]),
+        ..empty_run()
+    }
+}
+
+/// The instant of a time as summaries write it.
+pub(crate) fn instant(text: &str) -> WallNs {
+    let (date, time) = text.split_once('T').unwrap();
+    let mut parts = date.split('-').map(|part| part.parse::<i64>().unwrap());
+    let (year, month, day) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let months = [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let days = (1970..year).map(|year| 365 + i64::from(is_leap(year))).sum::<i64>()
+        + months[..month as usize - 1].iter().sum::<i64>()
+        + day
+        - 1;
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let mut parts = clock.split(':').map(|part| part.parse::<i64>().unwrap());
+    let seconds = days * 86_400 + parts.next().unwrap() * 3600 + parts.next().unwrap() * 60 + parts.next().unwrap();
+    WallNs(seconds as u64 * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().unwrap())
+}
+
+/// Golden console text without the table of server-reported usage, which is in the exports and not on the console.
+pub(crate) fn without_usage_table(text: &str) -> String {
+    let mut inside = false;
+    let mut kept = String::new();
+    for line in text.split_inclusive('\n') {
+        inside |= line.trim().ends_with("Metrics: Usage");
+        if !inside {
+            kept.push_str(line);
+        }
+        inside &= !line.starts_with('└');
+    }
+    kept
+}
+
+/// Compares long texts, and shows the first line that differs instead of both of them.
+pub(crate) fn same_text(ours: &str, theirs: &str, path: &Path) {
+    for (at, (our, their)) in ours.split('\n').zip(theirs.split('\n')).enumerate() {
+        assert_eq!(our, their, "line {} of {path:?}", at + 1);
+    }
+    assert_eq!(ours.len(), theirs.len(), "{path:?}");
+}
