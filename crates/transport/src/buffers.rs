@@ -28,23 +28,24 @@ impl BufferReturn {
 }
 
 /// A worker's buffers.
-#[derive(Default)]
 pub struct Buffers {
     local: Vec<Spent>,
     shared: BufferReturn,
 }
 
 impl Buffers {
-    /// The handle that record threads give buffers back to.
-    pub fn returns(&self) -> BufferReturn {
-        self.shared.clone()
+    /// Buffers that come back through `shared`.
+    pub fn new(shared: BufferReturn) -> Self {
+        Self { local: Vec::new(), shared }
     }
 
     /// A zero-filled buffer (its length is what may be read into) and an empty list of reads.
     pub fn take(&mut self) -> Spent {
         if self.local.is_empty() {
-            let mut shelf = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::swap(&mut *shelf, &mut self.local);
+            // A record thread may hold the shelf and have no core: a fresh buffer is cheaper than waiting for it.
+            if let Ok(mut shelf) = self.shared.0.try_lock() {
+                std::mem::swap(&mut *shelf, &mut self.local);
+            }
         }
         match self.local.pop() {
             Some((raw, mut reads)) => {

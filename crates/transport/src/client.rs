@@ -77,21 +77,16 @@ enum End {
 }
 
 impl Client {
-    /// A client without connections.
-    pub fn new(settings: ClientSettings, targets: Vec<Target>) -> Self {
+    /// A client without connections. Record threads give its buffers back through `returns`.
+    pub fn new(settings: ClientSettings, targets: Vec<Target>, returns: BufferReturn) -> Self {
         Self {
             connector: Connector::new(settings.socket.clone(), settings.stamps, settings.connects_outstanding),
             pool: Pool::new(targets.len(), settings.connection_limit, settings.keepalive),
             reader: StampedReader::new(settings.stamps),
-            buffers: RefCell::default(),
+            buffers: RefCell::new(Buffers::new(returns)),
             settings,
             targets,
         }
-    }
-
-    /// Where record threads give buffers back.
-    pub fn buffer_return(&self) -> BufferReturn {
-        self.buffers.borrow().returns()
     }
 
     /// Steps of the wall clock noticed while reading.

@@ -1,0 +1,136 @@
+//! How exact the run itself was: a benchmark that measures itself instead of the server is worse than none, so it
+//! says how far it stood in the way.
+
+use crate::record::Record;
+use crate::spread::Spread;
+use aiperf_types::{Exchange, MonoNs, Nanos, Read};
+use std::fs;
+
+/// What record threads see of each exchange.
+#[derive(Clone, Debug, Default)]
+pub struct Quality {
+    /// From a byte's arrival in the kernel to our read of it.
+    pub receive_lag: Spread,
+    /// Reads without a kernel stamp.
+    pub unstamped_reads: u64,
+    /// Content responses.
+    pub events: u64,
+    /// Of these, those that shared a read with an earlier one: they arrived somewhere within an interval.
+    pub merged_events: u64,
+    /// Sum of those intervals.
+    pub merged_width_sum: u128,
+    /// Widest of them.
+    pub merged_width_max: u64,
+    /// From when a request should have been released to when it was.
+    pub schedule_lateness: Spread,
+    /// From release to the first byte handed to a connection that was already open.
+    pub issue_to_wire: Spread,
+    /// The same when a connection had to be opened first.
+    pub issue_to_wire_connecting: Spread,
+    /// Waiting for a place among the outstanding connects.
+    pub connect_wait: Spread,
+    /// SYNs sent again.
+    pub syn_retransmits: u64,
+    /// Streams asked for that came as one body.
+    pub not_streamed: u64,
+}
+
+impl Quality {
+    /// Adds what one exchange tells.
+    pub(crate) fn add(&mut self, exchange: &Exchange, record: &Record) {
+        let timeline = &exchange.timeline;
+        for read in &timeline.reads {
+            if read.lag == Read::NO_STAMP {
+                self.unstamped_reads += 1;
+            } else {
+                self.receive_lag.add(u64::from(read.lag));
+            }
+        }
+        let (merged, width_sum, width_max) = record.merged;
+        self.events += u64::from(record.content);
+        self.merged_events += u64::from(merged);
+        self.merged_width_sum += u128::from(width_sum);
+        self.merged_width_max = self.merged_width_max.max(width_max);
+        self.schedule_lateness.add(timeline.issued.since(timeline.intended).0);
+        if timeline.send_start != MonoNs(0) {
+            let to_wire = timeline.send_start.since(timeline.issued).0;
+            if timeline.reused {
+                self.issue_to_wire.add(to_wire);
+            } else {
+                self.issue_to_wire_connecting.add(to_wire);
+            }
+        }
+        if timeline.connect_wait.0 != MonoNs(0) {
+            self.connect_wait.add(timeline.connect_wait.1.since(timeline.connect_wait.0).0);
+        }
+        self.syn_retransmits += u64::from(timeline.syn_retransmits);
+        self.not_streamed += u64::from(record.did_not_stream);
+    }
+
+    /// Adds another thread's.
+    pub fn merge(&mut self, other: &Self) {
+        self.receive_lag.merge(&other.receive_lag);
+        self.unstamped_reads += other.unstamped_reads;
+        self.events += other.events;
+        self.merged_events += other.merged_events;
+        self.merged_width_sum += other.merged_width_sum;
+        self.merged_width_max = self.merged_width_max.max(other.merged_width_max);
+        self.schedule_lateness.merge(&other.schedule_lateness);
+        self.issue_to_wire.merge(&other.issue_to_wire);
+        self.issue_to_wire_connecting.merge(&other.issue_to_wire_connecting);
+        self.connect_wait.merge(&other.connect_wait);
+        self.syn_retransmits += other.syn_retransmits;
+        self.not_streamed += other.not_streamed;
+    }
+}
+
+/// What is known of the run as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Conduct {
+    /// Workers used.
+    pub workers: usize,
+    /// Record threads used.
+    pub record_threads: usize,
+    /// Records not computed yet when the last response came.
+    pub backlog_at_end: u64,
+    /// How long they took.
+    pub drain: Nanos,
+    /// Most bytes of finished exchanges that waited.
+    pub peak_backlog_bytes: usize,
+    /// Time that the relief thread worked while requests were being sent.
+    pub relief: Nanos,
+    /// How often dispatch was held back, and for how long in all.
+    pub holds: u64,
+    /// Time held back.
+    pub held: Nanos,
+    /// Steps of the wall clock.
+    pub clock_steps: u64,
+    /// Cost of one clock read, in nanoseconds.
+    pub clock_read_ns: f64,
+    /// Each worker's wait for a core.
+    pub worker_run_queue_wait: Vec<Nanos>,
+    /// CPU time taken by the hypervisor during the run, as a share of all.
+    pub steal_share: Option<f64>,
+    /// Times the process was held back by its CPU quota.
+    pub throttled: Option<u64>,
+}
+
+/// Time the calling thread has waited for a core, by the kernel's account.
+pub(crate) fn run_queue_wait() -> Nanos {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Nanos(text.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0))
+}
+
+/// CPU time of all cores, in ticks: stolen, and all.
+pub(crate) fn stolen_ticks() -> Option<(u64, u64)> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let fields: Vec<u64> =
+        text.lines().next()?.split_ascii_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
+    Some((*fields.get(7)?, fields.iter().take(8).sum()))
+}
+
+/// Times the control group was throttled so far.
+pub(crate) fn throttled_periods() -> Option<u64> {
+    let text = fs::read_to_string("/sys/fs/cgroup/cpu.stat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+}

@@ -1,0 +1,248 @@
+//! One exchange parsed, counted and measured: everything a metric may depend on.
+
+use crate::requests::Requests;
+use aiperf_dialect::Answer;
+use aiperf_plan::Plan;
+use aiperf_tokenize::Tokenizer;
+use aiperf_transport::body;
+use aiperf_types::{
+    Exchange, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
+};
+use std::sync::Arc;
+
+/// Phrases in an error that say the context was too long.
+const OVERFLOW_PHRASES: [&str; 4] =
+    ["context length", "maximum context", "context_length_exceeded", "prompt is too long"];
+
+/// Turns exchanges into records. One a run, shared by the record threads.
+pub struct Reader {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// What was sent.
+    pub requests: Arc<Requests>,
+    /// Counts tokens; `None` when the server's counts are used.
+    pub tokenizer: Option<Tokenizer>,
+    /// The phases' identities, by index.
+    pub phases: Vec<Arc<PhaseId>>,
+}
+
+/// What came of one exchange.
+pub struct Record {
+    /// Who it is about.
+    pub meta: RecordMeta,
+    /// What it amounts to.
+    pub measured: Measured,
+    /// The answer as read, for the run's own quality.
+    pub merged: (u32, u64, u64),
+    /// Content responses.
+    pub content: u32,
+    /// A stream was asked for and a whole body came.
+    pub did_not_stream: bool,
+}
+
+impl Reader {
+    /// Reads one exchange.
+    pub fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
+        let mut did_not_stream = false;
+        let (parsed, error) = match self.failure(exchange) {
+            Some(error) => (self.partial(exchange), Some(error)),
+            None => {
+                let is_stream = is_event_stream(exchange);
+                did_not_stream = self.plan.endpoint.streaming && !is_stream;
+                self.answer(exchange, is_stream)
+            }
+        };
+        let timeline = &exchange.timeline;
+        let start = timeline.start;
+        let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
+        let error = error.or_else(|| invalid(&parsed, start, end));
+        let anchor = exchange.anchor;
+        let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
+        let head = timeline.head.taken().filter(|_| is_success);
+        let measured = Measured {
+            start_wall: anchor.wall(start),
+            start,
+            end,
+            head,
+            credit_issued: timeline.issued.taken().map(|at| anchor.wall(at)),
+            credit_drop: Some(start.since(timeline.issued).0),
+            tokens: self.count(exchange, &parsed, error.is_some()),
+            usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
+            requested_osl: self.requests.requested_osl(exchange.tag.conversation),
+            http: Some(http_timing(exchange)),
+            context_overflow: error.as_ref().is_some_and(is_context_overflow),
+            content: if error.is_some() { Vec::new() } else { parsed.content },
+            error,
+            ..Measured::default()
+        };
+        let request_end = anchor.wall(end);
+        let meta = RecordMeta {
+            session_num: exchange.tag.number,
+            request_id: exchange.tag.request_id,
+            correlation_id: exchange.tag.correlation_id,
+            conversation_id: self.requests.session_id(exchange.tag.conversation),
+            turn_index: exchange.tag.turn,
+            credit_issued: measured.credit_issued,
+            request_start: measured.start_wall,
+            request_ack: head.filter(|_| self.plan.endpoint.streaming).map(|at| anchor.wall(at)),
+            request_end,
+            worker: exchange.tag.worker,
+            record_thread,
+            phase: self.phases[exchange.tag.phase.0 as usize].clone(),
+            was_cancelled: exchange.was_cancelled,
+            cancelled_at: exchange.was_cancelled.then_some(request_end),
+        };
+        let merged = (parsed.merged, parsed.merged_width_sum, parsed.merged_width_max);
+        let content = measured.content.len() as u32;
+        Record { meta, measured, merged, content, did_not_stream }
+    }
+
+    /// Why there is no answer to read.
+    fn failure(&self, exchange: &Exchange) -> Option<RequestError> {
+        if let Some(error) = &exchange.error {
+            return Some(error.clone());
+        }
+        match exchange.status {
+            Some(200..300) => None,
+            Some(status) => {
+                let text = body::collect(exchange);
+                Some(RequestError::status(status, body::reason(exchange), String::from_utf8_lossy(&text)))
+            }
+            None => Some(RequestError::client(
+                "ServerDisconnectedError",
+                "ServerDisconnectedError('Server disconnected')",
+                &[],
+            )),
+        }
+    }
+
+    /// When responses came before a failure: its end is the last of them.
+    fn partial(&self, exchange: &Exchange) -> Parsed {
+        let end = exchange.timeline.end;
+        Parsed { last_response: end, ..Parsed::default() }
+    }
+
+    fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
+        let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
+        if is_stream {
+            let mut on = true;
+            body::for_each_span(exchange, |read, span| on = on && answer.stream(span, read.at));
+            if on {
+                answer.end_stream(exchange.timeline.end);
+            }
+        } else {
+            let text = body::collect(exchange);
+            if let Some(error) = unreadable(exchange, &text) {
+                return (Parsed::default(), Some(error));
+            }
+            answer.body(&text, exchange.timeline.end);
+        }
+        let mut parsed = answer.finish();
+        let error = parsed.error.take();
+        (parsed, error)
+    }
+
+    fn count(&self, exchange: &Exchange, parsed: &Parsed, failed: bool) -> TokenCounts {
+        let Some(tokenizer) = &self.tokenizer else { return server_counts(parsed, failed) };
+        let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
+        if failed {
+            return TokenCounts { input, ..TokenCounts::default() };
+        }
+        let count = |text: &Option<String>| text.as_ref().map(|text| tokenizer.count(text) as u64);
+        TokenCounts {
+            input,
+            output: count(&parsed.output_text),
+            reasoning: count(&parsed.reasoning_text),
+            first_content_chunk_tokens: None,
+        }
+    }
+}
+
+fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
+    let usage = parsed.usage.unwrap_or_default();
+    if failed {
+        return TokenCounts::default();
+    }
+    TokenCounts {
+        input: usage.prompt_tokens,
+        output: usage.completion_tokens.map(|all| all.saturating_sub(usage.reasoning_tokens.unwrap_or(0))),
+        reasoning: usage.reasoning_tokens,
+        first_content_chunk_tokens: None,
+    }
+}
+
+fn media_type(exchange: &Exchange) -> &str {
+    let full = body::header(exchange, "content-type").unwrap_or("application/octet-stream");
+    full.split(';').next().unwrap_or_default().trim()
+}
+
+fn is_event_stream(exchange: &Exchange) -> bool {
+    media_type(exchange).eq_ignore_ascii_case("text/event-stream")
+}
+
+/// A body that is not text: binary, encoded unasked, or not UTF-8.
+fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
+    if let Some(coding) = body::header(exchange, "content-encoding").filter(|c| !c.eq_ignore_ascii_case("identity")) {
+        let message = format!("the server sent Content-Encoding '{coding}', which was not asked for");
+        return Some(RequestError::client("ClientPayloadError", message, &["ContentEncodingError"]));
+    }
+    let kind = media_type(exchange).to_ascii_lowercase();
+    let is_binary = ["video/", "image/", "audio/"].iter().any(|prefix| kind.starts_with(prefix));
+    if is_binary || kind == "application/octet-stream" {
+        return None;
+    }
+    let error = std::str::from_utf8(text).err()?;
+    let message = format!("the response body is not UTF-8 from byte {}", error.valid_up_to());
+    Some(RequestError::client("UnicodeDecodeError", message, &[]))
+}
+
+/// An answer without content is an error.
+fn invalid(parsed: &Parsed, start: MonoNs, end: MonoNs) -> Option<RequestError> {
+    let note = if parsed.responses == 0 {
+        "No responses were received"
+    } else if parsed.content.is_empty() {
+        "No responses with actual content were received from the server (only usage/metadata, null/empty data, or \
+         [DONE] markers)"
+    } else if start >= end {
+        ""
+    } else {
+        return None;
+    };
+    let message = format!("InvalidInferenceResultError('Invalid inference result: {note}')");
+    Some(RequestError::client("InvalidInferenceResultError", message, &[]))
+}
+
+fn is_context_overflow(error: &RequestError) -> bool {
+    let text = error.message.to_lowercase();
+    OVERFLOW_PHRASES.iter().any(|phrase| text.contains(phrase))
+}
+
+fn http_timing(exchange: &Exchange) -> HttpTiming {
+    let t = &exchange.timeline;
+    let span = |(from, to): (MonoNs, MonoNs)| match (from.taken(), to.taken()) {
+        (None, _) => Some(0),
+        (Some(from), Some(to)) => Some(to.since(from).0),
+        (Some(_), None) => None,
+    };
+    let between = |from: MonoNs, to: MonoNs| Some(to.taken()?.since(from.taken()?).0);
+    let last = t.reads.last().map_or(MonoNs(0), |read| read.at);
+    HttpTiming {
+        blocked: span(t.pool_wait),
+        dns_lookup: if t.reused { Some(0) } else { span(t.dns) },
+        connecting: if t.reused { Some(0) } else { between(t.connect.0, t.connect.1) },
+        tls_handshaking: Some(0),
+        sending: between(t.send_start, t.send_end),
+        waiting: between(t.send_end, t.body_start),
+        receiving: match t.body_reads {
+            0 => None,
+            1 => Some(0),
+            _ => between(t.body_start, last),
+        },
+        duration: between(t.send_start, last),
+        reused: Some(t.reused),
+        data_sent: Some(t.bytes_sent),
+        chunks_sent: Some(u64::from(t.writes)),
+        data_received: Some(t.bytes_received),
+        chunks_received: Some(u64::from(t.body_reads)),
+    }
+}

@@ -1,0 +1,261 @@
+//! Requests in flight on one thread.
+
+use crate::queue::Queue;
+use crate::requests::Requests;
+use aiperf_schedule::{Dispatch, Event, Outcome};
+use aiperf_transport::clock::mono_now;
+use aiperf_transport::{Cancel, CancelReason, Client, Outgoing};
+use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag, WallAnchor};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a worker is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Command {
+    /// Send a request.
+    Send(Dispatch, WallAnchor, MonoNs),
+    /// Cancel what a phase has in flight.
+    Cancel(PhaseIndex),
+}
+
+/// One worker. It lives on its thread; `returned` tells the conductor.
+pub(crate) struct Worker {
+    number: u16,
+    client: Client,
+    requests: Arc<Requests>,
+    queue: Arc<crate::recorder::Shared>,
+    ids: Ids,
+    timeout: Option<Nanos>,
+    flying: RefCell<Flying>,
+    returned: Box<dyn Fn(Event)>,
+    /// The user's stop: cancelled requests leave a line in the records.
+    keep_cancelled: Box<dyn Fn() -> bool>,
+}
+
+#[derive(Default)]
+struct Flying {
+    slots: Vec<Option<Flight>>,
+    free: Vec<usize>,
+    /// Slots by deadline: all requests have the same time, so they are in order.
+    deadlines: VecDeque<(MonoNs, usize, u64)>,
+    launched: u64,
+}
+
+struct Flight {
+    phase: PhaseIndex,
+    cancel: Cancel,
+    launch: u64,
+}
+
+impl Worker {
+    #[allow(clippy::too_many_arguments, reason = "called once, where the worker's thread starts")]
+    pub(crate) fn new(
+        number: u16,
+        client: Client,
+        requests: Arc<Requests>,
+        queue: Arc<crate::recorder::Shared>,
+        ids: Ids,
+        timeout: Option<Nanos>,
+        returned: Box<dyn Fn(Event)>,
+        keep_cancelled: Box<dyn Fn() -> bool>,
+    ) -> Rc<Self> {
+        let flying = RefCell::default();
+        Rc::new(Self { number, client, requests, queue, ids, timeout, flying, returned, keep_cancelled })
+    }
+
+    /// Steps of the wall clock that reading noticed.
+    pub(crate) fn clock_steps(&self) -> u64 {
+        self.client.clock_steps()
+    }
+
+    pub(crate) fn perform(self: &Rc<Self>, command: Command) {
+        match command {
+            Command::Send(dispatch, anchor, issued) => self.send(dispatch, anchor, issued),
+            Command::Cancel(phase) => self.cancel(phase),
+        }
+    }
+
+    fn send(self: &Rc<Self>, dispatch: Dispatch, anchor: WallAnchor, issued: MonoNs) {
+        let conversation = self.requests.conversation_of(dispatch.draw);
+        let target = self.requests.target_of(dispatch.session);
+        let tag = RequestTag {
+            phase: dispatch.phase,
+            number: dispatch.number,
+            conversation,
+            turn: 0,
+            session: dispatch.session,
+            request_id: self.ids.request(dispatch.phase, dispatch.number),
+            correlation_id: self.ids.session(dispatch.session),
+            worker: self.number,
+        };
+        let body = self.requests.body(conversation);
+        let head = self.requests.head(target, tag.request_id, tag.correlation_id, body.len());
+        let out = Outgoing { tag, anchor, intended: dispatch.intended, issued, target, head, body };
+        let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase, self.timeout);
+        let worker = self.clone();
+        tokio::task::spawn_local(async move {
+            let exchange = worker.client.send(out, &cancel).await;
+            worker.land(slot, exchange);
+        });
+    }
+
+    fn land(&self, slot: usize, exchange: Exchange) {
+        self.flying.borrow_mut().land(slot);
+        let phase = exchange.tag.phase;
+        let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
+        let outcome = if exchange.was_cancelled {
+            Outcome::Cancelled
+        } else if exchange.error.is_some() || !is_success {
+            Outcome::Failed
+        } else {
+            Outcome::Answered
+        };
+        if outcome != Outcome::Cancelled || (self.keep_cancelled)() {
+            self.queue().push(exchange);
+        }
+        (self.returned)(Event::Returned { phase, outcome });
+    }
+
+    fn queue(&self) -> &Queue {
+        &self.queue.queue
+    }
+
+    fn cancel(&self, phase: PhaseIndex) {
+        let cancels: Vec<Cancel> = self
+            .flying
+            .borrow()
+            .slots
+            .iter()
+            .flatten()
+            .filter(|flight| flight.phase == phase)
+            .map(|flight| flight.cancel.clone())
+            .collect();
+        cancels.iter().for_each(|cancel| cancel.cancel(CancelReason::Stopped));
+    }
+
+    /// Ends requests whose time is up, for ever. One look at the oldest serves them all.
+    pub(crate) async fn watch_deadlines(self: Rc<Self>) {
+        if self.timeout.is_none() {
+            return;
+        }
+        loop {
+            let now = mono_now();
+            let (due, next) = self.flying.borrow_mut().overdue(now);
+            due.iter().for_each(|cancel| cancel.cancel(CancelReason::TimedOut));
+            let wait = next.map_or(Nanos::from_millis(50), |at| at.since(now)).0.clamp(1_000_000, 50_000_000);
+            tokio::time::sleep(Duration::from_nanos(wait)).await;
+        }
+    }
+}
+
+impl Flying {
+    fn launch(&mut self, phase: PhaseIndex, timeout: Option<Nanos>) -> (usize, Cancel) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        let (cancel, launch) = (Cancel::default(), self.launched);
+        self.launched += 1;
+        self.slots[slot] = Some(Flight { phase, cancel: cancel.clone(), launch });
+        if let Some(timeout) = timeout {
+            self.deadlines.push_back((mono_now().plus(timeout), slot, launch));
+        }
+        (slot, cancel)
+    }
+
+    fn land(&mut self, slot: usize) {
+        self.slots[slot] = None;
+        self.free.push(slot);
+        while let Some(&(_, slot, launch)) = self.deadlines.front()
+            && !self.is_flying(slot, launch)
+        {
+            self.deadlines.pop_front();
+        }
+    }
+
+    fn is_flying(&self, slot: usize, launch: u64) -> bool {
+        self.slots[slot].as_ref().is_some_and(|flight| flight.launch == launch)
+    }
+
+    /// Requests whose time is up, and the next deadline.
+    fn overdue(&mut self, now: MonoNs) -> (Vec<Cancel>, Option<MonoNs>) {
+        let mut due = Vec::new();
+        while let Some(&(deadline, slot, launch)) = self.deadlines.front() {
+            if !self.is_flying(slot, launch) {
+                self.deadlines.pop_front();
+                continue;
+            }
+            if deadline > now {
+                return (due, Some(deadline));
+            }
+            due.extend(self.slots[slot].as_ref().map(|flight| flight.cancel.clone()));
+            self.deadlines.pop_front();
+        }
+        (due, None)
+    }
+}
+
+/// Ids of requests and sessions: unlike between runs, cheap, the same on any number of workers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ids {
+    key: u64,
+}
+
+impl Ids {
+    /// Ids of a run.
+    pub(crate) fn new(key: u64) -> Self {
+        Self { key }
+    }
+
+    fn request(self, phase: PhaseIndex, number: u64) -> u128 {
+        self.bits(1 + u64::from(phase.0), number)
+    }
+
+    fn session(self, session: u64) -> u128 {
+        self.bits(0, session)
+    }
+
+    fn bits(self, kind: u64, number: u64) -> u128 {
+        let first = mix(self.key ^ mix(kind.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number));
+        u128::from(first) << 64 | u128::from(mix(first ^ number.rotate_left(32) ^ self.key))
+    }
+}
+
+/// SplitMix64's finaliser.
+fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ x >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_do_not_repeat() {
+        let ids = Ids::new(7);
+        let mut seen = std::collections::HashSet::new();
+        for n in 0..50_000 {
+            assert!(seen.insert(ids.session(n)));
+            assert!(seen.insert(ids.request(PhaseIndex(0), n)));
+            assert!(seen.insert(ids.request(PhaseIndex(1), n)));
+        }
+    }
+
+    #[test]
+    fn only_requests_still_in_flight_are_overdue() {
+        let mut flying = Flying::default();
+        let (first, _) = flying.launch(PhaseIndex(0), Some(Nanos(0)));
+        let (_, second) = flying.launch(PhaseIndex(0), Some(Nanos(0)));
+        flying.land(first);
+        let (due, next) = flying.overdue(MonoNs(u64::MAX));
+        assert_eq!((due.len(), next), (1, None));
+        due[0].cancel(CancelReason::TimedOut);
+        drop(second);
+    }
+}
