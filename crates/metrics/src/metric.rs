@@ -150,7 +150,7 @@ pub struct Metric {
     pub header: &'static str,
     /// A shorter one, for dashboards.
     pub short: Option<&'static str>,
-    /// Dashboards show the short header without its unit.
+    /// Dashboards show the header without its unit.
     pub hide_unit: bool,
     /// What it is computed in.
     pub unit: Unit,
@@ -213,6 +213,11 @@ impl Metric {
     pub(crate) const fn short(mut self, short: &'static str, unit: Short) -> Self {
         self.short = Some(short);
         self.hide_unit = matches!(unit, Short::Bare);
+        self
+    }
+
+    pub(crate) const fn without_unit(mut self) -> Self {
+        self.hide_unit = true;
         self
     }
 

@@ -84,12 +84,6 @@ impl Summary {
         self.get(tag)?.stats.avg
     }
 
-    /// Adds metrics that were computed elsewhere, in their places.
-    pub fn extend(&mut self, results: impl IntoIterator<Item = MetricResult>) {
-        self.results.extend(results);
-        self.sort();
-    }
-
     fn sort(&mut self) {
         self.results.sort_by(|one, other| export_rank(&one.tag, one.order).cmp(&export_rank(&other.tag, other.order)));
     }

@@ -17,7 +17,8 @@ pub(super) const METRICS: &[Metric] = &[
         Unit::Requests,
         Fold(metric::Fold::Sum, good_request_count),
     )
-    .flags(&[Flags::GOODPUT])
+    .without_unit()
+        .flags(&[Flags::GOODPUT])
     .facts(&[Fact::Status])
     .formula("sum over valid records of 1 if every SLO passes else 0")
     .absent("no SLO configured"),

@@ -51,6 +51,7 @@ pub(super) const METRICS: &[Metric] = &[
         .formula("output_sequence_length / (request_latency in seconds)")
         .absent("request_latency == 0"),
     Metric::new("thinking_efficiency", "Thinking Efficiency", Unit::Ratio, Floats(thinking_efficiency))
+        .without_unit()
         .flags(&[Flags::PRODUCES_TOKENS_ONLY, Flags::SUPPORTS_REASONING, Flags::EXPERIMENTAL])
         .group(ConsoleGroup::Default)
         .needs(&["output_token_count", "reasoning_token_count"])

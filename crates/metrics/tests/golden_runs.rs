@@ -1,0 +1,183 @@
+//! Golden data of runs: summaries, slices, plain statistics.
+
+mod support;
+
+use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, Stats, Summary, Window};
+use aiperf_types::{Measured, Nanos, WallNs};
+use serde_json::{Map, Value};
+use support::{cases, close, measured, name, number, omitted, traits};
+
+/// The records of one phase, and an accumulator of them.
+struct Run {
+    metrics: Metrics,
+    records: Vec<Measured>,
+    accumulator: Accumulator,
+}
+
+impl Run {
+    fn of(case: &Value, phase: &str) -> Self {
+        let metrics = Metrics::for_run(traits(&case["config"]));
+        let records: Vec<Measured> = case["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|record| record["phase"].as_str().unwrap_or("profiling") == phase)
+            .map(measured)
+            .collect();
+        let mut accumulator = Accumulator::new(&metrics);
+        let mut record = RecordMetrics::default();
+        for m in &records {
+            metrics.record(m, &mut record);
+            accumulator.add(m, &record);
+        }
+        Self { metrics, records, accumulator }
+    }
+
+    /// The benchmark's duration as the reference has it: from the first request that succeeded.
+    fn duration_of_valid(&self) -> Option<f64> {
+        let valid = self.records.iter().filter(|m| m.error.is_none());
+        let first = valid.clone().map(|m| m.start_wall.0).min()?;
+        let end = |m: &Measured| Some(m.start_wall.0 + m.content.last()?.at.since(m.start).0);
+        Some((valid.filter_map(end).max()? - first) as f64 / 1e9)
+    }
+}
+
+const RATES: [&str; 5] =
+    ["request_throughput", "input_token_throughput", "output_token_throughput", "total_token_throughput", "goodput"];
+const NETWORK: &str = "network_adjusted_";
+
+/// How a summary is compared with what the reference gave.
+struct Comparison<'a> {
+    case: String,
+    omit: Vec<&'a str>,
+    /// What the reference's rates are to be multiplied by, where it divides by another length of time.
+    rates: f64,
+    duration: Option<f64>,
+}
+
+impl Comparison<'_> {
+    fn check(&self, summary: &Summary, expected: &Map<String, Value>) {
+        for (tag, theirs) in expected.iter().filter(|(tag, _)| !self.omit.contains(&tag.as_str())) {
+            // A count that is zero is left out.
+            if tag == "context_overflow_count" && number(&theirs["avg"]) == Some(0.0) {
+                continue;
+            }
+            let at = format!("{}: {tag}", self.case);
+            let ours = summary.get(tag).unwrap_or_else(|| panic!("{at} is missing"));
+            if tag != "good_request_fraction" {
+                assert_eq!(theirs["header"].as_str(), Some(ours.header.as_ref()), "{at}");
+            }
+            assert_eq!(theirs["unit"].as_str(), Some(ours.unit), "{at}");
+            assert_eq!(theirs["count"].as_u64(), ours.stats.count, "{at}: count");
+            for stat in Stats::NAMES {
+                let theirs = number(&theirs[stat]).filter(|value| value.is_finite());
+                let theirs = theirs.map(|value| self.as_decided(tag, stat, value, expected));
+                let ours = ours.stats.get(stat);
+                let agree = match (ours, theirs) {
+                    (Some(ours), Some(theirs)) => close(ours, theirs),
+                    (ours, theirs) => ours.is_none() && theirs.is_none(),
+                };
+                assert!(agree, "{at}: {stat}: {ours:?}, not {theirs:?}");
+            }
+        }
+        for result in &summary.results {
+            let known = expected.contains_key(result.tag.as_ref()) && !self.omit.contains(&result.tag.as_ref());
+            let decided = match result.tag.as_ref() {
+                "min_request_timestamp" | "max_response_timestamp" => true,
+                // None could be judged: none was good.
+                "good_request_count" | "goodput" => result.stats.avg == Some(0.0),
+                // Any of the differences counts.
+                "usage_discrepancy_count" => true,
+                _ => false,
+            };
+            assert!(known || decided, "{}: {} is there", self.case, result.tag);
+        }
+        for result in &summary.results {
+            for stat in Stats::NAMES {
+                assert!(result.stats.get(stat).is_none_or(f64::is_finite), "{}: {}", self.case, result.tag);
+            }
+        }
+    }
+
+    /// The reference's number, with the decisions that changed it: sample deviation, and rates over the benchmark's duration
+    /// counted from the first request sent.
+    fn as_decided(&self, tag: &str, stat: &str, value: f64, expected: &Map<String, Value>) -> f64 {
+        let base = tag.strip_prefix(NETWORK).unwrap_or(tag);
+        match (stat, expected.get(base).and_then(|metric| metric["count"].as_f64())) {
+            ("std", Some(count)) if count > 1.0 => value * (count / (count - 1.0)).sqrt(),
+            ("avg", _) if RATES.contains(&tag) => value * self.rates,
+            ("avg", _) if tag == "benchmark_duration" => self.duration.unwrap_or(value),
+            _ => value,
+        }
+    }
+}
+
+fn check_summary(case: &Value) {
+    let run = Run::of(case, "profiling");
+    let window = case["window_ns"]
+        .as_array()
+        .map(|window| Window { start: WallNs(window[0].as_u64().unwrap()), end: WallNs(window[1].as_u64().unwrap()) });
+    let context = Context { window, network_rtt_ns: case["network_rtt_ns"].as_f64() };
+    let summary = run.accumulator.summarise(&run.metrics, context);
+    let expected = case["expected"]["metrics"].as_object().unwrap();
+    let duration = summary.avg("benchmark_duration");
+    let theirs = window.map(|window| (window.end.0 - window.start.0) as f64 / 1e9).or(run.duration_of_valid());
+    let rates = theirs.zip(duration).map_or(1.0, |(theirs, ours)| theirs / ours);
+    Comparison { case: name(case).to_owned(), omit: omitted(case), rates, duration }.check(&summary, expected);
+    for (accepted, steps) in
+        case["expected"]["pooled_spec_decode_acceptance_histogram"].as_object().into_iter().flatten()
+    {
+        assert_eq!(summary.spec_decode_histogram.get(&accepted.parse().unwrap()).copied(), steps.as_u64());
+    }
+}
+
+#[test]
+fn golden_run_summaries() {
+    cases("run_summary_1.json").iter().chain(&cases("run_summary_2.json")).for_each(check_summary);
+}
+
+#[test]
+fn golden_timeslices() {
+    for case in cases("timeslices.json") {
+        check_summary(&case);
+        let run = Run::of(&case, "profiling");
+        let length = Nanos::from_secs_f64(case["config"]["slice_duration"].as_f64().unwrap());
+        let slices = run.accumulator.slices(&run.metrics, length, Context::default());
+        let expected = case["expected"]["timeslices"].as_array().unwrap();
+        assert_eq!(slices.len(), expected.len(), "{}", name(&case));
+        for (number, (slice, expected)) in slices.iter().zip(expected).enumerate() {
+            let at = format!("{} slice {number}", name(&case));
+            assert_eq!(expected["start_ns"].as_u64(), Some(slice.start.0), "{at}");
+            assert_eq!(expected["end_ns"].as_u64(), Some(slice.end.0), "{at}");
+            assert_eq!(expected["is_complete"].as_bool().unwrap_or(true), slice.complete, "{at}");
+            let duration = slice.summary.avg("benchmark_duration");
+            let comparison = Comparison { case: at, omit: omitted(&case), rates: 1.0, duration };
+            comparison.check(&slice.summary, expected["metrics"].as_object().unwrap());
+        }
+    }
+}
+
+fn check_stats(case: &str, ours: &Stats, theirs: &Value) {
+    assert_eq!(theirs["count"].as_u64(), ours.count, "{case}");
+    for stat in Stats::NAMES {
+        let given = if stat == "std" { "std_sample_ddof1" } else { stat };
+        let theirs = number(&theirs[given]).filter(|value| value.is_finite());
+        let agree = match (ours.get(stat), theirs) {
+            (Some(ours), Some(theirs)) => close(ours, theirs),
+            (ours, theirs) => ours.is_none() && theirs.is_none(),
+        };
+        assert!(agree, "{case}: {stat}: {:?}, not {theirs:?}", ours.get(stat));
+    }
+}
+
+#[test]
+fn golden_stats() {
+    for case in cases("stats.json") {
+        let mut values: Vec<f64> = case["values"].as_array().unwrap().iter().filter_map(number).collect();
+        check_stats(name(&case), &Stats::of_floats(&mut values).unwrap(), &case["expected"]);
+        if let Some(errors) = case["error_count"].as_u64() {
+            let adjusted = Stats::of_floats_with_errors(&mut values, errors).unwrap();
+            check_stats(name(&case), &adjusted, &case["expected_adjusted"]);
+        }
+    }
+}
