@@ -6,7 +6,9 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Name that stands for [`Encoding::DEFAULT`].
+use crate::bpe::{self, Bpe};
+
+/// Name that stands for [`DEFAULT`].
 pub const BUILTIN: &str = "builtin";
 
 /// Tiktoken encodings that are known but not part of the binary.
@@ -42,8 +44,7 @@ const HARMONY_SPECIALS: &[Special] = &[
 pub struct Encoding {
     /// Tiktoken's name.
     pub name: &'static str,
-    vocabulary: fn() -> &'static bpe_openai::Tokenizer,
-    ordinary: u32,
+    bpe: &'static Bpe,
     specials: &'static [Special],
     /// Ids with a special token `<|reserved_ID|>`.
     reserved: Range<u32>,
@@ -51,32 +52,26 @@ pub struct Encoding {
 }
 
 /// Every vocabulary in the binary.
-pub const ENCODINGS: &[Encoding] = &[
-    Encoding {
-        name: "o200k_base",
-        vocabulary: bpe_openai::o200k_base,
-        ordinary: 199_998,
-        specials: O200K_SPECIALS,
-        reserved: 0..0,
-        end_of_text: 199_999,
-    },
+pub static ENCODINGS: [Encoding; 3] = [
+    Encoding { name: "o200k_base", bpe: &bpe::O200K, specials: O200K_SPECIALS, reserved: 0..0, end_of_text: 199_999 },
     Encoding {
         name: "o200k_harmony",
-        vocabulary: bpe_openai::o200k_base,
-        ordinary: 199_998,
+        bpe: &bpe::O200K,
         specials: HARMONY_SPECIALS,
         reserved: 200_000..201_088,
         end_of_text: 199_999,
     },
     Encoding {
         name: "cl100k_base",
-        vocabulary: bpe_openai::cl100k_base,
-        ordinary: 100_256,
+        bpe: &bpe::CL100K,
         specials: CL100K_SPECIALS,
         reserved: 0..0,
         end_of_text: 100_257,
     },
 ];
+
+/// What `builtin` means.
+pub static DEFAULT: &Encoding = &ENCODINGS[0];
 
 impl fmt::Debug for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,29 +91,20 @@ enum Segment<'a> {
 }
 
 impl Encoding {
-    /// What `builtin` means.
-    pub const DEFAULT: &'static Encoding = &ENCODINGS[0];
-
     /// The encoding of a name, `builtin` included.
     pub fn named(name: &str) -> Option<&'static Encoding> {
         match name {
-            BUILTIN => Some(Self::DEFAULT),
+            BUILTIN => Some(DEFAULT),
             _ => ENCODINGS.iter().find(|encoding| encoding.name == name),
         }
     }
 
-    /// Builds the tables now rather than at the first text.
-    pub fn warm_up(&self) {
-        (self.vocabulary)();
-    }
-
     /// How many tokens a text has.
     pub fn count(&self, text: &str) -> usize {
-        let bpe = (self.vocabulary)();
         let mut total = 0;
         self.for_each_segment(text, |segment| {
             total += match segment {
-                Segment::Text(text) => bpe.count(text),
+                Segment::Text(text) => self.bpe.count(text),
                 Segment::Special(_) => 1,
             };
         });
@@ -127,14 +113,9 @@ impl Encoding {
 
     /// The tokens of a text.
     pub fn encode(&self, text: &str) -> Vec<u32> {
-        let bpe = (self.vocabulary)();
         let mut ids = Vec::with_capacity(text.len() / 4 + 1);
         self.for_each_segment(text, |segment| match segment {
-            Segment::Text(text) => {
-                for piece in bpe.split(text) {
-                    ids.extend(bpe.bpe.encode_via_backtracking(piece.as_bytes()));
-                }
-            }
+            Segment::Text(text) => self.bpe.encode_into(text, &mut ids),
             Segment::Special(id) => ids.push(id),
         });
         ids
@@ -142,11 +123,10 @@ impl Encoding {
 
     /// The text of tokens; bytes that are no UTF-8, and ids that are no token, become U+FFFD.
     pub fn decode(&self, ids: &[u32]) -> String {
-        let bpe = &(self.vocabulary)().bpe;
         let mut bytes = Vec::with_capacity(ids.len() * 5);
         for &id in ids {
-            if id < self.ordinary {
-                bytes.extend_from_slice(bpe.token_bytes(id));
+            if id < self.ordinary() {
+                bytes.extend_from_slice(self.bpe.token(id));
             } else if let Some((text, _)) = self.specials.iter().find(|(_, special)| *special == id) {
                 bytes.extend_from_slice(text.as_bytes());
             } else if self.reserved.contains(&id) {
@@ -160,7 +140,7 @@ impl Encoding {
 
     /// How many ids carry ordinary text; they are `0..` this.
     pub fn ordinary(&self) -> u32 {
-        self.ordinary
+        self.bpe.len() as u32
     }
 
     /// Id that ends a text.
@@ -211,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_special_token_in_a_text_is_one_id_and_decodes_to_itself() {
-        for encoding in ENCODINGS {
+        for encoding in &ENCODINGS {
             for (text, id) in encoding.specials {
                 let around = format!("a {text} b");
                 let ids = encoding.encode(&around);
@@ -231,26 +211,19 @@ mod tests {
         assert_eq!(harmony.decode(&[201_087]), "<|reserved_201087|>");
         assert!(harmony.count("<|reserved_201088|>") > 1);
         assert!(harmony.count("<|reserved_é0000|>") > 1);
-        assert!(Encoding::DEFAULT.count("<|reserved_200013|>") > 1);
+        assert!(DEFAULT.count("<|reserved_200013|>") > 1);
     }
 
     #[test]
     fn an_opening_bracket_without_a_special_token_is_text() {
         for text in ["<|", "<|<|endoftext|", "<||endoftext|>", "a<|b|>c"] {
-            assert_eq!(Encoding::DEFAULT.decode(&Encoding::DEFAULT.encode(text)), text);
-            assert_eq!(Encoding::DEFAULT.count(text), Encoding::DEFAULT.encode(text).len());
-        }
-    }
-
-    #[test]
-    fn the_number_of_ordinary_ids_is_that_of_the_vocabulary() {
-        for encoding in ENCODINGS {
-            assert_eq!((encoding.vocabulary)().bpe.num_tokens(), encoding.ordinary as usize, "{}", encoding.name);
+            assert_eq!(DEFAULT.decode(&DEFAULT.encode(text)), text);
+            assert_eq!(DEFAULT.count(text), DEFAULT.encode(text).len());
         }
     }
 
     #[test]
     fn ids_that_are_no_token_decode_to_the_replacement_character() {
-        assert_eq!(Encoding::DEFAULT.decode(&[u32::MAX, 64]), "\u{fffd}a");
+        assert_eq!(DEFAULT.decode(&[u32::MAX, 64]), "\u{fffd}a");
     }
 }

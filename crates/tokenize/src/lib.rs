@@ -8,11 +8,13 @@
 //! - [`tokenizer`]: [`Tokenizer`], what everybody else uses
 //! - [`choice`]: which tokenizer a model gets when none is named
 //! - [`lookup`]: where a name may be found on disk
-//! - [`builtin`]: byte-pair vocabularies inside the binary
+//! - [`builtin`]: byte-pair vocabularies inside the binary, by name
+//! - `bpe`: how text becomes tokens of such a vocabulary
 //! - [`huggingface`]: `tokenizer.json` and the files beside it
 //! - [`template`]: chat templates
 //! - [`error`]: what can go wrong, and the way out
 
+mod bpe;
 pub mod builtin;
 pub mod choice;
 pub mod error;

@@ -26,11 +26,8 @@ enum Kind {
 
 impl Tokenizer {
     /// The tokenizer of a name: `builtin`, a tiktoken encoding, a directory, a `tokenizer.json`, or a name in the hub cache.
-    ///
-    /// The tables are built here and not at the first text, so that no request pays for them.
     pub fn load(name: &str, lookup: &Lookup) -> Result<Self, TokenizeError> {
         if let Some(encoding) = Encoding::named(name) {
-            encoding.warm_up();
             return Ok(Self { name: name.into(), kind: Kind::Builtin(encoding) });
         }
         if builtin::is_known_elsewhere(name) {
@@ -63,8 +60,7 @@ impl Tokenizer {
 
     /// The default vocabulary inside the binary.
     pub fn builtin() -> Self {
-        Encoding::DEFAULT.warm_up();
-        Self { name: BUILTIN.into(), kind: Kind::Builtin(Encoding::DEFAULT) }
+        Self { name: BUILTIN.into(), kind: Kind::Builtin(builtin::DEFAULT) }
     }
 
     /// As it was asked for.

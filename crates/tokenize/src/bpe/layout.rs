@@ -1,0 +1,50 @@
+//! How the hash table of a vocabulary is laid out; the build script writes by it and the reader reads by it.
+
+#![allow(dead_code, reason = "the build script only writes, the crate only reads")]
+
+/// A slot without a token.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+/// Bits of a slot that hold the id; the rest is part of the hash, so that most wrong tokens need no look at their bytes.
+const ID_BITS: u32 = 18;
+
+/// The hash of a token's bytes.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    let (words, tail) = bytes.as_chunks::<8>();
+    let mut hash = bytes.len() as u64;
+    for word in words {
+        hash = mix(hash ^ u64::from_le_bytes(*word));
+    }
+    let tail = tail.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    mix(hash ^ tail)
+}
+
+fn mix(value: u64) -> u64 {
+    let wide = u128::from(value ^ 0x9e37_79b9_7f4a_7c15) * u128::from(0xd6e8_feb8_6659_fd93_u64);
+    (wide >> 64) as u64 ^ wide as u64
+}
+
+/// Where to look first in a table of a power of two.
+pub(crate) fn first_slot(hash: u64, slots: usize) -> usize {
+    (hash >> 32) as usize & (slots - 1)
+}
+
+/// Where to look next.
+pub(crate) fn next_slot(slot: usize, slots: usize) -> usize {
+    (slot + 1) & (slots - 1)
+}
+
+/// What a slot holds for a token.
+pub(crate) fn slot(hash: u64, id: u32) -> u32 {
+    tag(hash) | id
+}
+
+/// The id in a slot, if it may be of a token with this hash.
+pub(crate) fn id_if_tagged(slot: u32, hash: u64) -> Option<u32> {
+    let id = slot & ((1 << ID_BITS) - 1);
+    (slot == tag(hash) | id).then_some(id)
+}
+
+fn tag(hash: u64) -> u32 {
+    (hash as u32) << ID_BITS
+}

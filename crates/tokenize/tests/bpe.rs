@@ -1,0 +1,74 @@
+//! The builtin vocabularies against another implementation of them.
+
+use std::time::{Duration, Instant};
+
+use aiperf_tokenize::{Lookup, Tokenizer};
+use proptest::prelude::*;
+
+/// Ours, and the one to agree with.
+fn pairs() -> [(Tokenizer, &'static bpe_openai::Tokenizer); 2] {
+    let load = |name| Tokenizer::load(name, &Lookup::default()).expect("it is built in");
+    [(load("o200k_base"), bpe_openai::o200k_base()), (load("cl100k_base"), bpe_openai::cl100k_base())]
+}
+
+fn agrees(text: &str) {
+    for (ours, theirs) in pairs() {
+        let ids = theirs.encode(text);
+        assert_eq!(ours.encode(text), ids, "{}: {text:?}", ours.name());
+        assert_eq!(ours.count(text), ids.len(), "{}: {text:?}", ours.name());
+        assert_eq!(ours.decode(&ids), text, "{}", ours.name());
+    }
+}
+
+/// What the patterns tell apart, in short runs: most rules are about what stands next to what.
+fn snippet() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        4 => "[a-z]{1,9}",
+        2 => "[A-Z]{1,4}",
+        2 => "[A-Z][a-z]{1,6}",
+        2 => "[0-9]{1,5}",
+        4 => " {1,3}",
+        2 => "[\r\n\t\u{b}\u{c} ]{1,4}",
+        3 => "[!-/:-@\\[-`{-~]{1,4}",
+        2 => "'[sStTmMdD]|'[rRvV][eE]|'[lL][lL]|'[lrvx]|'\u{17f}",
+        1 => "[\u{0}-\u{1f}\u{7f}]{1,2}",
+        2 => "[à-ÿÀ-ß]{1,4}",
+        1 => "[ǅʰªº\u{300}\u{345}\u{5b0}]{1,3}",
+        1 => "[\u{a0}\u{2003}\u{85}\u{3000}\u{2028}]{1,2}",
+        1 => "[½²٣५Ⅷ]{1,4}",
+        2 => "[一-龥ぁ-ん가-힣]{1,8}",
+        1 => "[😀-😏🦀\u{200d}\u{fe0f}—“”…™]{1,3}",
+        1 => "\\PC{1,6}",
+    ];
+    proptest::collection::vec(part, 1..24).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn mixed_text_has_the_same_tokens(text in snippet()) {
+        prop_assume!(!text.contains("<|"));
+        agrees(&text);
+    }
+
+    #[test]
+    fn any_text_has_the_same_tokens(text: String) {
+        prop_assume!(!text.contains("<|"));
+        agrees(&text);
+    }
+
+    #[test]
+    fn long_pieces_have_the_same_tokens(piece in "[a-e]{50,400}|[a-zA-Z]{60,300}|[=\\-*]{60,200}|[一-丿]{20,200}| {60,200}") {
+        agrees(&piece);
+    }
+}
+
+#[test]
+fn a_page_without_spaces_takes_no_square_of_its_length() {
+    let tokenizer = Tokenizer::builtin();
+    let text = "abcdefghij".repeat(100_000);
+    let begin = Instant::now();
+    assert!(tokenizer.count(&text) > 100_000);
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+}
