@@ -1,3 +1,56 @@
-//! The `aiperf` command.
+//! The `aiperf` command: reads the command line, runs it, talks to people, and ends with an exit code.
+//!
+//! # Layout
+//! - [`commands`]: one file a subcommand
+//! - [`log`]: log lines on the screen and in the log file
+//! - [`progress`]: the bar below them
+//! - [`signals`]: Ctrl-C and SIGTERM
+//! - [`exit`]: exit codes
 
-fn main() {}
+mod commands;
+mod exit;
+mod log;
+mod progress;
+mod signals;
+
+use exit::Exit;
+
+/// Exchanges are freed on other threads than they were made on; mimalloc is built for that. With the system's
+/// allocator the same run needs more memory and time (`scripts/saturate` shows both).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const HELP: &str = "\
+Measures how fast LLM inference servers really are
+
+Usage: aiperf <COMMAND> [OPTIONS]
+
+Commands:
+  profile   Benchmark a server (aiperf profile --help)
+  demo      Benchmark the built-in simulated server: nothing to set up
+  sim       Serve simulated answers to practise on (aiperf sim --help)
+
+Options:
+  -h, --help       Print help
+      --version    Print the version
+
+A first run against your own server:
+  aiperf profile --model Qwen/Qwen3-0.6B --url localhost:8000 --streaming --concurrency 10 --request-count 100
+";
+
+fn main() -> std::process::ExitCode {
+    let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let rest = args.get(2..).unwrap_or_default();
+    let exit = match args.get(1).map(String::as_str) {
+        None | Some("--help" | "-h" | "help") => exit::print(HELP),
+        Some("--version") => exit::print(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
+        Some("profile") => commands::profile::run(rest),
+        Some("demo") => commands::demo::run(rest),
+        Some("sim") => commands::sim::main(rest),
+        Some(other) => {
+            eprintln!("error: there is no command '{other}'\n  try: aiperf --help");
+            Exit::Usage
+        }
+    };
+    exit.into()
+}

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aiperf_sim::{FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
-use clap::Args;
+use clap::{Args, Parser};
+
+use crate::exit::Exit;
 
 /// Serve simulated answers, to practise on or to measure a client against.
 ///
@@ -98,8 +100,33 @@ impl From<SimArgs> for SimConfig {
     }
 }
 
+#[derive(Debug, Parser)]
+#[command(name = "aiperf sim", version)]
+struct SimCommand {
+    #[command(flatten)]
+    args: SimArgs,
+}
+
+/// Runs with the arguments after `sim`.
+pub(crate) fn main(args: &[String]) -> Exit {
+    let args = std::iter::once("aiperf sim").chain(args.iter().map(String::as_str));
+    match SimCommand::try_parse_from(args) {
+        Err(told) => {
+            let _ = told.print();
+            if told.use_stderr() { Exit::Usage } else { Exit::Success }
+        }
+        Ok(command) => match run(command.args) {
+            Ok(()) => Exit::Success,
+            Err(error) => {
+                eprintln!("error: {error}");
+                Exit::Usage
+            }
+        },
+    }
+}
+
 /// Serves until SIGINT or SIGTERM.
-pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
+fn run(args: SimArgs) -> Result<(), SimError> {
     let mut sim = Sim::bind(args.into())?;
     sim.stop_on_signals()?;
     println!("listening on http://{}", sim.local_addr());

@@ -1,0 +1,69 @@
+//! `aiperf demo`: a benchmark of the built-in simulated server, with nothing to set up.
+
+use crate::commands::profile;
+use crate::exit::{self, Exit};
+use aiperf_sim::{Sim, SimConfig};
+
+const HELP: &str = "\
+Benchmark the built-in simulated server: nothing to set up
+
+Usage: aiperf demo [OPTIONS OF PROFILE]
+
+Starts a server on a free loopback port (first token after 50 ms, then one every 10 ms) and benchmarks it: streaming
+chat, concurrency 32, 320 requests. Options of `aiperf profile` may be added, as in: aiperf demo --concurrency 100
+";
+
+/// What the demo asks for where the user asks for nothing else.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("--model", "demo"),
+    ("--concurrency", "32"),
+    ("--request-count", "320"),
+    ("--isl", "128"),
+    ("--osl", "32"),
+    ("--tokenizer", "builtin"),
+    ("--extra-inputs", "ignore_eos:true"),
+    ("--ui", "simple"),
+];
+
+/// Flags without a value that the demo adds.
+const SWITCHES: &[&str] = &["--streaming", "--no-server-metrics", "--no-gpu-telemetry"];
+
+/// Runs with the arguments after `demo`.
+pub(crate) fn run(given: &[String]) -> Exit {
+    if given.iter().any(|arg| arg == "--help" || arg == "-h") {
+        return exit::print(HELP);
+    }
+    let sim = match Sim::spawn(SimConfig::default()) {
+        Ok(sim) => sim,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Failed;
+        }
+    };
+    let exit = profile::run(&arguments(given, &sim.url()));
+    let _ = sim.stop();
+    exit
+}
+
+fn arguments(given: &[String], url: &str) -> Vec<String> {
+    let is_given = |flag: &str| given.iter().any(|arg| arg == flag || arg.starts_with(&format!("{flag}=")));
+    let mut args = vec!["--url".to_owned(), url.to_owned()];
+    for (flag, value) in DEFAULTS.iter().filter(|(flag, _)| !is_given(flag)) {
+        args.extend([(*flag).to_owned(), (*value).to_owned()]);
+    }
+    args.extend(SWITCHES.iter().filter(|flag| !is_given(flag)).map(|flag| (*flag).to_owned()));
+    args.extend_from_slice(given);
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_gives_replaces_the_default() {
+        let args = arguments(&["--concurrency".into(), "5".into()], "http://h:1");
+        assert_eq!(args.iter().filter(|arg| *arg == "--concurrency").count(), 1);
+        assert!(args.ends_with(&["--concurrency".into(), "5".into()]));
+    }
+}

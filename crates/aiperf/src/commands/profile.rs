@@ -1,0 +1,94 @@
+//! `aiperf profile`: a benchmark from the command line.
+
+use crate::exit::{self, Exit};
+use crate::log::Log;
+use crate::progress::Bar;
+use crate::signals::Signals;
+use aiperf_campaign::{Board, CampaignError, Finished, Prepared, Stop, Teller};
+use aiperf_config::{ConfigError, Context, resolve_profile};
+use aiperf_plan::{LogLevel, Plan, UiKind};
+use aiperf_report::{ExitError, Page, exit_panel, footer, report};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+/// Runs with the arguments after `profile`.
+pub(crate) fn run(args: &[String]) -> Exit {
+    let resolved = match resolve(args) {
+        Ok(resolved) => resolved,
+        Err(ConfigError::Help(text)) => return exit::print(&text),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Usage;
+        }
+    };
+    for note in &resolved.notes {
+        eprintln!("note: {note}");
+    }
+    run_plan(resolved.plan)
+}
+
+fn resolve(args: &[String]) -> Result<aiperf_config::Resolved, ConfigError> {
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .map(|(key, value)| (key.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let context =
+        Context { env: &env, stdout_is_terminal: std::io::stdout().is_terminal(), cwd: &cwd, benchmark_id: fresh_id() };
+    resolve_profile(args, &context)
+}
+
+/// 12 hex digits that no other run has.
+fn fresh_id() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library seeds each hasher from the system's random source.
+    let bits = std::hash::RandomState::new().build_hasher().finish();
+    format!("{:012x}", bits & 0xffff_ffff_ffff)
+}
+
+/// Runs a plan and reports on it.
+pub(crate) fn run_plan(plan: Plan) -> Exit {
+    let stop = Stop::default();
+    let signals = Signals::watch(stop.clone());
+    let log = Arc::new(Log::new(plan.runtime.log_level));
+    let ui = plan.runtime.ui;
+    let finished = match profile(plan, &stop, &log, ui) {
+        Ok(finished) => finished,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return if error.is_input() { Exit::Usage } else { Exit::Failed };
+        }
+    };
+    show(&finished);
+    if let Some(number) = signals.number() {
+        return Exit::Signal(number);
+    }
+    if finished.all_failed || !finished.written.failures.is_empty() { Exit::Failed } else { Exit::Success }
+}
+
+fn profile(plan: Plan, stop: &Stop, log: &Arc<Log>, ui: UiKind) -> Result<Finished, CampaignError> {
+    let prepared = Prepared::new(plan, env!("CARGO_PKG_VERSION"), log.as_ref())?;
+    if let Err(error) = log.open(&prepared.log_file()) {
+        log.tell(LogLevel::Warning, &format!("cannot write {}: {error}", prepared.log_file().display()));
+    }
+    let board = Board::default();
+    let bar = (ui != UiKind::None).then(|| Bar::show(board.clone(), log.clone()));
+    let finished = prepared.run(stop.clone(), board, log.as_ref());
+    if let Some(bar) = bar {
+        bar.finish();
+    }
+    finished
+}
+
+fn show(finished: &Finished) {
+    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    let page = Page::screen(columns);
+    let mut text = report(&finished.result, page);
+    text.push('\n');
+    text.push_str(&footer(&finished.result, &finished.written.files, page));
+    if finished.all_failed {
+        let panel = [ExitError::all_requests_failed(finished.result.metrics.failed)];
+        text.push_str(&exit_panel(&panel, None, page));
+    }
+    exit::print(&text);
+}

@@ -1,0 +1,150 @@
+//! The run's own error: the `measurement` block of the summary, and in words when the numbers are in doubt.
+
+use aiperf_engine::quality::{Conduct, Quality};
+use aiperf_engine::spread::Spread;
+use aiperf_metrics::Summary;
+use aiperf_plan::{Plan, Timestamps};
+use aiperf_types::Nanos;
+use serde_json::{Value, json};
+
+/// A share of events that came several to a read from which their instants are in doubt.
+const MERGED_SHARE: f64 = 0.05;
+/// A wait for the reader that shows in latencies, where the read instant is the only one there is.
+const LAG_LIMIT_NS: f64 = 1e6;
+/// A share of CPU time taken away that disturbs a run.
+const STEAL_SHARE: f64 = 0.01;
+/// Lateness of dispatch that a user should know of.
+const LATENESS_NS: f64 = 10e6;
+/// Work left at the last response from which a rate is not quotable.
+const BACKLOG_SECONDS: f64 = 1.0;
+
+/// The block, its doubts included.
+pub fn block(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Value {
+    let stamped = quality.receive_lag.count();
+    let reads = stamped + quality.unstamped_reads;
+    json!({
+        "timestamps": if stamped > 0 { "kernel" } else { "user" },
+        "reads": reads,
+        "unstamped_reads": quality.unstamped_reads,
+        "receive_lag_us": spread(&quality.receive_lag),
+        "events": quality.events,
+        "merged_events": quality.merged_events,
+        "merged_event_share": share(quality.merged_events, quality.events),
+        "merged_interval_mean_us": mean_us(quality.merged_width_sum, quality.merged_events),
+        "merged_interval_max_us": quality.merged_width_max as f64 / 1e3,
+        "schedule_lateness_us": spread(&quality.schedule_lateness),
+        "issue_to_wire_us": spread(&quality.issue_to_wire),
+        "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
+        "connect_wait_us": spread(&quality.connect_wait),
+        "syn_retransmits": quality.syn_retransmits,
+        "not_streamed": quality.not_streamed,
+        "backlog_at_last_response": conduct.backlog_at_end,
+        "backlog_drain_seconds": conduct.drain.as_secs_f64(),
+        "peak_backlog_bytes": conduct.peak_backlog_bytes,
+        "relief_seconds": conduct.relief.as_secs_f64(),
+        "holds": conduct.holds,
+        "held_seconds": conduct.held.as_secs_f64(),
+        "client_bound": conduct.holds > 0,
+        "workers": conduct.workers,
+        "record_threads": conduct.record_threads,
+        "worker_run_queue_wait_seconds": conduct.worker_run_queue_wait.iter().map(|wait| wait.as_secs_f64()).collect::<Vec<_>>(),
+        "clock_steps": conduct.clock_steps,
+        "clock_read_ns": conduct.clock_read_ns,
+        "steal_share": conduct.steal_share,
+        "throttled_periods": conduct.throttled,
+        "exact_list_values": !summary.exactness.lists_binned,
+        "exact_curves": summary.exactness.curves_binned.is_empty(),
+        "doubts": doubts(plan, quality, conduct),
+    })
+}
+
+/// What a reader of the numbers should know, one sentence each; empty when there is nothing to doubt.
+pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut say = |doubtful: bool, text: String| {
+        if doubtful {
+            out.push(text);
+        }
+    };
+    let stamped = quality.receive_lag.count();
+    say(
+        plan.runtime.timestamps != Timestamps::User && stamped == 0 && quality.unstamped_reads > 0,
+        "the kernel gave no receive stamps: instants are when this process read the bytes".into(),
+    );
+    let lag = quality.receive_lag.quantile(0.99);
+    let merged = share(quality.merged_events, quality.events);
+    say(
+        merged > MERGED_SHARE,
+        format!(
+            "{:.1}% of chunks arrived several to a read; each may be up to {:.2} ms earlier than reported (mean {:.2} ms)",
+            merged * 100.0,
+            quality.merged_width_max as f64 / 1e6,
+            mean_us(quality.merged_width_sum, quality.merged_events) / 1e3,
+        ),
+    );
+    say(
+        lag > LAG_LIMIT_NS && merged > MERGED_SHARE,
+        format!("this process read its bytes late (p99 {:.2} ms after arrival): it needs more of a core", lag / 1e6),
+    );
+    let late = quality.schedule_lateness.quantile(0.99);
+    say(late > LATENESS_NS, format!("requests were released late (p99 {:.1} ms after their time)", late / 1e6));
+    say(
+        conduct.holds > 0,
+        format!(
+            "sending was held back {} times ({:.1} s) because records could not be computed as fast: the rate is this client's",
+            conduct.holds,
+            conduct.held.as_secs_f64()
+        ),
+    );
+    say(
+        conduct.drain > Nanos::from_secs_f64(BACKLOG_SECONDS),
+        format!(
+            "{} records were still to compute at the last response and took {:.1} s: do not quote the rate",
+            conduct.backlog_at_end,
+            conduct.drain.as_secs_f64()
+        ),
+    );
+    say(
+        quality.syn_retransmits > 0,
+        format!(
+            "{} connects needed a retransmitted SYN (a full accept queue at the server?): each adds 1 s or more to a \
+             time to first token",
+            quality.syn_retransmits
+        ),
+    );
+    say(
+        quality.not_streamed > 0,
+        format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
+    );
+    let steal = conduct.steal_share.unwrap_or(0.0);
+    say(steal > STEAL_SHARE, format!("{:.1}% of CPU time was taken by the hypervisor during the run", steal * 100.0));
+    let throttled = conduct.throttled.unwrap_or(0);
+    say(throttled > 0, format!("this process ran into its CPU quota {throttled} times"));
+    say(
+        conduct.clock_steps > 0,
+        format!(
+            "the wall clock stepped during the run ({} reads): times follow the monotonic clock",
+            conduct.clock_steps
+        ),
+    );
+    out
+}
+
+fn spread(spread: &Spread) -> Value {
+    let us = |nanos: f64| nanos / 1e3;
+    json!({
+        "count": spread.count(),
+        "mean": us(spread.mean()),
+        "p50": us(spread.quantile(0.5)),
+        "p99": us(spread.quantile(0.99)),
+        "max": us(spread.max() as f64),
+    })
+}
+
+fn share(part: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { part as f64 / all as f64 }
+}
+
+fn mean_us(sum: u128, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum as f64 / count as f64 / 1e3 }
+}
