@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use tokenizers::PostProcessor;
@@ -30,7 +30,8 @@ pub struct HuggingFace {
     special_ids: BTreeSet<u32>,
     bos: Option<u32>,
     eos: Option<u32>,
-    template: Option<ChatTemplate>,
+    /// A template that does not parse is a reason only to those who ask for it.
+    template: Option<Result<ChatTemplate, String>>,
 }
 
 impl fmt::Debug for HuggingFace {
@@ -68,10 +69,8 @@ impl HuggingFace {
             .map(|(id, _)| *id)
             .chain(named.iter().filter_map(|(_, text)| inner.token_to_id(text)))
             .collect();
-        let template = template_source(&directory, &config)?.map(|(source, origin)| {
-            ChatTemplate::new(source, &named).map_err(|reason| TokenizeError::Malformed { path: origin, reason })
-        });
-        Ok(Self { special_ids, bos, eos, template: template.transpose()?, inner })
+        let template = template_source(&directory, &config)?.map(|source| ChatTemplate::new(source, &named));
+        Ok(Self { special_ids, bos, eos, template, inner })
     }
 
     /// How many tokens a text has, none added.
@@ -125,9 +124,9 @@ impl HuggingFace {
         self.bos.or(self.eos)
     }
 
-    /// The chat template, where there is one.
-    pub fn template(&self) -> Option<&ChatTemplate> {
-        self.template.as_ref()
+    /// The chat template, where there is one, or why it cannot be used.
+    pub fn template(&self) -> Option<Result<&ChatTemplate, String>> {
+        self.template.as_ref().map(|template| template.as_ref().map_err(Clone::clone))
     }
 }
 
@@ -183,12 +182,11 @@ fn named_special_tokens(config: &Value, map: &Value) -> Vec<(String, String)> {
     named
 }
 
-/// The default chat template and the file it stands in: a file of its own wins over the configuration.
-fn template_source(directory: &Path, config: &Value) -> Result<Option<(String, PathBuf)>, TokenizeError> {
+/// The default chat template: a file of its own wins over the configuration.
+fn template_source(directory: &Path, config: &Value) -> Result<Option<String>, TokenizeError> {
     let file = directory.join(TEMPLATE_FILE);
     if file.exists() {
-        let text = String::from_utf8_lossy(&read(&file)?).into_owned();
-        return Ok(Some((text, file)));
+        return Ok(Some(String::from_utf8_lossy(&read(&file)?).into_owned()));
     }
     let template = match config.get("chat_template") {
         Some(Value::String(text)) => Some(text.as_str()),
@@ -199,5 +197,5 @@ fn template_source(directory: &Path, config: &Value) -> Result<Option<(String, P
             .and_then(|entry| entry.get("template")?.as_str()),
         _ => None,
     };
-    Ok(template.map(|text| (text.to_owned(), directory.join(CONFIG_FILE))))
+    Ok(template.map(str::to_owned))
 }

@@ -12,11 +12,13 @@
 //! - `bpe`: how text becomes tokens of such a vocabulary
 //! - [`huggingface`]: `tokenizer.json` and the files beside it
 //! - [`template`]: chat templates
+//! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
 
 mod bpe;
 pub mod builtin;
 pub mod choice;
+mod clock;
 pub mod error;
 pub mod huggingface;
 pub mod lookup;

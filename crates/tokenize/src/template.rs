@@ -7,6 +7,7 @@ use minijinja::value::{Kwargs, Serde};
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde::Serialize;
 
+use crate::clock;
 use crate::tokenizer::Tokenizer;
 
 const NAME: &str = "chat";
@@ -55,6 +56,7 @@ impl ChatTemplate {
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
+        environment.add_function("strftime_now", |format: String| clock::format_now(&format));
         for (name, text) in special_tokens {
             environment.add_global(name.clone(), Value::from(text.clone()));
         }

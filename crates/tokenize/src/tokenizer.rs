@@ -131,7 +131,7 @@ impl Tokenizer {
             Kind::Builtin(_) => None,
             Kind::HuggingFace(tokenizer) => tokenizer.template().map(|template| {
                 template
-                    .render(messages, add_generation_prompt)
+                    .and_then(|template| template.render(messages, add_generation_prompt))
                     .map_err(|reason| TokenizeError::Template { name: self.name.to_string(), reason })
             }),
         }

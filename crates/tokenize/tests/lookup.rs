@@ -1,0 +1,140 @@
+//! Names on disk: paths, the hub cache, and what is said when there is nothing.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn golden(directory: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(directory)
+}
+
+/// A hub cache with one snapshot an entry, `main` pointing at it.
+fn cache(entries: &[&str]) -> TempDir {
+    let cache = tempfile::tempdir().unwrap();
+    for entry in entries {
+        let folder = cache.path().join(entry);
+        let snapshot = folder.join("snapshots").join("abc123");
+        fs::create_dir_all(&snapshot).unwrap();
+        fs::create_dir_all(folder.join("refs")).unwrap();
+        fs::write(folder.join("refs/main"), "abc123\n").unwrap();
+        fs::copy(golden("tiny-model/tokenizer.json"), snapshot.join("tokenizer.json")).unwrap();
+    }
+    cache
+}
+
+fn lookup(cache: &TempDir) -> Lookup {
+    Lookup { hub_cache: Some(cache.path().to_owned()), revision: None }
+}
+
+fn refusal(name: &str, lookup: &Lookup) -> String {
+    Tokenizer::load(name, lookup).unwrap_err().to_string()
+}
+
+#[test]
+fn a_full_name_is_found_at_the_default_branch_and_at_a_commit() {
+    let cache = cache(&["models--org--Model-7B"]);
+    assert_eq!(Tokenizer::load("org/Model-7B", &lookup(&cache)).unwrap().name(), "org/Model-7B");
+    let at = |revision| lookup(&cache).at_revision(Some(revision));
+    assert!(Tokenizer::load("org/Model-7B", &at("abc123")).is_ok());
+    assert!(refusal("org/Model-7B", &at("v2")).contains("revision 'v2'"));
+}
+
+#[test]
+fn a_short_name_is_found_when_only_one_entry_ends_with_it() {
+    let cache = cache(&["models--org--Model-7B", "models--other--Model-7B-Chat"]);
+    assert!(Tokenizer::load("model-7b", &lookup(&cache)).is_ok());
+    assert!(matches!(Tokenizer::load("7b", &lookup(&cache)), Err(TokenizeError::NotFound { .. })));
+}
+
+#[test]
+fn a_short_name_of_several_entries_names_them() {
+    let cache = cache(&["models--a--tiny", "models--b--tiny"]);
+    let message = refusal("tiny", &lookup(&cache));
+    assert!(message.contains("a/tiny, b/tiny") && message.contains("try: --tokenizer a/tiny"), "{message}");
+}
+
+#[test]
+fn a_name_that_is_nowhere_says_where_it_was_looked_for_and_the_way_out() {
+    let cache = cache(&[]);
+    let message = refusal("org/absent", &lookup(&cache));
+    for part in ["'org/absent'", &cache.path().display().to_string(), "--tokenizer builtin", "hf download org/absent"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let nowhere = refusal("org/absent", &Lookup::default());
+    assert!(nowhere.contains("HF_HUB_CACHE"), "{nowhere}");
+    let path = refusal("./no/such/folder", &lookup(&cache));
+    assert!(path.contains("./no/such/folder") && !path.contains("hub cache"), "{path}");
+}
+
+#[test]
+fn an_encoding_that_is_not_carried_is_refused_by_name() {
+    let message = refusal("p50k_base", &Lookup::default());
+    assert!(message.contains("'p50k_base'") && message.contains("o200k_base, o200k_harmony, cl100k_base"), "{message}");
+}
+
+#[test]
+fn a_directory_without_a_tokenizer_says_what_it_holds_instead() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().to_str().unwrap();
+    assert!(refusal(name, &Lookup::default()).contains("no tokenizer.json"));
+    fs::write(folder.path().join("tokenizer.model"), "").unwrap();
+    assert!(refusal(name, &Lookup::default()).contains("SentencePiece"));
+}
+
+#[test]
+fn a_broken_tokenizer_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
+    let message = refusal(folder.path().to_str().unwrap(), &Lookup::default());
+    assert!(message.contains("tokenizer.json: not a tokenizer"), "{message}");
+}
+
+#[test]
+fn the_hub_cache_is_where_the_first_variable_given_says() {
+    let at = |path: &str| Some(PathBuf::from(path));
+    let found = |lookup: Lookup| lookup.hub_cache.map(|path| path.display().to_string());
+    assert_eq!(found(Lookup::from_folders(at("/c"), at("/h"), at("/x"), at("/u"))).as_deref(), Some("/c"));
+    assert_eq!(found(Lookup::from_folders(None, at("/h"), at("/x"), at("/u"))).as_deref(), Some("/h/hub"));
+    assert_eq!(found(Lookup::from_folders(None, None, at("/x"), at("/u"))).as_deref(), Some("/x/huggingface/hub"));
+    assert_eq!(found(Lookup::from_folders(None, None, None, at("/u"))).as_deref(), Some("/u/.cache/huggingface/hub"));
+    assert_eq!(found(Lookup::from_folders(None, None, None, None)), None);
+}
+
+#[test]
+fn a_model_without_a_tokenizer_of_its_own_is_counted_with_builtin_and_a_warning() {
+    let cache = cache(&["models--org--here"]);
+    let lookup = lookup(&cache);
+    let loaded = |model: &str| {
+        Tokenizer::load_for_model(model, &lookup).map(|(tokenizer, warning)| (tokenizer.name().to_owned(), warning))
+    };
+    assert_eq!(loaded("here").unwrap(), ("here".to_owned(), None));
+    let (name, warning) = loaded("mock-model").unwrap();
+    assert_eq!(name, "builtin");
+    assert!(warning.unwrap().contains("looks like a placeholder"));
+    let (name, warning) = loaded("gpt-4o").unwrap();
+    assert_eq!(name, "builtin");
+    assert!(warning.unwrap().contains("'gpt-4o'"));
+    assert!(loaded("org/absent").is_err());
+}
+
+#[test]
+fn padding_and_truncation_of_the_file_do_not_touch_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut json: Value = serde_json::from_slice(&fs::read(golden("tiny-model/tokenizer.json")).unwrap()).unwrap();
+    json["truncation"] = json!({"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0});
+    json["padding"] = json!({
+        "strategy": {"Fixed": 64}, "direction": "Right", "pad_to_multiple_of": null,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "<s>"
+    });
+    let file = folder.path().join("tokenizer.json");
+    fs::write(&file, json.to_string()).unwrap();
+    let limited = Tokenizer::load(file.to_str().unwrap(), &Lookup::default()).unwrap();
+    let plain = Tokenizer::load(golden("tiny-model").to_str().unwrap(), &Lookup::default()).unwrap();
+    for said in ["a", "one two three four five six seven eight nine ten"] {
+        assert_eq!(limited.count(said), plain.count(said));
+    }
+}
