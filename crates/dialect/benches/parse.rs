@@ -10,7 +10,7 @@ const CHUNK: &str = "data: {\"id\":\"chatcmpl-a61a8da5f6a66d6b\",\"object\":\"ch
 
 fn parse(c: &mut Criterion) {
     let chat = dialect(EndpointKind::Chat).expect("chat is spoken");
-    let json = CHUNK.trim().strip_prefix("data: ").expect("a data field").as_bytes();
+    let json = CHUNK.trim().strip_prefix("data: ").expect("a data field");
     let mut group = c.benchmark_group("chunk");
     group.throughput(Throughput::Elements(1));
     group.bench_function("json", |b| b.iter(|| (chat.parse)(black_box(json))));

@@ -4,6 +4,7 @@ use crate::kinds::{Data, Dialect, Piece};
 use crate::{sse, usage};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// Reads the responses of one exchange, in order.
 pub struct Answer {
@@ -14,6 +15,7 @@ pub struct Answer {
     /// The read before the current one, and the current one: several responses of one read lie in between.
     reads: (MonoNs, MonoNs),
     in_read: u32,
+    shape: Shape,
 }
 
 impl Answer {
@@ -26,6 +28,7 @@ impl Answer {
             usage: Map::new(),
             reads: (start, MonoNs(0)),
             in_read: 0,
+            shape: Shape::default(),
         }
     }
 
@@ -54,7 +57,7 @@ impl Answer {
     /// Takes a whole body that is not a stream.
     pub fn body(&mut self, text: &[u8], at: MonoNs) {
         self.response(at);
-        if let Some(piece) = (self.dialect.parse)(text) {
+        if let Some(piece) = std::str::from_utf8(text).ok().and_then(self.dialect.parse) {
             self.take(piece, at);
         }
     }
@@ -77,8 +80,17 @@ impl Answer {
         if data.is_empty() || &*data == b"[DONE]" {
             return true;
         }
-        match (self.dialect.parse)(&data) {
-            Some(piece) => self.take(piece, at),
+        // One check of the whole is cheaper than one of each string in it.
+        let json = String::from_utf8_lossy(&data);
+        if let Some(text) = self.shape.text_of(&json) {
+            self.content(&Data::Text(text.into()), at);
+            return true;
+        }
+        match (self.dialect.parse)(&json) {
+            Some(piece) => {
+                self.shape.learn(&json, &piece);
+                self.take(piece, at)
+            }
             None => true,
         }
     }
@@ -137,6 +149,38 @@ impl Answer {
     }
 }
 
+/// What stands around the text in a chunk. The chunks of a stream mostly differ in nothing but their text, and one that
+/// begins and ends as an earlier one did says the same with another text: 0.04 us instead of 0.3 us for reading it
+/// (`cargo bench -p aiperf-dialect`).
+#[derive(Debug, Default)]
+struct Shape {
+    before: String,
+    after: String,
+}
+
+impl Shape {
+    /// Remembers a chunk that is a text and nothing else.
+    fn learn(&mut self, json: &str, piece: &Piece<'_>) {
+        let (Some(Data::Text(Cow::Borrowed(text))), None) = (&piece.data, &piece.usage) else { return };
+        // A borrowed text is a part of the chunk, without escapes.
+        let start = (text.as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
+        if let (Some(before), Some(after)) = (json.get(..start), json.get(start + text.len()..)) {
+            before.clone_into(&mut self.before);
+            after.clone_into(&mut self.after);
+        }
+    }
+
+    /// The text of a chunk of the remembered shape, if it is one and its text needs no unescaping.
+    fn text_of<'a>(&self, json: &'a str) -> Option<&'a str> {
+        if self.after.is_empty() {
+            return None;
+        }
+        let text = json.strip_prefix(self.before.as_str())?.strip_suffix(self.after.as_str())?;
+        let plain = !text.is_empty() && text.bytes().all(|byte| byte != b'"' && byte != b'\\' && byte >= b' ');
+        plain.then_some(text)
+    }
+}
+
 /// An error told inside a 200 answer.
 fn stream_error(code: Option<i64>, text: &str) -> RequestError {
     RequestError {
@@ -145,5 +189,34 @@ fn stream_error(code: Option<i64>, text: &str) -> RequestError {
         message: format!("SSEResponseError('Error occurred in SSE response: {text}')"),
         cause: None,
         cause_chain: Some(vec!["SSEResponseError".into()]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect;
+    use aiperf_types::EndpointKind;
+    use proptest::prelude::*;
+
+    fn chunk(text: &str, tail: &str) -> String {
+        let quoted = Value::String(text.to_owned()).to_string();
+        format!("data: {{\"id\":\"x\",\"choices\":[{{\"delta\":{{\"content\":{quoted}}}{tail}}}]}}\n\n")
+    }
+
+    proptest! {
+        #[test]
+        fn a_remembered_shape_changes_nothing(
+            texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
+            tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 20),
+        ) {
+            let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+            for (i, (text, tail)) in texts.iter().zip(&tails).enumerate() {
+                answer.stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
+            }
+            let parsed = answer.finish();
+            prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
+            prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use aiperf_types::Usage;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// Folds a later usage object into the earlier ones: key by key, inside details objects too, the last value that is
 /// not null wins.
@@ -76,7 +77,10 @@ fn prompt_tokens(flat: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
 }
 
 /// Lifts vendors' nested objects to the top without overwriting what is there.
-fn flatten(object: &Map<String, Value>) -> Map<String, Value> {
+fn flatten(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
+    if !["usageMetadata", "meta", "tokens"].iter().any(|key| object.contains_key(*key)) {
+        return Cow::Borrowed(object);
+    }
     let mut flat = object.clone();
     let mut lift = |from: Option<&Value>| {
         if let Some(Value::Object(inner)) = from {
@@ -93,7 +97,7 @@ fn flatten(object: &Map<String, Value>) -> Map<String, Value> {
         }
     }
     lift(object.get("tokens"));
-    flat
+    Cow::Owned(flat)
 }
 
 /// The first key that exists decides, even when its value is null.

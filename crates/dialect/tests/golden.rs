@@ -277,7 +277,7 @@ fn golden_responses_are_read() {
                 let text = response["raw"].as_str().or(response["text"].as_str()).unwrap_or_default();
                 let json =
                     if response["kind"] == "sse" { sse::data(text.as_bytes()).into_owned() } else { text.into() };
-                if let Some(piece) = (dialect.parse)(&json) {
+                if let Some(piece) = (dialect.parse)(std::str::from_utf8(&json).unwrap()) {
                     pieces.push((at, piece.data.as_ref().map(describe), piece.usage));
                 }
                 if response["kind"] == "sse" {

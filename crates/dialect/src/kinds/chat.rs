@@ -1,6 +1,6 @@
 //! OpenAI chat completions.
 
-use super::{Data, Dialect, DialectError, Piece, Request, error_of, usage_of};
+use super::{Data, Dialect, DialectError, First, Piece, Request, Text, error_of, usage_from, usage_of};
 use aiperf_types::{EndpointKind, Media, Turn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -102,33 +102,8 @@ struct Message<'a> {
     refusal: Option<Text<'a>>,
 }
 
-/// A string that borrows when it holds no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// The first element of an array; the others are passed over.
-struct First<T>(Option<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
-            type Value = First<T>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an array")
-            }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<First<T>, A::Error> {
-                let first = seq.next_element()?;
-                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-                Ok(First(first))
-            }
-        }
-        deserializer.deserialize_seq(Visitor(std::marker::PhantomData))
-    }
-}
-
-fn parse(json: &[u8]) -> Option<Piece<'_>> {
-    match serde_json::from_slice::<Chunk<'_>>(json) {
+fn parse(json: &str) -> Option<Piece<'_>> {
+    match serde_json::from_str::<Chunk<'_>>(json) {
         Ok(chunk) if chunk.error.is_none() => Some(from_chunk(chunk)),
         // An error object, or a shape no server we know sends: read it as a tree and take what is there.
         _ => parse_tree(json),
@@ -138,8 +113,7 @@ fn parse(json: &[u8]) -> Option<Piece<'_>> {
 fn from_chunk(chunk: Chunk<'_>) -> Piece<'_> {
     let choice = chunk.choices.and_then(|first| first.0).unwrap_or_default();
     let data = choice.delta.or(choice.message).and_then(message_data);
-    let usage = chunk.usage.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
-    Piece { data, usage: usage.filter(|usage| !usage.is_empty()), error: None }
+    Piece { data, usage: chunk.usage.and_then(usage_from), error: None }
 }
 
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
@@ -171,8 +145,8 @@ fn tool_text(calls: &Value) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn parse_tree(json: &[u8]) -> Option<Piece<'_>> {
-    let value: Value = serde_json::from_slice(json).ok()?;
+fn parse_tree(json: &str) -> Option<Piece<'_>> {
+    let value: Value = serde_json::from_str(json).ok()?;
     let object = value.as_object()?;
     let choice = object.get("choices").and_then(Value::as_array).and_then(|choices| choices.first());
     let message = choice.and_then(|choice| choice.get("delta").or_else(|| choice.get("message")));
@@ -215,19 +189,19 @@ mod tests {
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#,
             r#"{"choices":[{"delta":{"refusal":"no"}}]}"#,
         ] {
-            assert_eq!(parse(json.as_bytes()), parse_tree(json.as_bytes()), "{json}");
+            assert_eq!(parse(json), parse_tree(json), "{json}");
         }
     }
 
     #[test]
     fn an_error_object_is_an_error_with_its_code() {
-        let piece = parse(br#"{"error":{"message":"bad","code":500}}"#).unwrap();
+        let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
         assert_eq!(piece.error, Some((Some(500), "bad".into())));
     }
 
     #[test]
     fn rubbish_is_no_piece() {
-        assert_eq!(parse(b"{nope"), None);
-        assert_eq!(parse(b"[1]"), None);
+        assert_eq!(parse("{nope"), None);
+        assert_eq!(parse("[1]"), None);
     }
 }

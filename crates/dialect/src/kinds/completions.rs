@@ -1,7 +1,9 @@
 //! OpenAI completions.
 
-use super::{Data, Dialect, DialectError, Piece, Request, error_of, usage_of};
+use super::{Data, Dialect, DialectError, First, Piece, Request, Text, error_of, usage_from, usage_of};
 use aiperf_types::EndpointKind;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// Completions.
@@ -27,11 +29,63 @@ fn body(request: &Request<'_>) -> Result<Map<String, Value>, DialectError> {
     Ok(body)
 }
 
-fn parse(json: &[u8]) -> Option<Piece<'_>> {
-    let value: Value = serde_json::from_slice(json).ok()?;
+/// The shape nearly every chunk has, read without building a tree.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(default, borrow)]
+    object: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    choices: Option<First<Choice<'a>>>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(default, borrow)]
+    text: Option<Text<'a>>,
+}
+
+fn parse(json: &str) -> Option<Piece<'_>> {
+    match serde_json::from_str::<Chunk<'_>>(json) {
+        Ok(chunk) if chunk.error.is_none() => {
+            let known = is_known(chunk.object.as_ref().map(|name| &*name.0));
+            let text = chunk.choices.and_then(|first| first.0).and_then(|choice| choice.text).map(|text| text.0);
+            let data = text.filter(|text| known && !text.is_empty()).map(Data::Text);
+            Some(Piece { data, usage: chunk.usage.and_then(usage_from), error: None })
+        }
+        _ => parse_tree(json),
+    }
+}
+
+fn parse_tree(json: &str) -> Option<Piece<'_>> {
+    let value: Value = serde_json::from_str(json).ok()?;
     let object = value.as_object()?;
-    let known = object.get("object").is_none_or(|name| name == "text_completion" || name == "completion");
+    let known = is_known(object.get("object").and_then(Value::as_str));
     let text = object.get("choices").and_then(|choices| choices.get(0)?.get("text")?.as_str());
     let data = text.filter(|text| known && !text.is_empty()).map(|text| Data::Text(text.to_owned().into()));
     Some(Piece { data, usage: usage_of(object), error: error_of(object) })
+}
+
+fn is_known(object: Option<&str>) -> bool {
+    object.is_none_or(|name| matches!(name, "text_completion" | "completion"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_and_the_tree_read_the_same() {
+        for json in [
+            r#"{"object":"text_completion","choices":[{"text":"a\n\"b"}]}"#,
+            r#"{"choices":[{"text":""}],"usage":null}"#,
+            r#"{"object":"other","choices":[{"text":"x"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
+        ] {
+            assert_eq!(parse(json), parse_tree(json), "{json}");
+        }
+    }
 }

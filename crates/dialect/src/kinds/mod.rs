@@ -5,6 +5,8 @@ pub mod completions;
 
 use aiperf_plan::EndpointPlan;
 use aiperf_types::{Conversation, EndpointKind};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use thiserror::Error;
@@ -16,7 +18,7 @@ pub struct Dialect {
     /// The body of a request: the conversation up to and including a turn.
     pub body: fn(&Request<'_>) -> Result<Map<String, Value>, DialectError>,
     /// Reads one response: the JSON of an event or of a whole body.
-    pub parse: for<'a> fn(&'a [u8]) -> Option<Piece<'a>>,
+    pub parse: for<'a> fn(&'a str) -> Option<Piece<'a>>,
 }
 
 /// Every endpoint type that can be spoken, in the order help shows them.
@@ -158,4 +160,33 @@ fn error_of(object: &Map<String, Value>) -> Option<(Option<i64>, String)> {
 
 fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
     object.get("usage").and_then(Value::as_object).filter(|usage| !usage.is_empty()).cloned()
+}
+
+fn usage_from(raw: &RawValue) -> Option<Map<String, Value>> {
+    serde_json::from_str::<Map<String, Value>>(raw.get()).ok().filter(|usage| !usage.is_empty())
+}
+
+/// A string that borrows when it holds no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The first element of an array; the others are passed over.
+struct First<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
+            type Value = First<T>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an array")
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<First<T>, A::Error> {
+                let first = seq.next_element()?;
+                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+        deserializer.deserialize_seq(Visitor(std::marker::PhantomData))
+    }
 }
