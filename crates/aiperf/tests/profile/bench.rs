@@ -1,0 +1,139 @@
+//! A run of the binary and what it left.
+
+use aiperf_sim::{Latency, Sim, SimConfig, SimHandle};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A server that answers fast: 2 ms to the first token, 1 ms between tokens.
+pub(crate) fn quick() -> SimConfig {
+    SimConfig {
+        port: 0,
+        ttft: Latency::constant(Duration::from_millis(2)),
+        itl: Latency::constant(Duration::from_millis(1)),
+        ..SimConfig::default()
+    }
+}
+
+pub(crate) fn serve(config: SimConfig) -> SimHandle {
+    Sim::spawn(config).unwrap()
+}
+
+/// The binary, with a directory for what it writes.
+pub(crate) struct Bench {
+    pub(crate) dir: TempDir,
+    args: Vec<String>,
+}
+
+impl Bench {
+    /// A streaming chat benchmark of a URL; more arguments may follow.
+    pub(crate) fn of(url: &str) -> Self {
+        Self::bare().with(&["--model", "test-model", "--url", url, "--tokenizer", "builtin", "--isl", "16", "--osl", "8"]).with(&[
+            "--ui",
+            "none",
+            "--no-server-metrics",
+            "--no-gpu-telemetry",
+        ])
+    }
+
+    /// A benchmark of nothing yet.
+    pub(crate) fn bare() -> Self {
+        Self { dir: TempDir::new().unwrap(), args: Vec::new() }
+    }
+
+    pub(crate) fn with(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
+        command.arg("profile").args(&self.args).args(["--artifact-dir", "out"]).current_dir(self.dir.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn run(self) -> Run {
+        let output = self.command().output().unwrap();
+        Run { dir: self.dir, output }
+    }
+
+    pub(crate) fn start(self) -> Running {
+        let child = self.command().spawn().unwrap();
+        Running { dir: self.dir, child }
+    }
+}
+
+/// A run that is still on.
+pub(crate) struct Running {
+    dir: TempDir,
+    child: Child,
+}
+
+impl Running {
+    /// Waits until a number of record lines is on disk, so that a signal meets a run in full swing.
+    pub(crate) fn wait_for_records(&self, wanted: usize) {
+        let path = self.dir.path().join("out/profile_export.jsonl");
+        for _ in 0..2000 {
+            let lines = std::fs::read_to_string(&path).unwrap_or_default().lines().count();
+            if lines >= wanted {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("no records came");
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    pub(crate) fn finish(self) -> Run {
+        let output = self.child.wait_with_output().unwrap();
+        Run { dir: self.dir, output }
+    }
+}
+
+/// A run that is over.
+pub(crate) struct Run {
+    dir: TempDir,
+    output: Output,
+}
+
+impl Run {
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.output.status.code()
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("out").join(name)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}\n{}", self.stderr()))
+    }
+
+    pub(crate) fn summary(&self) -> Value {
+        serde_json::from_str(&self.text("profile_export_aiperf.json")).unwrap()
+    }
+
+    pub(crate) fn records(&self) -> Vec<Value> {
+        self.text("profile_export.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// A metric's mean or single value.
+pub(crate) fn avg(summary: &Value, tag: &str) -> f64 {
+    summary[tag]["avg"].as_f64().unwrap_or_else(|| panic!("{tag} in {summary}"))
+}

@@ -1,0 +1,81 @@
+//! Servers that fail, lie or are not there: recorded errors, never a crash.
+
+use crate::bench::{Bench, avg, quick, serve};
+use aiperf_sim::SimConfig;
+use serde_json::Value;
+
+fn with_faults(faults: &[&str]) -> SimConfig {
+    SimConfig { faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(), ..quick() }
+}
+
+fn error_types(summary: &Value) -> Vec<String> {
+    let rows = summary["error_summary"].as_array().unwrap();
+    rows.iter().map(|row| row["error_details"]["type"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_server_that_always_fails_gives_a_full_summary_and_exit_1() {
+    let sim = serve(with_faults(&["status:503=1"]));
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "5"]).run();
+    assert_eq!(run.code(), Some(1));
+    let summary = run.summary();
+    assert_eq!(avg(&summary, "error_request_count"), 5.0);
+    assert_eq!(summary["error_summary"][0]["error_details"]["code"], 503);
+    assert_eq!(summary["error_summary"][0]["count"], 5);
+    assert!(run.text("profile_export_console.txt").contains("Error Summary"));
+    assert!(run.records().iter().all(|record| record["error"]["code"] == 503));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let run = Bench::of("http://127.0.0.1:9").with(&["--streaming", "--request-count", "3"]).run();
+    assert_eq!(run.code(), Some(1));
+    let summary = run.summary();
+    assert_eq!(error_types(&summary), ["ClientConnectorError"]);
+    let message = summary["error_summary"][0]["error_details"]["message"].as_str().unwrap();
+    assert_eq!(message, "connect to 127.0.0.1:9 failed: connection refused");
+}
+
+#[test]
+fn some_failures_among_successes_are_results() {
+    let sim = serve(with_faults(&["status:429=0.3", "cut=0.2", "error-event=0.1", "error-data=0.1", "reset-midway=0.1"]));
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "4", "--request-count", "100"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let summary = run.summary();
+    assert_eq!(avg(&summary, "completed_request_count"), 100.0);
+    let kinds = error_types(&summary);
+    for kind in ["Too Many Requests", "ClientPayloadError", "SSEResponseError", "ClientOSError"] {
+        assert!(kinds.iter().any(|known| known == kind), "{kind} in {kinds:?}");
+    }
+    let failed = run.records().iter().filter(|record| !record["error"].is_null()).count();
+    assert_eq!(avg(&summary, "error_request_count"), failed as f64);
+    assert!(summary["adj_request_latency"]["count"].is_number());
+}
+
+#[test]
+fn rubbish_in_a_stream_is_an_error_when_nothing_else_comes() {
+    let sim = serve(with_faults(&["malformed-json=1"]));
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "4"]).run();
+    let summary = run.summary();
+    let good = summary["request_count"]["avg"].as_f64().unwrap_or(0.0);
+    let bad = summary["error_request_count"]["avg"].as_f64().unwrap_or(0.0);
+    assert_eq!(good + bad, 4.0);
+}
+
+#[test]
+fn a_server_that_stalls_is_cut_off_by_the_timeout() {
+    let sim = serve(with_faults(&["stall=1"]));
+    let args = ["--streaming", "--request-count", "2", "--concurrency", "2", "--request-timeout-seconds", "0.3"];
+    let run = Bench::of(&sim.url()).with(&args).run();
+    assert_eq!(run.code(), Some(1));
+    assert_eq!(error_types(&run.summary()), ["TimeoutError"]);
+}
+
+#[test]
+fn a_connection_closed_between_requests_costs_no_request() {
+    // Every answer is whole, but connections are reset before the next request is read.
+    let sim = serve(with_faults(&["refuse=0.2"]));
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "2", "--request-count", "20"]).run();
+    let summary = run.summary();
+    assert_eq!(avg(&summary, "completed_request_count"), 20.0);
+}

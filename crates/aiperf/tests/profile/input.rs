@@ -1,0 +1,77 @@
+//! Bad input is refused with one clear message, exit 2, before anything is sent.
+
+use crate::bench::{Bench, quick, serve};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn refused(args: &[&str], says: &[&str]) {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url()).with(args).run();
+    assert_eq!(run.code(), Some(2), "{args:?}: {}", run.stderr());
+    let told = run.stderr();
+    for part in says {
+        assert!(told.contains(part), "{args:?} should say {part:?}:\n{told}");
+    }
+    assert!(told.contains("error: "), "{told}");
+    assert_eq!(served_count(&sim.url()), 0.0, "nothing may be sent");
+}
+
+fn served(url: &str) -> String {
+    let address = url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    let _ = stream.read_to_string(&mut text);
+    text
+}
+
+fn served_count(url: &str) -> f64 {
+    let text = served(url);
+    let lines = text.lines().filter(|line| line.starts_with("vllm:request_success_total"));
+    lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+}
+
+#[test]
+fn an_unknown_flag_is_named_with_its_nearest_neighbour() {
+    refused(&["--concurency", "4"], &["--concurency", "--concurrency"]);
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_named() {
+    refused(&["--concurrency", "many"], &["--concurrency", "many"]);
+}
+
+#[test]
+fn flags_that_exclude_each_other_are_named() {
+    refused(&["--benchmark-grace-period", "3"], &["--benchmark-grace-period", "--benchmark-duration"]);
+}
+
+#[test]
+fn a_flag_whose_feature_is_not_there_yet_is_refused_by_name() {
+    refused(&["--request-rate", "5"], &["--request-rate"]);
+}
+
+#[test]
+fn an_unknown_tokenizer_is_named_with_the_way_out() {
+    let sim = serve(quick());
+    let args = ["--model", "m", "--url", &sim.url(), "--tokenizer", "no/such", "--ui", "none"];
+    let run = Bench::bare().with(&args).run();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(run.stderr().contains("no/such") && run.stderr().contains("try:"), "{}", run.stderr());
+}
+
+#[test]
+fn a_missing_model_is_asked_for() {
+    let run = Bench::bare().with(&["--url", "http://127.0.0.1:9"]).run();
+    assert_eq!(run.code(), Some(2));
+    assert!(run.stderr().contains("--model"), "{}", run.stderr());
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_to_is_named() {
+    let bench = Bench::of("http://127.0.0.1:9");
+    std::fs::write(bench.dir.path().join("out"), "a file in the way").unwrap();
+    let run = bench.run();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(run.stderr().contains("--artifact-dir"), "{}", run.stderr());
+}
