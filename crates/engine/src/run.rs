@@ -105,6 +105,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let needed = u64::from(setup.plan.peak_concurrency());
     limits::allow_connections(needed).map_err(|allowed| EngineError::Descriptors { needed, allowed })?;
     let worker_count = limits::workers(&setup.plan);
+    let _stamping = (setup.plan.runtime.timestamps != Timestamps::User).then(aiperf_transport::stamp::keep_stamping);
     let stolen = stolen_ticks();
     let throttled = throttled_periods();
 

@@ -10,6 +10,7 @@ use crate::pool::Pool;
 use crate::stamp::{StampMode, StampedReader};
 use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline, WallAnchor};
 use bytes::Bytes;
+use nix::sys::uio::writev;
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::task::Poll;
@@ -301,7 +302,10 @@ impl Client {
 }
 
 fn write_some(stream: &TcpStream, head: &[u8], body: &[u8], sent: usize) -> io::Result<usize> {
-    if sent < head.len() {
+    if sent == 0 {
+        // A new connection is mostly writable before the runtime has had a chance to find out: just try.
+        Ok(writev(stream, &[IoSlice::new(head), IoSlice::new(body)])?)
+    } else if sent < head.len() {
         stream.try_write_vectored(&[IoSlice::new(&head[sent..]), IoSlice::new(body)])
     } else {
         stream.try_write(&body[sent - head.len()..])

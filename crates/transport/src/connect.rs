@@ -4,12 +4,15 @@ use crate::clock::mono_now;
 use crate::stamp::{self, StampMode};
 use crate::sys;
 use aiperf_types::{MonoNs, RequestError, Timeline};
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
+};
 use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
-use tokio::net::{TcpSocket, TcpStream};
+use std::os::fd::{AsFd, AsRawFd};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 /// A server that requests go to.
@@ -113,7 +116,7 @@ impl SocketOptions {
 fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>) -> io::Result<()> {
     loop {
         match set(size) {
-            Err(nix::errno::Errno::ENOBUFS) if size > 1024 => size = (size / 2).max(1024),
+            Err(Errno::ENOBUFS) if size > 1024 => size = (size / 2).max(1024),
             result => return Ok(result?),
         }
     }
@@ -145,11 +148,8 @@ impl Connector {
                 place
             }
         };
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
-        let socket = socket.and_then(|socket| self.options.apply(&socket).map(|()| socket));
-        let socket = socket.map_err(|error| target.connect_error(&error))?;
         timeline.connect.0 = mono_now();
-        let stream = socket.connect(address).await.map_err(|error| target.connect_error(&error))?;
+        let stream = self.open(address).await.map_err(|error| target.connect_error(&error))?;
         timeline.connect.1 = mono_now();
         if let Ok(counters) = sys::tcp_counters(stream.as_fd()) {
             timeline.syn_retransmits = counters.total_retransmits.min(255) as u8;
@@ -157,6 +157,29 @@ impl Connector {
         if self.stamps == StampMode::Kernel {
             // A kernel without stamps still gives read instants; the run reports which it used.
             let _ = stamp::enable(&stream);
+        }
+        Ok(stream)
+    }
+
+    /// Opens a socket and connects it. Over loopback the connect is done when the call returns, and the request goes
+    /// out in the same breath: going through the runtime's poll first would put every other new request of a burst
+    /// in between, 15 ms for 300 of them.
+    async fn open(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket(family, SockType::Stream, flags, SockProtocol::Tcp)?;
+        self.options.apply(&socket)?;
+        let pending = match connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
+            Ok(()) => false,
+            Err(Errno::EINPROGRESS) => true,
+            Err(errno) => return Err(errno.into()),
+        };
+        let stream = TcpStream::from_std(std::net::TcpStream::from(socket))?;
+        if pending {
+            stream.writable().await?;
+            if let Some(error) = stream.take_error()? {
+                return Err(error);
+            }
         }
         Ok(stream)
     }
