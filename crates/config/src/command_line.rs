@@ -1,101 +1,86 @@
 //! The command line as it is shown: quoted for a shell, secrets taken out.
 
-use aiperf_plan::redact::{REDACTED, is_sensitive_header};
+use aiperf_plan::redact::{REDACTED, is_sensitive_header, text as redacted_text, url as redacted};
 
+/// Parts of flag names whose value is a secret.
 const SECRET_FLAGS: &[&str] = &[
     "api-key",
-    "api_key",
     "api-token",
-    "api_token",
     "auth-token",
-    "auth_token",
     "access-token",
-    "access_token",
     "bearer-token",
-    "bearer_token",
     "id-token",
-    "id_token",
     "refresh-token",
-    "refresh_token",
     "authorization",
 ];
 const URL_FLAGS: &[&str] = &["--url", "-u", "--otel-url", "--mlflow-tracking-uri"];
-const SECRET_QUERY: &[&str] = &[
-    "api_key",
-    "apikey",
-    "api-key",
-    "token",
-    "access_token",
-    "auth_token",
-    "key",
-    "secret",
-    "password",
-    "sig",
-    "signature",
-];
+const HEADER_FLAGS: &[&str] = &["--header", "-H"];
 
 /// `aiperf` followed by the arguments, each quoted for a POSIX shell when it needs it.
-pub(crate) fn shown(args: &[String]) -> String {
+pub fn shown(args: &[String]) -> String {
     let mut out = String::from("aiperf");
-    let mut after = "";
+    let mut after = String::new();
     for arg in args {
         out.push(' ');
-        if arg.starts_with('-') && arg.len() > 1 && !arg[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-            match arg.split_once('=') {
-                Some((name, value)) => out.push_str(&format!("{name}={}", quoted(&safe(name, value)))),
-                None => out.push_str(&quoted(arg)),
+        match split_flag(arg) {
+            Some((name, sign, Some(value))) => {
+                out.push_str(&format!("{name}{sign}{}", quoted(&safe(name, value))));
+                after = name.to_owned();
             }
-            after = arg;
-        } else {
-            out.push_str(&quoted(&safe(after, arg)));
+            Some((name, _, None)) => {
+                out.push_str(&quoted(name));
+                after = name.to_owned();
+            }
+            None => out.push_str(&quoted(&safe(&after, arg))),
         }
     }
     out
+}
+
+/// Name, sign and value of `--name=value` or `-Hvalue`; `None` for a token that is no flag.
+fn split_flag(arg: &str) -> Option<(&str, &str, Option<&str>)> {
+    let rest = arg.strip_prefix('-')?;
+    if rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    if !rest.starts_with('-')
+        && let Some((name, value)) = ["-H", "-u"].iter().find_map(|name| Some((*name, arg.strip_prefix(name)?)))
+        && !value.is_empty()
+    {
+        return Some(match value.strip_prefix('=') {
+            Some(value) => (name, "=", Some(value)),
+            None => (name, "", Some(value)),
+        });
+    }
+    Some(match arg.split_once('=') {
+        Some((name, value)) => (name, "=", Some(value)),
+        None => (arg, "", None),
+    })
 }
 
 fn safe(flag: &str, value: &str) -> String {
-    let lower = flag.to_ascii_lowercase();
-    if SECRET_FLAGS.iter().any(|secret| lower.contains(secret)) {
+    let name = flag.to_ascii_lowercase().replace('_', "-");
+    if SECRET_FLAGS.iter().any(|secret| name.contains(secret)) {
         return REDACTED.to_owned();
     }
-    if flag == "--header" || flag == "-H" {
-        let name = value.split_once(':').map_or("", |(name, _)| name.trim());
-        let secret = if value.trim_start().starts_with('{') { true } else { is_sensitive_header(name) };
-        return if secret { REDACTED.to_owned() } else { value.to_owned() };
+    if HEADER_FLAGS.contains(&flag) {
+        let sensitive = match value.split_once(':') {
+            _ if value.trim_start().starts_with('{') => true,
+            Some((name, _)) => is_sensitive_header(name.trim()),
+            None => false,
+        };
+        return if sensitive { REDACTED.to_owned() } else { value.to_owned() };
     }
-    if URL_FLAGS.contains(&flag) || value.contains("://") { url(value) } else { value.to_owned() }
-}
-
-/// A URL with its user part and credential parameters taken out.
-pub(crate) fn url(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let mut out = String::new();
-    if rest.len() != text.len() {
-        out.push_str(scheme);
-        out.push_str("://");
+    if URL_FLAGS.contains(&flag) {
+        return value.split(',').map(redacted).collect::<Vec<_>>().join(",");
     }
-    match rest[..end].rsplit_once('@') {
-        Some((_, host)) => out.push_str(&format!("{REDACTED}@{host}")),
-        None => out.push_str(&rest[..end]),
+    if value.contains("://") {
+        redacted(value)
+    } else if name == "--extra-inputs" {
+        redacted_text(value)
+    } else {
+        value.to_owned()
     }
-    let tail = &rest[end..];
-    match tail.split_once('?') {
-        Some((path, query)) => {
-            let parts: Vec<String> = query
-                .split('&')
-                .map(|part| match part.split_once('=') {
-                    Some((key, _)) if SECRET_QUERY.contains(&key.to_ascii_lowercase().as_str()) => {
-                        format!("{key}={REDACTED}")
-                    }
-                    _ => part.to_owned(),
-                })
-                .collect();
-            out.push_str(&format!("{path}?{}", parts.join("&")));
-        }
-        None => out.push_str(tail),
-    }
-    out
 }
 
 fn quoted(text: &str) -> String {
@@ -104,5 +89,41 @@ fn quoted(text: &str) -> String {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(args: &[&str]) -> String {
+        shown(&args.iter().map(|arg| arg.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_what_a_shell_would_split_is_quoted() {
+        assert_eq!(
+            show(&["profile", "-m", "a b", "--url", "http://h:1", "--osl", "-5"]),
+            "aiperf profile -m 'a b' --url http://h:1 --osl -5"
+        );
+        assert_eq!(show(&["-m", "it's", ""]), "aiperf -m 'it'\\''s' ''");
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_every_form_of_a_flag() {
+        for args in [
+            &["--api-key", "sk-1"][..],
+            &["--api_key=sk-1"],
+            &["-HAuthorization: Bearer sk-1"],
+            &["-H=Authorization: Bearer sk-1"],
+            &["--header", "{\"X-Api-Key\": \"sk-1\"}"],
+            &["-uhttp://u:sk-1@h"],
+            &["--url", "a:1,http://u:sk-1@h?token=sk-1"],
+            &["--wandb-entity", "postgres://u:sk-1@h/x"],
+            &["--extra-inputs", "api_key:sk-1"],
+        ] {
+            let shown = show(args);
+            assert!(shown.contains("<redacted>") && !shown.contains("sk-1"), "{shown}");
+        }
     }
 }

@@ -1,36 +1,67 @@
 //! Flags, YAML and environment to a plan, and every message about bad input.
 //!
+//! One table of flags and one definition of each section of the configuration drive everything: parsing, validation,
+//! help, completions, the manual, the JSON schema and the documents in `docs/`. Flags and a file both become one tree
+//! of values that know where they came from; types are read from it once, rules between settings are checked on the
+//! types, and the result either becomes a [`aiperf_plan::Plan`] or is refused by the names the user wrote. Nothing
+//! that was asked for is ignored in silence: what does not exist yet is refused, what can have no effect is noted.
+//!
+//! Nothing here sends anything or reads a clock. Files are read only where a setting names them.
+//!
 //! # Layout
-//! - [`flags`]: every flag, one table
-//! - `tokens`: the command line to flags with raw values
-//! - `values`: raw values to values of their kind
-//! - `resolve`: values to a [`aiperf_plan::Plan`]
-//! - `environment`: settings from `AIPERF_*` variables
-//! - `command_line`: the command line as it is shown
+//! - [`flags`]: every flag, one table; `tokens` and `values` read a command line by it
+//! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
+//! - `tree`: values with their origin
+//! - `compose`: flags to a tree
+//! - `file`: a YAML file to a tree, and flags over it
+//! - `sweep`: lists, variants, recipes and searches to runs
+//! - `rules`: what settings may not be together
+//! - `resolve`: all of these in order, to a [`Tree`]
+//! - `plan`: a tree to a plan; `keys` says which settings act
+//! - [`environment`]: every `AIPERF_*` variable, one table
+//! - `export`, `command_line`, `show`: what leaves the process, without secrets
+//! - `help`, `completions`, `manual`, `schema`, `init`: texts made from the tables
 //! - [`error`]: what is said about bad input
 
 mod command_line;
-mod environment;
+mod completions;
+mod compose;
+#[cfg(test)]
+mod docs;
+pub mod environment;
 pub mod error;
+mod export;
+mod file;
 pub mod flags;
+mod given;
+#[cfg(test)]
+mod golden;
+mod help;
+mod init;
+mod keys;
+mod manual;
 mod nearest;
+mod parse;
+mod plan;
 mod resolve;
+mod rules;
+mod schema;
+pub mod sections;
+pub mod setting;
+mod show;
+mod sweep;
 mod tokens;
+mod tree;
 mod values;
 
+pub use command_line::shown as cli_command;
+pub use completions::{COMMANDS, Shell, completions};
+pub use environment::effective_environment;
 pub use error::{ConfigError, Problem};
-pub use resolve::{Context, Resolved, resolve_profile};
-
-fn help() -> String {
-    flags::GROUPS
-        .iter()
-        .map(|group| {
-            let rows: String = group
-                .flags
-                .iter()
-                .map(|flag| format!("  {} {}\n      {}\n", flag.name, flag.placeholder(), flag.summary))
-                .collect();
-            format!("{}\n{rows}", group.title)
-        })
-        .collect()
-}
+pub use help::{long_help, short_help};
+pub use init::{TEMPLATES, Template, config_init, config_templates};
+pub use manual::man_page;
+pub use plan::{Resolved, resolve_profile};
+pub use resolve::{Context, RunVariation, Tree, resolve_config, resolve_file};
+pub use schema::json_schema;
+pub use show::{expanded, show_resolved, validate};

@@ -1,15 +1,17 @@
-//! Flags to a plan.
+//! Arguments and environment to a checked configuration.
 
+use crate::compose;
+use crate::environment::{self, Environment};
 use crate::error::{ConfigError, Problem};
-use crate::flags::Status;
-use crate::tokens::{self, Asked, Given};
-use crate::{command_line, environment, values};
-use aiperf_plan::redact::{REDACTED, is_sensitive_header};
-use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, PhasePlan,
-    Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps, TokenizerPlan, UiKind,
-};
-use aiperf_types::{EndpointKind, Nanos, PhaseKind};
+use crate::export;
+use crate::file::{self, Source};
+use crate::given::Flags;
+use crate::rules::{self, Facts};
+use crate::sections::envelope::{Benchmark, Envelope};
+use crate::setting::{Reader, Setting};
+use crate::sweep::{self, Variation};
+use crate::tokens::{self, Asked};
+use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,454 +29,339 @@ pub struct Context<'a> {
     pub benchmark_id: String,
 }
 
-/// A plan, and what a user should know about it.
+/// A checked configuration: what is set, by the user or by a rule, and what is run.
 #[derive(Clone, Debug)]
-pub struct Resolved {
-    /// What to run.
-    pub plan: Plan,
+pub struct Tree {
+    /// The benchmark of the first run, typed.
+    pub benchmark: Benchmark,
+    /// The whole configuration, typed.
+    pub envelope: Envelope,
+    /// Seed of every random draw.
+    pub random_seed: Option<i64>,
+    /// Runs of each variation.
+    pub trials: i64,
+    /// The runs of a sweep; none when there is no sweep, or a search that finds them as it goes.
+    pub variations: Vec<RunVariation>,
+    /// Folder below the artifact directory, unless the user named the directory.
+    pub artifact_subdir: Option<String>,
     /// One line each, for stderr.
     pub notes: Vec<String>,
+    /// The configuration of the first run with the origin of each value.
+    pub(crate) node: Node,
+    pub(crate) places: Places,
+    pub(crate) flags: Flags,
+    pub(crate) environment: Environment,
 }
 
-/// The values that were given, by flag name.
-struct Flags(BTreeMap<&'static str, (String, Value)>);
+/// One run of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunVariation {
+    /// Place in the sweep.
+    pub index: usize,
+    /// What differs, in words.
+    pub label: String,
+    /// Folder of the run.
+    pub dir_name: String,
+    /// What differs.
+    pub values: Map<String, Value>,
+    /// Seed of the run.
+    pub seed: Option<i64>,
+    /// Its configuration, as exported.
+    pub input_config: Value,
+}
 
-impl Flags {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name).map(|(_, value)| value)
+impl Tree {
+    /// The configuration of the first run as exported: set fields only, secrets redacted.
+    pub fn input_config(&self) -> Value {
+        export::input_config(&self.benchmark)
     }
-    fn text(&self, name: &str) -> Option<&str> {
-        self.get(name).and_then(Value::as_str)
+
+    /// The sweep as exported, when there is one.
+    pub fn sweep(&self) -> Option<Value> {
+        self.envelope.sweep.as_ref().map(Setting::write)
     }
-    fn on(&self, name: &str) -> bool {
-        self.get(name).and_then(Value::as_bool).unwrap_or(false)
+
+    /// Several runs of the same as exported, when set.
+    pub fn multi_run(&self) -> Option<Value> {
+        self.envelope.multi_run.as_ref().map(Setting::write)
     }
-    fn float(&self, name: &str) -> Option<f64> {
-        self.get(name).and_then(|value| value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok())))
+
+    /// The seed of one run: of a variation (0 without a sweep) and a trial of it, both counted from 0.
+    pub fn run_seed(&self, variation: usize, trial: usize) -> Option<i64> {
+        let run = self.variations.get(variation);
+        let seed = run.map_or(self.random_seed, |run| run.seed)?;
+        let vary = self.envelope.multi_run.as_ref().and_then(|multi| multi.vary_seed_per_trial) == Some(true);
+        let label = run.map_or("base", |run| run.label.as_str());
+        Some(if vary { sweep::derived_seed(seed, &format!("{label}:trial:{trial}")) } else { seed })
     }
-    fn int(&self, name: &str) -> Option<u64> {
-        self.get(name).and_then(Value::as_u64)
+
+    /// Whether this is one run.
+    pub fn single_run(&self) -> bool {
+        self.trials == 1 && self.envelope.sweep.is_none()
     }
 }
 
-/// Reads the arguments after `profile` into a plan.
-pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
+/// Reads the arguments after `profile` into a checked configuration, whether or not it can be run yet.
+pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, ConfigError> {
     let given = match tokens::read(args)? {
         Asked::Run(given) => given,
-        Asked::ShortHelp | Asked::LongHelp => return Err(ConfigError::Help(crate::help())),
+        Asked::ShortHelp => return Err(ConfigError::Help(crate::help::short_help())),
+        Asked::LongHelp => return Err(ConfigError::Help(crate::help::long_help())),
     };
-    let mut problems = Vec::new();
-    let mut notes = Vec::new();
-    let mut flags = Flags(BTreeMap::new());
-    for one in &given {
-        match values::value(one, ctx.cwd) {
-            Ok(value) => {
-                flags.0.insert(one.flag.name, (one.spelled.clone(), value));
-            }
-            Err(problem) => problems.push(problem),
-        }
-        match one.flag.status {
-            Status::Acts => {}
-            Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", one.spelled)),
-            Status::NotYet(reason) => problems.push(not_yet(one, reason)),
-        }
-    }
-    let http = match environment::http(ctx.env) {
-        Ok((http, unknown)) => {
-            notes.extend(unknown);
-            http
-        }
-        Err(bad) => {
-            problems.extend(bad);
-            Default::default()
-        }
-    };
-    if !problems.is_empty() {
-        return Err(ConfigError::Invalid(problems));
-    }
-    let missing: Vec<&str> = [("--no-server-metrics", "server metrics"), ("--no-gpu-telemetry", "GPU telemetry")]
-        .into_iter()
-        .filter(|(flag, _)| !flags.on(flag))
-        .map(|(_, what)| what)
-        .collect();
-    if !missing.is_empty() {
-        notes.push(format!(
-            "{} not collected yet",
-            missing.join(" and ")
-                + if missing.len() == 1 && missing[0].ends_with("telemetry") { " is" } else { " are" }
-        ));
-    }
-    let plan = plan(&flags, ctx, http, args)?;
-    Ok(Resolved { plan, notes })
-}
-
-fn not_yet(given: &Given, reason: &str) -> Problem {
-    Problem::new(format!("{} is not there yet", given.spelled))
-        .because(reason)
-        .hint(format!("leave {} out", given.spelled))
-        .at(given.flag.path)
-}
-
-fn plan(flags: &Flags, ctx: &Context<'_>, http: aiperf_plan::HttpSettings, args: &[String]) -> Result<Plan, Problem> {
-    let models = models(flags)?;
-    let kind = endpoint_kind(flags)?;
-    let urls = urls(flags)?;
-    let path = match flags.text("--custom-endpoint") {
-        Some(path) if !path.starts_with('/') => {
-            return Err(Problem::new(format!("--custom-endpoint {path} must start with '/'"))
-                .hint(format!("--custom-endpoint /{path}"))
-                .at("endpoint.path"));
-        }
-        other => other.map(str::to_owned),
-    };
-    let concurrency = count(flags, "--concurrency")?;
-    let requests = count(flags, "--request-count")?;
-    let duration = seconds(flags, "--benchmark-duration")?;
-    let grace = match (flags.float("--benchmark-grace-period"), duration) {
-        (Some(_), None) => {
-            return Err(Problem::new("--benchmark-grace-period needs --benchmark-duration")
-                .because("the grace period follows a time limit, and there is none")
-                .hint("add --benchmark-duration SECONDS, or leave --benchmark-grace-period out"));
-        }
-        (grace, Some(_)) => Some(grace.unwrap_or(30.0)),
-        (None, None) => None,
-    };
-    let mut stop = Vec::new();
-    stop.extend(requests.map(StopWhen::Requests));
-    stop.extend(duration.map(|seconds| StopWhen::Elapsed(Nanos::from_secs_f64(seconds))));
-    if stop.is_empty() {
-        stop.push(StopWhen::Requests((2 * concurrency.unwrap_or(1)).max(10)));
-    }
-    let slots = concurrency.unwrap_or(1) as u32;
-    let mut phases = Vec::new();
-    if let Some(n) = flags.int("--warmup-request-count") {
-        phases.push(PhasePlan {
-            name: "warmup".into(),
-            kind: PhaseKind::Warmup,
-            arrival: Arrival::Concurrency,
-            concurrency: Some(slots),
-            stop: vec![StopWhen::Requests(n)],
-            grace: None,
-        });
-    }
-    let profiling = PhasePlan {
-        name: "profiling".into(),
-        kind: PhaseKind::Profiling,
-        arrival: Arrival::Concurrency,
-        concurrency: Some(slots),
-        stop,
-        grace: grace.filter(|s| s.is_finite()).map(Nanos::from_secs_f64),
-    };
-    phases.push(profiling.clone());
-    let osl = length(flags, "--prompt-output-tokens-mean", "--prompt-output-tokens-stddev", None)?;
-    let isl = length(flags, "--prompt-input-tokens-mean", "--prompt-input-tokens-stddev", Some(550.0))?;
-    let entries = flags.int("--num-dataset-entries").or(requests);
-    let dir = match flags.text("--output-artifact-dir") {
-        Some(dir) => ctx.cwd.join(dir),
-        None => {
-            let model = models[0].replace('/', "_") + if models.len() > 1 { "_multi" } else { "" };
-            ctx.cwd.join("artifacts").join(format!("{model}-openai-{}-concurrency{slots}", kind.name()))
-        }
-    };
-    let level = match flags.text("--export-level") {
-        Some("summary") => ExportLevel::Summary,
-        Some("raw") => {
-            return Err(Problem::new("--export-level raw is not there yet")
-                .because("raw payloads and responses are not written yet")
-                .hint("--export-level records"));
-        }
-        _ => ExportLevel::Records,
-    };
-    let ui = ui(flags, ctx)?;
-    let prefix = flags.text("--profile-export-prefix");
-    let mut plan = Plan {
-        run: RunIdentity {
-            benchmark_id: ctx.benchmark_id.clone(),
-            random_seed: flags.int("--random-seed"),
-            cli_command: command_line::shown(&[&["profile".to_owned()], args].concat()),
-        },
-        models,
-        endpoint: EndpointPlan {
-            kind,
-            urls,
-            path,
-            streaming: flags.on("--streaming"),
-            api_key: flags.text("--api-key").map(str::to_owned),
-            headers: headers(flags),
-            extra: flags.get("--extra-inputs").and_then(Value::as_object).cloned().unwrap_or_default(),
-            timeout_seconds: flags.float("--request-timeout-seconds").unwrap_or(21600.0),
-            legacy_max_tokens: flags.on("--use-legacy-max-tokens"),
-            server_token_count: flags.on("--use-server-token-count"),
-            per_chunk_usage: false,
-            reuse: ReuseStrategy::Pooled,
-            http,
-        },
-        tokenizer: TokenizerPlan { name: flags.text("--tokenizer").map(str::to_owned), revision: None },
-        dataset: DatasetPlan::Synthetic(SyntheticPlan { entries: entries.unwrap_or(100) as u32, isl, osl }),
-        phases,
-        artifacts: ArtifactPlan { dir, level, names: FileNames::new(prefix) },
-        runtime: RuntimePlan {
-            workers_max: flags.int("--workers-max").map(|n| n as u32),
-            timestamps: match flags.text("--timestamps") {
-                Some("kernel") => Timestamps::Kernel,
-                Some("user") => Timestamps::User,
-                _ => Timestamps::Auto,
-            },
-            ui,
-            log_level: log_level(flags),
-            record_queue_budget: 256 << 20,
-        },
-        input_config: Value::Null,
-    };
-    plan.input_config = input_config(flags, &plan, entries, grace);
-    Ok(plan)
-}
-
-fn models(flags: &Flags) -> Result<Vec<String>, Problem> {
-    let names: Vec<String> = flags
-        .get("--model-names")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-        .unwrap_or_default();
-    if names.is_empty() || names.iter().any(String::is_empty) {
-        return Err(Problem::new("a model is required").hint("--model NAME").at("models.items"));
-    }
-    Ok(names)
-}
-
-fn endpoint_kind(flags: &Flags) -> Result<EndpointKind, Problem> {
-    let name = flags.text("--endpoint-type").unwrap_or("chat");
-    match EndpointKind::parse(name) {
-        Some(kind @ (EndpointKind::Chat | EndpointKind::Completions)) => Ok(kind),
-        _ => Err(Problem::new(format!("--endpoint-type {name} is not there yet"))
-            .because("only chat and completions can be sent so far")
-            .hint("--endpoint-type chat, or --endpoint-type completions")
-            .at("endpoint.type")),
-    }
-}
-
-fn urls(flags: &Flags) -> Result<Vec<BaseUrl>, Problem> {
-    let given =
-        flags.get("--url").and_then(Value::as_array).cloned().unwrap_or_else(|| vec!["http://localhost:8000".into()]);
     if given.is_empty() {
-        return Err(Problem::new("--url needs a value").hint("--url HOST:PORT").at("endpoint.urls"));
+        let problem = Problem::new("a model is required").because("nothing else says what is asked");
+        return Err(problem.hint("aiperf profile --model NAME --url HOST:PORT").at("benchmark.models.items").into());
     }
-    given
-        .iter()
-        .filter_map(Value::as_str)
-        .map(|text| {
-            BaseUrl::parse(text).map_err(|error| {
-                Problem::new(format!("--url: {error}")).hint("--url http://HOST:PORT").at("endpoint.urls")
-            })
-        })
-        .collect()
+    let environment = environment::read(ctx).map_err(ConfigError::Invalid)?;
+    let flags = Flags::read(&given, ctx.cwd).map_err(ConfigError::Invalid)?;
+    let empty = compose::dataset::empty_lists(&flags);
+    if !empty.is_empty() {
+        return Err(ConfigError::Invalid(empty));
+    }
+    Job { ctx, environment: &environment }.tree(flags)
 }
 
-fn count(flags: &Flags, name: &str) -> Result<Option<u64>, Problem> {
-    match flags.0.get(name) {
-        None => Ok(None),
-        Some((spelled, Value::Array(_))) => Err(sweep_not_yet(spelled)),
-        Some((spelled, value)) => match value.as_u64() {
-            Some(n) if (1..=u64::from(u32::MAX)).contains(&n) => Ok(Some(n)),
-            _ => Err(Problem::new(format!("{spelled} {value} must be at least 1"))),
-        },
-    }
+/// Reads a configuration file alone into a checked configuration.
+pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> {
+    resolve_config(&["--config".to_owned(), file.to_owned()], ctx)
 }
 
-fn seconds(flags: &Flags, name: &str) -> Result<Option<f64>, Problem> {
-    match flags.0.get(name) {
-        None => Ok(None),
-        Some((spelled, Value::Array(_))) => Err(sweep_not_yet(spelled)),
-        Some((spelled, value)) => match flags.float(name) {
-            Some(n) if n > 0.0 && n.is_finite() => Ok(Some(n)),
-            Some(n) if n > 0.0 => {
-                Err(Problem::new(format!("{spelled} inf never ends the run")).hint(format!("{spelled} SECONDS")))
+struct Job<'a> {
+    ctx: &'a Context<'a>,
+    environment: &'a Environment,
+}
+
+/// A configuration before its types are read.
+struct Draft {
+    envelope: Node,
+    source: Option<Source>,
+    notes: Vec<String>,
+}
+
+impl Job<'_> {
+    fn tree(&self, flags: Flags) -> Result<Tree, ConfigError> {
+        let Draft { mut envelope, source, mut notes } = self.draft(&flags).map_err(ConfigError::Invalid)?;
+        let places = source.as_ref().map(|source| source.places.clone()).unwrap_or_default();
+        let mut problems = Vec::new();
+        if flags.has("--variant") {
+            self.variants(&mut envelope, &flags, &mut problems);
+        } else {
+            sweep::search(&mut envelope, &flags, &mut problems);
+            if flags.text("--search-recipe").is_none() {
+                sweep::flag_lists(&mut envelope, &flags, &mut problems);
             }
-            _ => Err(Problem::new(format!("{spelled} {value} must be more than 0"))),
-        },
+        }
+        if !problems.is_empty() {
+            return Err(ConfigError::Invalid(problems));
+        }
+        let typed = self.typed(&envelope, &places, &flags, &mut notes).map_err(ConfigError::Invalid)?;
+        let variations = sweep::expand(&envelope).map_err(ConfigError::Invalid)?;
+        let seed = self.seed(&typed, &mut envelope);
+        let mut first: Option<(Node, Benchmark)> = None;
+        let mut runs = Vec::new();
+        for variation in &variations {
+            let node = self.varied(&envelope, source.as_ref(), variation, &flags).map_err(ConfigError::Invalid)?;
+            let benchmark = self.benchmark(&node, &places, &mut Vec::new()).map_err(|problems| {
+                let told =
+                    problems.into_iter().map(|problem| problem.because(format!("in the run {}", variation.label)));
+                ConfigError::Invalid(told.collect())
+            })?;
+            runs.push(self.run(variation, &typed, seed, variations.len(), &benchmark));
+            first.get_or_insert((node, benchmark));
+        }
+        let body = envelope.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
+        let (node, benchmark) = match first {
+            Some(first) => first,
+            None => (body, typed.benchmark.clone().unwrap_or_default()),
+        };
+        envelope.put("benchmark", node);
+        Ok(Tree {
+            artifact_subdir: export::artifact_subdir(&benchmark),
+            benchmark,
+            trials: typed.multi_run.as_ref().and_then(|multi| multi.num_runs).unwrap_or(1),
+            envelope: typed,
+            random_seed: seed,
+            variations: runs,
+            notes,
+            node: envelope,
+            places,
+            flags,
+            environment: self.environment.clone(),
+        })
     }
-}
 
-fn sweep_not_yet(spelled: &str) -> Problem {
-    Problem::new(format!("{spelled} with several values is not there yet"))
-        .because("a list asks for a sweep, and sweeps do not exist yet")
-        .hint("one value, and a run for each")
-}
+    /// The configuration of flags, or of a file with flags over it.
+    fn draft(&self, flags: &Flags) -> Result<Draft, Vec<Problem>> {
+        let mut notes = self.environment.notes.clone();
+        let Some(path) = flags.text("--config") else {
+            let (envelope, problems) = compose::envelope(flags, self.ctx, &mut notes);
+            notes.extend(compose::phases::idle_warmup(flags));
+            return if problems.is_empty() { Ok(Draft { envelope, source: None, notes }) } else { Err(problems) };
+        };
+        let source = Source::read(path, self.ctx).map_err(|problem| vec![problem])?;
+        notes.extend(source.notes.iter().cloned());
+        let envelope = self.with_flags(&source, &[], flags, &mut notes)?;
+        Ok(Draft { envelope, source: Some(source), notes })
+    }
 
-fn length(
-    flags: &Flags,
-    mean: &'static str,
-    stddev: &'static str,
-    default: Option<f64>,
-) -> Result<Option<Length>, Problem> {
-    for name in [mean, stddev] {
-        if let Some((spelled, value)) = flags.0.get(name) {
-            match flags.float(name) {
-                _ if value.is_array() => return Err(sweep_not_yet(spelled)),
-                Some(n) if n >= if name == mean { 1.0 } else { 0.0 } && n.is_finite() => {}
-                _ => {
-                    return Err(Problem::new(format!(
-                        "{spelled} {value} must be at least {}",
-                        if name == mean { 1 } else { 0 }
-                    )));
+    fn with_flags(
+        &self,
+        source: &Source,
+        variables: &[(String, Value)],
+        flags: &Flags,
+        notes: &mut Vec<String>,
+    ) -> Result<Node, Vec<Problem>> {
+        let mut envelope = source.envelope(variables)?;
+        let mut problems = file::overlay(&mut envelope, flags, self.ctx, &source.places, notes);
+        sweep::phase_lists(&mut envelope, &source.places, &mut problems);
+        if let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") {
+            for phase in phases {
+                problems.extend(compose::resolve_series(phase, self.ctx.cwd).err());
+            }
+        }
+        if problems.is_empty() { Ok(envelope) } else { Err(problems) }
+    }
+
+    /// Each variant is the command with its flags on top; what differs from the base is stored.
+    fn variants(&self, envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+        let variants = match sweep::variants(flags) {
+            Ok(variants) => variants,
+            Err(more) => return problems.extend(more),
+        };
+        let base = envelope.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
+        let mut runs = Vec::new();
+        for variant in variants {
+            let changed = match Flags::read(&variant.given, self.ctx.cwd) {
+                Ok(changed) => changed,
+                Err(more) => {
+                    problems.extend(more);
+                    continue;
                 }
+            };
+            let mut all: Vec<_> = flags
+                .0
+                .iter()
+                .filter(|said| !changed.has(said.flag.name) && said.flag.name != "--variant")
+                .cloned()
+                .collect();
+            all.extend(changed.0);
+            let (other, more) = compose::envelope(&Flags(all), self.ctx, &mut Vec::new());
+            problems.extend(more);
+            let body = other.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
+            runs.push(json!({"name": variant.name, "benchmark": sweep::difference(&base, &body)}));
+        }
+        let spelled = flags.spelled("--variant");
+        envelope.put("sweep", Node::flag(&json!({"type": "scenarios", "runs": runs}), spelled));
+    }
+
+    /// Reads types and checks every rule.
+    fn typed(
+        &self,
+        envelope: &Node,
+        places: &Places,
+        flags: &Flags,
+        notes: &mut Vec<String>,
+    ) -> Result<Envelope, Vec<Problem>> {
+        let mut reader = Reader::new(places);
+        let typed = Envelope::read(envelope, "", &mut reader);
+        let mut problems = reader.problems;
+        let Some(mut typed) = typed else { return Err(problems) };
+        if let (Some(benchmark), Some(node)) = (&mut typed.benchmark, envelope.get("benchmark")) {
+            problems.extend(rules::settle(benchmark, &self.facts(node, places), notes));
+        }
+        rules::runs::check(&typed, envelope, flags, places, &mut problems);
+        if problems.is_empty() { Ok(typed) } else { Err(dedup(problems)) }
+    }
+
+    fn benchmark(&self, node: &Node, places: &Places, notes: &mut Vec<String>) -> Result<Benchmark, Vec<Problem>> {
+        let mut reader = Reader::new(places);
+        let read = Benchmark::read(node, "benchmark", &mut reader);
+        let mut problems = reader.problems;
+        let Some(mut benchmark) = read else { return Err(problems) };
+        problems.extend(rules::settle(&mut benchmark, &self.facts(node, places), notes));
+        if problems.is_empty() { Ok(benchmark) } else { Err(dedup(problems)) }
+    }
+
+    fn facts<'f>(&'f self, node: &'f Node, places: &'f Places) -> Facts<'f> {
+        Facts { node, places, cwd: self.ctx.cwd, api_port: self.environment.has("AIPERF_API_SERVER_PORT") }
+    }
+
+    /// The benchmark of one run.
+    fn varied(
+        &self,
+        envelope: &Node,
+        source: Option<&Source>,
+        variation: &Variation,
+        flags: &Flags,
+    ) -> Result<Node, Vec<Problem>> {
+        let mut base = envelope.clone();
+        if let (Some(source), false) = (source, variation.variables.is_empty()) {
+            base = self.with_flags(source, &variation.variables, flags, &mut Vec::new())?;
+        }
+        let mut node = variation.apply(base.get("benchmark").unwrap_or(&base));
+        if source.is_some() {
+            let mut problems = Vec::new();
+            file::spell_out(&mut node, &Places::default(), &mut problems);
+            if !problems.is_empty() {
+                return Err(problems);
             }
         }
+        default_stop(&mut node);
+        Ok(node)
     }
-    match (flags.float(mean).or(default), flags.float(stddev)) {
-        (Some(mean), stddev) => Ok(Some(Length { mean, stddev: stddev.unwrap_or(0.0) })),
-        (None, Some(_)) => {
-            let spelled = &flags.0[stddev].0;
-            Err(Problem::new(format!("{spelled} needs --osl"))
-                .because("a deviation needs a mean to deviate from")
-                .hint(format!("add --osl N, or leave {spelled} out")))
+
+    fn run(
+        &self,
+        variation: &Variation,
+        typed: &Envelope,
+        seed: Option<i64>,
+        count: usize,
+        benchmark: &Benchmark,
+    ) -> RunVariation {
+        let same = count == 1 || typed.sweep.as_ref().and_then(|sweep| sweep.same_seed) == Some(true);
+        RunVariation {
+            index: variation.index,
+            label: variation.label.clone(),
+            dir_name: variation.dir_name.clone(),
+            values: variation.values.clone(),
+            seed: seed.map(|seed| if same { seed } else { seed + variation.index as i64 }),
+            input_config: export::input_config(benchmark),
         }
-        (None, None) => Ok(None),
+    }
+
+    /// Several runs without a seed share one, unless told otherwise.
+    fn seed(&self, typed: &Envelope, envelope: &mut Node) -> Option<i64> {
+        let multi = typed.multi_run.clone().unwrap_or_default();
+        let several = typed.sweep.is_some() || multi.num_runs.unwrap_or(1) > 1;
+        let consistent = multi.set_consistent_seed.unwrap_or(true);
+        let seed = typed.random_seed.or((several && consistent).then_some(42));
+        if let Some(seed) = seed {
+            envelope.put_default("random_seed", seed);
+        }
+        seed
     }
 }
 
-fn headers(flags: &Flags) -> Vec<(String, String)> {
-    let map = flags.get("--header").and_then(Value::as_object);
-    map.into_iter()
-        .flatten()
-        .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
-        .collect()
-}
-
-fn ui(flags: &Flags, ctx: &Context<'_>) -> Result<UiKind, Problem> {
-    if flags.on("--verbose") || flags.on("--extra-verbose") {
-        return Ok(UiKind::Simple);
-    }
-    match flags.text("--ui-type") {
-        Some("none") => Ok(UiKind::None),
-        Some("simple") => Ok(UiKind::Simple),
-        Some(_) => Err(Problem::new("--ui dashboard is not there yet")
-            .because("the full-screen view does not exist yet")
-            .hint("--ui simple")),
-        None => Ok(if ctx.stdout_is_terminal { UiKind::Simple } else { UiKind::None }),
-    }
-}
-
-fn log_level(flags: &Flags) -> LogLevel {
-    if flags.on("--extra-verbose") {
-        return LogLevel::Trace;
-    }
-    if flags.on("--verbose") {
-        return LogLevel::Debug;
-    }
-    let name = flags.text("--log-level").unwrap_or("INFO");
-    LogLevel::ALL.iter().copied().find(|level| level.name() == name).unwrap_or_default()
-}
-
-/// The configuration as exported: what was set, by the user or by a rule.
-fn input_config(flags: &Flags, plan: &Plan, entries: Option<u64>, grace: Option<f64>) -> Value {
-    let mut endpoint = Map::new();
-    endpoint.insert(
-        "urls".into(),
-        plan.endpoint.urls.iter().map(|url| aiperf_plan::redact::without_userinfo(url.as_str())).collect(),
-    );
-    let mut put = |key: &str, flag: &str| {
-        if let Some(value) = flags.get(flag) {
-            endpoint.insert(key.into(), value.clone());
+/// A default number of requests follows the run's own concurrency.
+fn default_stop(benchmark: &mut Node) {
+    let Some(Node { datum: Datum::List(phases), .. }) = benchmark.get_mut("phases") else { return };
+    for phase in phases {
+        let by_rule = phase.get("requests").is_some_and(|node| node.origin == Origin::Rule);
+        let fixed = phase.get("type").and_then(Node::text) == Some("fixed_schedule");
+        if by_rule && !fixed {
+            let concurrency = phase.get("concurrency").and_then(Node::as_f64).unwrap_or(1.0) as i64;
+            phase.put("requests", Node::rule(compose::phases::default_requests(concurrency)));
         }
-    };
-    put("type", "--endpoint-type");
-    put("path", "--custom-endpoint");
-    put("timeout", "--request-timeout-seconds");
-    put("streaming", "--streaming");
-    put("use_legacy_max_tokens", "--use-legacy-max-tokens");
-    put("use_server_token_count", "--use-server-token-count");
-    put("extra", "--extra-inputs");
-    if plan.endpoint.api_key.is_some() {
-        endpoint.insert("api_key".into(), REDACTED.into());
     }
-    if !plan.endpoint.headers.is_empty() {
-        let shown = plan.endpoint.headers.iter().map(|(name, value)| {
-            (name.clone(), Value::from(if is_sensitive_header(name) { REDACTED } else { value.as_str() }))
-        });
-        endpoint.insert("headers".into(), Value::Object(shown.collect()));
-    }
-    let mut prompts = Map::new();
-    let mut lengths = |key: &str, mean: Option<f64>, stddev: &str| {
-        if let Some(mean) = mean {
-            let mut length = Map::new();
-            length.insert("mean".into(), mean.into());
-            if let Some(stddev) = flags.float(stddev) {
-                length.insert("stddev".into(), stddev.into());
-            }
-            prompts.insert(key.into(), Value::Object(length));
+}
+
+/// The same problem may be found by its type and by a rule; it is said once.
+fn dedup(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut out: Vec<Problem> = Vec::new();
+    for problem in problems {
+        if !out.iter().any(|other| other.what == problem.what) {
+            out.push(problem);
         }
-    };
-    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
-    lengths("isl", synthetic.isl.map(|isl| isl.mean), "--prompt-input-tokens-stddev");
-    lengths("osl", synthetic.osl.map(|osl| osl.mean), "--prompt-output-tokens-stddev");
-    let mut dataset = json!({"name": "main", "type": "synthetic"});
-    if let Some(entries) = entries {
-        dataset["entries"] = entries.into();
     }
-    if let Some(seed) = plan.run.random_seed {
-        dataset["random_seed"] = seed.into();
-    }
-    dataset["prompts"] = Value::Object(prompts);
-    let phases: Vec<Value> = plan
-        .phases
-        .iter()
-        .map(|phase| {
-            let mut out = json!({"name": phase.name, "kind": phase.kind.name(), "type": "concurrency"});
-            let warmup = phase.kind == PhaseKind::Warmup;
-            if warmup {
-                out["exclude_from_results"] = true.into();
-            }
-            if let Some(n) = phase.requests() {
-                out["requests"] = n.into();
-            }
-            if let Some(n) = phase.duration() {
-                out["duration"] = n.as_secs_f64().into();
-            }
-            if warmup || flags.get("--concurrency").is_some() {
-                out["concurrency"] = phase.concurrency.into();
-            }
-            if let Some(grace) = grace.filter(|_| !warmup) {
-                out["grace_period"] = values::number(grace);
-            }
-            out
-        })
-        .collect();
-    let mut artifacts = json!({"dir": plan.artifacts.dir, "auto_plot": false, "plot_required": false});
-    if let Some(prefix) = flags.text("--profile-export-prefix") {
-        artifacts["prefix"] =
-            if prefix.starts_with('/') { prefix.rsplit('/').next().unwrap_or(prefix).into() } else { prefix.into() };
-    }
-    if let Some(level) = flags.text("--export-level") {
-        artifacts["records"] = if level == "summary" { false.into() } else { json!(["jsonl"]) };
-        artifacts["raw"] = (level == "raw").into();
-    }
-    let mut tokenizer = json!({});
-    if let Some(name) = &plan.tokenizer.name {
-        tokenizer["name"] = name.as_str().into();
-    }
-    let mut runtime = json!({"ui": plan.runtime.ui.name()});
-    if let Some(n) = plan.runtime.workers_max {
-        runtime["workers"] = n.into();
-    }
-    let models: Vec<Value> = plan.models.iter().map(|name| json!({"name": name})).collect();
-    let mut config = json!({
-        "models": {"items": models},
-        "endpoint": endpoint,
-        "datasets": [dataset],
-        "phases": phases,
-        "artifacts": artifacts,
-        "tokenizer": tokenizer,
-        "gpu_telemetry": {"enabled": !flags.on("--no-gpu-telemetry")},
-        "server_metrics": {"enabled": !flags.on("--no-server-metrics"), "urls": [], "formats": ["json", "csv", "parquet"]},
-        "network_latency": {"enabled": false},
-        "otel": {},
-        "mlflow": {},
-        "wandb": {},
-        "runtime": runtime,
-    });
-    if ["--log-level", "--verbose", "--extra-verbose"].iter().any(|flag| flags.get(flag).is_some()) {
-        config["logging"] = json!({"level": plan.runtime.log_level.name()});
-    }
-    config
+    out
 }

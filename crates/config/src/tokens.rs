@@ -109,7 +109,7 @@ fn switch(flag: &Flag, spelled: &str, inline: Option<String>, positive: bool) ->
         Some("false") => Ok(!positive),
         Some(other) => Err(Problem::new(format!("{spelled}={other} is neither true nor false"))
             .hint(format!("{spelled}, or {spelled}=false"))
-            .at(flag.path)),
+            .at(flag.to.location())),
     }
 }
 
@@ -179,5 +179,7 @@ fn unknown(spelled: &str) -> Problem {
 }
 
 fn missing(flag: &Flag, spelled: &str) -> Problem {
-    Problem::new(format!("{spelled} needs a value")).hint(format!("{spelled} {}", flag.placeholder())).at(flag.path)
+    Problem::new(format!("{spelled} needs a value"))
+        .hint(format!("{spelled} {}", flag.placeholder()))
+        .at(flag.to.location())
 }

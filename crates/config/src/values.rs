@@ -15,8 +15,9 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
         Raw::Tokens(tokens) => tokens,
     };
     let one = || tokens.first().map(String::as_str).unwrap_or_default();
-    let refuse =
-        |text: &str, rule: String| Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.path);
+    let refuse = |text: &str, rule: String| {
+        Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.to.location())
+    };
     match given.flag.kind {
         Kind::Bool => Ok(Value::Bool(true)),
         Kind::Text | Kind::Path => Ok(Value::String(one().to_owned())),
@@ -40,6 +41,14 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
             Some(choice) => Ok(Value::from(*choice)),
             None => Err(unknown_choice(given, one(), choices)),
         },
+        Kind::IntChoice(choices) => {
+            let n = int(one()).map_err(|rule| refuse(one(), rule))?;
+            if choices.contains(&n) {
+                return Ok(n.into());
+            }
+            let all: Vec<String> = choices.iter().map(i64::to_string).collect();
+            Err(refuse(one(), "is not one of its choices".into()).because(format!("choices: {}", all.join(", "))))
+        }
         Kind::Choices(choices) => split(tokens, given.flag)
             .map(|text| choice(text, choices).map(Value::from).ok_or_else(|| unknown_choice(given, text, choices)))
             .collect(),
@@ -125,7 +134,7 @@ pub(crate) fn choice(text: &str, choices: &[&'static str]) -> Option<&'static st
 fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Problem {
     let problem = Problem::new(format!("{} '{text}' is not one of its choices", given.spelled))
         .because(format!("choices: {}", choices.join(", ")))
-        .at(given.flag.path);
+        .at(given.flag.to.location());
     match nearest(&text.to_ascii_lowercase(), choices.iter().copied()) {
         Some(near) => problem.hint(format!("{} {near}", given.spelled)),
         None => problem,
@@ -139,7 +148,7 @@ fn existing(text: &str, given: &Given, cwd: &Path) -> Result<Value, Problem> {
     if cwd.join(text).exists() {
         return Ok(Value::from(text));
     }
-    Err(Problem::new(format!("{} {text}: no such file or directory", given.spelled)).at(given.flag.path))
+    Err(Problem::new(format!("{} {text}: no such file or directory", given.spelled)).at(given.flag.to.location()))
 }
 
 type Refused = (String, String);

@@ -1,26 +1,15 @@
-//! Flags: accuracy.
+//! Flags: Accuracy.
 
 use super::Status::*;
 use super::*;
+use crate::sections::process;
 
-pub(super) const ACCURACY: &[Flag] = &[
+pub(super) static ACCURACY: &[Flag] = &[
     Flag {
         name: "--accuracy-benchmark",
-        kind: Kind::Choice(&[
-            "mmlu",
-            "mmlu_pro",
-            "aime",
-            "hellaswag",
-            "bigbench",
-            "aime24",
-            "aime25",
-            "math_500",
-            "gsm8k",
-            "gpqa_diamond",
-            "lcb_codegeneration",
-        ]),
-        path: "accuracy.benchmark",
-        status: NotYet("its feature does not exist yet"),
+        kind: Kind::Choice(process::AccuracyBenchmark::NAMES),
+        to: To::Key("accuracy.benchmark"),
+        status: NotYet("answers are not graded"),
         summary: "Accuracy benchmark to run; enables accuracy mode",
         ..BASE
     },
@@ -28,16 +17,16 @@ pub(super) const ACCURACY: &[Flag] = &[
         name: "--accuracy-tasks",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: false },
-        path: "accuracy.tasks",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("accuracy.tasks"),
+        status: NotYet("answers are not graded"),
         summary: "Subset of benchmark tasks",
         ..BASE
     },
     Flag {
         name: "--accuracy-n-shots",
         kind: Kind::Int(between(0.0, true, 32.0, true)),
-        path: "accuracy.n_shots",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("accuracy.n_shots"),
+        status: NotYet("answers are not graded"),
         summary: "Few-shot examples; default set by the benchmark",
         ..BASE
     },
@@ -46,34 +35,24 @@ pub(super) const ACCURACY: &[Flag] = &[
         kind: Kind::Bool,
         negation: Some("--accuracy-no-enable-cot"),
         takes: Takes::Nothing,
-        path: "accuracy.enable_cot",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("accuracy.enable_cot"),
+        status: NotYet("answers are not graded"),
         summary: "Chain-of-thought prompting on or off; default set by the benchmark",
         ..BASE
     },
     Flag {
         name: "--accuracy-grader",
-        kind: Kind::Choice(&[
-            "exact_match",
-            "math",
-            "multiple_choice",
-            "code_execution",
-            "lighteval_expr",
-            "lighteval_latex",
-            "lighteval_gpqa",
-            "lighteval_gsm8k",
-            "mmlu_pro",
-        ]),
-        path: "accuracy.grader",
-        status: NotYet("its feature does not exist yet"),
+        kind: Kind::Choice(process::Grader::NAMES),
+        to: To::Key("accuracy.grader"),
+        status: NotYet("answers are not graded"),
         summary: "Replaces the benchmark's grader",
         ..BASE
     },
     Flag {
         name: "--accuracy-system-prompt",
         kind: Kind::Text,
-        path: "accuracy.system_prompt",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("accuracy.system_prompt"),
+        status: NotYet("answers are not graded"),
         summary: "Replaces the benchmark's system prompt",
         ..BASE
     },
@@ -81,8 +60,8 @@ pub(super) const ACCURACY: &[Flag] = &[
         name: "--accuracy-verbose",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "accuracy.verbose",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("accuracy.verbose"),
+        status: NotYet("answers are not graded"),
         summary: "Show each graded problem",
         ..BASE
     },

@@ -1,15 +1,15 @@
-//! Flags: conversation input.
+//! Flags: Conversation Input.
 
 use super::Status::*;
 use super::*;
 
-pub(super) const CONVERSATION_INPUT: &[Flag] = &[
+pub(super) static CONVERSATION_INPUT: &[Flag] = &[
     Flag {
         name: "--conversation-num",
         kind: Kind::IntOrList(ANY),
         aliases: &["--num-conversations", "--num-sessions"],
-        path: "phases[profiling].sessions; datasets[0].entries",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("sessions"),
+        status: Acts,
         summary: "Number of conversations to run; list sweeps",
         ..BASE
     },
@@ -18,7 +18,7 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         kind: Kind::Int(at_least(1.0)),
         aliases: &["--num-prompts"],
         default: Some("100"),
-        path: "datasets[0].entries",
+        to: To::Dataset("entries"),
         status: Acts,
         summary: "Unique dataset entries to build or read",
         ..BASE
@@ -28,8 +28,8 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         kind: Kind::IntOrList(at_least(1.0)),
         aliases: &["--session-turns-mean"],
         default: Some("1"),
-        path: "datasets[0].turns.mean",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("turns.mean"),
+        status: NotYet("conversations have one turn"),
         summary: "Mean turns per conversation; list sweeps",
         ..BASE
     },
@@ -37,8 +37,8 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         name: "--conversation-turn-stddev",
         kind: Kind::Int(at_least(0.0)),
         aliases: &["--session-turns-stddev"],
-        path: "datasets[0].turns.stddev",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("turns.stddev"),
+        status: NotYet("conversations have one turn"),
         summary: "Spread of turns per conversation",
         ..BASE
     },
@@ -46,8 +46,9 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         name: "--conversation-turn-delay-mean",
         kind: Kind::Float(at_least(0.0)),
         aliases: &["--session-turn-delay-mean"],
-        path: "datasets[0].turn_delay.mean",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("0"),
+        to: To::Dataset("turn_delay.mean"),
+        status: NotYet("conversations have one turn"),
         summary: "Mean pause between turns, milliseconds",
         ..BASE
     },
@@ -55,8 +56,9 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         name: "--conversation-turn-delay-stddev",
         kind: Kind::Float(at_least(0.0)),
         aliases: &["--session-turn-delay-stddev"],
-        path: "datasets[0].turn_delay.stddev",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("0"),
+        to: To::Dataset("turn_delay.stddev"),
+        status: NotYet("conversations have one turn"),
         summary: "Spread of the pause between turns, milliseconds",
         ..BASE
     },
@@ -65,32 +67,32 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         kind: Kind::Float(at_least(0.0)),
         aliases: &["--session-delay-ratio"],
         default: Some("1.0"),
-        path: "datasets[0].turn_delay_ratio",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("turn_delay_ratio"),
+        status: NotYet("conversations have one turn"),
         summary: "Factor applied to every turn pause",
         ..BASE
     },
     Flag {
         name: "--inter-turn-delay-cap-seconds",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].inter_turn_delay_cap_seconds",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("inter_turn_delay_cap_seconds"),
+        status: NotYet("traces are not replayed"),
         summary: "Upper bound on replayed turn delays, seconds",
         ..BASE
     },
     Flag {
         name: "--max-idle-gap-cap-seconds",
         kind: Kind::Float(more_than(0.0)),
-        path: "datasets[0].max_idle_gap_cap_seconds",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("max_idle_gap_cap_seconds"),
+        status: NotYet("traces are not replayed"),
         summary: "Baseten trace: shrink global idle gaps to this many replay seconds",
         ..BASE
     },
     Flag {
         name: "--replay-speedup",
         kind: Kind::Float(more_than(0.0)),
-        path: "datasets[0].replay_speedup",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("replay_speedup"),
+        status: NotYet("traces are not replayed"),
         summary: "Baseten trace: replay this many times faster",
         ..BASE
     },
@@ -100,8 +102,8 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         negation: Some("--no-open-loop-replay"),
         takes: Takes::Nothing,
         default: Some("true"),
-        path: "datasets[0].open_loop_replay",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("open_loop_replay"),
+        status: NotYet("traces are not replayed"),
         summary: "Baseten trace: start sessions at absolute recorded times",
         ..BASE
     },
@@ -109,8 +111,8 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         name: "--open-loop-strict",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "datasets[0].open_loop_strict",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("open_loop_strict"),
+        status: NotYet("traces are not replayed"),
         summary: "Baseten trace: treat every row as its own session at its own time",
         ..BASE
     },
@@ -118,8 +120,8 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         name: "--omit-kv-hints",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "datasets[0].omit_kv_hints",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("omit_kv_hints"),
+        status: NotYet("traces are not replayed"),
         summary: "Baseten trace: leave hash_ids and block_size out of bodies",
         ..BASE
     },
@@ -129,8 +131,8 @@ pub(super) const CONVERSATION_INPUT: &[Flag] = &[
         negation: Some("--no-force-min-tokens"),
         takes: Takes::Nothing,
         default: Some("true"),
-        path: "datasets[0].force_min_tokens",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("force_min_tokens"),
+        status: NotYet("traces are not replayed"),
         summary: "Baseten trace: set min_tokens to the recorded output length",
         ..BASE
     },

@@ -1,13 +1,13 @@
-//! Flags: load generator, scenario, warmup, user-centric rate, request cancellation.
+//! Flags: Load Generator, Scenario, Warmup, User-Centric Rate, Request Cancellation.
 
 use super::Status::*;
 use super::*;
 
-pub(super) const LOAD_GENERATOR: &[Flag] = &[
+pub(super) static LOAD_GENERATOR: &[Flag] = &[
     Flag {
         name: "--benchmark-duration",
         kind: Kind::FloatOrList(ANY),
-        path: "phases[profiling].duration",
+        to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
         ..BASE
@@ -15,8 +15,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
     Flag {
         name: "--benchmark-grace-period",
         kind: Kind::Float(at_least(0.0)),
-        default: Some("30.0"),
-        path: "phases[profiling].grace_period",
+        default: Some("30 with --benchmark-duration"),
+        to: To::Profiling("grace_period"),
         status: Acts,
         summary: "Seconds to wait for in-flight requests after the duration",
         ..BASE
@@ -24,7 +24,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
     Flag {
         name: "--concurrency",
         kind: Kind::IntOrList(ANY),
-        path: "phases[profiling].concurrency",
+        default: Some("1"),
+        to: To::Profiling("concurrency"),
         status: Acts,
         summary: "In-flight request limit; list sweeps",
         ..BASE
@@ -32,16 +33,16 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
     Flag {
         name: "--prefill-concurrency",
         kind: Kind::IntOrList(ANY),
-        path: "phases[profiling].prefill_concurrency",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("prefill_concurrency"),
+        status: NotYet("prefills are not limited apart"),
         summary: "Limit on requests still before first token; streaming only; list sweeps",
         ..BASE
     },
     Flag {
         name: "--request-rate",
         kind: Kind::FloatOrList(ANY),
-        path: "phases[profiling].rate",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("rate"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Target requests per second; list sweeps",
         ..BASE
     },
@@ -50,8 +51,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
         kind: Kind::Choice(&["concurrency_burst", "constant", "gamma", "poisson"]),
         aliases: &["--request-rate-mode"],
         default: Some("poisson"),
-        path: "phases[profiling].type",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("phases.profiling.type"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Inter-arrival law used with a rate",
         ..BASE
     },
@@ -59,8 +60,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
         name: "--arrival-smoothness",
         kind: Kind::Float(more_than(0.0)),
         aliases: &["--vllm-burstiness"],
-        path: "phases[profiling].smoothness",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("smoothness"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Gamma shape; alone it selects gamma arrivals",
         ..BASE
     },
@@ -68,7 +69,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
         name: "--request-count",
         kind: Kind::IntOrList(ANY),
         aliases: &["--num-requests"],
-        path: "phases[profiling].requests",
+        default: Some("twice the concurrency, at least 10"),
+        to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
         ..BASE
@@ -76,40 +78,40 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
     Flag {
         name: "--concurrency-ramp-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[profiling].concurrency_ramp.duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("concurrency_ramp.duration"),
+        status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp concurrency up",
         ..BASE
     },
     Flag {
         name: "--prefill-concurrency-ramp-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[profiling].prefill_ramp.duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("prefill_ramp.duration"),
+        status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp prefill concurrency up",
         ..BASE
     },
     Flag {
         name: "--request-rate-ramp-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[profiling].rate_ramp.duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("rate_ramp.duration"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Seconds to ramp the rate up",
         ..BASE
     },
     Flag {
         name: "--request-rate-series",
         kind: Kind::Path,
-        path: "phases[profiling].rate_series",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("phases.profiling.rate_series"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "JSON file with a piecewise-linear rate schedule",
         ..BASE
     },
     Flag {
         name: "--failed-request-threshold",
         kind: Kind::Float(between(0.0, true, 1.0, true)),
-        path: "phases[*].failed_request_threshold",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("failed_request_threshold"),
+        status: NotYet("a run goes on however many requests fail"),
         summary: "Abort when the failed share passes this ratio",
         ..BASE
     },
@@ -117,8 +119,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
         name: "--trajectory-start-min-ratio",
         kind: Kind::Float(between(0.0, true, 1.0, true)),
         default: Some("0.25"),
-        path: "phases[*].trajectory_start_min_ratio",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("trajectory_start_min_ratio"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Agentic replay: earliest random start within a trace",
         ..BASE
     },
@@ -126,8 +128,8 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
         name: "--trajectory-start-max-ratio",
         kind: Kind::Float(between(0.0, true, 1.0, true)),
         default: Some("0.75"),
-        path: "phases[*].trajectory_start_max_ratio",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("trajectory_start_max_ratio"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Agentic replay: latest random start within a trace",
         ..BASE
     },
@@ -135,35 +137,35 @@ pub(super) const LOAD_GENERATOR: &[Flag] = &[
         name: "--burst-phase-starts",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "phases[*].burst_phase_starts",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("burst_phase_starts"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Agentic replay: start all lanes together at phase boundaries",
         ..BASE
     },
     Flag {
         name: "--trace-idle-gap-cap-seconds",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].trace_idle_gap_cap_seconds",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("trace_idle_gap_cap_seconds"),
+        status: NotYet("traces are not replayed"),
         summary: "Weka replay: cap idle gaps inside a trace",
         ..BASE
     },
     Flag {
         name: "--system-idle-gap-cap-seconds",
         kind: Kind::Float(at_least(0.0)),
-        path: "phases[*].system_idle_gap_cap_seconds",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("system_idle_gap_cap_seconds"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Agentic replay: cap the time the whole system may idle",
         ..BASE
     },
 ];
 
-pub(super) const SCENARIO: &[Flag] = &[
+pub(super) static SCENARIO: &[Flag] = &[
     Flag {
         name: "--scenario",
         kind: Kind::Text,
-        path: "scenario",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("scenario"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Named lock of benchmark invariants",
         ..BASE
     },
@@ -171,19 +173,19 @@ pub(super) const SCENARIO: &[Flag] = &[
         name: "--unsafe-override",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "unsafe_override",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("unsafe_override"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Turn scenario lock errors into warnings",
         ..BASE
     },
 ];
 
-pub(super) const WARMUP: &[Flag] = &[
+pub(super) static WARMUP: &[Flag] = &[
     Flag {
         name: "--warmup-request-count",
         kind: Kind::Int(more_than(0.0)),
         aliases: &["--num-warmup-requests"],
-        path: "phases[warmup].requests",
+        to: To::Warmup("requests"),
         status: Acts,
         summary: "Warmup stop: requests; enables warmup",
         ..BASE
@@ -191,134 +193,135 @@ pub(super) const WARMUP: &[Flag] = &[
     Flag {
         name: "--warmup-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[warmup].duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("duration"),
+        status: Acts,
         summary: "Warmup stop: seconds; enables warmup",
         ..BASE
     },
     Flag {
         name: "--agentic-cache-warmup-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[*].agentic_cache_warmup_duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("agentic_cache_warmup_duration"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Agentic replay: extra cache-pressure warmup seconds",
         ..BASE
     },
     Flag {
         name: "--agentic-warmup-grace-period",
         kind: Kind::Float(at_least(0.0)),
-        path: "phases[*].agentic_warmup_grace_period",
-        status: NotYet("its feature does not exist yet"),
+        to: To::EveryPhase("agentic_warmup_grace_period"),
+        status: NotYet("agentic traces are not replayed"),
         summary: "Agentic replay: wait for priming requests, seconds",
         ..BASE
     },
     Flag {
         name: "--num-warmup-sessions",
         kind: Kind::Int(at_least(1.0)),
-        path: "phases[warmup].sessions",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("sessions"),
+        status: Acts,
         summary: "Warmup stop: conversations; enables warmup",
         ..BASE
     },
     Flag {
         name: "--warmup-concurrency",
         kind: Kind::Int(at_least(1.0)),
-        path: "phases[warmup].concurrency",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("concurrency"),
+        status: Acts,
         summary: "Warmup concurrency; inherits --concurrency when scalar",
         ..BASE
     },
     Flag {
         name: "--warmup-prefill-concurrency",
         kind: Kind::Int(at_least(1.0)),
-        path: "phases[warmup].prefill_concurrency",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("prefill_concurrency"),
+        status: NotYet("prefills are not limited apart"),
         summary: "Warmup prefill limit; inherits the main one",
         ..BASE
     },
     Flag {
         name: "--warmup-request-rate",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[warmup].rate",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("rate"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate; inherits --request-rate",
         ..BASE
     },
     Flag {
         name: "--warmup-arrival-pattern",
         kind: Kind::Choice(&["concurrency_burst", "constant", "gamma", "poisson"]),
-        path: "phases[warmup].type",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("phases.warmup.type"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup arrival law; inherits --arrival-pattern",
         ..BASE
     },
     Flag {
         name: "--warmup-grace-period",
         kind: Kind::Float(at_least(0.0)),
-        path: "phases[warmup].grace_period",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("grace_period"),
+        status: Acts,
         summary: "Warmup drain seconds; needs --warmup-duration",
         ..BASE
     },
     Flag {
         name: "--warmup-concurrency-ramp-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[warmup].concurrency_ramp.duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("concurrency_ramp.duration"),
+        status: NotYet("concurrency is constant"),
         summary: "Warmup concurrency ramp seconds",
         ..BASE
     },
     Flag {
         name: "--warmup-prefill-concurrency-ramp-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[warmup].prefill_ramp.duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("prefill_ramp.duration"),
+        status: NotYet("concurrency is constant"),
         summary: "Warmup prefill ramp seconds",
         ..BASE
     },
     Flag {
         name: "--warmup-request-rate-ramp-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[warmup].rate_ramp.duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Warmup("rate_ramp.duration"),
+        status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate ramp seconds",
         ..BASE
     },
 ];
 
-pub(super) const USER_CENTRIC_RATE: &[Flag] = &[
+pub(super) static USER_CENTRIC_RATE: &[Flag] = &[
     Flag {
         name: "--user-centric-rate",
         kind: Kind::Float(more_than(0.0)),
-        path: "phases[profiling].rate",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("rate"),
+        status: NotYet("requests are sent by concurrency, not by user"),
         summary: "Global rate shared by simulated users; selects user-centric mode",
         ..BASE
     },
     Flag {
         name: "--num-users",
         kind: Kind::IntOrList(ANY),
-        path: "phases[profiling].users",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("users"),
+        status: NotYet("requests are sent by concurrency, not by user"),
         summary: "Number of simulated users; list sweeps",
         ..BASE
     },
 ];
 
-pub(super) const REQUEST_CANCELLATION: &[Flag] = &[
+pub(super) static REQUEST_CANCELLATION: &[Flag] = &[
     Flag {
         name: "--request-cancellation-rate",
         kind: Kind::Float(between(0.0, false, 100.0, true)),
-        path: "phases[profiling].cancellation.rate",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Profiling("cancellation.rate"),
+        status: NotYet("requests are not cancelled on purpose"),
         summary: "Percent of requests to cancel",
         ..BASE
     },
     Flag {
         name: "--request-cancellation-delay",
         kind: Kind::Float(at_least(0.0)),
-        path: "phases[profiling].cancellation.delay",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("0"),
+        to: To::Profiling("cancellation.delay"),
+        status: NotYet("requests are not cancelled on purpose"),
         summary: "Seconds after full send before cancelling",
         ..BASE
     },

@@ -1,41 +1,44 @@
-//! Flags: audio input, image input, video input.
+//! Flags: Audio Input, Image Input, Video Input.
 
 use super::Status::*;
 use super::*;
+use crate::sections::media;
 
-pub(super) const AUDIO_INPUT: &[Flag] = &[
+pub(super) static AUDIO_INPUT: &[Flag] = &[
     Flag {
         name: "--audio-batch-size",
         kind: Kind::Int(at_least(0.0)),
         aliases: &["--batch-size-audio"],
-        default: Some("1"),
-        path: "datasets[0].audio.batch_size",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("1 with a length, 0 without"),
+        to: To::Dataset("audio.batch_size"),
+        status: NotYet("requests hold text only"),
         summary: "Audio clips per request",
         ..BASE
     },
     Flag {
         name: "--audio-length-mean",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].audio.length.mean",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("10"),
+        to: To::Dataset("audio.length.mean"),
+        status: NotYet("requests hold text only"),
         summary: "Mean clip seconds",
         ..BASE
     },
     Flag {
         name: "--audio-length-stddev",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].audio.length.stddev",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("0"),
+        to: To::Dataset("audio.length.stddev"),
+        status: NotYet("requests hold text only"),
         summary: "Spread of clip seconds",
         ..BASE
     },
     Flag {
         name: "--audio-format",
-        kind: Kind::Choice(&["wav", "mp3"]),
+        kind: Kind::Choice(media::AudioFormat::NAMES),
         default: Some("wav"),
-        path: "datasets[0].audio.format",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("audio.format"),
+        status: NotYet("requests hold text only"),
         summary: "Clip file format",
         ..BASE
     },
@@ -44,8 +47,8 @@ pub(super) const AUDIO_INPUT: &[Flag] = &[
         kind: Kind::Ints,
         takes: Takes::Many { comma: true, space: false },
         default: Some("16"),
-        path: "datasets[0].audio.depths",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("audio.depths"),
+        status: NotYet("requests hold text only"),
         summary: "Bit depths to choose from",
         ..BASE
     },
@@ -54,8 +57,8 @@ pub(super) const AUDIO_INPUT: &[Flag] = &[
         kind: Kind::Floats,
         takes: Takes::Many { comma: true, space: false },
         default: Some("16.0"),
-        path: "datasets[0].audio.sample_rates",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("audio.sample_rates"),
+        status: NotYet("requests hold text only"),
         summary: "Sample rates to choose from, kHz (values over 96 read as Hz)",
         ..BASE
     },
@@ -63,43 +66,47 @@ pub(super) const AUDIO_INPUT: &[Flag] = &[
         name: "--audio-num-channels",
         kind: Kind::Int(between(1.0, true, 2.0, true)),
         default: Some("1"),
-        path: "datasets[0].audio.channels",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("audio.channels"),
+        status: NotYet("requests hold text only"),
         summary: "Mono or stereo",
         ..BASE
     },
 ];
 
-pub(super) const IMAGE_INPUT: &[Flag] = &[
+pub(super) static IMAGE_INPUT: &[Flag] = &[
     Flag {
         name: "--image-width-mean",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].images.width.mean",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("512"),
+        to: To::Dataset("images.width.mean"),
+        status: NotYet("requests hold text only"),
         summary: "Mean image width in pixels",
         ..BASE
     },
     Flag {
         name: "--image-width-stddev",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].images.width.stddev",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("0"),
+        to: To::Dataset("images.width.stddev"),
+        status: NotYet("requests hold text only"),
         summary: "Spread of image width",
         ..BASE
     },
     Flag {
         name: "--image-height-mean",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].images.height.mean",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("512"),
+        to: To::Dataset("images.height.mean"),
+        status: NotYet("requests hold text only"),
         summary: "Mean image height in pixels",
         ..BASE
     },
     Flag {
         name: "--image-height-stddev",
         kind: Kind::Float(at_least(0.0)),
-        path: "datasets[0].images.height.stddev",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("0"),
+        to: To::Dataset("images.height.stddev"),
+        status: NotYet("requests hold text only"),
         summary: "Spread of image height",
         ..BASE
     },
@@ -107,18 +114,18 @@ pub(super) const IMAGE_INPUT: &[Flag] = &[
         name: "--image-batch-size",
         kind: Kind::Int(at_least(0.0)),
         aliases: &["--batch-size-image"],
-        default: Some("1"),
-        path: "datasets[0].images.batch_size",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("1 with a size or source, 0 without"),
+        to: To::Dataset("images.batch_size"),
+        status: NotYet("requests hold text only"),
         summary: "Images per request",
         ..BASE
     },
     Flag {
         name: "--image-format",
-        kind: Kind::Choice(&["png", "jpeg", "random"]),
-        default: Some("png"),
-        path: "datasets[0].images.format",
-        status: NotYet("its feature does not exist yet"),
+        kind: Kind::Choice(media::ImageFormat::NAMES),
+        default: Some("jpeg"),
+        to: To::Dataset("images.format"),
+        status: NotYet("requests hold text only"),
         summary: "Image encoding",
         ..BASE
     },
@@ -126,39 +133,39 @@ pub(super) const IMAGE_INPUT: &[Flag] = &[
         name: "--image-source",
         kind: Kind::Text,
         default: Some("noise"),
-        path: "datasets[0].images.source",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("images.source"),
+        status: NotYet("requests hold text only"),
         summary: "Noise, bundled assets, or a directory of images",
         ..BASE
     },
     Flag {
         name: "--image-source-sampling",
-        kind: Kind::Choice(&["random-with-replacement", "shuffle-cycle", "sequential-cycle"]),
+        kind: Kind::Choice(media::ImageSampling::NAMES),
         default: Some("random-with-replacement"),
-        path: "datasets[0].images.source_sampling",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("images.source_sampling"),
+        status: NotYet("requests hold text only"),
         summary: "How finite image sources are drawn",
         ..BASE
     },
 ];
 
-pub(super) const VIDEO_INPUT: &[Flag] = &[
+pub(super) static VIDEO_INPUT: &[Flag] = &[
     Flag {
         name: "--video-batch-size",
         kind: Kind::Int(at_least(0.0)),
         aliases: &["--batch-size-video"],
-        default: Some("1"),
-        path: "datasets[0].video.batch_size",
-        status: NotYet("its feature does not exist yet"),
+        default: Some("1 with a size, length or type, 0 without"),
+        to: To::Dataset("video.batch_size"),
+        status: NotYet("requests hold text only"),
         summary: "Videos per request",
         ..BASE
     },
     Flag {
         name: "--video-duration",
-        kind: Kind::Float(at_least(0.0)),
-        default: Some("5.0"),
-        path: "datasets[0].video.duration",
-        status: NotYet("its feature does not exist yet"),
+        kind: Kind::Float(more_than(0.0)),
+        default: Some("1"),
+        to: To::Dataset("video.duration"),
+        status: NotYet("requests hold text only"),
         summary: "Clip length in seconds",
         ..BASE
     },
@@ -166,42 +173,42 @@ pub(super) const VIDEO_INPUT: &[Flag] = &[
         name: "--video-fps",
         kind: Kind::Int(at_least(1.0)),
         default: Some("4"),
-        path: "datasets[0].video.fps",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.fps"),
+        status: NotYet("requests hold text only"),
         summary: "Frames per second",
         ..BASE
     },
     Flag {
         name: "--video-width",
         kind: Kind::Int(at_least(1.0)),
-        path: "datasets[0].video.width",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.width"),
+        status: NotYet("requests hold text only"),
         summary: "Frame width in pixels",
         ..BASE
     },
     Flag {
         name: "--video-height",
         kind: Kind::Int(at_least(1.0)),
-        path: "datasets[0].video.height",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.height"),
+        status: NotYet("requests hold text only"),
         summary: "Frame height in pixels",
         ..BASE
     },
     Flag {
         name: "--video-synth-type",
-        kind: Kind::Choice(&["moving_shapes", "grid_clock", "noise"]),
+        kind: Kind::Choice(media::VideoSynth::NAMES),
         default: Some("moving_shapes"),
-        path: "datasets[0].video.synth_type",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.synth_type"),
+        status: NotYet("requests hold text only"),
         summary: "Pattern drawn in generated video",
         ..BASE
     },
     Flag {
         name: "--video-format",
-        kind: Kind::Choice(&["mp4", "webm"]),
+        kind: Kind::Choice(media::VideoFormat::NAMES),
         default: Some("webm"),
-        path: "datasets[0].video.format",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.format"),
+        status: NotYet("requests hold text only"),
         summary: "Container format",
         ..BASE
     },
@@ -209,8 +216,8 @@ pub(super) const VIDEO_INPUT: &[Flag] = &[
         name: "--video-codec",
         kind: Kind::Text,
         default: Some("libvpx-vp9"),
-        path: "datasets[0].video.codec",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.codec"),
+        status: NotYet("requests hold text only"),
         summary: "Encoder name given to ffmpeg",
         ..BASE
     },
@@ -218,33 +225,33 @@ pub(super) const VIDEO_INPUT: &[Flag] = &[
         name: "--video-audio-sample-rate",
         kind: Kind::Float(between(8.0, true, 96000.0, true)),
         default: Some("44100"),
-        path: "datasets[0].video.audio.sample_rate",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.audio.sample_rate"),
+        status: NotYet("requests hold text only"),
         summary: "Embedded audio sample rate (Hz or kHz, split at 96)",
         ..BASE
     },
     Flag {
         name: "--video-audio-num-channels",
         kind: Kind::Int(between(0.0, true, 2.0, true)),
-        path: "datasets[0].video.audio.channels",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.audio.channels"),
+        status: NotYet("requests hold text only"),
         summary: "Embedded audio channels; 0 means no audio",
         ..BASE
     },
     Flag {
         name: "--video-audio-codec",
-        kind: Kind::Choice(&["aac", "libvorbis", "libopus"]),
-        path: "datasets[0].video.audio.codec",
-        status: NotYet("its feature does not exist yet"),
+        kind: Kind::Choice(media::VideoAudioCodec::NAMES),
+        to: To::Dataset("video.audio.codec"),
+        status: NotYet("requests hold text only"),
         summary: "Embedded audio encoder; chosen from the container when unset",
         ..BASE
     },
     Flag {
         name: "--video-audio-depth",
-        kind: Kind::Int(ANY),
+        kind: Kind::IntChoice(&[8, 16, 24, 32]),
         default: Some("16"),
-        path: "datasets[0].video.audio.depth",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("video.audio.depth"),
+        status: NotYet("requests hold text only"),
         summary: "Embedded audio bit depth",
         ..BASE
     },

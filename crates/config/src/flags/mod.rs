@@ -33,7 +33,7 @@ pub struct Flag {
     /// What runs when it is not given, as help shows it.
     pub default: Option<&'static str>,
     /// Where its value goes in the configuration.
-    pub path: &'static str,
+    pub to: To,
     /// Whether it may stand beside `--config`.
     pub with_file: bool,
     /// Whether it acts.
@@ -65,6 +65,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// One of these, exactly.
     Literal(&'static [&'static str]),
+    /// One of these numbers.
+    IntChoice(&'static [i64]),
     /// Several of these.
     Choices(&'static [&'static str]),
     /// Several texts.
@@ -83,6 +85,52 @@ pub enum Kind {
     Tags,
     /// `metric:number` pairs separated by white space.
     Goodput,
+}
+
+/// Where a flag's value goes in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A key of `benchmark`.
+    Key(&'static str),
+    /// A key beside `benchmark`.
+    Envelope(&'static str),
+    /// A key of the profiling phase.
+    Profiling(&'static str),
+    /// A key of the warmup phase.
+    Warmup(&'static str),
+    /// A key of every phase.
+    EveryPhase(&'static str),
+    /// A key of the dataset.
+    Dataset(&'static str),
+    /// More than one key, or none: a rule of its section. The key it is mostly about.
+    Rule(&'static str),
+}
+
+impl To {
+    /// The key as documentation writes it.
+    pub fn key(self) -> String {
+        match self {
+            Self::Key(key) => format!("benchmark.{key}"),
+            Self::Profiling(key) => format!("benchmark.phases.profiling.{key}"),
+            Self::Warmup(key) => format!("benchmark.phases.warmup.{key}"),
+            Self::EveryPhase(key) => format!("benchmark.phases.*.{key}"),
+            Self::Dataset(key) => format!("benchmark.datasets.main.{key}"),
+            Self::Envelope(key) => key.to_owned(),
+            Self::Rule(key) if key.starts_with("sweep") || key == "random_seed" || key.is_empty() => key.to_owned(),
+            Self::Rule(key) => format!("benchmark.{key}"),
+        }
+    }
+
+    /// The key as problems name it: list items by number.
+    pub fn location(self) -> String {
+        match self {
+            Self::Profiling(key) => format!("benchmark.phases.0.{key}"),
+            Self::Warmup(key) => format!("benchmark.phases.0.{key}"),
+            Self::EveryPhase(key) => format!("benchmark.phases.0.{key}"),
+            Self::Dataset(key) => format!("benchmark.datasets.0.{key}"),
+            _ => self.key(),
+        }
+    }
 }
 
 /// How many tokens a flag takes.
@@ -170,7 +218,7 @@ impl Flag {
             Kind::FloatOrList(_) => "NUMBER[,NUMBER...]",
             Kind::Text => "TEXT",
             Kind::Path | Kind::ExistingPath => "PATH",
-            Kind::Choice(_) | Kind::Literal(_) => "CHOICE",
+            Kind::Choice(_) | Kind::Literal(_) | Kind::IntChoice(_) => "CHOICE",
             Kind::Choices(_) => "CHOICE...",
             Kind::Texts => "TEXT...",
             Kind::Urls => "URL...",
@@ -192,7 +240,7 @@ const BASE: Flag = Flag {
     kind: Kind::Text,
     takes: Takes::One,
     default: None,
-    path: "",
+    to: To::Rule(""),
     with_file: true,
     status: Status::Acts,
     summary: "",

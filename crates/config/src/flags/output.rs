@@ -1,15 +1,15 @@
-//! Flags: output, http trace.
+//! Flags: Output, HTTP Trace.
 
 use super::Status::*;
 use super::*;
 
-pub(super) const OUTPUT: &[Flag] = &[
+pub(super) static OUTPUT: &[Flag] = &[
     Flag {
         name: "--output-artifact-dir",
         kind: Kind::Path,
         aliases: &["--artifact-dir"],
-        default: Some("artifacts"),
-        path: "artifacts.dir",
+        default: Some("artifacts/<model>-<service>-<type>-<load>"),
+        to: To::Key("artifacts.dir"),
         status: Acts,
         summary: "Output directory, used as given when set",
         ..BASE
@@ -18,7 +18,7 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--profile-export-prefix",
         kind: Kind::Path,
         aliases: &["--profile-export-file"],
-        path: "artifacts.prefix",
+        to: To::Rule("artifacts.prefix"),
         status: Acts,
         summary: "Base name of all export files; a file extension is removed",
         ..BASE
@@ -28,7 +28,7 @@ pub(super) const OUTPUT: &[Flag] = &[
         kind: Kind::Choice(&["summary", "records", "raw"]),
         aliases: &["--profile-export-level"],
         default: Some("records"),
-        path: "artifacts.records / .raw",
+        to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",
         ..BASE
@@ -36,8 +36,8 @@ pub(super) const OUTPUT: &[Flag] = &[
     Flag {
         name: "--slice-duration",
         kind: Kind::Float(more_than(0.0)),
-        path: "artifacts.slice_duration",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("artifacts.slice_duration"),
+        status: NotYet("results are not cut into time slices"),
         summary: "Seconds per timeslice; enables timeslice exports",
         ..BASE
     },
@@ -46,8 +46,8 @@ pub(super) const OUTPUT: &[Flag] = &[
         kind: Kind::Bool,
         negation: Some("--no-auto-plot"),
         takes: Takes::Nothing,
-        path: "artifacts.auto_plot",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("artifacts.auto_plot"),
+        status: NotYet("plots are not drawn"),
         summary: "Plot after the run; unset means the recipe decides",
         ..BASE
     },
@@ -55,8 +55,8 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--plot-required",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "artifacts.plot_required",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("artifacts.plot_required"),
+        status: NotYet("plots are not drawn"),
         summary: "Make plotting failures fatal",
         ..BASE
     },
@@ -64,16 +64,16 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--export-outputs-json",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "artifacts.export_outputs_json",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("artifacts.export_outputs_json"),
+        status: NotYet("generated texts are not kept"),
         summary: "Write response texts to outputs.json",
         ..BASE
     },
     Flag {
         name: "--otel-url",
         kind: Kind::Text,
-        path: "otel.metrics_url",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("otel.metrics_url"),
+        status: NotYet("metrics are not sent by OTLP"),
         summary: "OTLP/HTTP metrics endpoint; enables streaming",
         ..BASE
     },
@@ -81,8 +81,8 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--stream",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
-        path: "otel.stream_metrics_enabled / .stream_timing_enabled",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("otel.stream_metrics_enabled"),
+        status: NotYet("metrics are not sent by OTLP"),
         summary: "Which record kinds to stream",
         ..BASE
     },
@@ -90,57 +90,57 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--otel-resource-attributes",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
-        path: "otel.custom_resource_attributes",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Rule("otel.custom_resource_attributes"),
+        status: NotYet("metrics are not sent by OTLP"),
         summary: "Extra resource attributes, key=value",
         ..BASE
     },
     Flag {
         name: "--gen-ai-provider",
         kind: Kind::Text,
-        path: "otel.gen_ai_provider",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("otel.gen_ai_provider"),
+        status: NotYet("metrics are not sent by OTLP"),
         summary: "Provider name in GenAI attributes",
         ..BASE
     },
     Flag {
         name: "--mlflow-tracking-uri",
         kind: Kind::Text,
-        path: "mlflow.tracking_uri",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("mlflow.tracking_uri"),
+        status: NotYet("results are not sent to MLflow"),
         summary: "MLflow server; enables upload",
         ..BASE
     },
     Flag {
         name: "--mlflow-experiment",
         kind: Kind::Text,
-        path: "mlflow.experiment",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("mlflow.experiment"),
+        status: NotYet("results are not sent to MLflow"),
         summary: "MLflow experiment name",
         ..BASE
     },
     Flag {
         name: "--mlflow-run-name",
         kind: Kind::Text,
-        path: "mlflow.run_name",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("mlflow.run_name"),
+        status: NotYet("results are not sent to MLflow"),
         summary: "MLflow run name",
         ..BASE
     },
     Flag {
         name: "--mlflow-tag",
         kind: Kind::Tags,
-        takes: Takes::Many { comma: true, space: true },
-        path: "mlflow.tags",
-        status: NotYet("its feature does not exist yet"),
+        takes: Takes::Many { comma: false, space: true },
+        to: To::Rule("mlflow.tags"),
+        status: NotYet("results are not sent to MLflow"),
         summary: "MLflow tags, key:value",
         ..BASE
     },
     Flag {
         name: "--mlflow-parent-run-id",
         kind: Kind::Text,
-        path: "mlflow.parent_run_id",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("mlflow.parent_run_id"),
+        status: NotYet("results are not sent to MLflow"),
         summary: "MLflow parent run",
         ..BASE
     },
@@ -148,32 +148,32 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--mlflow-artifact-glob",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
-        path: "mlflow.artifact_globs",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("mlflow.artifact_globs"),
+        status: NotYet("results are not sent to MLflow"),
         summary: "Which files to upload",
         ..BASE
     },
     Flag {
         name: "--wandb-project",
         kind: Kind::Text,
-        path: "wandb.project",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("wandb.project"),
+        status: NotYet("results are not sent to Weights & Biases"),
         summary: "W&B project; enables upload",
         ..BASE
     },
     Flag {
         name: "--wandb-entity",
         kind: Kind::Text,
-        path: "wandb.entity",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("wandb.entity"),
+        status: NotYet("results are not sent to Weights & Biases"),
         summary: "W&B team or user",
         ..BASE
     },
     Flag {
         name: "--wandb-run-name",
         kind: Kind::Text,
-        path: "wandb.run_name",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("wandb.run_name"),
+        status: NotYet("results are not sent to Weights & Biases"),
         summary: "W&B run name",
         ..BASE
     },
@@ -181,20 +181,20 @@ pub(super) const OUTPUT: &[Flag] = &[
         name: "--wandb-tag",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
-        path: "wandb.tags",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("wandb.tags"),
+        status: NotYet("results are not sent to Weights & Biases"),
         summary: "W&B tags",
         ..BASE
     },
 ];
 
-pub(super) const HTTP_TRACE: &[Flag] = &[
+pub(super) static HTTP_TRACE: &[Flag] = &[
     Flag {
         name: "--export-http-trace",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "artifacts.trace",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("artifacts.trace"),
+        status: NotYet("the HTTP trace is not written"),
         summary: "Add HTTP trace data to record exports",
         ..BASE
     },
@@ -202,8 +202,8 @@ pub(super) const HTTP_TRACE: &[Flag] = &[
         name: "--show-trace-timing",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "artifacts.show_trace_timing",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("artifacts.show_trace_timing"),
+        status: NotYet("the HTTP trace is not written"),
         summary: "Show the HTTP timing table on the console",
         ..BASE
     },

@@ -1,107 +1,100 @@
-//! Flags: prompt, cache bust, prefix prompt, input sequence length (isl), output sequence length (osl).
+//! Flags: Prompt, Cache Bust, Prefix Prompt, Input Sequence Length (ISL), Output Sequence Length (OSL).
 
 use super::Status::*;
 use super::*;
+use crate::sections::dataset;
 
-pub(super) const PROMPT: &[Flag] = &[
+pub(super) static PROMPT: &[Flag] = &[
     Flag {
         name: "--prompt-batch-size",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int(at_least(1.0)),
         aliases: &["--batch-size-text", "--batch-size", "-b"],
         default: Some("1"),
-        path: "datasets[0].prompts.batch_size",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prompts.batch_size"),
+        status: NotYet("a request has one prompt"),
         summary: "Text inputs per request",
         ..BASE
     },
     Flag {
         name: "--prompt-corpus",
-        kind: Kind::Choice(&["sonnet", "coding", "random"]),
-        path: "datasets[0].prompts.corpus",
-        status: NotYet("its feature does not exist yet"),
+        kind: Kind::Choice(dataset::Corpus::NAMES),
+        to: To::Dataset("prompts.corpus"),
+        status: NotYet("prompts come from the built-in corpus"),
         summary: "Source text for generated prompts",
         ..BASE
     },
 ];
 
-pub(super) const CACHE_BUST: &[Flag] = &[Flag {
+pub(super) static CACHE_BUST: &[Flag] = &[Flag {
     name: "--cache-bust",
-    kind: Kind::Choice(&[
-        "none",
-        "system_prefix",
-        "system_suffix",
-        "first_turn_prefix",
-        "first_turn_suffix",
-        "warmup_isolation_system",
-        "warmup_isolation_first_turn",
-    ]),
+    kind: Kind::Choice(dataset::CacheBustTarget::NAMES),
     default: Some("none"),
-    path: "datasets[0].prompts.cache_bust.target",
-    status: NotYet("its feature does not exist yet"),
+    to: To::Dataset("prompts.cache_bust.target"),
+    status: NotYet("prompts carry no marker"),
     summary: "Where a per-conversation cache-defeating marker goes",
     ..BASE
 }];
 
-pub(super) const PREFIX_PROMPT: &[Flag] = &[
+pub(super) static PREFIX_PROMPT: &[Flag] = &[
     Flag {
         name: "--system-prompt",
         kind: Kind::Text,
-        path: "datasets[0].system_prompt",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("system_prompt"),
+        status: NotYet("prompts have no prefix or system message"),
         summary: "Verbatim system message for every conversation",
         ..BASE
     },
     Flag {
         name: "--system-prompt-file",
         kind: Kind::Path,
-        path: "datasets[0].system_prompt_file",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("system_prompt_file"),
+        status: NotYet("prompts have no prefix or system message"),
         summary: "File holding the verbatim system message",
         ..BASE
     },
     Flag {
         name: "--prompt-prefix-pool-size",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int(at_least(1.0)),
         aliases: &["--prefix-prompt-pool-size", "--num-prefix-prompts"],
-        path: "datasets[0].prefix_prompts.pool_size",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prefix_prompts.pool_size"),
+        status: NotYet("prompts have no prefix or system message"),
         summary: "How many distinct prefixes to build",
         ..BASE
     },
     Flag {
         name: "--prompt-prefix-length",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int(at_least(1.0)),
         aliases: &["--prefix-prompt-length"],
-        path: "datasets[0].prefix_prompts.length",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prefix_prompts.length"),
+        status: NotYet("prompts have no prefix or system message"),
         summary: "Tokens per pooled prefix",
         ..BASE
     },
     Flag {
         name: "--shared-system-prompt-length",
         kind: Kind::Int(at_least(1.0)),
-        path: "datasets[0].prefix_prompts.shared_system_length",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prefix_prompts.shared_system_length"),
+        status: NotYet("prompts have no prefix or system message"),
         summary: "Tokens of a generated system prompt shared by all sessions",
         ..BASE
     },
     Flag {
         name: "--user-context-prompt-length",
         kind: Kind::Int(at_least(1.0)),
-        path: "datasets[0].prefix_prompts.user_context_length",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prefix_prompts.user_context_length"),
+        status: NotYet("prompts have no prefix or system message"),
         summary: "Tokens of a generated per-session context prefix",
         ..BASE
     },
 ];
 
-pub(super) const INPUT_SEQUENCE_LENGTH: &[Flag] = &[
+pub(super) static INPUT_SEQUENCE_LENGTH: &[Flag] = &[
     Flag {
         name: "--prompt-input-tokens-mean",
         kind: Kind::IntOrList(ANY),
         aliases: &["--synthetic-input-tokens-mean", "--isl"],
         default: Some("550"),
-        path: "datasets[0].prompts.isl.mean",
+        to: To::Dataset("prompts.isl.mean"),
         status: Acts,
         summary: "Mean prompt length in tokens; list sweeps",
         ..BASE
@@ -110,7 +103,8 @@ pub(super) const INPUT_SEQUENCE_LENGTH: &[Flag] = &[
         name: "--prompt-input-tokens-stddev",
         kind: Kind::FloatOrList(ANY),
         aliases: &["--synthetic-input-tokens-stddev", "--isl-stddev"],
-        path: "datasets[0].prompts.isl.stddev",
+        default: Some("0"),
+        to: To::Dataset("prompts.isl.stddev"),
         status: Acts,
         summary: "Spread of prompt length; list sweeps",
         ..BASE
@@ -119,8 +113,8 @@ pub(super) const INPUT_SEQUENCE_LENGTH: &[Flag] = &[
         name: "--prompt-input-tokens-block-size",
         kind: Kind::Int(at_least(1.0)),
         aliases: &["--synthetic-input-tokens-block-size", "--isl-block-size"],
-        path: "datasets[0].prompts.block_size",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prompts.block_size"),
+        status: NotYet("prompts have one normal length"),
         summary: "Tokens per hash-id block",
         ..BASE
     },
@@ -128,36 +122,36 @@ pub(super) const INPUT_SEQUENCE_LENGTH: &[Flag] = &[
         name: "--seq-dist",
         kind: Kind::Text,
         aliases: &["--sequence-distribution"],
-        path: "datasets[0].prompts.sequence_distribution",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prompts.sequence_distribution"),
+        status: NotYet("prompts have one normal length"),
         summary: "Weighted mix of input/output length pairs",
         ..BASE
     },
     Flag {
         name: "--random-range-ratio",
         kind: Kind::Text,
-        path: "datasets[0].prompts.random_range_ratio",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prompts.random_range_ratio"),
+        status: NotYet("prompts have one normal length"),
         summary: "Uniform window around the lengths, as a ratio or JSON pair",
         ..BASE
     },
     Flag {
         name: "--random-corpus-style",
-        kind: Kind::Choice(&["vllm", "sglang"]),
+        kind: Kind::Choice(dataset::RandomStyle::NAMES),
         default: Some("vllm"),
-        path: "datasets[0].prompts.random_corpus_style",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Dataset("prompts.random_corpus_style"),
+        status: NotYet("prompts have one normal length"),
         summary: "Which window formula the ratio uses",
         ..BASE
     },
 ];
 
-pub(super) const OUTPUT_SEQUENCE_LENGTH: &[Flag] = &[
+pub(super) static OUTPUT_SEQUENCE_LENGTH: &[Flag] = &[
     Flag {
         name: "--prompt-output-tokens-mean",
         kind: Kind::IntOrList(ANY),
         aliases: &["--output-tokens-mean", "--osl"],
-        path: "datasets[0].prompts.osl.mean",
+        to: To::Dataset("prompts.osl.mean"),
         status: Acts,
         summary: "Mean requested output tokens; list sweeps",
         ..BASE
@@ -166,7 +160,8 @@ pub(super) const OUTPUT_SEQUENCE_LENGTH: &[Flag] = &[
         name: "--prompt-output-tokens-stddev",
         kind: Kind::FloatOrList(ANY),
         aliases: &["--output-tokens-stddev", "--osl-stddev"],
-        path: "datasets[0].prompts.osl.stddev",
+        default: Some("0"),
+        to: To::Dataset("prompts.osl.stddev"),
         status: Acts,
         summary: "Spread of requested output tokens; list sweeps",
         ..BASE

@@ -1,25 +1,26 @@
-//! Flags: UI, service, workers, zmq communication.
+//! Flags: UI, Service, Workers, ZMQ Communication.
 
 use super::Status::*;
 use super::*;
+use crate::sections::process;
 
-pub(super) const UI: &[Flag] = &[Flag {
+pub(super) static UI: &[Flag] = &[Flag {
     name: "--ui-type",
-    kind: Kind::Choice(&["dashboard", "none", "simple"]),
+    kind: Kind::Choice(process::Ui::NAMES),
     aliases: &["--ui"],
-    default: Some("dashboard"),
-    path: "runtime.ui",
+    default: Some("simple on a terminal, none elsewhere"),
+    to: To::Rule("runtime.ui"),
     status: Acts,
     summary: "Terminal interface",
     ..BASE
 }];
 
-pub(super) const SERVICE: &[Flag] = &[
+pub(super) static SERVICE: &[Flag] = &[
     Flag {
         name: "--log-level",
-        kind: Kind::Choice(&["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "SUCCESS", "ERROR", "CRITICAL"]),
+        kind: Kind::Choice(process::Level::NAMES),
         default: Some("INFO"),
-        path: "logging.level",
+        to: To::Rule("logging.level"),
         status: Acts,
         summary: "Log threshold",
         ..BASE
@@ -29,7 +30,7 @@ pub(super) const SERVICE: &[Flag] = &[
         kind: Kind::Bool,
         aliases: &["-v"],
         takes: Takes::Nothing,
-        path: "logging.level=DEBUG",
+        to: To::Rule("logging.level"),
         status: Acts,
         summary: "Debug logs and the simple UI",
         ..BASE
@@ -39,16 +40,16 @@ pub(super) const SERVICE: &[Flag] = &[
         kind: Kind::Bool,
         aliases: &["-vv"],
         takes: Takes::Nothing,
-        path: "logging.level=TRACE",
+        to: To::Rule("logging.level"),
         status: Acts,
         summary: "Trace logs and the simple UI",
         ..BASE
     },
     Flag {
         name: "--timestamps",
-        kind: Kind::Choice(&["auto", "kernel", "user"]),
+        kind: Kind::Choice(process::Stamps::NAMES),
         default: Some("auto"),
-        path: "runtime.timestamps",
+        to: To::Key("runtime.timestamps"),
         status: Acts,
         summary: "Which instant a read gets: the kernel's arrival stamp (auto: where it gives one) or when the read returned",
         ..BASE
@@ -57,7 +58,7 @@ pub(super) const SERVICE: &[Flag] = &[
         name: "--record-processor-service-count",
         kind: Kind::Int(at_least(1.0)),
         aliases: &["--record-processors"],
-        path: "runtime.record_processors",
+        to: To::Key("runtime.record_processors"),
         status: NoEffect("records are processed by threads of the same process, sized by the load itself"),
         summary: "Number of record processors",
         ..BASE
@@ -65,45 +66,44 @@ pub(super) const SERVICE: &[Flag] = &[
     Flag {
         name: "--api-port",
         kind: Kind::Int(between(1.0, true, 65535.0, true)),
-        path: "runtime.api_port",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("runtime.api_port"),
+        status: NotYet("there is no live API"),
         summary: "Port of the live HTTP/WebSocket API; enables it",
         ..BASE
     },
     Flag {
         name: "--api-host",
         kind: Kind::Text,
-        path: "runtime.api_host",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("runtime.api_host"),
+        status: NotYet("there is no live API"),
         summary: "Bind address of the live API; needs a port",
         ..BASE
     },
     Flag {
         name: "--stats-interval",
         kind: Kind::Float(between(0.0, true, 1000.0, true)),
-        path: "runtime.stats_interval",
-        status: NotYet("its feature does not exist yet"),
+        to: To::Key("runtime.stats_interval"),
+        status: NotYet("live statistics are not printed"),
         summary: "Seconds between live statistics; 0 stops the log block",
         ..BASE
     },
 ];
 
-pub(super) const WORKERS: &[Flag] = &[Flag {
+pub(super) static WORKERS: &[Flag] = &[Flag {
     name: "--workers-max",
     kind: Kind::Int(at_least(1.0)),
     aliases: &["--max-workers"],
-    path: "runtime.workers",
+    to: To::Key("runtime.workers"),
     status: Acts,
     summary: "Upper limit of worker processes",
     ..BASE
 }];
 
-pub(super) const ZMQ_COMMUNICATION: &[Flag] = &[
+pub(super) static ZMQ_COMMUNICATION: &[Flag] = &[
     Flag {
         name: "--zmq-host",
         kind: Kind::Text,
-        default: Some("127.0.0.1"),
-        path: "runtime.communication (tcp)",
+        to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and talk through memory"),
         summary: "Use TCP between components on this host",
         ..BASE
@@ -111,7 +111,7 @@ pub(super) const ZMQ_COMMUNICATION: &[Flag] = &[
     Flag {
         name: "--zmq-ipc-path",
         kind: Kind::Path,
-        path: "runtime.communication (ipc)",
+        to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and talk through memory"),
         summary: "Directory of the IPC sockets",
         ..BASE
@@ -120,7 +120,7 @@ pub(super) const ZMQ_COMMUNICATION: &[Flag] = &[
         name: "--zmq-dual-bind",
         kind: Kind::Bool,
         takes: Takes::Nothing,
-        path: "runtime.communication (dual)",
+        to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and talk through memory"),
         summary: "Bind both IPC and TCP",
         ..BASE

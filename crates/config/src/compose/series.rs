@@ -1,0 +1,33 @@
+//! Files with rates over time.
+
+use crate::error::Problem;
+use crate::tree::{Datum, Node};
+use serde_json::Value;
+use std::path::Path;
+
+/// The points of a series file.
+pub(crate) fn load(file: &str, cwd: &Path) -> Result<Value, Problem> {
+    let fail = |rule: String| {
+        Problem::new(format!("--request-rate-series {file}: {rule}"))
+            .hint("a JSON list of {\"time_s\": SECONDS, \"qps\": RATE}, at least two, later and later")
+            .at("benchmark.phases.0.rate_series")
+    };
+    let text = std::fs::read_to_string(cwd.join(file)).map_err(|error| fail(format!("cannot be read: {error}")))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| fail(format!("is not JSON: {error}")))?;
+    match &value {
+        Value::Array(_) => Ok(value),
+        Value::Object(map) if map.len() == 1 && map.contains_key("points") => Ok(value),
+        _ => Err(fail("must be a list, or an object with the key points alone".into())),
+    }
+}
+
+/// Replaces a path in a file's `rate_series` by its points.
+pub(crate) fn resolve(phase: &mut Node, cwd: &Path) -> Result<(), Problem> {
+    let Some(series) = phase.get_mut("rate_series") else { return Ok(()) };
+    let path = series.text().or_else(|| series.get("path").and_then(Node::text)).map(str::to_owned);
+    let Some(path) = path else { return Ok(()) };
+    let points = load(&path, cwd)?;
+    *series = Node::from_json(&points, &series.origin.clone());
+    debug_assert!(!matches!(series.datum, Datum::Text(_)));
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! Settings from `AIPERF_*` variables: one table of every variable, what it may be, and whether it acts.
+//!
+//! A section may be given whole as JSON (`AIPERF_HTTP={"CONNECTION_LIMIT": 66}`), and a `.env` file in the working
+//! directory is read; the process's own variables win over it.
+
+mod load;
+mod machinery;
+mod observe;
+mod process;
+
+use crate::error::{ConfigError, Problem};
+use crate::flags::Range;
+use crate::nearest::nearest;
+use crate::resolve::Context;
+use aiperf_plan::HttpSettings;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// One variable.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What holds when it is not set.
+    pub default: &'static str,
+    /// Whether it acts.
+    pub status: Status,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What a variable may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// true, false, 1, 0, yes, no, on, off, t, f, y, n.
+    Bool,
+    /// A whole number.
+    Int(Range),
+    /// A number.
+    Float(Range),
+    /// Any text.
+    Text,
+    /// One of these.
+    Choice(&'static [&'static str]),
+    /// A JSON list, or texts separated by commas.
+    List,
+    /// A JSON object.
+    Json,
+}
+
+/// Whether a variable acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It does what it says.
+    Acts,
+    /// It tunes processes, sockets or clusters that do not exist in this design.
+    NoEffect,
+    /// What it belongs to does not exist yet.
+    NotYet,
+}
+
+/// Every variable.
+pub fn variables() -> impl Iterator<Item = &'static Variable> {
+    [load::VARIABLES, observe::VARIABLES, process::VARIABLES, machinery::VARIABLES].into_iter().flatten()
+}
+
+/// Names that something outside the table reads in a cluster or a child process, and nothing here.
+const ELSEWHERE: &[&str] = &[
+    "AIPERF_CONFIG",
+    "AIPERF_INJECTED_",
+    "AIPERF_PRELOAD_",
+    "AIPERF_NAMESPACE",
+    "AIPERF_OPERATOR_MANAGED",
+    "AIPERF_JOB_",
+    "AIPERF_POD_INDEX",
+    "AIPERF_RESULTS_DIR",
+    "AIPERF_SWEEP_",
+    "AIPERF_K8S_",
+];
+
+/// What the environment says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    pub http: HttpSettings,
+    /// Close every connection after its request.
+    pub force_close: bool,
+    /// One line each, for stderr.
+    pub notes: Vec<String>,
+    set: BTreeMap<&'static str, String>,
+}
+
+impl Environment {
+    /// Whether a variable is set.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.set.contains_key(name)
+    }
+}
+
+/// Reads and checks every variable; every bad one is a problem.
+pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
+    let mut out = Environment::default();
+    let (mut problems, mut idle, mut later) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, value) in given(ctx, &mut problems) {
+        let Some(variable) = variables().find(|variable| variable.name == name) else {
+            if ELSEWHERE.iter().any(|known| name.starts_with(known)) {
+                idle.push(name);
+            } else {
+                out.notes.push(unknown(&name));
+            }
+            continue;
+        };
+        if let Err(rule) = check(variable.kind, &value) {
+            problems.push(
+                Problem::new(format!("{name}={value} {rule}"))
+                    .hint(format!("unset {name} for its default, {}", variable.default)),
+            );
+            continue;
+        }
+        match variable.status {
+            Status::Acts => apply(&mut out, variable.name, &value),
+            Status::NoEffect => idle.push(name),
+            Status::NotYet => later.push(name),
+        }
+        out.set.insert(variable.name, value);
+    }
+    if !idle.is_empty() {
+        out.notes
+            .push(format!("no effect here: {} (one process, threads and memory instead of services)", idle.join(", ")));
+    }
+    if !later.is_empty() {
+        out.notes.push(format!("no effect yet: {}", later.join(", ")));
+    }
+    if problems.is_empty() { Ok(out) } else { Err(problems) }
+}
+
+/// Every variable with its value: from `.env`, then the environment, sections before single names.
+fn given(ctx: &Context<'_>, problems: &mut Vec<Problem>) -> BTreeMap<String, String> {
+    let mut plain: BTreeMap<String, String> = BTreeMap::new();
+    for line in std::fs::read_to_string(ctx.cwd.join(".env")).unwrap_or_default().lines() {
+        let line = line.trim().trim_start_matches("export ");
+        if let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+            let value = value.trim();
+            let bare =
+                ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(value);
+            plain.insert(name.trim().to_ascii_uppercase(), bare.to_owned());
+        }
+    }
+    for (name, value) in ctx.env {
+        plain.insert(name.to_ascii_uppercase(), value.clone());
+    }
+    plain.retain(|name, _| name.starts_with("AIPERF_"));
+    let sections: Vec<String> = plain.keys().filter(|name| is_section(name)).cloned().collect();
+    for section in sections {
+        let text = plain.remove(&section).unwrap_or_default();
+        match serde_json::from_str::<Value>(&text) {
+            Ok(Value::Object(map)) => {
+                for (key, value) in map {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    plain.entry(format!("{section}_{}", key.to_ascii_uppercase())).or_insert(value);
+                }
+            }
+            _ => problems.push(
+                Problem::new(format!("{section} is not a JSON object"))
+                    .hint(format!("{section}='{{\"NAME\": VALUE}}'")),
+            ),
+        }
+    }
+    plain
+}
+
+/// Whether a name stands for all the variables that begin with it.
+fn is_section(name: &str) -> bool {
+    let known = variables().any(|variable| variable.name == name);
+    !known
+        && name != "AIPERF_CONFIG"
+        && variables().any(|variable| variable.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('_')))
+}
+
+fn unknown(name: &str) -> String {
+    match nearest(name, variables().map(|variable| variable.name)) {
+        Some(near) => format!("unknown environment variable {name} is not used; did you mean {near}?"),
+        None => format!("unknown environment variable {name} is not used"),
+    }
+}
+
+fn check(kind: Kind, value: &str) -> Result<(), String> {
+    let within =
+        |n: f64, range: Range| if range.holds(n) { Ok(()) } else { Err(format!("must be {}", range.in_words())) };
+    match kind {
+        Kind::Bool => boolean(value).map(|_| ()).ok_or_else(|| "is neither true nor false".to_owned()),
+        Kind::Int(range) => crate::values::int(value).and_then(|n| within(n as f64, range)),
+        Kind::Float(range) => crate::values::float(value).and_then(|n| within(n, range)),
+        Kind::Text => Ok(()),
+        Kind::Choice(choices) => {
+            let known = choices.iter().any(|choice| choice.eq_ignore_ascii_case(value.trim()));
+            if known { Ok(()) } else { Err(format!("is not one of {}", choices.join(", "))) }
+        }
+        Kind::List => {
+            let bad = value.trim_start().starts_with('[') && serde_json::from_str::<Vec<Value>>(value).is_err();
+            if bad { Err("is not a JSON list".to_owned()) } else { Ok(()) }
+        }
+        Kind::Json => serde_json::from_str::<Value>(value).map(|_| ()).map_err(|error| format!("is not JSON: {error}")),
+    }
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" | "t" | "y" => Some(true),
+        "false" | "0" | "no" | "off" | "f" | "n" => Some(false),
+        _ => None,
+    }
+}
+
+/// Puts a checked value where it acts.
+fn apply(out: &mut Environment, name: &str, value: &str) {
+    let number = crate::values::int(value).unwrap_or_default().clamp(0, i64::from(u32::MAX)) as u32;
+    let http = &mut out.http;
+    match name {
+        "AIPERF_HTTP_CONNECTION_LIMIT" => http.connection_limit = number,
+        "AIPERF_HTTP_KEEPALIVE_TIMEOUT" => http.keepalive_timeout_seconds = number.into(),
+        "AIPERF_HTTP_SO_RCVBUF" => http.recv_buffer = number,
+        "AIPERF_HTTP_SO_SNDBUF" => http.send_buffer = number,
+        "AIPERF_HTTP_TCP_KEEPCNT" => http.keep_count = number,
+        "AIPERF_HTTP_TCP_KEEPIDLE" => http.keep_idle = number,
+        "AIPERF_HTTP_TCP_KEEPINTVL" => http.keep_interval = number,
+        "AIPERF_HTTP_TCP_USER_TIMEOUT" => http.user_timeout_ms = number,
+        "AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID" => http.session_affinity = boolean(value).unwrap_or(true),
+        "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = boolean(value).unwrap_or(false),
+        _ => debug_assert!(false, "{name} is said to act and does nothing"),
+    }
+}
+
+/// Every variable with the value that holds, one a line.
+pub fn effective_environment(ctx: &Context<'_>) -> Result<String, ConfigError> {
+    let environment = read(ctx).map_err(ConfigError::Invalid)?;
+    let line = |variable: &Variable| {
+        let set = environment.set.get(variable.name);
+        let mark = match variable.status {
+            Status::Acts => "",
+            Status::NoEffect => "  (no effect here)",
+            Status::NotYet => "  (no effect yet)",
+        };
+        format!(
+            "{}={}{}{mark}\n",
+            variable.name,
+            set.map_or(variable.default, String::as_str),
+            if set.is_some() { "  (set)" } else { "" }
+        )
+    };
+    Ok(variables().map(line).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_variable_that_is_said_to_act_changes_something() {
+        for variable in variables().filter(|variable| variable.status == Status::Acts) {
+            let value = match variable.kind {
+                Kind::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),
+                _ => "2048".to_owned(),
+            };
+            let value = if check(variable.kind, &value).is_ok() { value } else { "7".to_owned() };
+            let env = BTreeMap::from([(variable.name.to_owned(), value)]);
+            let ctx = Context {
+                env: &env,
+                stdout_is_terminal: false,
+                cwd: Path::new("/nowhere"),
+                benchmark_id: String::new(),
+            };
+            let read = read(&ctx).unwrap();
+            assert!(read.http != HttpSettings::default() || read.force_close, "{}", variable.name);
+            assert!(read.notes.is_empty(), "{:?}", read.notes);
+        }
+    }
+
+    #[test]
+    fn defaults_of_the_table_pass_their_own_check() {
+        for variable in variables() {
+            if !["unset", "(empty)"].contains(&variable.default) {
+                assert_eq!(check(variable.kind, variable.default), Ok(()), "{}", variable.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Variables: Accuracy, AgentX, APIServer, Chat, Compression, CLIRunner, Dag, Endpoint, Developer, Logging, Timing, Tokenizer, UI.
+
+use super::Kind::*;
+use super::Status::*;
+use super::Variable;
+use crate::flags::{at_least, between, more_than};
+
+// One row a variable.
+#[rustfmt::skip]
+pub(super) static VARIABLES: &[Variable] = &[
+    Variable { name: "AIPERF_ACCURACY_CANCEL_RESULT_WAIT_SEC", kind: Float(at_least(0.0)), default: "5.0", status: NotYet, about: "How long a cancelled run waits for the accuracy summary before exporting; 0 = no wait. Finite" },
+    Variable { name: "AIPERF_ACCURACY_LCB_GRADE_TIMEOUT_MAX_S", kind: Float(more_than(0.0)), default: "300.0", status: NotYet, about: "Ceiling for grading one LiveCodeBench problem" },
+    Variable { name: "AIPERF_ACCURACY_LCB_RELEASE_TAG", kind: Text, default: "v4_v5", status: NotYet, about: "LiveCodeBench snapshot name to load" },
+    Variable { name: "AIPERF_AGENTX_CONTEXT_OVERFLOW_SUBSTRINGS", kind: List, default: "[\"context length\", \"maximum context\", \"context_length_exceeded\", \"prompt is too long\"]", status: NotYet, about: "Case-insensitive fragments that mark an error body as context overflow; empty list disables. JSON array" },
+    Variable { name: "AIPERF_AGENTX_CONTEXT_OVERFLOW_RATE_LIMIT", kind: Float(between(0.0, true, 1.0, true)), default: "0.01", status: NotYet, about: "Overflow share above which (strictly) a scenario result is invalid" },
+    Variable { name: "AIPERF_AGENTX_RECYCLE_GUARD_MAX_WINDOW", kind: Int(at_least(1.0)), default: "1000000", status: NoEffect, about: "Number of recycled session ids remembered to detect double delivery" },
+    Variable { name: "AIPERF_API_SERVER_HOST", kind: Text, default: "127.0.0.1", status: NotYet, about: "Bind address of the live API" },
+    Variable { name: "AIPERF_API_SERVER_PORT", kind: Int(between(1.0, true, 65535.0, true)), default: "unset", status: NotYet, about: "Port of the live API; unset = API off" },
+    Variable { name: "AIPERF_API_SERVER_CORS_ORIGINS", kind: List, default: "[]", status: NotYet, about: "Allowed browser origins; empty = none. JSON array" },
+    Variable { name: "AIPERF_API_SERVER_SHUTDOWN_RESPONSE_DELAY_SECONDS", kind: Float(between(0.0, true, 60.0, true)), default: "0.5", status: NotYet, about: "Pause between answering a shutdown request and stopping" },
+    Variable { name: "AIPERF_API_SERVER_SHUTDOWN_TIMEOUT", kind: Float(between(1.0, true, 300.0, true)), default: "5.0", status: NotYet, about: "Graceful stop limit of the API server" },
+    Variable { name: "AIPERF_API_SERVER_GET_POD_STATES_TIMEOUT", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: NoEffect, about: "Limit of worker-state queries from the API" },
+    Variable { name: "AIPERF_API_SERVER_POST_COMPLETE_GRACE", kind: Float(between(0.0, true, 300.0, true)), default: "5.0", status: NotYet, about: "Time the API stays up after the run so clients can read the final state" },
+    Variable { name: "AIPERF_API_SERVER_WEBSOCKET_MAX_CONNECTIONS", kind: Int(between(1.0, true, 100000.0, true)), default: "100", status: NotYet, about: "Most WebSocket clients at once" },
+    Variable { name: "AIPERF_CHAT_CONNECT_TIMEOUT", kind: Float(more_than(0.0)), default: "10.0", status: NotYet, about: "`chat`: connection limit, seconds" },
+    Variable { name: "AIPERF_CHAT_READ_TIMEOUT", kind: Float(more_than(0.0)), default: "300.0", status: NotYet, about: "`chat`: longest gap between stream chunks, seconds; no total limit" },
+    Variable { name: "AIPERF_COMPRESSION_CHUNK_SIZE", kind: Int(between(1024.0, true, 1048576.0, true)), default: "65536", status: NoEffect, about: "Bytes per compressed chunk" },
+    Variable { name: "AIPERF_COMPRESSION_ZSTD_LEVEL", kind: Int(between(1.0, true, 22.0, true)), default: "3", status: NoEffect, about: "Zstandard level" },
+    Variable { name: "AIPERF_COMPRESSION_GZIP_LEVEL", kind: Int(between(1.0, true, 9.0, true)), default: "6", status: NoEffect, about: "Gzip level" },
+    Variable { name: "AIPERF_RAISE_ON_CALLBACK_ERROR", kind: Bool, default: "false", status: NoEffect, about: "Re-raise the first after-run callback error instead of only setting exit code 1" },
+    Variable { name: "AIPERF_DAG_FAIL_FAST", kind: Bool, default: "false", status: NotYet, about: "One failed DAG child aborts its parent and siblings" },
+    Variable { name: "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS", kind: Bool, default: "false", status: NotYet, about: "Always send content as an array of parts" },
+    Variable { name: "AIPERF_DEV_DEBUG_SERVICES", kind: Text, default: "unset", status: NotYet, about: "Components logged at DEBUG (comma list, - or _)" },
+    Variable { name: "AIPERF_DEV_ENABLE_YAPPI", kind: Bool, default: "false", status: NoEffect, about: "CPU profiler" },
+    Variable { name: "AIPERF_DEV_MODE", kind: Bool, default: "false", status: NotYet, about: "Developer mode" },
+    Variable { name: "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS", kind: Bool, default: "false", status: NotYet, about: "Show experimental metrics; ignored with a warning without DEV_MODE" },
+    Variable { name: "AIPERF_DEV_SHOW_INTERNAL_METRICS", kind: Bool, default: "false", status: NotYet, about: "Show internal metrics; ignored with a warning without DEV_MODE" },
+    Variable { name: "AIPERF_DEV_TRACE_SERVICES", kind: Text, default: "unset", status: NotYet, about: "Components logged at TRACE" },
+    Variable { name: "AIPERF_LOGGING_QUEUE_MAXSIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "1000", status: NoEffect, about: "Capacity of the log queue" },
+    Variable { name: "AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT", kind: Float(between(1.0, true, 300.0, true)), default: "10.0", status: NotYet, about: "Wait for cancelled requests to drain" },
+    Variable { name: "AIPERF_TIMING_RATE_RAMP_UPDATE_INTERVAL", kind: Float(between(0.01, true, 10.0, true)), default: "0.1", status: NotYet, about: "Step period of rate ramps" },
+    Variable { name: "AIPERF_TIMING_HIGH_RES_TIMER", kind: Bool, default: "true", status: NotYet, about: "High-resolution pacing; false = plain timers" },
+    Variable { name: "AIPERF_TIMING_MAX_CATCHUP_SECONDS", kind: Float(between(0.0, true, 10.0, true)), default: "0.01", status: NotYet, about: "Schedule backlog that may be caught up before re-anchoring" },
+    Variable { name: "AIPERF_TOKENIZER_BUNDLE_MAX_BYTES", kind: Int(between(1.0, true, 1073741824.0, true)), default: "52428800", status: NoEffect, about: "Largest tokenizer bundle served" },
+    Variable { name: "AIPERF_TOKENIZER_BUNDLE_BUILD_WARN_SECONDS", kind: Float(between(0.0, true, 3600.0, true)), default: "5.0", status: NoEffect, about: "Warn when building one takes longer" },
+    Variable { name: "AIPERF_TOKENIZER_DOWNLOAD_MAX_RETRIES", kind: Int(between(1.0, true, 1000.0, true)), default: "20", status: NoEffect, about: "Bundle download retries" },
+    Variable { name: "AIPERF_TOKENIZER_DOWNLOAD_INITIAL_BACKOFF_SECONDS", kind: Float(between(0.0, false, 300.0, true)), default: "0.5", status: NoEffect, about: "First retry pause; must be ≤ the next value" },
+    Variable { name: "AIPERF_TOKENIZER_DOWNLOAD_MAX_BACKOFF_SECONDS", kind: Float(between(0.0, false, 300.0, true)), default: "8.0", status: NoEffect, about: "Largest retry pause" },
+    Variable { name: "AIPERF_TOKENIZER_DOWNLOAD_REQUEST_TIMEOUT_SECONDS", kind: Float(between(0.0, false, 3600.0, true)), default: "300.0", status: NoEffect, about: "Bundle request limit" },
+    Variable { name: "AIPERF_TOKENIZER_PRELOAD_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "120.0", status: NotYet, about: "Limit of tokenizer pre-loading; the run goes on after it" },
+    Variable { name: "AIPERF_TOKENIZER_SKIP_PRELOAD", kind: Bool, default: "false", status: NotYet, about: "Do not pre-load tokenizers" },
+    Variable { name: "AIPERF_UI_CONSOLE_EXPORT_WIDTH", kind: Int(between(40.0, true, 10000.0, true)), default: "140", status: NotYet, about: "Width of the final tables in the text export and on non-TTY stdout" },
+    Variable { name: "AIPERF_UI_LOG_REFRESH_INTERVAL", kind: Float(between(0.01, true, 100000.0, true)), default: "0.1", status: NotYet, about: "Dashboard log refresh" },
+    Variable { name: "AIPERF_UI_MIN_UPDATE_PERCENT", kind: Float(between(0.01, true, 100.0, true)), default: "1.0", status: NotYet, about: "Least progress change that redraws simple UIs" },
+    Variable { name: "AIPERF_UI_REALTIME_METRICS_INTERVAL", kind: Float(between(0.0, true, 1000.0, true)), default: "unset", status: NotYet, about: "Seconds between live statistics; unset = 5 on dashboard, 30 otherwise; 0 = no log block" },
+    Variable { name: "AIPERF_UI_REALTIME_METRICS_ENABLED", kind: Bool, default: "false", status: NotYet, about: "Live statistics in every UI" },
+    Variable { name: "AIPERF_UI_SPINNER_REFRESH_RATE", kind: Float(between(0.1, true, 100.0, true)), default: "0.1", status: NotYet, about: "Spinner refresh" },
+];

@@ -1,0 +1,74 @@
+//! The configuration as it leaves the process.
+
+use crate::sections::endpoint::EndpointType;
+use crate::sections::envelope::Benchmark;
+use crate::setting::Setting;
+use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
+use serde_json::Value;
+
+/// What is set, with secrets taken out.
+pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
+    let mut config = benchmark.write();
+    if let Some(endpoint) = config.get_mut("endpoint") {
+        if let Some(key) = endpoint.get_mut("api_key") {
+            *key = REDACTED.into();
+        }
+        for (name, value) in endpoint.get_mut("headers").and_then(Value::as_object_mut).into_iter().flatten() {
+            if is_sensitive_header(name) {
+                *value = REDACTED.into();
+            }
+        }
+        urls(endpoint.get_mut("urls"));
+    }
+    for section in ["gpu_telemetry", "server_metrics"] {
+        urls(config.get_mut(section).and_then(|section| section.get_mut("urls")));
+    }
+    for (section, key) in [("otel", "metrics_url"), ("mlflow", "tracking_uri")] {
+        if let Some(url) = config.get_mut(section).and_then(|section| section.get_mut(key)) {
+            redact(url);
+        }
+    }
+    config
+}
+
+fn urls(list: Option<&mut Value>) {
+    list.and_then(Value::as_array_mut).into_iter().flatten().for_each(redact);
+}
+
+fn redact(url: &mut Value) {
+    if let Some(text) = url.as_str() {
+        *url = redact::url(text).into();
+    }
+}
+
+/// Folder of a run that was given none: model, service, type and load.
+pub(crate) fn artifact_subdir(benchmark: &Benchmark) -> Option<String> {
+    if benchmark.artifacts.as_ref().is_some_and(|artifacts| artifacts.dir.is_some()) {
+        return None;
+    }
+    let models = benchmark.models.as_ref().and_then(|models| models.items.as_ref()).map_or(&[][..], |items| &items.0);
+    let first = models.first().and_then(|model| model.name.as_deref()).unwrap_or_default();
+    let model = first.replace('/', "_") + if models.len() > 1 { "_multi" } else { "" };
+    let kind = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.r#type).map_or("chat", EndpointType::name);
+    let load = stimulus(benchmark);
+    let parts = [model, format!("openai-{kind}"), load];
+    Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-"))
+}
+
+fn stimulus(benchmark: &Benchmark) -> String {
+    let phases = benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
+    let Some(phase) = phases.iter().find(|phase| phase.kind.is_none_or(|kind| kind.name() != "warmup")) else {
+        return String::new();
+    };
+    let series = phase.rate_series.as_ref().and_then(|series| series.0.first()).and_then(|point| point.qps);
+    let rate = phase.rate.or(series).unwrap_or_default();
+    match phase.r#type.map_or("concurrency", |kind| kind.name()) {
+        "concurrency" => format!("concurrency{}", phase.concurrency.unwrap_or(1)),
+        "user_centric" => format!("user_centric-users{}-qps{rate:?}", phase.users.unwrap_or_default()),
+        "fixed_schedule" => "fixed_schedule".to_owned(),
+        _ => match phase.concurrency {
+            Some(cap) => format!("concurrency{cap}-request_rate{rate:?}"),
+            None => format!("request_rate{rate:?}"),
+        },
+    }
+}

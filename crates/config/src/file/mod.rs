@@ -1,0 +1,88 @@
+//! The configuration file: YAML, environment references, templates, shorthands.
+//!
+//! A file becomes the same tree that flags make. [`Source`] is the file as read; [`Source::envelope`] renders its
+//! templates and spells its shorthands out, and may be asked again with other variables.
+
+mod overlay;
+mod shorthand;
+pub(crate) mod substitute;
+pub(crate) mod template;
+pub(crate) mod yaml;
+
+use crate::error::Problem;
+use crate::resolve::Context;
+use crate::tree::{Node, Places};
+use serde_json::Value;
+
+pub(crate) use overlay::overlay;
+pub(crate) use shorthand::{body as spell_out, snake_keys};
+
+/// A configuration file as read: references to the environment resolved, templates not yet rendered.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    raw: Node,
+    pub places: Places,
+    /// What a user should know about the file.
+    pub notes: Vec<String>,
+}
+
+impl Source {
+    /// Reads a file.
+    pub(crate) fn read(file: &str, ctx: &Context<'_>) -> Result<Self, Problem> {
+        let path = ctx.cwd.join(file);
+        let refuse = |rule: String| Problem::new(format!("--config {file}: {rule}")).hint("--config FILE.yaml");
+        if !path.exists() {
+            return Err(refuse("no such file".into()));
+        }
+        if !path.is_file() {
+            return Err(refuse("is not a file".into()));
+        }
+        let bytes = std::fs::read(&path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8 text".into()))?;
+        Self::parse(&text, file, ctx)
+    }
+
+    /// Reads the text of a file.
+    pub(crate) fn parse(text: &str, file: &str, ctx: &Context<'_>) -> Result<Self, Problem> {
+        let places = Places { file: Some(file.to_owned()) };
+        let mut raw = yaml::load(text, &places)?;
+        if !raw.is_map() {
+            let what = format!("{file} must hold settings, not {}", raw.kind());
+            return Err(Problem::new(what).hint("aiperf config init --template minimal"));
+        }
+        snake_keys(&mut raw, "");
+        let mut notes = Vec::new();
+        shorthand::nest(&mut raw, &places, &mut notes);
+        substitute::resolve(&mut raw, "", ctx.env, &places)?;
+        Ok(Self { raw, places, notes })
+    }
+
+    /// The configuration, with these variables in place of the file's.
+    pub(crate) fn envelope(&self, variables: &[(String, Value)]) -> Result<Node, Vec<Problem>> {
+        let mut envelope = self.raw.clone();
+        for (path, value) in variables {
+            let origin = envelope.find(path).map_or(crate::tree::Origin::Rule, |node| node.origin.clone());
+            envelope.place(path, Node::from_json(value, &origin));
+        }
+        template::render(&mut envelope, &self.places).map_err(|problem| vec![problem])?;
+        let mut problems = Vec::new();
+        if let Some(benchmark) = envelope.get_mut("benchmark") {
+            shorthand::body(benchmark, &self.places, &mut problems);
+        } else {
+            let file = self.places.file.as_deref().unwrap_or_default();
+            problems.push(
+                Problem::new(format!("{file} says nothing to run"))
+                    .because("it needs benchmark")
+                    .hint("benchmark: {model: NAME, ...}")
+                    .at("benchmark"),
+            );
+        }
+        if let Some(version) = envelope.get("schema_version")
+            && version.text() != Some("2.0")
+            && version.as_f64() != Some(2.0)
+        {
+            problems.push(self.places.refuse(version, "schema_version", "is not known").hint("\"2.0\""));
+        }
+        if problems.is_empty() { Ok(envelope) } else { Err(problems) }
+    }
+}

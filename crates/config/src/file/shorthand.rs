@@ -1,0 +1,267 @@
+//! Shorter ways to write a configuration, spelled out.
+
+use crate::error::Problem;
+use crate::tree::{Datum, Node, Origin, Places};
+
+/// Keys of `benchmark` that may stand at the top of a file.
+const FLAT: &[&str] = &[
+    "model",
+    "models",
+    "endpoint",
+    "dataset",
+    "datasets",
+    "phases",
+    "artifacts",
+    "slos",
+    "tokenizer",
+    "gpu_telemetry",
+    "server_metrics",
+    "runtime",
+    "logging",
+    "metrics",
+    "accuracy",
+];
+
+/// Maps whose keys are the user's own.
+const OWN_KEYS: &[&str] = &[
+    "headers",
+    "extra",
+    "slos",
+    "variables",
+    "tags",
+    "parameters",
+    "records",
+    "content",
+    "custom_resource_attributes",
+    "filters",
+    "values",
+    "plot",
+    "sla",
+];
+
+/// Turns `camelCase` keys into `snake_case`, except where keys are the user's own.
+pub(crate) fn snake_keys(node: &mut Node, key: &str) {
+    match &mut node.datum {
+        Datum::Map(entries) => {
+            for (name, value) in entries {
+                if !OWN_KEYS.contains(&key) {
+                    *name = snake(name);
+                }
+                if !OWN_KEYS.contains(&key) {
+                    snake_keys(value, name);
+                }
+            }
+        }
+        Datum::List(items) => items.iter_mut().for_each(|item| snake_keys(item, key)),
+        _ => {}
+    }
+}
+
+fn snake(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 2);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            if !out.is_empty() && !out.ends_with('_') {
+                out.push('_');
+            }
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Moves settings that stand at the top of a file under `benchmark`.
+pub(super) fn nest(envelope: &mut Node, places: &Places, notes: &mut Vec<String>) {
+    let flat: Vec<&str> = FLAT.iter().copied().filter(|key| envelope.get(key).is_some()).collect();
+    if flat.is_empty() {
+        return;
+    }
+    let file = places.file.as_deref().unwrap_or("the file");
+    notes.push(format!("{file}: {} at the top was read as part of benchmark", flat.join(", ")));
+    for key in flat {
+        let Some(mut node) = envelope.take(key) else { continue };
+        let benchmark = envelope.child("benchmark");
+        if key == "dataset" {
+            if benchmark.get("datasets").is_none() && benchmark.get("dataset").is_none() {
+                node.put_default("name", "main");
+                let origin = node.origin.clone();
+                benchmark.put("datasets", Node::new(Datum::List(vec![node]), origin));
+            }
+        } else if benchmark.get(key).is_none() {
+            benchmark.put(key, node);
+        }
+    }
+}
+
+/// Spells out the shorthands of `benchmark`.
+pub(crate) fn body(benchmark: &mut Node, places: &Places, problems: &mut Vec<Problem>) {
+    if !benchmark.is_map() {
+        problems.push(places.refuse(benchmark, "benchmark", "must be a map"));
+        return;
+    }
+    let mut exclusive = |benchmark: &Node, one: &str, other: &str| {
+        if let (Some(node), Some(_)) = (benchmark.get(one), benchmark.get(other)) {
+            let what = format!("{}benchmark has both {one} and {other}", places.prefix(&node.origin));
+            problems.push(
+                Problem::new(what)
+                    .because(format!("{one} is a shorter way to write {other}"))
+                    .hint(format!("{one} or {other}"))
+                    .at("benchmark"),
+            );
+        }
+    };
+    exclusive(benchmark, "model", "models");
+    exclusive(benchmark, "dataset", "datasets");
+    exclusive(benchmark, "warmup", "phases");
+    exclusive(benchmark, "profiling", "phases");
+    models(benchmark);
+    endpoint(benchmark);
+    datasets(benchmark);
+    phases(benchmark, places, problems);
+    for key in ["gpu_telemetry", "server_metrics"] {
+        if let Some(node) = benchmark.get_mut(key) {
+            urls(node);
+        }
+    }
+}
+
+fn models(benchmark: &mut Node) {
+    if let Some(model) = benchmark.take("model") {
+        benchmark.put("models", model);
+    }
+    let Some(models) = benchmark.get_mut("models") else { return };
+    let origin = models.origin.clone();
+    let named = |node: &Node| match &node.datum {
+        Datum::Map(_) => node.clone(),
+        _ => {
+            let mut map = Node::map(node.origin.clone());
+            map.put("name", node.clone());
+            map
+        }
+    };
+    let items = match &models.datum {
+        Datum::List(items) => items.iter().map(named).collect(),
+        Datum::Map(_) if models.get("items").is_some() => {
+            if let Some(Node { datum: Datum::List(items), .. }) = models.get_mut("items") {
+                items.iter_mut().for_each(|item| *item = named(item));
+            }
+            return;
+        }
+        Datum::Map(_) if models.get("name").is_none() => return,
+        _ => vec![named(models)],
+    };
+    let mut map = Node::map(origin.clone());
+    map.put("items", Node::new(Datum::List(items), origin));
+    *models = map;
+}
+
+fn endpoint(benchmark: &mut Node) {
+    let Some(endpoint) = benchmark.get_mut("endpoint") else { return };
+    if let Datum::Text(_) = endpoint.datum {
+        let url = endpoint.clone();
+        *endpoint = Node::map(url.origin.clone());
+        endpoint.put("url", url);
+    }
+    urls(endpoint);
+    if endpoint.get("template").is_some() && endpoint.get("type").is_none() {
+        endpoint.put("type", Node::rule("template"));
+    }
+    if let Some(template) = endpoint.get_mut("template")
+        && let Datum::Text(_) = template.datum
+    {
+        let text = template.clone();
+        *template = Node::map(text.origin.clone());
+        template.put("body", text);
+    }
+}
+
+/// `url` for a list of one; a bare text is a URL.
+fn urls(node: &mut Node) {
+    if let Datum::Text(_) = node.datum {
+        let url = node.clone();
+        *node = Node::map(url.origin.clone());
+        node.put("url", url);
+    }
+    if let Some(url) = node.take("url")
+        && node.get("urls").is_none()
+    {
+        let origin = url.origin.clone();
+        let list = if let Datum::List(items) = url.datum { items } else { vec![url] };
+        node.put("urls", Node::new(Datum::List(list), origin));
+    }
+    if let Some(urls) = node.get_mut("urls")
+        && let Datum::Text(_) = urls.datum
+    {
+        let origin = urls.origin.clone();
+        *urls = Node::new(Datum::List(vec![urls.clone()]), origin);
+    }
+}
+
+fn datasets(benchmark: &mut Node) {
+    if let Some(mut dataset) = benchmark.take("dataset") {
+        if dataset.is_map() {
+            dataset.put_default("name", "default");
+        }
+        let origin = dataset.origin.clone();
+        benchmark.put("datasets", Node::new(Datum::List(vec![dataset]), origin));
+    }
+    let Some(Node { datum: Datum::List(items), .. }) = benchmark.get_mut("datasets") else { return };
+    for dataset in items.iter_mut().filter(|dataset| dataset.is_map()) {
+        let synthetic = match dataset.get("type") {
+            None => {
+                dataset.put("type", Node::rule("synthetic"));
+                true
+            }
+            Some(kind) => kind.text() == Some("synthetic"),
+        };
+        if synthetic {
+            for key in ["isl", "osl"] {
+                if let Some(length) = dataset.take(key) {
+                    dataset.place(&format!("prompts.{key}"), length);
+                }
+            }
+        }
+    }
+}
+
+fn phases(benchmark: &mut Node, places: &Places, problems: &mut Vec<Problem>) {
+    if let Some(phases) = benchmark.get_mut("phases")
+        && phases.is_map()
+    {
+        let origin = phases.origin.clone();
+        let mut phase = phases.clone();
+        phase.put_default("name", "profiling");
+        *phases = Node::new(Datum::List(vec![phase]), origin);
+    }
+    let (warmup, profiling) = (benchmark.take("warmup"), benchmark.take("profiling"));
+    if let (Some(warmup), None) = (&warmup, &profiling)
+        && benchmark.get("phases").is_none()
+    {
+        let what = format!("{}benchmark has a warmup and no profiling", places.prefix(&warmup.origin));
+        problems.push(
+            Problem::new(what)
+                .because("nothing would be reported")
+                .hint("profiling: {type: concurrency, concurrency: 1, requests: 10}")
+                .at("benchmark.phases"),
+        );
+        return;
+    }
+    let named = |phase: Option<Node>, name: &str| {
+        phase.map(|mut phase| {
+            if phase.is_map() {
+                phase.put("name", Node::rule(name));
+            }
+            phase
+        })
+    };
+    let list: Vec<Node> = named(warmup, "warmup").into_iter().chain(named(profiling, "profiling")).collect();
+    if let Some(first) = list.first() {
+        let origin = first.origin.clone();
+        if benchmark.get("phases").is_none() {
+            benchmark.put("phases", Node::new(Datum::List(list), origin));
+        }
+    }
+    debug_assert!(!matches!(benchmark.origin, Origin::Flag(_)));
+}

@@ -1,0 +1,154 @@
+//! `{{ }}` and `{% %}` in the values of a file, by minijinja.
+
+use crate::error::Problem;
+use crate::file::substitute::coerce;
+use crate::setting::join;
+use crate::tree::{Datum, Node, Places};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior, Value};
+use std::collections::BTreeMap;
+
+/// Values that are templates for later.
+const LATER: &[&str] = &["template", "body", "payload_template"];
+
+/// Renders every template of a configuration: variables first, in the order they need each other.
+pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem> {
+    if !any_template(envelope) {
+        return Ok(());
+    }
+    let mut engine = Environment::new();
+    engine.set_undefined_behavior(UndefinedBehavior::Strict);
+    if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
+        engine.set_syntax(syntax);
+    }
+    engine.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    let mut context: BTreeMap<String, Value> = BTreeMap::new();
+    for (key, value) in envelope.entries() {
+        context.insert(key.clone(), addressable(value));
+    }
+    for (key, value) in envelope.get("benchmark").map_or(&[][..], Node::entries) {
+        context.insert(key.clone(), addressable(value));
+    }
+    let job = Job { engine: &engine, places };
+    if let Some(variables) = envelope.get_mut("variables") {
+        job.variables(variables, &mut context)?;
+    }
+    let context = known(&context);
+    match &mut envelope.datum {
+        Datum::Map(entries) => entries
+            .iter_mut()
+            .filter(|(key, _)| key != "variables")
+            .try_for_each(|(key, value)| job.node(value, key, key, &context)),
+        _ => Ok(()),
+    }
+}
+
+struct Job<'a> {
+    engine: &'a Environment<'a>,
+    places: &'a Places,
+}
+
+impl Job<'_> {
+    fn variables(&self, variables: &mut Node, context: &mut BTreeMap<String, Value>) -> Result<(), Problem> {
+        let names: Vec<String> = variables.entries().iter().map(|(name, _)| name.clone()).collect();
+        let mut waiting = names.clone();
+        for name in &names {
+            context.remove(name);
+        }
+        while !waiting.is_empty() {
+            let ready = waiting.iter().position(|name| {
+                let needed = variables.get(name).map(|node| self.needed(node)).unwrap_or_default();
+                !needed.iter().any(|other| waiting.contains(other))
+            });
+            let Some(ready) = ready else {
+                return Err(Problem::new(format!("the variables {} need each other", waiting.join(", ")))
+                    .because("none can be known before the others")
+                    .at("variables"));
+            };
+            let name = waiting.remove(ready);
+            let current = known(context);
+            if let Some(node) = variables.get_mut(&name) {
+                self.node(node, &name, &join("variables", &name), &current)?;
+                context.insert(name, addressable(node));
+            }
+        }
+        Ok(())
+    }
+
+    /// Names that templates below a node use.
+    fn needed(&self, node: &Node) -> Vec<String> {
+        match &node.datum {
+            Datum::Text(text) if is_template(text) => {
+                let template = self.engine.template_from_str(text);
+                template.map(|template| template.undeclared_variables(false).into_iter().collect()).unwrap_or_default()
+            }
+            Datum::List(items) => items.iter().flat_map(|item| self.needed(item)).collect(),
+            Datum::Map(entries) => entries.iter().flat_map(|(_, value)| self.needed(value)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn node(&self, node: &mut Node, key: &str, path: &str, context: &Value) -> Result<(), Problem> {
+        if LATER.contains(&key) || path.ends_with("artifacts.user_files") {
+            return Ok(());
+        }
+        match &mut node.datum {
+            Datum::Text(text) if is_template(text) => {
+                let rendered = self.engine.render_str(text, context).map_err(|error| {
+                    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+                    Problem::new(format!("{}{path} '{text}' cannot be rendered", self.places.prefix(&node.origin)))
+                        .because(detail)
+                        .hint("names: variables, settings of the file, and settings of benchmark")
+                        .at(path)
+                })?;
+                node.datum = coerce(&rendered);
+                Ok(())
+            }
+            Datum::List(items) => items
+                .iter_mut()
+                .enumerate()
+                .try_for_each(|(index, item)| self.node(item, "", &join(path, &index.to_string()), context)),
+            Datum::Map(entries) => {
+                entries.iter_mut().try_for_each(|(key, value)| self.node(value, key, &join(path, key), context))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+fn any_template(node: &Node) -> bool {
+    match &node.datum {
+        Datum::Text(text) => is_template(text),
+        Datum::List(items) => items.iter().any(any_template),
+        Datum::Map(entries) => entries.iter().any(|(_, value)| any_template(value)),
+        _ => false,
+    }
+}
+
+/// A value for templates: a list of named things is addressed by name as well as by number.
+fn addressable(node: &Node) -> Value {
+    match &node.datum {
+        Datum::List(items) if !items.is_empty() && items.iter().all(|item| item.get("name").is_some()) => {
+            let by_number = items.iter().enumerate().map(|(index, item)| (Value::from(index), addressable(item)));
+            let by_name = items.iter().map(|item| {
+                (Value::from(item.get("name").and_then(Node::text).unwrap_or_default()), addressable(item))
+            });
+            Value::from_pairs(by_number.chain(by_name))
+        }
+        Datum::List(items) => items.iter().map(addressable).collect(),
+        Datum::Map(entries) => Value::from_pairs(entries.iter().map(|(key, value)| (key.as_str(), addressable(value)))),
+        Datum::Null => Value::from(()),
+        Datum::Bool(on) => Value::from(*on),
+        Datum::Int(n) => Value::from(*n),
+        Datum::Float(n) => Value::from(*n),
+        Datum::Text(text) => Value::from(text.as_str()),
+    }
+}
+
+fn known(context: &BTreeMap<String, Value>) -> Value {
+    Value::from_pairs(context.iter().map(|(name, value)| (name.as_str(), value.clone())))
+}

@@ -1,0 +1,160 @@
+//! Help, from the table of flags.
+
+use crate::flags::{Flag, GROUPS, Kind, Status};
+
+const WIDTH: usize = 100;
+const COLUMN: usize = 34;
+
+const USAGE: &str =
+    "Usage: aiperf profile --model NAME [--url HOST:PORT] [FLAGS]\n       aiperf profile --config FILE.yaml [FLAGS]\n";
+
+const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "100 streamed chat requests, 10 at a time",
+        "aiperf profile --model Qwen/Qwen3-0.6B --url localhost:8000 --streaming --concurrency 10 --request-count 100",
+    ),
+    (
+        "A minute of load after a warmup, with fixed lengths",
+        "aiperf profile -m m -u localhost:8000 --streaming --concurrency 32 --warmup-request-count 32 --isl 1024 --osl 256 \
+         --extra-inputs ignore_eos:true --benchmark-duration 60",
+    ),
+    ("A benchmark from a file, with one setting changed", "aiperf profile --config bench.yaml --concurrency 64"),
+];
+
+const FOOTER: &str = "\
+Values: --flag VALUE or --flag=VALUE; -m VALUE, -m=VALUE or -mVALUE. A switch is --flag or --flag=false. A list is
+--flag a b, --flag a --flag b, and where it says so --flag a,b. Underscores may stand for dashes.
+Exit codes: 0 done, 1 the run failed, 2 bad input (nothing was sent), 130 and 143 stopped by a signal.
+";
+
+impl Flag {
+    /// The spelling help leads with: a much shorter alias, or the name itself.
+    pub fn usual(&self) -> &'static str {
+        let long = self.aliases.iter().filter(|alias| alias.starts_with("--"));
+        let shortest = long.min_by_key(|alias| alias.len());
+        match shortest {
+            Some(alias) if alias.len() + 3 <= self.name.len() => alias,
+            _ => self.name,
+        }
+    }
+
+    /// Its single-dash spelling, if it has one.
+    pub fn short(&self) -> Option<&'static str> {
+        self.aliases.iter().copied().find(|alias| !alias.starts_with("--"))
+    }
+
+    /// Its other long spellings.
+    pub fn others(&self) -> Vec<&'static str> {
+        let all =
+            std::iter::once(self.name).chain(self.aliases.iter().copied().filter(|alias| alias.starts_with("--")));
+        all.filter(|spelling| *spelling != self.usual()).chain(self.negation).collect()
+    }
+
+    /// What it takes, in words, where its placeholder does not say it.
+    pub fn rule(&self) -> Option<String> {
+        match self.kind {
+            Kind::Int(range) | Kind::Float(range) | Kind::IntOrList(range) | Kind::FloatOrList(range) => {
+                (range.low.is_some() || range.high.is_some()).then(|| range.in_words())
+            }
+            Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => Some(choices.join(", ")),
+            Kind::IntChoice(choices) => Some(choices.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
+            _ => None,
+        }
+    }
+}
+
+/// The flags that act, a line each.
+pub fn short_help() -> String {
+    let mut out = format!("Benchmark a server\n\n{USAGE}");
+    for group in GROUPS {
+        let flags: Vec<&Flag> = group.flags.iter().filter(|flag| flag.status == Status::Acts).collect();
+        if !flags.is_empty() {
+            out.push_str(&format!("\n{}:\n", group.title));
+        }
+        for flag in flags {
+            entry(&mut out, flag, flag.summary);
+        }
+    }
+    out.push_str("\nEvery flag, with choices and examples: aiperf profile --help\n");
+    out
+}
+
+/// Every flag with its choices, range, default, other spellings and key in a configuration file.
+pub fn long_help() -> String {
+    let mut out = format!("Benchmark a server\n\n{USAGE}\nExamples:\n");
+    for (what, command) in EXAMPLES {
+        out.push_str(&format!("  {what}\n"));
+        paragraph(&mut out, &format!("$ {command}"), 4);
+    }
+    for group in GROUPS {
+        out.push_str(&format!("\n{}:\n", group.title));
+        for flag in group.flags {
+            entry(&mut out, flag, flag.summary);
+            for line in details(flag) {
+                paragraph(&mut out, &line, COLUMN + 2);
+            }
+        }
+    }
+    out.push('\n');
+    out.push_str(FOOTER);
+    out
+}
+
+/// What long help says about a flag besides its summary.
+pub(crate) fn details(flag: &Flag) -> Vec<String> {
+    let mut lines = Vec::new();
+    let label = match flag.kind {
+        Kind::Choice(_) | Kind::Literal(_) | Kind::Choices(_) | Kind::IntChoice(_) => "choices",
+        _ => "range",
+    };
+    lines.extend(flag.rule().map(|rule| format!("{label}: {rule}")));
+    lines.extend(flag.default.map(|default| format!("default: {default}")));
+    let others = flag.others();
+    if !others.is_empty() {
+        lines.push(format!("also: {}", others.join(", ")));
+    }
+    let key = flag.to.key();
+    if !key.is_empty() {
+        lines.push(format!("file: {key}"));
+    }
+    match flag.status {
+        Status::Acts => {}
+        Status::NoEffect(reason) => lines.push(format!("no effect here: {reason}")),
+        Status::NotYet(reason) => lines.push(format!("not there yet: {reason}")),
+    }
+    lines
+}
+
+fn entry(out: &mut String, flag: &Flag, text: &str) {
+    let short = flag.short().map_or_else(|| "    ".to_owned(), |short| format!("{short}, "));
+    let head = format!("  {short}{} {}", flag.usual(), flag.placeholder());
+    let head = head.trim_end();
+    if head.len() < COLUMN {
+        let mut lines = wrap(text, WIDTH - COLUMN).into_iter();
+        out.push_str(&format!("{head:COLUMN$}{}\n", lines.next().unwrap_or_default()));
+        lines.for_each(|line| out.push_str(&format!("{:COLUMN$}{line}\n", "")));
+    } else {
+        out.push_str(&format!("{head}\n"));
+        paragraph(out, text, COLUMN);
+    }
+}
+
+fn paragraph(out: &mut String, text: &str, indent: usize) {
+    for line in wrap(text, WIDTH - indent) {
+        out.push_str(&format!("{:indent$}{line}\n", ""));
+    }
+}
+
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -1,0 +1,136 @@
+//! Whether a setting of a file acts: by the flag that is about it, or by a row here.
+
+use crate::flags::{self, Status, Status::*, To};
+
+const ONE_RUN: Status = NotYet("a benchmark is one run");
+const ONE_MODEL: Status = NotYet("prompts are sent to the first model only");
+const NO_SWEEP: Status = NotYet("settings are not swept or searched");
+const BY_CONCURRENCY: Status = NotYet("load is constant within a phase");
+const CLUSTER: Status = NoEffect("it is about cluster deployments");
+const THREADS: Status = NoEffect("workers are threads of one process and talk through memory");
+
+/// Sections that only hold settings, each with a status of its own.
+const HOLDERS: &[&str] = &[
+    "benchmark",
+    "benchmark.models",
+    "benchmark.models.items",
+    "benchmark.endpoint",
+    "benchmark.datasets",
+    "benchmark.datasets.*.prompts",
+    "benchmark.phases",
+    "benchmark.artifacts",
+    "benchmark.tokenizer",
+    "benchmark.gpu_telemetry",
+    "benchmark.server_metrics",
+    "benchmark.network_latency",
+    "benchmark.runtime",
+    "benchmark.logging",
+];
+
+/// Settings that no flag is about, and groups of settings. The longest match counts.
+const KEYS: &[(&str, Status)] = &[
+    ("schema_version", Acts),
+    ("variables", Acts),
+    ("random_seed", Acts),
+    ("benchmark.models.items.*.name", Acts),
+    ("benchmark.models.items.*.weight", ONE_MODEL),
+    ("benchmark.models.items.*.lora", NotYet("adapters are not asked for")),
+    ("benchmark.models.items.*.modalities", NotYet("requests hold text only")),
+    ("benchmark.models.items.*.tokenizer", ONE_MODEL),
+    ("benchmark.endpoint.template", NotYet("bodies are not made from templates")),
+    ("benchmark.endpoint.reset_kv_cache", NotYet("no call is made to the server before a run")),
+    ("benchmark.endpoint.server_profiler", NotYet("no call is made to the server around a run")),
+    ("benchmark.endpoint.transport", Acts),
+    ("benchmark.datasets.*.name", Acts),
+    ("benchmark.datasets.*.type", Acts),
+    ("benchmark.datasets.*.random_seed", Acts),
+    ("benchmark.datasets.*.records", NotYet("conversations are not read")),
+    ("benchmark.datasets.*.osl", NotYet("files of conversations are not read")),
+    ("benchmark.datasets.*.block_size", NotYet("traces are not replayed")),
+    ("benchmark.datasets.*.cache_bust", NotYet("prompts carry no marker")),
+    ("benchmark.datasets.*.prompt_batch_size", NotYet("a request has one prompt")),
+    ("benchmark.datasets.*.image_batch_size", NotYet("requests hold text only")),
+    ("benchmark.datasets.*.audio_batch_size", NotYet("requests hold text only")),
+    ("benchmark.datasets.*.video_batch_size", NotYet("requests hold text only")),
+    ("benchmark.datasets.*.prompts.isl", Acts),
+    ("benchmark.datasets.*.prompts.osl", Acts),
+    ("benchmark.datasets.*.prefix_prompts", NotYet("prompts have no prefix or system message")),
+    ("benchmark.datasets.*.images", NotYet("requests hold text only")),
+    ("benchmark.datasets.*.audio", NotYet("requests hold text only")),
+    ("benchmark.datasets.*.video", NotYet("requests hold text only")),
+    ("benchmark.datasets.*.rankings", NotYet("ranking requests are not made")),
+    ("benchmark.datasets.*.synthesis", NotYet("traces are not reshaped")),
+    ("benchmark.datasets.*.turns", NotYet("conversations have one turn")),
+    ("benchmark.datasets.*.turn_delay", NotYet("conversations have one turn")),
+    ("benchmark.phases.*.name", Acts),
+    ("benchmark.phases.*.kind", Acts),
+    ("benchmark.phases.*.type", Acts),
+    ("benchmark.phases.*.exclude_from_results", Acts),
+    ("benchmark.phases.*.concurrency_ramp", BY_CONCURRENCY),
+    ("benchmark.phases.*.prefill_ramp", BY_CONCURRENCY),
+    ("benchmark.phases.*.rate_ramp", BY_CONCURRENCY),
+    ("benchmark.phases.*.rate_series", NotYet("requests are sent by concurrency, not by rate")),
+    ("benchmark.phases.*.seamless", NotYet("a phase begins when the one before has ended")),
+    ("benchmark.phases.*.timing_mode", NotYet("agentic traces are not replayed")),
+    ("benchmark.phases.*.sla", BY_CONCURRENCY),
+    ("benchmark.phases.*.adaptive_scale", BY_CONCURRENCY),
+    ("benchmark.artifacts.records", Acts),
+    ("benchmark.artifacts.prefix", Acts),
+    ("benchmark.artifacts.raw", Acts),
+    ("benchmark.artifacts.summary", NotYet("the summary is always written, as JSON and CSV")),
+    ("benchmark.artifacts.user_files", NotYet("files of your own are not made")),
+    ("benchmark.artifacts.auto_plot", NotYet("plots are not drawn")),
+    ("benchmark.artifacts.plot_required", NotYet("plots are not drawn")),
+    ("benchmark.slos", NotYet("good requests are not counted")),
+    ("benchmark.gpu_telemetry", NotYet("GPU telemetry is not collected")),
+    ("benchmark.gpu_telemetry.enabled", Acts),
+    ("benchmark.server_metrics", NotYet("metrics of the server are not collected")),
+    ("benchmark.server_metrics.enabled", Acts),
+    ("benchmark.network_latency", NotYet("the network is not probed")),
+    ("benchmark.otel", NotYet("metrics are not sent by OTLP")),
+    ("benchmark.mlflow", NotYet("results are not sent to MLflow")),
+    ("benchmark.wandb", NotYet("results are not sent to Weights & Biases")),
+    ("benchmark.runtime.ui", Acts),
+    ("benchmark.runtime.workers_min", NotYet("the number of workers is decided by the load")),
+    ("benchmark.runtime.service_run_type", THREADS),
+    ("benchmark.runtime.communication", THREADS),
+    ("benchmark.runtime.workers_per_pod", CLUSTER),
+    ("benchmark.runtime.record_processors_per_pod", CLUSTER),
+    ("benchmark.runtime.dataset_api_base_url", CLUSTER),
+    ("benchmark.logging.level", Acts),
+    ("benchmark.metrics", Acts),
+    ("benchmark.accuracy", NotYet("answers are not graded")),
+    ("multi_run", ONE_RUN),
+    ("multi_run.convergence", ONE_RUN),
+    ("sweep", NO_SWEEP),
+    ("plot", NotYet("plots are not drawn")),
+];
+
+/// Whether the setting at a path acts; list items are written `*`. `None` for a path nobody knows.
+pub(crate) fn status(path: &str) -> Option<Status> {
+    let exact = |candidate: &str| {
+        let by_flag =
+            flags::all().find(|flag| keys(flag.to).iter().any(|key| key == candidate)).map(|flag| flag.status);
+        KEYS.iter().find(|(key, _)| *key == candidate).map(|(_, status)| *status).or(by_flag)
+    };
+    if HOLDERS.contains(&path) || path.ends_with(".*") {
+        return Some(Acts);
+    }
+    let mut at = path;
+    loop {
+        if let Some(status) = exact(at) {
+            return Some(status);
+        }
+        at = at.rsplit_once('.')?.0;
+    }
+}
+
+fn keys(to: To) -> Vec<String> {
+    match to {
+        To::Key(key) => vec![format!("benchmark.{key}")],
+        To::Profiling(key) | To::Warmup(key) | To::EveryPhase(key) => vec![format!("benchmark.phases.*.{key}")],
+        To::Dataset(key) => vec![format!("benchmark.datasets.*.{key}")],
+        To::Envelope(key) => vec![key.to_owned()],
+        To::Rule(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,44 @@
+//! The manual page, from the table of flags.
+
+use crate::flags::GROUPS;
+use crate::help::details;
+
+/// `aiperf-profile(1)` in roff.
+pub fn man_page(version: &str) -> String {
+    let mut out = format!(
+        ".TH AIPERF\\-PROFILE 1 \"\" \"aiperf {version}\" \"User Commands\"\n.SH NAME\naiperf\\-profile \\- benchmark an LLM inference server\n\
+         .SH SYNOPSIS\n.B aiperf profile\n\\-\\-model NAME [\\-\\-url HOST:PORT] [FLAGS]\n.br\n.B aiperf profile\n\\-\\-config FILE.yaml [FLAGS]\n\
+         .SH DESCRIPTION\nSends requests to a server as the flags or the file say, times every answer, and writes a summary and a record of \
+         each request.\n"
+    );
+    for group in GROUPS {
+        out.push_str(&format!(".SH {}\n", escape(&group.title.to_uppercase())));
+        for flag in group.flags {
+            let spellings: Vec<String> = flag
+                .short()
+                .into_iter()
+                .chain([flag.usual()])
+                .map(|name| format!("\\fB{}\\fR", escape(name)))
+                .collect();
+            out.push_str(&format!(
+                ".TP\n{} {}\n{}.\n",
+                spellings.join(", "),
+                escape(flag.placeholder()),
+                escape(flag.summary)
+            ));
+            for line in details(flag) {
+                out.push_str(&format!(".br\n{}\n", escape(&line)));
+            }
+        }
+    }
+    out.push_str(
+        ".SH EXIT STATUS\n.TP\n0\nThe run is done.\n.TP\n1\nThe run failed.\n.TP\n2\nBad input; nothing was sent.\n.TP\n130, 143\nStopped by a signal; \
+         what was measured is written.\n",
+    );
+    out
+}
+
+fn escape(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}

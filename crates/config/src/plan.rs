@@ -1,0 +1,353 @@
+//! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
+
+use crate::command_line;
+use crate::environment::Environment;
+use crate::error::{ConfigError, Problem};
+use crate::flags::Status;
+use crate::keys;
+use crate::resolve::{Context, Tree, resolve_config};
+use crate::rules::endpoint_kind;
+use crate::sections::artifacts::Formats;
+use crate::sections::distribution::Distribution;
+use crate::sections::endpoint::Endpoint;
+use crate::sections::phases::Phase;
+use crate::setting::join;
+use crate::tree::{Datum, Node, Origin};
+use aiperf_plan::{
+    Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, PhasePlan, Plan,
+    ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps, TokenizerPlan, UiKind,
+};
+use aiperf_types::{EndpointKind, Nanos, PhaseKind};
+use serde_json::Value;
+
+/// A plan, and what a user should know about it.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// What to run.
+    pub plan: Plan,
+    /// One line each, for stderr.
+    pub notes: Vec<String>,
+}
+
+/// Endpoint types that can be sent.
+const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
+
+/// Reads the arguments after `profile` into a plan.
+pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
+    let tree = resolve_config(args, ctx)?;
+    let mut notes = tree.notes.clone();
+    let mut problems = Vec::new();
+    refused(&tree, &mut notes, &mut problems);
+    let Some(plan) = plan(&tree, ctx, args, &mut problems).filter(|_| problems.is_empty()) else {
+        return Err(ConfigError::Invalid(problems));
+    };
+    notes.extend(unseen(&tree));
+    Ok(Resolved { plan, notes })
+}
+
+/// What was asked for and does not exist yet, by the name it was asked for; what can have no effect is noted.
+fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+    for said in &tree.flags.0 {
+        match said.flag.status {
+            Status::Acts => {}
+            Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", said.spelled)),
+            // Switching off what is off anyway is no request.
+            Status::NotYet(_) if said.value == Value::Bool(false) && said.flag.default != Some("true") => {}
+            Status::NotYet(reason) => problems.push(
+                not_yet(&said.spelled, reason).hint(format!("leave {} out", said.spelled)).at(said.flag.to.location()),
+            ),
+        }
+        if said.sweep().is_some() {
+            problems.push(
+                not_yet(&format!("{} with several values", said.spelled), "settings are not swept")
+                    .hint("one value, and a run for each"),
+            );
+        }
+    }
+    walk(&tree.node, "", "", tree, notes, problems);
+}
+
+fn not_yet(what: &str, reason: &str) -> Problem {
+    Problem::new(format!("{what} is not there yet")).because(reason)
+}
+
+/// Settings of a file, by the status of their key.
+fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+    let from_file = matches!(node.origin, Origin::File { .. });
+    let status = if from_file && !path.is_empty() { keys::status(key) } else { Some(Status::Acts) };
+    match status {
+        Some(Status::NotYet(_)) if says_nothing(node) => {}
+        Some(Status::NotYet(reason)) => {
+            problems
+                .push(not_yet(&tree.places.subject_key(node, path), reason).hint(format!("leave {path} out")).at(path));
+        }
+        Some(Status::NoEffect(reason)) => {
+            notes.push(format!("{} has no effect here: {reason}", tree.places.subject_key(node, path)))
+        }
+        _ => {
+            for (name, child) in node.entries() {
+                if key != "variables" {
+                    walk(child, &join(path, name), &join(key, name), tree, notes, problems);
+                }
+            }
+            for (index, child) in node.items().iter().enumerate() {
+                walk(child, &join(path, &index.to_string()), &join(key, "*"), tree, notes, problems);
+            }
+        }
+    }
+}
+
+/// Whether a setting asks for nothing: off, null, or empty.
+fn says_nothing(node: &Node) -> bool {
+    match &node.datum {
+        Datum::Null | Datum::Bool(false) => true,
+        Datum::List(items) => items.is_empty(),
+        Datum::Map(entries) => entries.is_empty(),
+        _ => false,
+    }
+}
+
+/// What a run would watch and does not yet, unless it was told not to.
+fn unseen(tree: &Tree) -> Option<String> {
+    let body = &tree.benchmark;
+    let server = body.server_metrics.as_ref().and_then(|server| server.enabled) != Some(false);
+    let gpu = body.gpu_telemetry.as_ref().and_then(|gpu| gpu.enabled) != Some(false);
+    match (server, gpu) {
+        (true, true) => Some("server metrics and GPU telemetry are not collected yet".to_owned()),
+        (true, false) => Some("server metrics are not collected yet".to_owned()),
+        (false, true) => Some("GPU telemetry is not collected yet".to_owned()),
+        (false, false) => None,
+    }
+}
+
+fn plan(tree: &Tree, ctx: &Context<'_>, args: &[String], problems: &mut Vec<Problem>) -> Option<Plan> {
+    let body = &tree.benchmark;
+    if !tree.single_run() && problems.is_empty() {
+        problems.push(not_yet("more than one run", "a benchmark is one run"));
+    }
+    let models: Vec<String> =
+        body.models.as_ref()?.items.as_ref()?.iter().filter_map(|model| model.name.clone()).collect();
+    if models.len() > 1 {
+        let what = tree.node.find("benchmark.models.items").map_or_else(
+            || "several models".to_owned(),
+            |node| format!("{} with several models", tree.places.subject_key(node, "benchmark.models")),
+        );
+        problems.push(
+            not_yet(&what, "every prompt is sent to one model")
+                .hint("one model, and a run for each")
+                .at("benchmark.models.items"),
+        );
+    }
+    let endpoint = endpoint(tree, problems)?;
+    let dataset = dataset(tree, problems)?;
+    let phases = phases(tree, problems);
+    let artifacts = artifacts(tree, ctx, problems);
+    let runtime = runtime(tree, ctx, problems);
+    let tokenizer = body.tokenizer.clone().unwrap_or_default();
+    let mut input_config = tree.input_config();
+    input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
+    Some(Plan {
+        run: RunIdentity {
+            benchmark_id: ctx.benchmark_id.clone(),
+            random_seed: tree.random_seed.and_then(|seed| u64::try_from(seed).ok()),
+            cli_command: command_line::shown(&[&["profile".to_owned()], args].concat()),
+        },
+        models,
+        endpoint,
+        tokenizer: TokenizerPlan { name: tokenizer.name, revision: tokenizer.revision },
+        dataset,
+        phases,
+        artifacts,
+        runtime,
+        input_config,
+    })
+}
+
+fn subject(tree: &Tree, path: &str) -> String {
+    match tree.node.find(path) {
+        Some(node) => tree.places.subject(node, path),
+        None => path.to_owned(),
+    }
+}
+
+fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
+    let Environment { http, force_close, .. } = &tree.environment;
+    let endpoint: &Endpoint = tree.benchmark.endpoint.as_ref()?;
+    let kind = endpoint_kind(&tree.benchmark);
+    if !SENT.contains(&kind) {
+        let types: Vec<&str> = SENT.iter().map(|kind| kind.name()).collect();
+        problems.push(
+            not_yet(&subject(tree, "benchmark.endpoint.type"), &format!("only {} can be sent", types.join(" and ")))
+                .hint("chat, or completions")
+                .at("benchmark.endpoint.type"),
+        );
+    }
+    if endpoint.connection_reuse.is_some_and(|reuse| reuse.name() == "sticky-user-sessions") {
+        let at = "benchmark.endpoint.connection_reuse";
+        problems.push(
+            not_yet(&subject(tree, at), "a session may use any connection of the pool").hint("pooled, or never").at(at),
+        );
+    }
+    for (index, url) in endpoint.urls.iter().flat_map(|urls| urls.iter()).enumerate() {
+        if url.0.is_tls() {
+            let at = format!("benchmark.endpoint.urls.{index}");
+            problems.push(not_yet(&subject(tree, &at), "connections are not encrypted").hint("an http:// URL").at(at));
+        }
+    }
+    let reuse = match endpoint.connection_reuse.map(|reuse| reuse.name()) {
+        Some("never") => ReuseStrategy::Never,
+        Some("sticky-user-sessions") => ReuseStrategy::StickyUserSessions,
+        Some(_) => ReuseStrategy::Pooled,
+        None if *force_close => ReuseStrategy::Never,
+        None => ReuseStrategy::Pooled,
+    };
+    Some(EndpointPlan {
+        kind,
+        urls: endpoint.urls.as_ref()?.iter().map(|url| url.0.clone()).collect(),
+        path: endpoint.path.clone(),
+        streaming: endpoint.streaming.unwrap_or(false),
+        api_key: endpoint.api_key.clone(),
+        headers: endpoint.headers.clone().unwrap_or_default(),
+        extra: endpoint.extra.clone().unwrap_or_default().0,
+        timeout_seconds: endpoint.timeout.unwrap_or(21600.0),
+        legacy_max_tokens: endpoint.use_legacy_max_tokens.unwrap_or(false),
+        server_token_count: endpoint.use_server_token_count.unwrap_or(false),
+        per_chunk_usage: endpoint.per_chunk_usage.unwrap_or(false),
+        reuse,
+        http: http.clone(),
+    })
+}
+
+fn dataset(tree: &Tree, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
+    let dataset = tree.benchmark.datasets.as_ref()?.first()?;
+    let kind = dataset.r#type.map_or("synthetic", |kind| kind.name());
+    if kind != "synthetic" && problems.is_empty() {
+        problems.push(
+            not_yet(&format!("a {kind} dataset"), "only synthetic conversations are made")
+                .at("benchmark.datasets.0.type"),
+        );
+    }
+    if let Some(sampling) = dataset.sampling.filter(|sampling| sampling.name() != "sequential") {
+        let at = "benchmark.datasets.0.sampling";
+        problems.push(
+            not_yet(&subject(tree, at), &format!("conversations are used in order, not {}", sampling.name()))
+                .hint("sequential")
+                .at(at),
+        );
+    }
+    let prompts = dataset.prompts.clone().unwrap_or_default();
+    let mut length = |distribution: &Option<Distribution>, key: &str| {
+        let distribution = distribution.as_ref()?;
+        let at = format!("benchmark.datasets.0.prompts.{key}");
+        if !distribution.is_plain() {
+            let node = tree.node.find(&at);
+            let what = node.map_or_else(|| at.clone(), |node| tree.places.subject_key(node, &at));
+            problems.push(not_yet(&what, "a length has a mean and a deviation").hint("{mean, stddev}").at(&at));
+        }
+        Some(Length { mean: distribution.expected(), stddev: distribution.deviation() })
+    };
+    let (isl, osl) = (length(&prompts.isl, "isl"), length(&prompts.osl, "osl"));
+    let entries = u32::try_from(dataset.entries.unwrap_or(100)).unwrap_or(u32::MAX);
+    Some(DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl }))
+}
+
+fn phases(tree: &Tree, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
+    let phases = tree.benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
+    let mut out = Vec::new();
+    for (index, phase) in phases.iter().enumerate() {
+        let kind = phase.r#type.map_or("concurrency", |kind| kind.name());
+        if kind != "concurrency" {
+            let at = format!("benchmark.phases.{index}.type");
+            // A flag that asked for it has been named already.
+            let named = tree.node.find(&at).is_none_or(|node| node.origin == Origin::Rule) && !problems.is_empty();
+            if !named {
+                problems.push(
+                    not_yet(&subject(tree, &at), "requests are sent by concurrency only")
+                        .hint("type: concurrency")
+                        .at(at),
+                );
+            }
+        }
+        out.push(one_phase(phase));
+    }
+    out
+}
+
+fn one_phase(phase: &Phase) -> PhasePlan {
+    let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
+    let warmup = phase.kind.is_some_and(|kind| kind.name() == "warmup");
+    let mut stop = Vec::new();
+    stop.extend(count(phase.requests).map(StopWhen::Requests));
+    stop.extend(
+        phase.duration.filter(|time| time.0.is_finite()).map(|time| StopWhen::Elapsed(Nanos::from_secs_f64(time.0))),
+    );
+    stop.extend(count(phase.sessions).map(StopWhen::Sessions));
+    // Without a grace period a profiling phase ends with its time; a warmup waits for what it sent.
+    let grace = match (phase.grace_period, phase.duration) {
+        (Some(grace), _) if grace.0.is_finite() => Some(Nanos::from_secs_f64(grace.0)),
+        (None, Some(_)) if !warmup => Some(Nanos::ZERO),
+        _ => None,
+    };
+    PhasePlan {
+        name: phase.name.clone().unwrap_or_default(),
+        kind: if warmup { PhaseKind::Warmup } else { PhaseKind::Profiling },
+        arrival: Arrival::Concurrency,
+        concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(1)).unwrap_or(u32::MAX)),
+        stop,
+        grace,
+    }
+}
+
+fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> ArtifactPlan {
+    let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
+    let base = ctx.cwd.join(artifacts.dir.as_deref().unwrap_or("artifacts"));
+    let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
+    if artifacts.raw == Some(true) {
+        let what = if tree.flags.has("--export-level") {
+            format!("{} raw", tree.flags.spelled("--export-level"))
+        } else {
+            subject(tree, "benchmark.artifacts.raw")
+        };
+        problems.push(
+            not_yet(&what, "requests and responses are not written as they were")
+                .hint("--export-level records")
+                .at("benchmark.artifacts.raw"),
+        );
+    }
+    if let Some(Formats(Some(formats))) = &artifacts.records
+        && formats.iter().any(|format| format.name() != "jsonl")
+    {
+        let at = "benchmark.artifacts.records";
+        problems.push(not_yet(&subject(tree, at), "records are written as JSON lines only").hint("[jsonl]").at(at));
+    }
+    let level =
+        if matches!(artifacts.records, Some(Formats(None))) { ExportLevel::Summary } else { ExportLevel::Records };
+    ArtifactPlan { dir, level, names: FileNames::new(artifacts.prefix.as_deref()) }
+}
+
+fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {
+    let runtime = tree.benchmark.runtime.clone().unwrap_or_default();
+    let ui = match runtime.ui.map(|ui| ui.name()) {
+        Some("none") => UiKind::None,
+        Some("simple") => UiKind::Simple,
+        Some(_) => {
+            let at = "benchmark.runtime.ui";
+            problems.push(not_yet(&subject(tree, at), "there is no full-screen view").hint("simple, or none").at(at));
+            UiKind::Simple
+        }
+        None if ctx.stdout_is_terminal => UiKind::Simple,
+        None => UiKind::None,
+    };
+    let level = tree.benchmark.logging.as_ref().and_then(|logging| logging.level).map_or("INFO", |level| level.name());
+    RuntimePlan {
+        workers_max: runtime.workers.and_then(|n| u32::try_from(n).ok()),
+        timestamps: match runtime.timestamps.map(|stamps| stamps.name()) {
+            Some("kernel") => Timestamps::Kernel,
+            Some("user") => Timestamps::User,
+            _ => Timestamps::Auto,
+        },
+        ui,
+        log_level: LogLevel::ALL.iter().copied().find(|known| known.name() == level).unwrap_or_default(),
+        record_queue_budget: 256 << 20,
+    }
+}

@@ -1,0 +1,97 @@
+//! What is written, what is watched, and how the process behaves.
+
+use super::Facts;
+use crate::error::Problem;
+use crate::sections::envelope::Benchmark;
+use aiperf_plan::FileNames;
+use std::path::{Component, Path};
+
+/// The only scenario there is.
+const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
+
+pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    if let Some(artifacts) = &benchmark.artifacts {
+        let outputs = FileNames::new(artifacts.prefix.as_deref()).summary_json == "outputs.json";
+        if artifacts.export_outputs_json == Some(true) && outputs {
+            let what = format!(
+                "{} and {} both write outputs.json",
+                facts.mention("artifacts.prefix"),
+                facts.ask("--export-outputs-json", "export_outputs_json")
+            );
+            problems.push(facts.problem("artifacts.prefix", what).hint("another prefix"));
+        }
+        for (index, file) in artifacts.user_files.iter().flat_map(|files| files.iter()).enumerate() {
+            let at = format!("artifacts.user_files.{index}.path");
+            let path = file.path.as_deref().unwrap_or_default();
+            let inside =
+                Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            if path.is_empty() || !inside || path.chars().any(char::is_control) {
+                problems.push(
+                    facts
+                        .problem(&at, format!("{} must be a path inside the directory", facts.subject(&at)))
+                        .because("relative, without .. and control characters"),
+                );
+            }
+        }
+    }
+    if let Some(gpu) = &benchmark.gpu_telemetry {
+        let local = gpu.collector.is_some_and(|collector| collector.name() != "dcgm");
+        if local && gpu.urls.as_ref().is_some_and(|urls| !urls.is_empty()) && !facts.is_flag("gpu_telemetry") {
+            let at = "gpu_telemetry.collector";
+            problems.push(
+                facts
+                    .problem(at, format!("{} cannot be used with urls", facts.subject(at)))
+                    .because("it reads the GPUs of this machine, URLs those of others"),
+            );
+        }
+    }
+    if let Some(runtime) = &benchmark.runtime {
+        if let (Some(min), Some(max)) = (runtime.workers_min, runtime.workers)
+            && min > max
+        {
+            let what =
+                format!("{} is larger than {}", facts.subject("runtime.workers_min"), facts.mention("runtime.workers"));
+            problems.push(facts.problem("runtime.workers_min", what));
+        }
+        if runtime.api_host.is_some() && runtime.api_port.is_none() && !facts.api_port {
+            let at = "runtime.api_host";
+            problems.push(
+                facts
+                    .problem(at, format!("{} needs a port", facts.subject(at)))
+                    .because("without one there is no live API")
+                    .hint(facts.ask("add --api-port N, or set AIPERF_API_SERVER_PORT", "api_port: N")),
+            );
+        }
+    }
+    if let Some(accuracy) = &benchmark.accuracy
+        && accuracy.benchmark.is_none()
+        && *accuracy != Default::default()
+    {
+        let first = facts
+            .node
+            .find("accuracy")
+            .and_then(|node| node.entries().first())
+            .map_or("accuracy".to_owned(), |(key, _)| format!("accuracy.{key}"));
+        problems.push(
+            facts
+                .problem(
+                    "accuracy",
+                    format!(
+                        "{} needs {}",
+                        facts.subject(&first),
+                        facts.ask("--accuracy-benchmark", "accuracy.benchmark")
+                    ),
+                )
+                .because("without it answers are not graded")
+                .hint(facts.ask("add --accuracy-benchmark NAME", "accuracy: {benchmark: NAME}")),
+        );
+    }
+    if let Some(scenario) = benchmark.scenario.as_deref().filter(|name| !SCENARIOS.contains(name)) {
+        problems.push(
+            facts
+                .problem("scenario", format!("{} is not a scenario", facts.subject("scenario")))
+                .because(format!("scenarios: {}", SCENARIOS.join(", ")))
+                .hint(crate::nearest::nearest(scenario, SCENARIOS.iter().copied()).unwrap_or(SCENARIOS[0])),
+        );
+    }
+}

@@ -1,0 +1,345 @@
+//! Phases.
+
+use super::Facts;
+use crate::error::Problem;
+use crate::sections::envelope::Benchmark;
+use crate::sections::phases::{KEYS_OF, Kind, Phase};
+use crate::setting::{Reader, Setting, Switch};
+use crate::tree::{Node, Places};
+use std::collections::BTreeMap;
+
+/// Names that files cannot have on some systems, and phases have folders.
+const RESERVED: &[&str] = &["con", "prn", "aux", "nul"];
+
+pub(super) fn settle(benchmark: &mut Benchmark) {
+    for phase in benchmark.phases.iter_mut().flat_map(|phases| &mut phases.0) {
+        let named = phase.name.as_deref().filter(|name| ["warmup", "profiling"].contains(name));
+        if let (None, Some(name)) = (phase.kind, named) {
+            phase.kind = Kind::read(&Node::rule(name), "", &mut Reader::new(&Places::default()));
+        }
+        if phase.kind.is_some_and(|kind| kind.name() == "warmup") {
+            phase.exclude_from_results.get_or_insert(true);
+        }
+    }
+}
+
+pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let phases = benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
+    if phases.is_empty() {
+        problems.push(
+            facts
+                .problem("phases", "there is no phase".into())
+                .because("a phase says how much is sent and when it ends")
+                .hint("phases: {type: concurrency, concurrency: 1, requests: 10}"),
+        );
+        return;
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, phase) in phases.iter().enumerate() {
+        let at = format!("phases.{index}");
+        name(phase, &at, facts, problems);
+        if let Some(name) = &phase.name
+            && let Some(first) = seen.insert(name.to_ascii_lowercase(), index)
+        {
+            let what = format!("{} is the name of phase {first} too", facts.subject(&format!("{at}.name")));
+            problems.push(
+                facts
+                    .problem(&format!("{at}.name"), what)
+                    .because("names tell phases apart, whatever their letter case"),
+            );
+        }
+        one(phase, &at, index, facts, problems);
+        load(phase, &at, benchmark, facts, problems);
+    }
+    if !phases.iter().any(|phase| phase.kind.is_some_and(|kind| kind.name() == "profiling")) {
+        problems.push(
+            facts
+                .problem("phases", "there is no profiling phase".into())
+                .because("nothing would be reported")
+                .hint("profiling: {type: concurrency, concurrency: 1, requests: 10}"),
+        );
+    }
+}
+
+fn label(phase: &Phase) -> String {
+    format!("phase '{}'", phase.name.as_deref().unwrap_or("?"))
+}
+
+fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let Some(name) = &phase.name else {
+        problems.push(facts.problem(&format!("{at}.name"), format!("{} needs a name", facts.subject(at))));
+        return;
+    };
+    let at_name = format!("{at}.name");
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let rest = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if !first || !rest {
+        let what = format!("{} is not a name", facts.subject(&at_name));
+        problems.push(
+            facts.problem(&at_name, what).because("a name starts with a letter or _ and has letters, digits, _ and -"),
+        );
+    }
+    let lower = name.to_ascii_lowercase();
+    let port = |stem: &str| {
+        lower.strip_prefix(stem).is_some_and(|n| n.len() == 1 && n != "0" && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    if RESERVED.contains(&lower.as_str()) || port("com") || port("lpt") {
+        let what = format!("{} is a reserved file name on some systems", facts.subject(&at_name));
+        problems
+            .push(facts.problem(&at_name, what).because("each phase has a folder with its name").hint("another name"));
+    }
+    match phase.kind {
+        None => problems.push(
+            facts
+                .problem(&format!("{at}.kind"), format!("{} needs a kind", facts.subject(at)))
+                .because("only the names warmup and profiling tell it")
+                .hint("kind: profiling"),
+        ),
+        Some(kind) if ["warmup", "profiling"].contains(&name.as_str()) && kind.name() != name => {
+            let what = format!("{} cannot be of kind {}", facts.subject(&at_name), kind.name());
+            problems.push(facts.problem(&format!("{at}.kind"), what).hint(format!("kind: {name}, or another name")));
+        }
+        Some(_) => {}
+    }
+    let excluded = phase.kind.map(|kind| kind.name() == "warmup");
+    if let (Some(given), Some(expected)) = (phase.exclude_from_results, excluded)
+        && given != expected
+    {
+        let at = format!("{at}.exclude_from_results");
+        let rule = if expected { "a warmup never counts" } else { "a profiling phase always counts" };
+        problems.push(facts.problem(&at, format!("{} contradicts its kind", facts.subject(&at))).because(rule));
+    }
+}
+
+fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let path = |key: &str| format!("{at}.{key}");
+    let Some(kind) = phase.r#type.map(|kind| kind.name()) else {
+        problems.push(
+            facts.problem(&path("type"), format!("{} needs a type", facts.subject(at))).hint("type: concurrency"),
+        );
+        return;
+    };
+    let node = facts.node.find(at);
+    for (key, types) in KEYS_OF {
+        if !types.contains(&kind) && node.is_some_and(|node| node.set(key).is_some()) {
+            let what = format!("{} does not belong to a phase of type {kind}", facts.subject(&path(key)));
+            problems.push(facts.problem(&path(key), what).because(format!("it belongs to {}", types.join(", "))));
+        }
+    }
+    let bounded =
+        phase.requests.is_some() || phase.sessions.is_some() || phase.duration.is_some_and(|d| d.0.is_finite());
+    if !bounded && kind != "fixed_schedule" {
+        let what = match phase.duration {
+            Some(_) => format!("{} never ends {}", facts.subject(&path("duration")), label(phase)),
+            None => format!(
+                "{}{} never ends",
+                facts.places.prefix(&node.map_or(crate::tree::Origin::Rule, |node| node.origin.clone())),
+                label(phase)
+            ),
+        };
+        problems.push(facts.problem(at, what).because("one of requests, duration and sessions must end it").hint(
+            facts.ask(
+                "--request-count N, --benchmark-duration SECONDS or --num-sessions N",
+                "requests: N, duration: TIME or sessions: N",
+            ),
+        ));
+    }
+    if phase.grace_period.is_some() && phase.duration.is_none() {
+        problems.push(
+            facts
+                .problem(at, format!("{} needs a duration", facts.subject(&path("grace_period"))))
+                .because("the grace period follows a time limit, and there is none"),
+        );
+    }
+    if phase.seamless == Some(true) && index == 0 {
+        let at = path("seamless");
+        problems.push(
+            facts
+                .problem(&at, format!("{} cannot be on the first phase", facts.subject(&at)))
+                .because("there is no phase before it"),
+        );
+    }
+    rates(phase, kind, at, facts, problems);
+    if let (Some(start), Some(end)) = (phase.start_offset, phase.end_offset)
+        && start > end
+    {
+        let what = format!("{} is after {}", facts.subject(&path("start_offset")), facts.mention(&path("end_offset")));
+        problems.push(facts.problem(at, what).because("start_offset and end_offset cut out a piece from start to end"));
+    }
+    if phase.auto_offset == Some(true) && phase.start_offset.is_some() {
+        let what = format!(
+            "{} and {} exclude each other",
+            facts.subject(&path("auto_offset")),
+            facts.mention(&path("start_offset"))
+        );
+        problems.push(
+            facts.problem(at, what).because("auto_offset starts at the first timestamp, start_offset at one of yours"),
+        );
+    }
+    if let (Some(min), Some(max)) = (phase.trajectory_start_min_ratio, phase.trajectory_start_max_ratio)
+        && min > max
+    {
+        let what = format!(
+            "{} is above {}",
+            facts.subject(&path("trajectory_start_min_ratio")),
+            facts.mention(&path("trajectory_start_max_ratio"))
+        );
+        problems.push(facts.problem(at, what));
+    }
+    if let Some(cancellation) = &phase.cancellation
+        && cancellation.rate.is_none()
+    {
+        problems.push(
+            facts.problem(&path("cancellation.rate"), format!("{} needs a rate", facts.subject(&path("cancellation")))),
+        );
+    }
+}
+
+fn rates(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let path = |key: &str| format!("{at}.{key}");
+    let series = phase.rate_series.is_some();
+    let arrivals = ["poisson", "gamma", "constant"].contains(&kind);
+    if arrivals && phase.rate.is_some() && series {
+        let what =
+            format!("{} and {} exclude each other", facts.subject(&path("rate")), facts.mention(&path("rate_series")));
+        problems.push(facts.problem(at, what).because("each says the rate"));
+    }
+    if facts.node.find(at).is_some_and(|node| node.set("rate").is_none() && node.set("rate_series").is_none())
+        && (arrivals || kind == "user_centric")
+    {
+        problems.push(
+            facts
+                .problem(&path("rate"), format!("{} of type {kind} needs a rate", label(phase)))
+                .hint(facts.ask(if arrivals { "--request-rate N" } else { "--user-centric-rate N" }, "rate: N")),
+        );
+    }
+    if kind != "user_centric" {
+        return;
+    }
+    if facts.node.find(at).is_some_and(|node| node.set("users").is_none()) {
+        problems.push(
+            facts
+                .problem(&path("users"), format!("{} of type user_centric needs users", label(phase)))
+                .hint(facts.ask("--num-users N", "users: N")),
+        );
+    }
+    for (count, key, flag) in
+        [(phase.sessions, "sessions", "--num-sessions"), (phase.requests, "requests", "--request-count")]
+    {
+        if let (Some(count), Some(users)) = (count, phase.users)
+            && count < users
+        {
+            let given = if facts.is_flag(&path(key)) {
+                facts.mention(&path(key))
+            } else {
+                format!("{} {count}", facts.ask(flag, key))
+            };
+            let what = format!("{}: {given} is less than {}", label(phase), facts.mention(&path("users")));
+            problems.push(
+                facts
+                    .problem(at, what)
+                    .because("every user needs something to send")
+                    .hint(format!("{} {users} or more", facts.ask(flag, key))),
+            );
+        }
+    }
+}
+
+fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let path = |key: &str| format!("{at}.{key}");
+    let prefill = path("prefill_concurrency");
+    if let Some(slots) = phase.prefill_concurrency {
+        let streaming = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.streaming) == Some(true);
+        if !streaming {
+            problems.push(
+                facts
+                    .problem(&prefill, format!("{} needs streaming", facts.subject(&prefill)))
+                    .because("only the first token of a stream shows that a prefill is over")
+                    .hint(facts.ask("add --streaming", "endpoint: {streaming: true}")),
+            );
+        }
+        if let Some(sessions) = phase.concurrency
+            && slots > sessions
+        {
+            let what = format!(
+                "{}: {} is larger than {}",
+                label(phase),
+                facts.mention(&prefill),
+                facts.mention(&path("concurrency"))
+            );
+            problems.push(
+                facts
+                    .problem(at, what)
+                    .because("a slot of prefill_concurrency is also a session slot, so it can never be used")
+                    .hint(format!(
+                        "{} {slots}, or {} {sessions} or less",
+                        facts.ask("--concurrency", "concurrency:"),
+                        facts.ask("--prefill-concurrency", "prefill_concurrency:")
+                    )),
+            );
+        }
+    }
+    if phase.agentic_cache_warmup_duration.is_some() && benchmark.scenario.is_none() && phase.timing_mode.is_none() {
+        let at = path("agentic_cache_warmup_duration");
+        problems.push(
+            facts
+                .problem(&at, format!("{} is for agentic replay only", facts.subject(&at)))
+                .hint("add --scenario, or leave it out"),
+        );
+    }
+    let dataset = benchmark.datasets.as_ref().and_then(|datasets| datasets.first());
+    let kind = phase.r#type.map(|kind| kind.name()).unwrap_or_default();
+    if let Some(dataset) = dataset.filter(|dataset| dataset.r#type.is_some_and(|kind| kind.name() == "file")) {
+        if kind == "fixed_schedule" && dataset.sampling.is_some_and(|sampling| sampling.name() != "sequential") {
+            let what = format!("{} cannot be used with a fixed schedule", facts.subject("datasets.0.sampling"));
+            problems.push(
+                facts
+                    .problem("datasets.0.sampling", what)
+                    .because("requests are sent in the order of their timestamps"),
+            );
+        }
+        if kind == "user_centric" && dataset.format.is_some_and(|format| format.name() != "multi_turn") {
+            let what = format!("{} cannot be used with user-centric load", facts.subject("datasets.0.format"));
+            problems.push(
+                facts
+                    .problem("datasets.0.format", what)
+                    .because("users come back to conversations of several turns")
+                    .hint("multi_turn"),
+            );
+        }
+    }
+    adaptive(phase, kind, at, facts, problems);
+}
+
+fn adaptive(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let scale = match &phase.adaptive_scale {
+        None | Some(Switch::Plain(false)) => return,
+        Some(Switch::Plain(true)) => None,
+        Some(Switch::With(scale)) if scale.enabled == Some(false) => return,
+        Some(Switch::With(scale)) => Some(scale),
+    };
+    let at_scale = format!("{at}.adaptive_scale");
+    let mut need = |missing: bool, what: &str| {
+        if missing {
+            problems.push(facts.problem(&at_scale, format!("{} needs {what}", facts.subject(&at_scale))));
+        }
+    };
+    need(phase.duration.is_none(), "a duration of the phase");
+    need(scale.is_none_or(|scale| scale.sustain_duration.is_none()), "sustain_duration");
+    let objectives = scale.and_then(|scale| scale.sla.as_ref()).or(phase.sla.as_ref());
+    need(objectives.is_none_or(|sla| sla.0.is_empty()), "sla");
+    need(kind == "fixed_schedule", "a phase whose load can be changed, not a fixed_schedule");
+    let Some(control) = scale.and_then(|scale| scale.control.as_ref()) else { return };
+    let min = control.min.unwrap_or(1.0);
+    need(control.max.is_some_and(|max| min >= max), "a control.max above control.min");
+    let variable = control.variable.map_or("concurrency", |variable| variable.name());
+    let whole = variable == "request_rate" || [Some(min), control.max].iter().flatten().all(|n| n.fract() == 0.0);
+    need(!whole, "whole numbers for control.min and control.max");
+    let ramp = match variable {
+        "concurrency" => phase.concurrency_ramp.is_some(),
+        "prefill_concurrency" => phase.prefill_ramp.is_some(),
+        "request_rate" => phase.rate_ramp.is_some(),
+        _ => false,
+    };
+    need(ramp, &format!("no ramp of {variable}, which it changes itself"));
+}

@@ -1,0 +1,124 @@
+//! Several runs: trials and sweeps.
+
+use crate::compose::observe::needs;
+use crate::error::Problem;
+use crate::given::Flags;
+use crate::sections::artifacts::Formats;
+use crate::sections::envelope::Envelope;
+use crate::sections::sweep::KEYS_OF;
+use crate::tree::{Node, Places};
+
+const TRIALS_ONLY: &[&str] =
+    &["--set-consistent-seed", "--profile-run-disable-warmup-after-first", "--profile-run-cooldown-seconds"];
+
+/// What several runs may not be.
+pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Places, problems: &mut Vec<Problem>) {
+    let multi = envelope.multi_run.clone().unwrap_or_default();
+    let runs = multi.num_runs.unwrap_or(1);
+    let sweep = envelope.sweep.as_ref();
+    let kind = sweep.and_then(|sweep| sweep.r#type).map(|kind| kind.name());
+    let given = flags.among(TRIALS_ONLY);
+    if runs <= 1 && !given.is_empty() {
+        problems.push(needs(
+            &given.join(", "),
+            "--num-profile-runs 2 or more",
+            "it is about what happens between runs",
+        ));
+    }
+    if let Some(convergence) = &multi.convergence {
+        let name = node
+            .find("multi_run.convergence.metric")
+            .map_or("multi_run.convergence".to_owned(), |metric| places.mention(metric, "convergence.metric"));
+        if convergence.metric.is_none() {
+            let keys = node.find("multi_run.convergence").map_or(String::new(), |node| {
+                node.entries().iter().map(|(key, value)| places.mention(value, key)).collect::<Vec<_>>().join(", ")
+            });
+            problems.push(
+                needs(&keys, "--convergence-metric", "nothing else says what must settle")
+                    .at("multi_run.convergence.metric"),
+            );
+        }
+        let least = convergence.min_runs.unwrap_or(2);
+        if runs < least || runs < 2 {
+            problems.push(
+                Problem::new(format!("{name} needs --num-profile-runs {} or more", least.max(2)))
+                    .because("whether a metric has settled shows only over several runs")
+                    .hint(format!("add --num-profile-runs {}", least.max(5)))
+                    .at("multi_run"),
+            );
+        }
+        let order = sweep.and_then(|sweep| sweep.iteration_order).map_or("repeated", |order| order.name());
+        if kind.is_some_and(|kind| kind != "adaptive_search") && order != "independent" {
+            problems.push(
+                Problem::new(format!("{name} with a sweep needs --parameter-sweep-mode independent"))
+                    .because("each value must be run until it has settled before the next one begins")
+                    .hint("add --parameter-sweep-mode independent"),
+            );
+        }
+        if kind == Some("adaptive_search") {
+            problems.push(
+                Problem::new(format!("{name} cannot be used with an adaptive search"))
+                    .because("the search decides itself how often a point is run"),
+            );
+        }
+        let summary_only = envelope
+            .benchmark
+            .as_ref()
+            .and_then(|body| body.artifacts.as_ref())
+            .is_some_and(|artifacts| matches!(artifacts.records, Some(Formats(None))));
+        if summary_only && convergence.mode.is_some_and(|mode| mode.name() == "distribution") {
+            problems.push(
+                Problem::new("--convergence-mode distribution needs records")
+                    .because("distributions are compared request by request")
+                    .hint("leave --export-level summary out"),
+            );
+        }
+    }
+    let Some(sweep) = sweep else { return };
+    if let (Some(kind), Some(block)) = (kind, node.get("sweep")) {
+        for (key, types) in KEYS_OF {
+            if let Some(value) = block.set(key)
+                && !types.contains(&kind)
+            {
+                let path = format!("sweep.{key}");
+                problems.push(
+                    places
+                        .refuse(value, &path, format!("does not belong to a sweep of type {kind}"))
+                        .because(format!("it belongs to {}", types.join(", "))),
+                );
+            }
+        }
+    }
+    if kind == Some("zip") {
+        lengths(sweep.parameters.as_deref().unwrap_or_default(), problems);
+    }
+    let dashboard = node.find("benchmark.runtime.ui").filter(|ui| ui.text() == Some("dashboard"));
+    if let Some(ui) = dashboard {
+        problems
+            .push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint("--ui simple"));
+    }
+    if let Some(scenario) = node.find("benchmark.scenario")
+        && !flags.on("--unsafe-override")
+    {
+        problems.push(
+            places
+                .refuse(scenario, "benchmark.scenario", "cannot be used with a sweep")
+                .because("a scenario is one fixed run")
+                .hint("add --unsafe-override to run it anyway"),
+        );
+    }
+}
+
+fn lengths(parameters: &[(String, serde_json::Value)], problems: &mut Vec<Problem>) {
+    let counts: Vec<(&str, usize)> =
+        parameters.iter().map(|(path, values)| (path.as_str(), values.as_array().map_or(1, Vec::len))).collect();
+    if counts.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+        let all: Vec<String> = counts.iter().map(|(path, count)| format!("{path} has {count}")).collect();
+        problems.push(
+            Problem::new(format!("a zip sweep needs lists of one length: {}", all.join(", ")))
+                .because("the first values make the first run, the second values the second")
+                .hint("lists of one length, or --sweep-type grid")
+                .at("sweep"),
+        );
+    }
+}

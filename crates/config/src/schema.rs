@@ -1,0 +1,73 @@
+//! The JSON schema of a configuration file, from the sections.
+
+use crate::sections::dataset::Dataset;
+use crate::sections::envelope::Envelope;
+use crate::sections::phases::Phase;
+use crate::setting::Setting;
+use serde_json::{Value, json};
+
+/// The schema that editors and validators read. Shorthands are part of it; keys are in `snake_case`.
+pub fn json_schema() -> Value {
+    let mut schema = Envelope::schema();
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "aiperf configuration".into();
+    let text_or = |schema: &Value| json!({"anyOf": [{"type": "string"}, schema]});
+    let body = &mut schema["properties"]["benchmark"]["properties"];
+    let models = body["models"].clone();
+    let names = json!({"anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"anyOf": [{"type": "string"}, models["properties"]["items"]["items"]]}},
+        models,
+    ]});
+    body["models"] = names.clone();
+    body["model"] = names;
+    let urls = json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]});
+    for section in ["endpoint", "gpu_telemetry", "server_metrics"] {
+        body[section]["properties"]["url"] = urls.clone();
+        body[section]["properties"]["urls"] = urls.clone();
+        body[section] = text_or(&body[section]);
+    }
+    let lengths = Dataset::schema()["properties"]["osl"].clone();
+    body["datasets"]["items"]["properties"]["isl"] = lengths;
+    body["dataset"] = body["datasets"]["items"].clone();
+    body["phases"] = json!({"anyOf": [body["phases"], Phase::schema()]});
+    for phase in ["warmup", "profiling"] {
+        body[phase] = Phase::schema();
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys;
+    use crate::setting::join;
+
+    fn leaves(schema: &Value, path: &str, out: &mut Vec<String>) {
+        let alternatives: Vec<&Value> =
+            schema["anyOf"].as_array().map_or_else(|| vec![schema], |list| list.iter().collect());
+        let mut inner = false;
+        for schema in alternatives {
+            for (key, child) in schema["properties"].as_object().into_iter().flatten() {
+                inner = true;
+                leaves(child, &join(path, key), out);
+            }
+            if let Some(items) = schema.get("items").filter(|items| items.get("properties").is_some()) {
+                inner = true;
+                leaves(items, &join(path, "*"), out);
+            }
+        }
+        if !inner {
+            out.push(path.to_owned());
+        }
+    }
+
+    #[test]
+    fn every_setting_of_a_file_acts_or_says_why_not() {
+        let mut all = Vec::new();
+        leaves(&Envelope::schema(), "", &mut all);
+        let silent: Vec<&String> = all.iter().filter(|path| keys::status(path).is_none()).collect();
+        assert!(silent.is_empty(), "no status: {silent:#?}");
+        println!("{} settings", all.len());
+    }
+}

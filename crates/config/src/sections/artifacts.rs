@@ -1,0 +1,79 @@
+//! What a run writes.
+
+use crate::flags::more_than;
+use crate::setting::{List, Reader, Seconds, Setting, join, names, section};
+use crate::tree::{Datum, Node};
+use serde_json::{Value, json};
+
+names! {
+    /// Format of the summary.
+    SummaryFormat = ["json", "csv"]
+    /// Format of the records.
+    RecordFormat = ["jsonl", "parquet"]
+    /// Format of a file made for the user.
+    UserFileFormat = ["json", "yaml", "text"]
+}
+
+section! {
+    /// What a run writes.
+    Artifacts {
+        /// Directory
+        dir: String = "./artifacts";
+        /// First part of file names
+        prefix: String;
+        /// Formats of the summary, or false
+        summary: Formats<SummaryFormat>;
+        /// Formats of the records, or false
+        records: Formats<RecordFormat>;
+        /// Write requests and responses as they were
+        raw: bool = "false";
+        /// Write the HTTP trace of each request
+        trace: bool = "false";
+        /// Length of a time slice
+        slice_duration: Seconds [more_than(0.0)];
+        /// Show the HTTP timing table
+        show_trace_timing: bool = "false";
+        /// Files made for the user
+        user_files: List<UserFile>;
+        /// Draw plots after the run
+        auto_plot: bool = "false";
+        /// Fail when they cannot be drawn
+        plot_required: bool = "false";
+        /// Write generated texts
+        export_outputs_json: bool = "false";
+    }
+    /// A file made for the user.
+    UserFile {
+        /// Where, inside the directory
+        path: String;
+        /// Format; text for a text, json for anything else
+        format: UserFileFormat;
+        /// What it says
+        content: Value;
+    }
+}
+
+/// Formats, or `false` for none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formats<T>(pub Option<List<T>>);
+
+impl<T: Setting> Setting for Formats<T> {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        match &node.datum {
+            Datum::Bool(false) => Some(Self(None)),
+            Datum::List(items) if items.is_empty() => {
+                let problem = reader.places.refuse(node, path, "must not be an empty list");
+                reader.problems.push(problem.hint("false, to write none"));
+                None
+            }
+            Datum::Text(_) => T::read(node, &join(path, "0"), reader).map(|one| Self(Some(List(vec![one])))),
+            _ => List::read(node, path, reader).map(|list| Self(Some(list))),
+        }
+    }
+    fn write(&self) -> Value {
+        self.0.as_ref().map_or(Value::Bool(false), Setting::write)
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [{"const": false}, List::<T>::schema()]})
+    }
+}

@@ -1,0 +1,294 @@
+//! What requests say.
+
+use super::distribution::Distribution;
+use super::media::{Audio, Images, Video};
+use crate::flags::{at_least, between, more_than};
+use crate::setting::{List, names, section};
+use serde_json::Value;
+
+names! {
+    /// Where conversations come from.
+    DatasetType = ["synthetic", "file", "public"]
+    /// Order in which conversations are used.
+    Sampling = ["random", "sequential", "shuffle"]
+    /// Text that prompts are cut from.
+    Corpus = ["sonnet", "coding", "random"]
+    /// How random prompts vary in length.
+    RandomStyle = ["vllm", "sglang"]
+    /// Where a unique marker goes, so that no prompt is in the server's cache.
+    CacheBustTarget = [
+        "none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix", "warmup_isolation_system",
+        "warmup_isolation_first_turn",
+    ]
+    /// Layout of a dataset file.
+    FileFormat = [
+        "burst_gpt_trace", "bailian_trace", "baseten_trace", "mooncake_trace", "raw_payload", "inputs_json",
+        "dag_jsonl", "sagemaker_data_capture", "multi_turn", "random_pool", "single_turn", "speed_bench_qualitative",
+        "speed_bench_coding", "speed_bench_humanities", "speed_bench_math", "speed_bench_multilingual",
+        "speed_bench_qa", "speed_bench_rag", "speed_bench_reasoning", "speed_bench_roleplay", "speed_bench_stem",
+        "speed_bench_summarization", "speed_bench_writing", "speed_bench_throughput_1k", "speed_bench_throughput_2k",
+        "speed_bench_throughput_8k", "speed_bench_throughput_16k", "speed_bench_throughput_32k",
+        "speed_bench_throughput_1k_low_entropy", "speed_bench_throughput_1k_mixed",
+        "speed_bench_throughput_1k_high_entropy", "speed_bench_throughput_2k_low_entropy",
+        "speed_bench_throughput_2k_mixed", "speed_bench_throughput_2k_high_entropy",
+        "speed_bench_throughput_8k_low_entropy", "speed_bench_throughput_8k_mixed",
+        "speed_bench_throughput_8k_high_entropy", "speed_bench_throughput_16k_low_entropy",
+        "speed_bench_throughput_16k_mixed", "speed_bench_throughput_16k_high_entropy",
+        "speed_bench_throughput_32k_low_entropy", "speed_bench_throughput_32k_mixed",
+        "speed_bench_throughput_32k_high_entropy", "tracelab", "weka_trace",
+    ]
+    /// A dataset that is downloaded.
+    PublicDataset = [
+        "exgentic_v2", "exgentic", "sharegpt", "aimo", "mmstar", "mmvu", "vision_arena", "llava_onevision",
+        "aimo_aime", "aimo_numina_cot", "aimo_numina_1_5", "spec_bench", "spec_al_gsm8k", "spec_al_math500",
+        "spec_al_humaneval", "spec_al_mbpp", "spec_al_mtbench", "instruct_coder", "blazedit_5k", "blazedit_10k",
+        "librispeech", "voxpopuli", "gigaspeech", "ami", "spgispeech", "semianalysis_cc_traces_weka",
+        "semianalysis_cc_traces_weka_no_subagents", "semianalysis_cc_traces_weka_with_subagents",
+        "semianalysis_cc_traces_weka_with_subagents_256k", "semianalysis_cc_traces_weka_with_subagents_060226",
+        "semianalysis_cc_traces_weka_with_subagents_060226_256k", "semianalysis_cc_traces_weka_with_subagents_060526",
+        "semianalysis_cc_traces_weka_with_subagents_060526_256k", "semianalysis_cc_traces_weka_with_subagents_060826",
+        "semianalysis_cc_traces_weka_with_subagents_060826_256k", "semianalysis_cc_traces_weka_061326",
+        "semianalysis_cc_traces_weka_061326_256k", "semianalysis_cc_traces_weka_061526",
+        "semianalysis_cc_traces_weka_061526_256k", "semianalysis_cc_traces_weka_062126",
+        "semianalysis_cc_traces_weka_062126_256k", "weka_hf",
+    ]
+}
+
+section! {
+    /// What requests say.
+    Dataset {
+        /// Name, by which sweeps address it
+        name: String;
+        /// Where conversations come from
+        r#type: DatasetType = "synthetic";
+        /// System message of every conversation
+        system_prompt: String;
+        /// File that holds it
+        system_prompt_file: String;
+        /// Seed of the draws for this dataset
+        random_seed: i64 [at_least(0.0)];
+        /// Order in which conversations are used
+        sampling: Sampling = "sequential";
+        /// Conversations; synthetic: 100, others: all there are
+        entries: i64 [at_least(1.0)];
+        /// Text of prompts
+        prompts: Prompts;
+        /// Text before prompts
+        prefix_prompts: PrefixPrompts;
+        /// Turns a conversation
+        turns: Distribution;
+        /// Milliseconds between a reply and the next turn
+        turn_delay: Distribution;
+        /// Scale of those delays
+        turn_delay_ratio: f64 [at_least(0.0)] = "1.0";
+        /// Images in requests
+        images: Images;
+        /// Audio in requests
+        audio: Audio;
+        /// Video in requests
+        video: Video;
+        /// Passages and queries of ranking requests
+        rankings: Rankings;
+        /// File or directory with conversations
+        path: String;
+        /// Conversations written out here
+        records: Value;
+        /// Layout of the file
+        format: FileFormat = "single_turn";
+        /// Output length where the data has none
+        osl: Distribution;
+        /// Changes to a trace
+        synthesis: Synthesis;
+        /// Tokens a hash block of a trace stands for
+        block_size: i64 [at_least(1.0)];
+        /// Prompts a request, with random_pool
+        prompt_batch_size: i64 [at_least(1.0)];
+        /// Images a request, with random_pool
+        image_batch_size: i64 [at_least(1.0)];
+        /// Clips a request, with random_pool
+        audio_batch_size: i64 [at_least(1.0)];
+        /// Videos a request, with random_pool
+        video_batch_size: i64 [at_least(1.0)];
+        /// Share of a trace's sessions that is used
+        trace_session_sample_ratio: f64 [between(0.0, false, 1.0, true)];
+        /// Longest delay between turns, seconds
+        inter_turn_delay_cap_seconds: f64 [at_least(0.0)];
+        /// Longest idle gap of a replay, seconds
+        max_idle_gap_cap_seconds: f64 [more_than(0.0)];
+        /// Replay faster by this factor
+        replay_speedup: f64 [more_than(0.0)];
+        /// Replay by time rather than by reply
+        open_loop_replay: bool = "true";
+        /// Refuse to replay late
+        open_loop_strict: bool = "false";
+        /// Leave cache hints out of requests
+        omit_kv_hints: bool = "false";
+        /// Ask for at least the recorded output length
+        force_min_tokens: bool = "true";
+        /// Longest idle gap in a trace, seconds
+        trace_idle_gap_cap_seconds: f64 [at_least(0.0)];
+        /// Ignore the delays of a trace
+        ignore_trace_delays: bool = "false";
+        /// Keep only think times
+        use_think_time_only: bool = "false";
+        /// Leave out conversations longer than this
+        max_context_length: i64 [at_least(1.0)];
+        /// Where a unique marker goes
+        cache_bust: CacheBust;
+        /// Which public dataset
+        dataset: PublicDataset;
+        /// Its subset
+        hf_subset: String;
+        /// Which of its rows
+        filters: Vec<(String, String)>;
+        /// Repository of dataset weka_hf
+        hf_weka_dataset: String;
+    }
+    /// Text of prompts.
+    Prompts {
+        /// Input length in tokens
+        isl: Distribution;
+        /// Output length in tokens that is asked for
+        osl: Distribution;
+        /// Tokens a hash block stands for
+        block_size: i64 [at_least(1.0)];
+        /// Prompts a request
+        batch_size: i64 [at_least(1.0)] = "1";
+        /// Where a unique marker goes
+        cache_bust: CacheBust;
+        /// Text that prompts are cut from
+        corpus: Corpus;
+        /// Pairs of lengths with their shares
+        sequence_distribution: List<LengthPair>;
+        /// How far random lengths go from the mean
+        random_range_ratio: Value;
+        /// How random prompts vary in length
+        random_corpus_style: RandomStyle = "vllm";
+    }
+    /// A marker that keeps prompts out of the server's cache.
+    CacheBust {
+        /// Where it goes
+        target: CacheBustTarget = "none";
+    }
+    /// One pair of lengths.
+    LengthPair {
+        /// Input length in tokens
+        isl: Distribution;
+        /// Output length in tokens
+        osl: Distribution;
+        /// Share in percent
+        probability: f64 [between(0.0, true, 100.0, true)];
+        /// Deviation of the input length
+        isl_stddev: f64 [at_least(0.0)];
+        /// Deviation of the output length
+        osl_stddev: f64 [at_least(0.0)];
+    }
+    /// Text before prompts.
+    PrefixPrompts {
+        /// How many prefixes there are to pick from
+        pool_size: i64 [at_least(1.0)];
+        /// Their length in tokens
+        length: i64 [at_least(1.0)];
+        /// Length in tokens of a system prompt all conversations share
+        shared_system_length: i64 [at_least(1.0)];
+        /// Length in tokens of a context each conversation has for itself
+        user_context_length: i64 [at_least(1.0)];
+    }
+    /// Passages and queries of ranking requests.
+    Rankings {
+        /// Passages a request
+        passages: Distribution = "10";
+        /// Tokens a passage
+        passage_tokens: Distribution = "128";
+        /// Tokens a query
+        query_tokens: Distribution = "32";
+    }
+    /// Changes to a trace.
+    Synthesis {
+        /// Time runs faster by this factor
+        speedup_ratio: f64 [more_than(0.0)] = "1";
+        /// Shared prefixes are longer by this factor
+        prefix_len_multiplier: f64 [more_than(0.0)] = "1";
+        /// There are more shared prefixes by this factor
+        prefix_root_multiplier: i64 [at_least(1.0)] = "1";
+        /// Prompts are longer by this factor
+        prompt_len_multiplier: f64 [more_than(0.0)] = "1";
+        /// Outputs are longer by this factor
+        output_len_multiplier: f64 [at_least(0.0)] = "1";
+        /// Leave out inputs longer than this
+        max_isl: i64 [at_least(1.0)];
+        /// Cut outputs to this
+        max_osl: i64 [at_least(1.0)];
+        /// Start over when the data runs out
+        allow_dataset_wrap: bool = "false";
+    }
+}
+
+/// Keys that a type of dataset may have, besides those all have.
+pub const KEYS_OF: &[(&str, &[&str])] = &[
+    (
+        "synthetic",
+        &[
+            "prompts",
+            "prefix_prompts",
+            "turns",
+            "turn_delay",
+            "turn_delay_ratio",
+            "images",
+            "audio",
+            "video",
+            "rankings",
+        ],
+    ),
+    (
+        "file",
+        &[
+            "path",
+            "records",
+            "format",
+            "osl",
+            "synthesis",
+            "block_size",
+            "prompt_batch_size",
+            "image_batch_size",
+            "audio_batch_size",
+            "video_batch_size",
+            "trace_session_sample_ratio",
+            "inter_turn_delay_cap_seconds",
+            "max_idle_gap_cap_seconds",
+            "replay_speedup",
+            "open_loop_replay",
+            "open_loop_strict",
+            "omit_kv_hints",
+            "force_min_tokens",
+            "trace_idle_gap_cap_seconds",
+            "ignore_trace_delays",
+            "use_think_time_only",
+            "max_context_length",
+            "cache_bust",
+            "prompts",
+        ],
+    ),
+    (
+        "public",
+        &[
+            "dataset",
+            "hf_subset",
+            "filters",
+            "hf_weka_dataset",
+            "inter_turn_delay_cap_seconds",
+            "trace_idle_gap_cap_seconds",
+            "ignore_trace_delays",
+            "use_think_time_only",
+            "max_context_length",
+            "cache_bust",
+            "prompts",
+            "synthesis",
+            "osl",
+        ],
+    ),
+];
+
+/// Keys every dataset may have.
+pub const COMMON_KEYS: &[&str] =
+    &["name", "type", "system_prompt", "system_prompt_file", "random_seed", "sampling", "entries"];

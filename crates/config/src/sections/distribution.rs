@@ -1,0 +1,200 @@
+//! Lengths that are drawn: fixed, normal, lognormal, or from weighted peaks or points.
+
+use crate::error::Problem;
+use crate::flags::{at_least, more_than};
+use crate::setting::{List, Reader, Setting, join, names, section};
+use crate::tree::{Datum, Node};
+use serde_json::{Value, json};
+
+names! {
+    /// Shape of a distribution.
+    DistributionKind = ["fixed", "normal", "lognormal", "multimodal", "empirical"]
+}
+
+section! {
+    /// A length that is drawn.
+    Shape {
+        /// Shape; by default the keys tell
+        r#type: DistributionKind;
+        /// Fixed value
+        value: f64;
+        /// Mean
+        mean: f64 [at_least(0.0)];
+        /// Deviation
+        stddev: f64 [at_least(0.0)] = "0";
+        /// Median of a lognormal shape
+        median: f64 [more_than(0.0)];
+        /// Shapes of which one is picked by weight, at least two
+        peaks: List<Peak>;
+        /// Values of which one is picked by weight
+        points: List<Point>;
+        /// Nothing below this
+        min: f64;
+        /// Nothing above this
+        max: f64;
+    }
+    /// One peak of a multimodal shape.
+    Peak {
+        /// Shape; by default the keys tell
+        r#type: DistributionKind;
+        /// Fixed value
+        value: f64;
+        /// Mean
+        mean: f64 [at_least(0.0)];
+        /// Deviation
+        stddev: f64 [at_least(0.0)] = "0";
+        /// Median of a lognormal shape
+        median: f64 [more_than(0.0)];
+        /// Nothing below this
+        min: f64;
+        /// Nothing above this
+        max: f64;
+        /// Share
+        weight: f64 [more_than(0.0)];
+    }
+    /// One value of an empirical shape.
+    Point {
+        /// Value
+        value: f64;
+        /// Share
+        weight: f64 [more_than(0.0)];
+    }
+}
+
+/// A length that is drawn; a bare number is a fixed one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution(pub Shape);
+
+/// Keys by which a shape is known, first match wins.
+const TOLD_BY: &[(&str, &str)] = &[
+    ("peaks", "multimodal"),
+    ("points", "empirical"),
+    ("median", "lognormal"),
+    ("stddev", "normal"),
+    ("value", "fixed"),
+    ("mean", "normal"),
+];
+
+/// What each shape needs, and may have besides limits.
+const NEEDS: &[(&str, &[&str], &[&str])] = &[
+    ("fixed", &["value"], &[]),
+    ("normal", &["mean"], &["stddev"]),
+    ("lognormal", &["mean", "median"], &[]),
+    ("multimodal", &["peaks"], &[]),
+    ("empirical", &["points"], &[]),
+];
+
+impl Distribution {
+    /// The mean of what is drawn.
+    pub fn expected(&self) -> f64 {
+        let shape = &self.0;
+        let weighted = |pairs: Vec<(f64, f64)>| {
+            let total: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+            pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / total
+        };
+        if let Some(peaks) = &shape.peaks {
+            let pair = |peak: &Peak| (peak.mean.or(peak.value).unwrap_or(0.0), peak.weight.unwrap_or(1.0));
+            return weighted(peaks.iter().map(pair).collect());
+        }
+        if let Some(points) = &shape.points {
+            return weighted(points.iter().map(|p| (p.value.unwrap_or(0.0), p.weight.unwrap_or(1.0))).collect());
+        }
+        shape.value.or(shape.mean).unwrap_or(0.0)
+    }
+
+    /// The deviation, 0 for a shape that has none of its own.
+    pub fn deviation(&self) -> f64 {
+        self.0.stddev.unwrap_or(0.0)
+    }
+
+    /// Whether only a mean and a deviation describe it.
+    pub fn is_plain(&self) -> bool {
+        let shape = &self.0;
+        shape.peaks.is_none()
+            && shape.points.is_none()
+            && shape.median.is_none()
+            && shape.min.is_none()
+            && shape.max.is_none()
+    }
+}
+
+impl Setting for Distribution {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        if let Datum::Int(_) | Datum::Float(_) | Datum::Text(_) = node.datum {
+            let value = f64::read(node, path, reader)?;
+            return Some(Self(Shape { value: Some(value), ..Shape::default() }));
+        }
+        let before = reader.problems.len();
+        let shape = Shape::read(node, path, reader)?;
+        if reader.problems.len() == before {
+            check(node, path, &shape, reader);
+        }
+        (reader.problems.len() == before).then_some(Self(shape))
+    }
+    fn write(&self) -> Value {
+        self.0.write()
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [{"type": "number"}, Shape::schema()]})
+    }
+    fn number(&self) -> Option<f64> {
+        Some(self.expected())
+    }
+}
+
+fn check(node: &Node, path: &str, shape: &Shape, reader: &mut Reader) {
+    let told = TOLD_BY.iter().find(|(key, _)| node.set(key).is_some()).map(|(_, kind)| *kind);
+    let Some(kind) = shape.r#type.map(DistributionKind::name).or(told) else {
+        let problem = reader.places.refuse(node, path, "says no length");
+        reader.problems.push(problem.hint("a number, or {mean, stddev}"));
+        return;
+    };
+    let Some((_, needed, allowed)) = NEEDS.iter().find(|(name, ..)| *name == kind) else { return };
+    for key in *needed {
+        if node.set(key).is_none() {
+            reader.problems.push(missing(node, path, key, kind, reader));
+        }
+    }
+    for (key, value) in node.entries() {
+        let known = needed.contains(&key.as_str()) || allowed.contains(&key.as_str());
+        if !known && !["type", "min", "max"].contains(&key.as_str()) {
+            reader.refuse(value, &join(path, key), format!("does not belong to a {kind} length"));
+        }
+    }
+    if let (Some(mean), Some(median)) = (shape.mean, shape.median)
+        && median > mean
+    {
+        reader.refuse(node, path, format!("has a median {median} above its mean {mean}"));
+    }
+    if let (Some(min), Some(max)) = (shape.min, shape.max)
+        && min > max
+    {
+        reader.refuse(node, path, format!("has a min {min} above its max {max}"));
+    }
+    if shape.peaks.as_ref().is_some_and(|peaks| peaks.len() < 2) {
+        reader.refuse(node, path, "needs at least two peaks");
+    }
+    if shape.points.as_ref().is_some_and(|points| points.is_empty()) {
+        reader.refuse(node, path, "needs at least one point");
+    }
+}
+
+fn missing(node: &Node, path: &str, key: &str, kind: &str, reader: &Reader) -> Problem {
+    let from_flag = node.entries().iter().find_map(|(_, value)| match &value.origin {
+        crate::tree::Origin::Flag(spelled) => Some(spelled.clone()),
+        _ => None,
+    });
+    let at = join(path, key);
+    match from_flag {
+        Some(spelled) => {
+            let mean = spelled.replace("stddev", "mean").replace("osl-mean", "osl").replace("isl-mean", "isl");
+            Problem::new(format!("{spelled} needs {mean}"))
+                .because("a deviation needs a mean to deviate from")
+                .hint(format!("add {mean} N, or leave {spelled} out"))
+                .at(at)
+        }
+        None => {
+            Problem::new(format!("{} needs {key}: it is a {kind} length", reader.places.subject(node, path))).at(at)
+        }
+    }
+}

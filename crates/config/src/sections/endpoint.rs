@@ -1,0 +1,154 @@
+//! Where requests go and how they are put.
+
+use crate::flags::{at_least, more_than};
+use crate::setting::{List, Reader, Setting, Switch, names, section};
+use crate::tree::Node;
+use aiperf_plan::BaseUrl;
+use serde_json::{Map, Value, json};
+
+names! {
+    /// The API that requests speak.
+    EndpointType = [
+        "audio_transcription", "chat", "cohere_rankings", "completions", "responses", "messages", "chat_embeddings",
+        "embeddings", "hf_tei_rankings", "huggingface_generate", "image_generation", "image_edit", "video_generation",
+        "image_retrieval", "nim_embeddings", "nim_rankings", "solido_rag", "raw", "template",
+    ]
+    /// How several URLs are used.
+    UrlStrategy = ["round_robin"]
+    /// How requests travel.
+    TransportKind = ["http"]
+    /// When connections are reused.
+    ConnectionReuse = ["pooled", "never", "sticky-user-sessions"]
+    /// How a request body is encoded.
+    ContentType = ["application/json", "multipart/form-data"]
+    /// What shows that the server is ready.
+    WaitMode = ["models", "inference", "both"]
+}
+
+section! {
+    /// Where requests go and how they are put.
+    Endpoint {
+        /// Base URLs, at least one; http:// is added where there is no scheme
+        urls: List<Url> = "[\"http://localhost:8000\"]";
+        /// How several URLs are used
+        url_strategy: UrlStrategy = "round_robin";
+        /// The API that requests speak
+        r#type: EndpointType = "chat";
+        /// Path in place of the one of the type; begins with a slash
+        path: String;
+        /// Bearer token
+        api_key: String;
+        /// Seconds one request may take; 0 means no limit
+        timeout: f64 [at_least(0.0)] = "21600";
+        /// Ask for streamed answers
+        streaming: bool = "false";
+        /// How requests travel
+        transport: TransportKind;
+        /// When connections are reused
+        connection_reuse: ConnectionReuse = "pooled";
+        /// Send max_tokens where chat would send max_completion_tokens
+        use_legacy_max_tokens: bool = "false";
+        /// Count tokens by the server's usage instead of a tokenizer
+        use_server_token_count: bool = "false";
+        /// Ask for usage on every chunk
+        per_chunk_usage: bool = "false";
+        /// Request body of type template
+        template: Template;
+        /// Headers sent with every request
+        headers: Vec<(String, String)>;
+        /// Members added to every request body
+        extra: Extra;
+        /// Download generated videos
+        download_video_content: bool = "false";
+        /// How a request body is encoded, where the type allows both
+        request_content_type: ContentType;
+        /// Header that carries the session id
+        session_header: String;
+        /// Send a UUID and strip what was sent before
+        uuid_and_strip: bool = "false";
+        /// Seconds to wait for the server before the run; 0 does not wait
+        wait_for_model_timeout: f64 [at_least(0.0)] = "0";
+        /// Seconds between two tries
+        wait_for_model_interval: f64 [more_than(0.0)] = "5";
+        /// What shows that the server is ready
+        wait_for_model_mode: WaitMode = "inference";
+        /// Empty the server's prefix cache before the run
+        reset_kv_cache: Switch<ResetKvCache>;
+        /// Start and stop the server's profiler around the run
+        server_profiler: Switch<ServerProfiler>;
+    }
+    /// Request body of type template.
+    Template {
+        /// Jinja text of the body, or a file that holds it
+        body: String;
+        /// Where in the answer the text is
+        response_field: String = "text";
+    }
+    /// Emptying the server's prefix cache.
+    ResetKvCache {
+        /// Seconds one call may take
+        timeout_seconds: f64 [more_than(0.0)] = "30";
+        /// Seconds of retrying
+        max_retry_seconds: f64 [at_least(0.0)] = "60";
+        /// Path of the call
+        path: String;
+    }
+    /// The server's profiler.
+    ServerProfiler {
+        /// Seconds one call may take
+        timeout_seconds: f64 [more_than(0.0)] = "30";
+        /// Path that starts it
+        start_path: String;
+        /// Path that stops it
+        stop_path: String;
+    }
+}
+
+/// A URL of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Url(pub BaseUrl);
+
+impl Setting for Url {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let Some(text) = node.text() else {
+            reader.refuse(node, path, format!("must be a URL, not {}", node.kind()));
+            return None;
+        };
+        match BaseUrl::parse(text) {
+            Ok(url) => Some(Self(url)),
+            Err(error) => {
+                let what = format!("{}: {error}", reader.places.subject_key(node, path));
+                reader.problems.push(crate::error::Problem::new(what).hint("http://HOST:PORT").at(path));
+                None
+            }
+        }
+    }
+    fn write(&self) -> Value {
+        self.0.as_str().into()
+    }
+    fn schema() -> Value {
+        json!({"type": "string"})
+    }
+}
+
+/// Members of a request body; a null inside is a null in the body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra(pub Map<String, Value>);
+
+impl Setting for Extra {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        match node.to_json() {
+            Value::Object(map) => Some(Self(map)),
+            _ => {
+                reader.refuse(node, path, format!("must be a map, not {}", node.kind()));
+                None
+            }
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+    fn schema() -> Value {
+        json!({"type": "object"})
+    }
+}

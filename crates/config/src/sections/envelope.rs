@@ -1,0 +1,77 @@
+//! The whole configuration: one benchmark, and how often and over what it is run.
+
+use super::artifacts::Artifacts;
+use super::dataset::Dataset;
+use super::endpoint::Endpoint;
+use super::models::Models;
+use super::observe::{GpuTelemetry, Mlflow, NetworkLatency, Otel, ServerMetrics, Wandb};
+use super::phases::Phase;
+use super::process::{Accuracy, Logging, Metrics, Runtime, Tokenizer};
+use super::runs::MultiRun;
+use super::sweep::Sweep;
+use crate::flags::at_least;
+use crate::setting::{List, section};
+use serde_json::Value;
+
+section! {
+    /// Everything a file may say.
+    Envelope {
+        /// Version of this layout
+        schema_version: String = "2.0";
+        /// What is run
+        benchmark: Benchmark;
+        /// Runs over a range of settings
+        sweep: Sweep;
+        /// Several runs of the same
+        multi_run: MultiRun;
+        /// Plots: a file, or the settings themselves
+        plot: Value;
+        /// Values that templates use
+        variables: Value;
+        /// Seed of every random draw
+        random_seed: i64 [at_least(0.0)];
+        /// Leave the sweep table out
+        no_sweep_table: bool = "false";
+    }
+    /// What is run.
+    Benchmark {
+        /// Which models are asked
+        models: Models;
+        /// Where requests go
+        endpoint: Endpoint;
+        /// What they say; exactly one
+        datasets: List<Dataset>;
+        /// When they are sent
+        phases: List<Phase>;
+        /// What is written
+        artifacts: Artifacts;
+        /// Objectives a good request meets
+        slos: Vec<(String, f64)>;
+        /// What counts tokens
+        tokenizer: Tokenizer;
+        /// GPU telemetry
+        gpu_telemetry: GpuTelemetry;
+        /// Metrics of the server
+        server_metrics: ServerMetrics;
+        /// Round-trip time of the network
+        network_latency: NetworkLatency;
+        /// Metrics sent by OTLP
+        otel: Otel;
+        /// Results sent to MLflow
+        mlflow: Mlflow;
+        /// Results sent to Weights & Biases
+        wandb: Wandb;
+        /// How the process behaves
+        runtime: Runtime;
+        /// What is logged
+        logging: Logging;
+        /// Nothing to set
+        metrics: Metrics;
+        /// Grading of answers
+        accuracy: Accuracy;
+        /// A fixed scenario
+        scenario: String;
+        /// Run a scenario although it is violated
+        unsafe_override: bool = "false";
+    }
+}

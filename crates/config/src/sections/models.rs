@@ -1,0 +1,38 @@
+//! Which models are asked.
+
+use crate::flags::between;
+use crate::setting::{List, names, section};
+use serde_json::Value;
+
+names! {
+    /// How a model is picked for a prompt.
+    ModelStrategy = ["round_robin", "random", "weighted"]
+}
+
+section! {
+    /// Which models are asked.
+    Models {
+        /// How a model is picked for a prompt
+        strategy: ModelStrategy = "round_robin";
+        /// The models, at least one
+        items: List<Model>;
+    }
+    /// One model.
+    Model {
+        /// Name, as the server knows it
+        name: String;
+        /// Share of the prompts, with strategy weighted
+        weight: f64 [between(0.0, true, 1.0, true)];
+        /// Adapter of the model
+        lora: Value;
+        /// What it takes besides text
+        modalities: Value;
+        /// Its own tokenizer
+        tokenizer: ModelTokenizer;
+    }
+    /// The tokenizer of one model.
+    ModelTokenizer {
+        /// Name, directory or file
+        name: String;
+    }
+}

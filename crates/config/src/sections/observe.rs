@@ -1,0 +1,101 @@
+//! What is watched beside the requests, and where results are sent.
+
+use crate::flags::{at_least, more_than};
+use crate::setting::{List, names, section};
+
+names! {
+    /// What reads the GPUs.
+    GpuCollector = ["dcgm", "pynvml", "amdsmi"]
+    /// How GPU telemetry is shown.
+    GpuMode = ["summary", "realtime_dashboard"]
+    /// Format of the server metrics.
+    ServerMetricsFormat = ["json", "csv", "jsonl", "parquet"]
+    /// How metric endpoints are found.
+    DiscoveryMode = ["auto", "kubernetes", "disabled"]
+}
+
+section! {
+    /// GPU telemetry.
+    GpuTelemetry {
+        /// On or off
+        enabled: bool = "true";
+        /// DCGM exporters
+        urls: List<String>;
+        /// Own metrics
+        metrics_file: String;
+        /// What reads the GPUs
+        collector: GpuCollector = "dcgm";
+        /// How it is shown
+        mode: GpuMode = "summary";
+    }
+    /// Metrics of the server.
+    ServerMetrics {
+        /// On or off
+        enabled: bool = "true";
+        /// Metric endpoints besides those of the server's URLs
+        urls: List<String>;
+        /// Formats
+        formats: List<ServerMetricsFormat> = "[\"json\", \"csv\", \"parquet\"]";
+        /// How further endpoints are found
+        discovery: Discovery;
+    }
+    /// How metric endpoints are found.
+    Discovery {
+        /// How
+        mode: DiscoveryMode = "auto";
+        /// Which pods
+        label_selector: String;
+        /// Where
+        namespace: String;
+        /// Seconds it may take
+        timeout_seconds: f64 [more_than(0.0)] = "30";
+    }
+    /// Round-trip time of the network.
+    NetworkLatency {
+        /// On or off
+        enabled: bool = "false";
+        /// Seconds between probes
+        ping_interval: f64 [more_than(0.0)] = "1.0";
+        /// A known mean, milliseconds, instead of probing
+        mean_ms: f64 [at_least(0.0)];
+    }
+    /// Metrics sent by OTLP.
+    Otel {
+        /// Where to
+        metrics_url: String;
+        /// Send request metrics
+        stream_metrics_enabled: bool = "true";
+        /// Send timing
+        stream_timing_enabled: bool = "true";
+        /// Attributes of the resource
+        custom_resource_attributes: Vec<(String, String)>;
+        /// Name of the provider
+        gen_ai_provider: String;
+    }
+    /// Results sent to MLflow.
+    Mlflow {
+        /// Where to
+        tracking_uri: String;
+        /// Experiment
+        experiment: String = "aiperf";
+        /// Name of the run
+        run_name: String;
+        /// Tags
+        tags: Vec<(String, String)>;
+        /// Run this one belongs to
+        parent_run_id: String;
+        /// Which files go along
+        artifact_globs: List<String>;
+    }
+    /// Results sent to Weights & Biases.
+    Wandb {
+        /// Project
+        project: String;
+        /// Entity
+        entity: String;
+        /// Name of the run
+        run_name: String;
+        /// Tags
+        tags: List<String>;
+    }
+}

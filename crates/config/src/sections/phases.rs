@@ -1,0 +1,197 @@
+//! When requests are sent and when that ends.
+
+use super::scale::{AdaptiveScale, Sla};
+use crate::flags::{at_least, between, more_than};
+use crate::setting::{List, Reader, Seconds, Setting, Switch, join, names, section};
+use crate::tree::{Datum, Node};
+use serde_json::{Value, json};
+
+names! {
+    /// Whether a phase counts.
+    Kind = ["warmup", "profiling"]
+    /// How requests arrive.
+    PhaseType = ["concurrency", "poisson", "gamma", "constant", "user_centric", "fixed_schedule"]
+    /// How a value climbs.
+    RampStrategy = ["linear", "exponential", "poisson"]
+}
+
+section! {
+    /// One block of load.
+    Phase {
+        /// Name: letters, digits, - and _, unique
+        name: String;
+        /// Whether it counts; told by the names warmup and profiling
+        kind: Kind;
+        /// How requests arrive
+        r#type: PhaseType;
+        /// Leave it out of the results; warmup always is
+        exclude_from_results: bool;
+        /// Requests that end it
+        requests: i64 [at_least(1.0)];
+        /// Time that ends it
+        duration: Seconds [more_than(0.0)];
+        /// Sessions that end it
+        sessions: i64 [at_least(1.0)];
+        /// Sessions at once; type concurrency: 1
+        concurrency: i64 [at_least(1.0)];
+        /// Climb to it over a time
+        concurrency_ramp: Ramp;
+        /// Requests at once that wait for their first token
+        prefill_concurrency: i64 [at_least(1.0)];
+        /// Climb to it over a time
+        prefill_ramp: Ramp;
+        /// How long to wait for what is in flight after the time limit
+        grace_period: Seconds [at_least(0.0)];
+        /// Requests given up on purpose
+        cancellation: Cancellation;
+        /// Begin while the phase before is still finishing
+        seamless: bool = "false";
+        /// Requests (or turns) a second
+        rate: f64 [more_than(0.0)];
+        /// Climb to it over a time
+        rate_ramp: Ramp;
+        /// Rates over time
+        rate_series: RateSeries;
+        /// Shape of gamma arrivals; 1 is poisson
+        smoothness: f64 [more_than(0.0)];
+        /// Users of type user_centric
+        users: i64 [at_least(1.0)];
+        /// Start at the first timestamp
+        auto_offset: bool = "true";
+        /// Leave out what is before this, milliseconds
+        start_offset: i64 [at_least(0.0)];
+        /// Leave out what is after this, milliseconds
+        end_offset: i64 [at_least(0.0)];
+        /// Share of failed requests that ends the run
+        failed_request_threshold: f64 [between(0.0, true, 1.0, true)];
+        /// Earliest start inside a trajectory
+        trajectory_start_min_ratio: f64 [between(0.0, true, 1.0, true)] = "0.25";
+        /// Latest start inside a trajectory
+        trajectory_start_max_ratio: f64 [between(0.0, true, 1.0, true)] = "0.75";
+        /// Start all trajectories at once
+        burst_phase_starts: bool = "false";
+        /// Longest idle gap of the whole system, seconds
+        system_idle_gap_cap_seconds: f64 [at_least(0.0)];
+        /// Seconds of filling the cache of an agentic replay
+        agentic_cache_warmup_duration: f64 [more_than(0.0)];
+        /// Seconds to wait after that
+        agentic_warmup_grace_period: f64 [at_least(0.0)];
+        /// Timing in place of the one of the type
+        timing_mode: String;
+        /// What a phase must hold
+        sla: Sla;
+        /// Climb until an objective breaks
+        adaptive_scale: Switch<AdaptiveScale>;
+    }
+    /// Requests given up on purpose.
+    Cancellation {
+        /// Percent of requests
+        rate: f64 [between(0.0, true, 100.0, true)];
+        /// Seconds after sending
+        delay: f64 [at_least(0.0)] = "0";
+    }
+    /// Climb to a value.
+    RampShape {
+        /// Time it takes
+        duration: Seconds [more_than(0.0)];
+        /// How it climbs
+        strategy: RampStrategy = "linear";
+    }
+    /// One rate at one time.
+    RatePoint {
+        /// Seconds since the start
+        time_s: f64 [at_least(0.0)];
+        /// Requests a second
+        qps: f64 [more_than(0.0)];
+    }
+}
+
+/// Climb to a value; a bare time is its duration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ramp(pub RampShape);
+
+impl Setting for Ramp {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        if node.is_map() {
+            return RampShape::read(node, path, reader).map(Self);
+        }
+        let duration = Seconds::read(node, path, reader)?;
+        if duration.0 <= 0.0 {
+            reader.refuse(node, path, "must be more than 0");
+            return None;
+        }
+        Some(Self(RampShape { duration: Some(duration), strategy: None }))
+    }
+    fn write(&self) -> Value {
+        self.0.write()
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [Seconds::schema(), RampShape::schema()]})
+    }
+}
+
+/// Rates over time: at least two points, later and later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateSeries(pub List<RatePoint>);
+
+impl Setting for RateSeries {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let points = match &node.datum {
+            Datum::List(_) => node,
+            Datum::Map(entries) if entries.len() == 1 && node.get("points").is_some() => node.get("points")?,
+            _ => {
+                let problem = reader.places.refuse(node, path, "is not a series of rates");
+                reader.problems.push(problem.hint("a list of {time_s, qps}, or {points: [...]}"));
+                return None;
+            }
+        };
+        let before = reader.problems.len();
+        let list = List::<RatePoint>::read(points, path, reader)?;
+        for (index, point) in list.iter().enumerate() {
+            let at = join(path, &index.to_string());
+            let item = points.items().get(index).unwrap_or(points);
+            if point.time_s.is_none_or(|t| !t.is_finite()) || point.qps.is_none_or(|q| !q.is_finite()) {
+                reader.refuse(item, &at, "needs a finite time_s and qps");
+            }
+        }
+        if reader.problems.len() > before {
+            return None;
+        }
+        let name = reader.places.subject_key(node, path);
+        let times: Vec<f64> = list.iter().filter_map(|point| point.time_s).collect();
+        if times.len() < 2 {
+            let problem = crate::error::Problem::new(format!("{name} needs at least two points")).at(path);
+            reader.problems.push(problem.because("a series says how the rate changes; one point says only a rate"));
+            return None;
+        }
+        if let Some(pair) = times.windows(2).find(|pair| pair[1] <= pair[0]) {
+            let what = format!("{name} has time_s {} after {}", pair[1], pair[0]);
+            let problem = crate::error::Problem::new(what).at(path);
+            reader.problems.push(problem.because("each point must be later than the one before"));
+            return None;
+        }
+        Some(Self(list))
+    }
+    fn write(&self) -> Value {
+        json!({"points": self.0.write()})
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [
+            {"type": "string"},
+            List::<RatePoint>::schema(),
+            {"type": "object", "properties": {"points": List::<RatePoint>::schema(), "path": {"type": "string"}}},
+        ]})
+    }
+}
+
+/// Keys that only some types of phase have, and which.
+pub const KEYS_OF: &[(&str, &[&str])] = &[
+    ("rate", &["poisson", "gamma", "constant", "user_centric"]),
+    ("rate_ramp", &["poisson", "gamma", "constant", "user_centric"]),
+    ("rate_series", &["poisson", "gamma", "constant"]),
+    ("smoothness", &["gamma"]),
+    ("users", &["user_centric"]),
+    ("auto_offset", &["fixed_schedule"]),
+    ("start_offset", &["fixed_schedule"]),
+    ("end_offset", &["fixed_schedule"]),
+];

@@ -1,0 +1,101 @@
+//! How the process behaves, and what counts tokens and answers.
+
+use crate::flags::{at_least, between};
+use crate::setting::{List, names, section};
+
+names! {
+    /// What the screen shows.
+    Ui = ["dashboard", "none", "simple"]
+    /// What is logged.
+    Level = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "SUCCESS", "ERROR", "CRITICAL"]
+    /// Which instant a read gets.
+    Stamps = ["auto", "kernel", "user"]
+    /// How processes talk.
+    CommunicationKind = ["ipc", "tcp", "dual"]
+    /// What is asked in an accuracy run.
+    AccuracyBenchmark = [
+        "mmlu", "mmlu_pro", "aime", "hellaswag", "bigbench", "aime24", "aime25", "math_500", "gsm8k", "gpqa_diamond",
+        "lcb_codegeneration",
+    ]
+    /// What grades answers.
+    Grader = [
+        "exact_match", "math", "multiple_choice", "code_execution", "lighteval_expr", "lighteval_latex",
+        "lighteval_gpqa", "lighteval_gsm8k", "mmlu_pro",
+    ]
+}
+
+section! {
+    /// What counts tokens.
+    Tokenizer {
+        /// builtin, a directory, a file or a hub name; by default the model's name
+        name: String;
+        /// Branch, tag or commit
+        revision: String = "main";
+        /// Run code of the tokenizer's repository
+        trust_remote_code: bool = "false";
+        /// Count prompts with the chat template applied
+        apply_chat_template: bool = "false";
+    }
+    /// How the process behaves.
+    Runtime {
+        /// What the screen shows
+        ui: Ui;
+        /// Workers at most
+        workers: i64 [at_least(1.0)];
+        /// Workers at least
+        workers_min: i64 [at_least(1.0)];
+        /// Which instant a read gets
+        timestamps: Stamps = "auto";
+        /// Record processors; no effect here
+        record_processors: i64 [at_least(1.0)];
+        /// How services run; no effect here
+        service_run_type: String;
+        /// How processes talk; no effect here
+        communication: Communication;
+        /// Port of the live API
+        api_port: i64 [between(1.0, true, 65535.0, true)];
+        /// Address of the live API
+        api_host: String;
+        /// Seconds between live statistics
+        stats_interval: f64 [between(0.0, true, 1000.0, true)];
+        /// Workers a pod; cluster deployments only
+        workers_per_pod: i64 [at_least(1.0)];
+        /// Record processors a pod; cluster deployments only
+        record_processors_per_pod: i64 [at_least(1.0)];
+        /// Where pods get the dataset; cluster deployments only
+        dataset_api_base_url: String;
+    }
+    /// How processes talk; no effect here.
+    Communication {
+        /// By which means
+        r#type: CommunicationKind;
+        /// Address
+        host: String;
+        /// Socket directory
+        path: String;
+    }
+    /// What is logged.
+    Logging {
+        /// From which level on
+        level: Level = "INFO";
+    }
+    /// Nothing to set.
+    Metrics {}
+    /// Grading of answers.
+    Accuracy {
+        /// What is asked
+        benchmark: AccuracyBenchmark;
+        /// Which tasks of it
+        tasks: List<String>;
+        /// Examples before each question
+        n_shots: i64 [between(0.0, true, 32.0, true)];
+        /// Ask for reasoning
+        enable_cot: bool;
+        /// What grades answers
+        grader: Grader;
+        /// System message
+        system_prompt: String;
+        /// Write every answer
+        verbose: bool = "false";
+    }
+}

@@ -1,0 +1,127 @@
+//! Objectives, and climbing until one breaks.
+
+use crate::error::Problem;
+use crate::flags::{at_least, more_than};
+use crate::setting::{List, Reader, Seconds, Setting, join, names, section};
+use crate::tree::{Datum, Node};
+use serde_json::{Value, json};
+
+names! {
+    /// A statistic of a metric.
+    Stat = ["avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min", "max"]
+    /// How a value is compared.
+    Comparison = ["lt", "le", "gt", "ge"]
+    /// What climbs.
+    ScaleVariable = ["concurrency", "prefill_concurrency", "request_rate", "users"]
+    /// How it climbs.
+    ScaleStrategyKind = ["ramp_until_fail"]
+    /// How large a step is.
+    StepPolicy = ["sla_margin", "fixed_percent_step"]
+}
+
+section! {
+    /// One objective.
+    SlaFilter {
+        /// Metric
+        metric_tag: String;
+        /// Its statistic
+        stat: Stat = "p95";
+        /// How it is compared
+        op: Comparison;
+        /// With what
+        threshold: f64;
+    }
+    /// Climb until an objective breaks.
+    AdaptiveScale {
+        /// On or off
+        enabled: bool = "true";
+        /// What climbs, and from where to where
+        control: ScaleControl;
+        /// How it climbs
+        strategy: ScaleStrategy;
+        /// Time one step is watched
+        window: Seconds [at_least(1.0)];
+        /// Requests a step must complete
+        min_completed_requests: i64 [at_least(1.0)] = "1";
+        /// Time the last good step is held
+        sustain_duration: Seconds [more_than(0.0)];
+        /// Objectives
+        sla: Sla;
+    }
+    /// What climbs.
+    ScaleControl {
+        /// Which setting
+        variable: ScaleVariable;
+        /// Where it starts
+        min: f64 = "1";
+        /// Where it ends
+        max: f64;
+    }
+    /// How it climbs.
+    ScaleStrategy {
+        /// The strategy
+        r#type: ScaleStrategyKind = "ramp_until_fail";
+        /// How large a step is
+        step_policy: StepPolicy;
+        /// Step of policy sla_margin
+        base_step: f64 [more_than(0.0)] = "10";
+        /// Largest step as a multiple of it
+        max_step_multiplier: f64 [at_least(1.0)] = "4";
+        /// Step of policy fixed_percent_step, percent
+        step_percent: f64 [more_than(0.0)] = "25";
+    }
+}
+
+/// Objectives: a list, or `{metric: {stat: {op: threshold}}}`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sla(pub List<SlaFilter>);
+
+impl Setting for Sla {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let list = match &node.datum {
+            Datum::List(_) => node.clone(),
+            Datum::Map(metrics) => {
+                let mut items = Vec::new();
+                for (metric, stats) in metrics {
+                    for (stat, ops) in stats.entries() {
+                        for (op, threshold) in ops.entries() {
+                            let mut item = Node::map(threshold.origin.clone());
+                            item.put("metric_tag", Node::new(metric.as_str().into(), threshold.origin.clone()));
+                            item.put("stat", Node::new(stat.as_str().into(), threshold.origin.clone()));
+                            item.put("op", Node::new(op.as_str().into(), threshold.origin.clone()));
+                            item.put("threshold", threshold.clone());
+                            items.push(item);
+                        }
+                    }
+                }
+                Node::new(Datum::List(items), node.origin.clone())
+            }
+            _ => {
+                reader.refuse(node, path, "must be a list of objectives");
+                return None;
+            }
+        };
+        let filters = List::<SlaFilter>::read(&list, path, reader)?;
+        for (index, filter) in filters.iter().enumerate() {
+            let item = &list.items()[index];
+            let complete = filter.metric_tag.as_deref().is_some_and(|tag| !tag.trim().is_empty())
+                && filter.op.is_some()
+                && filter.threshold.is_some_and(f64::is_finite);
+            if !complete {
+                let what = format!(
+                    "{} is not a whole objective",
+                    reader.places.subject_key(item, &join(path, &index.to_string()))
+                );
+                let problem = Problem::new(what).because("an objective needs metric_tag, op and a finite threshold");
+                reader.problems.push(problem.at(join(path, &index.to_string())));
+            }
+        }
+        Some(Self(filters))
+    }
+    fn write(&self) -> Value {
+        self.0.write()
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [List::<SlaFilter>::schema(), {"type": "object"}]})
+    }
+}

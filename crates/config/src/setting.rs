@@ -1,0 +1,461 @@
+//! Typed settings: what a value must be, how it is written back, and its JSON schema, from one definition.
+//!
+//! `section!` defines a map of optional fields. A field that is `None` was not set, so writing a section gives
+//! exactly the set fields. `names!` defines a choice among names.
+
+use crate::error::Problem;
+use crate::flags::Range;
+use crate::nearest::nearest;
+use crate::tree::{Datum, Node, Places};
+use serde_json::{Map, Value, json};
+
+/// Something a configuration may hold.
+pub(crate) trait Setting: Sized {
+    /// Reads a value, or says what is wrong with it.
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self>;
+    /// The value as it is exported.
+    fn write(&self) -> Value;
+    /// Its JSON schema.
+    fn schema() -> Value;
+    /// The number in it that a range is about.
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Collects problems while values are read.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub places: Places,
+    pub problems: Vec<Problem>,
+}
+
+impl Reader {
+    pub(crate) fn new(places: &Places) -> Self {
+        Self { places: places.clone(), problems: Vec::new() }
+    }
+
+    /// Notes that a value breaks a rule, as "... <rule>".
+    pub(crate) fn refuse(&mut self, node: &Node, path: &str, rule: impl AsRef<str>) {
+        self.problems.push(self.places.refuse(node, path, rule));
+    }
+
+    /// Checks that a node is a map that has only these keys.
+    pub(crate) fn keys(&mut self, node: &Node, path: &str, known: &[&'static str]) -> Option<()> {
+        if !node.is_map() {
+            self.refuse(node, path, format!("must be a map, not {}", node.kind()));
+            return None;
+        }
+        for (key, value) in node.entries() {
+            if !known.contains(&key.as_str()) {
+                self.problems.push(unknown_key(&self.places, value, path, key, known));
+            }
+        }
+        Some(())
+    }
+
+    /// Reads one field; absent and null are not set.
+    pub(crate) fn field<T: Setting>(&mut self, node: &Node, path: &str, key: &str, range: Option<Range>) -> Option<T> {
+        let value = node.set(key)?;
+        let path = join(path, key);
+        let read = T::read(value, &path, self)?;
+        if let (Some(range), Some(number)) = (range, read.number())
+            && !range.holds(number)
+        {
+            self.refuse(value, &path, format!("must be {}", range.in_words()));
+            return None;
+        }
+        Some(read)
+    }
+}
+
+/// A key nobody knows, and the nearest one somebody does.
+pub(crate) fn unknown_key(places: &Places, node: &Node, path: &str, key: &str, known: &[&str]) -> Problem {
+    let at = join(path, key);
+    let parent = if path.is_empty() { "the file".to_owned() } else { path.to_owned() };
+    let problem = Problem::new(format!("{}{parent} has no setting '{key}'", places.prefix(&node.origin))).at(at);
+    match nearest(key, known.iter().copied()) {
+        Some(near) => problem.hint(near),
+        None => problem.because(format!("known: {}", known.join(", "))),
+    }
+}
+
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// One field of a section, for the schema and the documentation.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub default: Option<&'static str>,
+    pub range: Option<Range>,
+    pub schema: fn() -> Value,
+}
+
+/// A section that knows its fields.
+pub(crate) trait Section: Setting {
+    const ABOUT: &'static str;
+    const FIELDS: &'static [Field];
+}
+
+/// The JSON schema of a section.
+pub(crate) fn section_schema(about: &str, fields: &[Field]) -> Value {
+    let mut properties = Map::new();
+    for field in fields {
+        let mut schema = (field.schema)();
+        schema["description"] = field.about.trim().into();
+        if let Some(default) = field.default {
+            schema["default"] = serde_json::from_str(default).unwrap_or_else(|_| default.into());
+        }
+        if let Some(Range { low, high }) = field.range {
+            let target = if schema.get("items").is_some() { &mut schema["items"] } else { &mut schema };
+            for (bound, with, without) in [(low, "minimum", "exclusiveMinimum"), (high, "maximum", "exclusiveMaximum")]
+            {
+                if let Some((n, inclusive)) = bound {
+                    target[if inclusive { with } else { without }] = n.into();
+                }
+            }
+        }
+        properties.insert(field.name.to_owned(), schema);
+    }
+    json!({"type": "object", "description": about.trim(), "properties": properties, "additionalProperties": false})
+}
+
+/// A field's name without the mark that lets it be a keyword.
+pub(crate) const fn plain(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
+macro_rules! section {
+    ($(
+        $(#[doc = $about:literal])+
+        $name:ident {
+            $( $(#[doc = $doc:literal])+ $field:ident : $ty:ty $([$range:expr])? $(= $default:literal)? ; )*
+        }
+    )*) => { $(
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name { $( $(#[doc = $doc])+ pub $field: Option<$ty>, )* }
+
+        impl $crate::setting::Setting for $name {
+            fn read(node: &$crate::tree::Node, path: &str, reader: &mut $crate::setting::Reader) -> Option<Self> {
+                const NAMES: &[&str] = &[$( $crate::setting::plain(stringify!($field)), )*];
+                reader.keys(node, path, NAMES)?;
+                Some(Self { $( $field: {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut range = None;
+                    $( range = Some($range); )?
+                    reader.field(node, path, $crate::setting::plain(stringify!($field)), range)
+                }, )* })
+            }
+            fn write(&self) -> ::serde_json::Value {
+                $crate::tree::object([$( (
+                    $crate::setting::plain(stringify!($field)).to_owned(),
+                    self.$field.as_ref().map($crate::setting::Setting::write),
+                ), )*])
+            }
+            fn schema() -> ::serde_json::Value {
+                $crate::setting::section_schema(
+                    <Self as $crate::setting::Section>::ABOUT,
+                    <Self as $crate::setting::Section>::FIELDS,
+                )
+            }
+        }
+
+        impl $crate::setting::Section for $name {
+            const ABOUT: &'static str = concat!($($about),+);
+            const FIELDS: &'static [$crate::setting::Field] = &[$( $crate::setting::Field {
+                name: $crate::setting::plain(stringify!($field)),
+                about: concat!($($doc),+),
+                default: { #[allow(unused_mut, unused_assignments)] let mut default = None; $( default = Some($default); )? default },
+                range: { #[allow(unused_mut, unused_assignments)] let mut range = None; $( range = Some($range); )? range },
+                schema: <$ty as $crate::setting::Setting>::schema,
+            }, )*];
+        }
+    )* };
+}
+
+macro_rules! names {
+    ($( $(#[doc = $about:literal])+ $name:ident = [$($choice:literal),+ $(,)?] )*) => { $(
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(&'static str);
+
+        impl $name {
+            /// Every name.
+            pub const NAMES: &'static [&'static str] = &[$($choice),+];
+
+            /// The name.
+            #[allow(dead_code)]
+            pub const fn name(self) -> &'static str {
+                self.0
+            }
+        }
+
+        impl $crate::setting::Setting for $name {
+            fn read(node: &$crate::tree::Node, path: &str, reader: &mut $crate::setting::Reader) -> Option<Self> {
+                $crate::setting::read_name(node, path, Self::NAMES, reader).map(Self)
+            }
+            fn write(&self) -> ::serde_json::Value {
+                self.0.into()
+            }
+            fn schema() -> ::serde_json::Value {
+                ::serde_json::json!({"enum": Self::NAMES})
+            }
+        }
+    )* };
+}
+
+pub(crate) use {names, section};
+
+/// One of several names, in any letter case, `-` and `_` alike.
+pub(crate) fn read_name(node: &Node, path: &str, names: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
+    let Some(text) = node.text() else {
+        reader.refuse(node, path, format!("must be one of {}, not {}", names.join(", "), node.kind()));
+        return None;
+    };
+    let found = crate::values::choice(text, names);
+    if found.is_none() {
+        let problem = reader.places.refuse(node, path, "is not one of its choices");
+        let problem = problem.because(format!("choices: {}", names.join(", ")));
+        reader.problems.push(match nearest(&text.to_ascii_lowercase(), names.iter().copied()) {
+            Some(near) => problem.hint(near),
+            None => problem,
+        });
+    }
+    found
+}
+
+impl Setting for bool {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        match &node.datum {
+            Datum::Bool(on) => Some(*on),
+            Datum::Text(text) if text.eq_ignore_ascii_case("true") => Some(true),
+            Datum::Text(text) if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => {
+                reader.refuse(node, path, "must be true or false");
+                None
+            }
+        }
+    }
+    fn write(&self) -> Value {
+        (*self).into()
+    }
+    fn schema() -> Value {
+        json!({"type": "boolean"})
+    }
+}
+
+impl Setting for i64 {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        match &node.datum {
+            Datum::Int(n) => return Some(*n),
+            Datum::Float(n) if n.fract() == 0.0 && n.abs() < 9e15 => return Some(*n as i64),
+            Datum::Text(text) => {
+                if let Ok(n) = crate::values::int(text) {
+                    return Some(n);
+                }
+            }
+            _ => {}
+        }
+        reader.refuse(node, path, "must be a whole number");
+        None
+    }
+    fn write(&self) -> Value {
+        (*self).into()
+    }
+    fn schema() -> Value {
+        json!({"type": "integer"})
+    }
+    fn number(&self) -> Option<f64> {
+        Some(*self as f64)
+    }
+}
+
+impl Setting for f64 {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        match &node.datum {
+            Datum::Int(n) => return Some(*n as f64),
+            Datum::Float(n) => return Some(*n),
+            Datum::Text(text) => {
+                if let Ok(n) = crate::values::float(text) {
+                    return Some(n);
+                }
+            }
+            _ => {}
+        }
+        reader.refuse(node, path, "must be a number");
+        None
+    }
+    fn write(&self) -> Value {
+        crate::values::number(*self)
+    }
+    fn schema() -> Value {
+        json!({"type": "number"})
+    }
+    fn number(&self) -> Option<f64> {
+        Some(*self)
+    }
+}
+
+impl Setting for String {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let text = node.text();
+        if text.is_none() {
+            let problem = reader.places.refuse(node, path, format!("must be text, not {}", node.kind()));
+            reader.problems.push(problem.hint("put it in quotes"));
+        }
+        text.map(str::to_owned)
+    }
+    fn write(&self) -> Value {
+        self.as_str().into()
+    }
+    fn schema() -> Value {
+        json!({"type": "string"})
+    }
+}
+
+/// Any value at all.
+impl Setting for Value {
+    fn read(node: &Node, _: &str, _: &mut Reader) -> Option<Self> {
+        Some(node.to_json())
+    }
+    fn write(&self) -> Value {
+        self.clone()
+    }
+    fn schema() -> Value {
+        json!({})
+    }
+}
+
+/// A map with any keys.
+impl<T: Setting> Setting for Vec<(String, T)> {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        if !node.is_map() {
+            reader.refuse(node, path, format!("must be a map, not {}", node.kind()));
+            return None;
+        }
+        let entries = node.entries().iter();
+        Some(
+            entries.filter_map(|(key, value)| Some((key.clone(), T::read(value, &join(path, key), reader)?))).collect(),
+        )
+    }
+    fn write(&self) -> Value {
+        Value::Object(self.iter().map(|(key, value)| (key.clone(), value.write())).collect())
+    }
+    fn schema() -> Value {
+        json!({"type": "object", "additionalProperties": T::schema()})
+    }
+}
+
+/// A list. The wrapper keeps it apart from maps, which are lists of pairs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> std::ops::Deref for List<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Setting> Setting for List<T> {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let Datum::List(items) = &node.datum else {
+            reader.refuse(node, path, format!("must be a list, not {}", node.kind()));
+            return None;
+        };
+        let items = items.iter().enumerate();
+        Some(Self(items.filter_map(|(index, item)| T::read(item, &join(path, &index.to_string()), reader)).collect()))
+    }
+    fn write(&self) -> Value {
+        self.0.iter().map(Setting::write).collect()
+    }
+    fn schema() -> Value {
+        json!({"type": "array", "items": T::schema()})
+    }
+}
+
+/// A switch, or the settings of what it switches on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Switch<T> {
+    /// On with defaults, or off.
+    Plain(bool),
+    /// On with these settings.
+    With(T),
+}
+
+impl<T: Setting> Setting for Switch<T> {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        match node.datum {
+            Datum::Bool(on) => Some(Self::Plain(on)),
+            _ => T::read(node, path, reader).map(Self::With),
+        }
+    }
+    fn write(&self) -> Value {
+        match self {
+            Self::Plain(on) => (*on).into(),
+            Self::With(settings) => settings.write(),
+        }
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [{"type": "boolean"}, T::schema()]})
+    }
+}
+
+/// A length of time in seconds: a number, or a text with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Seconds(pub f64);
+
+impl Seconds {
+    /// Reads `90`, `90s`, `1.5 min`, `2h` or `inf`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let lower = text.trim().to_ascii_lowercase();
+        if lower == "inf" || lower == "infinity" {
+            return Some(Self(f64::INFINITY));
+        }
+        let end = lower.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(lower.len());
+        let (digits, unit) = lower.split_at(end);
+        let shaped = digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.ends_with(|c: char| c.is_ascii_digit())
+            && digits.matches('.').count() < 2;
+        let scale = match unit.trim_start() {
+            "" | "s" | "sec" => 1.0,
+            "m" | "min" => 60.0,
+            "h" | "hr" | "hour" => 3600.0,
+            _ => return None,
+        };
+        if shaped { digits.parse::<f64>().ok().map(|n| Self(n * scale)) } else { None }
+    }
+}
+
+impl Setting for Seconds {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let read = match &node.datum {
+            Datum::Text(text) => Self::parse(text),
+            _ => node.as_f64().map(Self),
+        };
+        if read.is_none() {
+            let problem = reader.places.refuse(node, path, "is not a length of time");
+            reader.problems.push(problem.hint("seconds as a number, or '30s', '5m', '2h', 'inf'"));
+        }
+        read
+    }
+    fn write(&self) -> Value {
+        crate::values::number(self.0)
+    }
+    fn schema() -> Value {
+        json!({"anyOf": [
+            {"type": "number"},
+            {"type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*([sS]([eE][cC])?|[mM]([iI][nN])?|[hH]([rR]|[oO][uU][rR])?)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)\s*$"},
+        ]})
+    }
+    fn number(&self) -> Option<f64> {
+        Some(self.0)
+    }
+}

@@ -1,0 +1,114 @@
+//! A resolved configuration as YAML, each value with where it came from.
+
+use crate::error::ConfigError;
+use crate::resolve::{Context, Tree, resolve_config};
+use crate::tree::{Datum, Node, Origin, Places};
+use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
+use serde_json::{Value, json};
+
+/// The configuration that arguments and file give, with the origin of each value as a comment. Secrets are redacted.
+pub fn show_resolved(args: &[String], ctx: &Context<'_>) -> Result<String, ConfigError> {
+    let tree = resolve_config(args, ctx)?;
+    let mut out = String::new();
+    for (key, node) in tree.node.entries() {
+        entry(&mut out, key, node, 0, key, &tree.places);
+    }
+    Ok(out)
+}
+
+fn entry(out: &mut String, key: &str, node: &Node, depth: usize, path: &str, places: &Places) {
+    let pad = "  ".repeat(depth);
+    out.push_str(&format!("{pad}{}:", plain(key)));
+    value(out, node, depth, path, places);
+}
+
+fn value(out: &mut String, node: &Node, depth: usize, path: &str, places: &Places) {
+    match &node.datum {
+        Datum::Map(entries) if !entries.is_empty() => {
+            out.push('\n');
+            for (key, child) in entries {
+                entry(out, key, child, depth + 1, &format!("{path}.{key}"), places);
+            }
+        }
+        Datum::List(items) if items.iter().any(Node::is_map) => {
+            out.push('\n');
+            for item in items {
+                let pad = "  ".repeat(depth + 1);
+                let mut inner = String::new();
+                for (key, child) in item.entries() {
+                    entry(&mut inner, key, child, depth + 2, &format!("{path}.{key}"), places);
+                }
+                out.push_str(&format!("{pad}- {}", inner.trim_start()));
+            }
+        }
+        _ => out.push_str(&format!(" {}{}\n", scalar(node, path), origin(node, places))),
+    }
+}
+
+fn origin(node: &Node, places: &Places) -> String {
+    match &node.origin {
+        Origin::Rule => "  # default".to_owned(),
+        Origin::Flag(spelled) => format!("  # {spelled}"),
+        Origin::File { line, .. } => format!("  # {}:{line}", places.file.as_deref().unwrap_or_default()),
+    }
+}
+
+fn scalar(node: &Node, path: &str) -> String {
+    let secret = path.ends_with("endpoint.api_key")
+        || path.rsplit_once(".headers.").is_some_and(|(_, name)| is_sensitive_header(name));
+    match &node.datum {
+        _ if secret => plain(REDACTED),
+        Datum::Null => "null".to_owned(),
+        Datum::Text(text) => plain(&redact::url(text)),
+        Datum::Float(n) if n.fract() == 0.0 && n.is_finite() => format!("{n:.1}"),
+        Datum::Float(n) if n.is_infinite() => ".inf".to_owned(),
+        Datum::List(items) => {
+            format!("[{}]", items.iter().map(|item| scalar(item, path)).collect::<Vec<_>>().join(", "))
+        }
+        Datum::Map(_) => "{}".to_owned(),
+        _ => node.to_json().to_string(),
+    }
+}
+
+/// A text as YAML: bare where it can only be read as that text.
+pub(crate) fn plain(text: &str) -> String {
+    let bare = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:@+".contains(c))
+        && !text.ends_with(':');
+    let word = ["true", "false", "yes", "no", "on", "off", "null"].contains(&text.to_ascii_lowercase().as_str());
+    if bare && !word { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// The runs of a configuration: a line each, or everything as JSON.
+pub fn expanded(tree: &Tree, json: bool) -> String {
+    let kind = tree.sweep().and_then(|sweep| sweep["type"].as_str().map(str::to_owned));
+    if !json {
+        let line = |index: usize, dir: &str, label: &str| format!("[{index}] dir={dir} label={label}\n");
+        return match tree.variations.as_slice() {
+            [] => line(0, "base", "base"),
+            runs => runs.iter().map(|run| line(run.index, &run.dir_name, &run.label)).collect(),
+        };
+    }
+    let runs: Vec<Value> = tree
+        .variations
+        .iter()
+        .map(|run| json!({"index": run.index, "dir_name": run.dir_name, "label": run.label, "values": run.values, "benchmark": run.input_config}))
+        .collect();
+    let all = json!({"sweep_type": kind, "variations": runs});
+    format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default())
+}
+
+/// Checks a configuration file: what a user should know about it, or what is wrong.
+pub fn validate(file: &str, ctx: &Context<'_>) -> Result<Vec<String>, ConfigError> {
+    let tree = crate::resolve::resolve_file(file, ctx)?;
+    let mut notes = tree.notes.clone();
+    let streaming = tree.benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.streaming) == Some(true);
+    for (metric, _) in tree.benchmark.slos.iter().flatten() {
+        if !streaming
+            && ["time_to_first_token", "time_to_second_token", "inter_token_latency"].contains(&metric.as_str())
+        {
+            notes.push(format!("slos.{metric} is only known of streamed answers: set endpoint.streaming"));
+        }
+    }
+    Ok(notes)
+}

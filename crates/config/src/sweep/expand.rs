@@ -1,0 +1,369 @@
+//! A sweep to its runs.
+
+use crate::error::Problem;
+use crate::parse::sweep_path;
+use crate::tree::{Datum, Node, Origin};
+use serde_json::{Map, Value};
+
+/// One run of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Variation {
+    pub index: usize,
+    pub label: String,
+    pub dir_name: String,
+    pub values: Map<String, Value>,
+    /// What it changes in the benchmark.
+    pub changes: Changes,
+    /// Variables it sets, by their path from the top of the file.
+    pub variables: Vec<(String, Value)>,
+}
+
+/// What a run changes in the benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Changes {
+    /// Values at paths.
+    Paths(Vec<(String, Value)>),
+    /// Settings laid over it.
+    Over(Value),
+}
+
+/// The runs of a sweep over a benchmark, in order. A search has none before it runs.
+pub(crate) fn expand(envelope: &Node) -> Result<Vec<Variation>, Vec<Problem>> {
+    let Some(sweep) = envelope.get("sweep") else { return Ok(Vec::new()) };
+    match sweep.get("type").and_then(Node::text).unwrap_or("grid") {
+        "grid" => rows(sweep, envelope, false),
+        "zip" => rows(sweep, envelope, true),
+        "scenarios" => scenarios(sweep, envelope),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn rows(sweep: &Node, envelope: &Node, zip: bool) -> Result<Vec<Variation>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut axes: Vec<(String, Vec<Value>)> = Vec::new();
+    for (path, node) in sweep.get("parameters").map_or(&[][..], Node::entries) {
+        let whole = match sweep_path(path) {
+            Ok(whole) => whole,
+            Err(rule) => {
+                problems.push(Problem::new(format!("a sweep over {rule}")).at("sweep.parameters"));
+                continue;
+            }
+        };
+        let values: Vec<Value> = match &node.datum {
+            Datum::List(items) => items.iter().map(Node::to_json).collect(),
+            _ => vec![node.to_json()],
+        };
+        if values.is_empty() {
+            problems.push(
+                Problem::new(format!("a sweep over {path} has no value"))
+                    .hint("at least one value")
+                    .at("sweep.parameters"),
+            );
+        }
+        if axes.iter().any(|(other, _)| *other == whole) {
+            problems.push(
+                Problem::new(format!("a sweep names {whole} twice"))
+                    .because("once by its short name")
+                    .at("sweep.parameters"),
+            );
+        }
+        if let Err(problem) = reachable(envelope, &whole) {
+            problems.push(problem);
+        }
+        axes.push((whole, values));
+    }
+    if axes.is_empty() && problems.is_empty() {
+        problems.push(
+            Problem::new("a sweep has no parameters")
+                .hint("sweep: {parameters: {concurrency: [1, 2, 4]}}")
+                .at("sweep.parameters"),
+        );
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let magic = sweep.origin == Origin::Rule
+        && matches!(sweep.get("parameters").map(|node| &node.origin), Some(Origin::Rule))
+        && from_file(sweep);
+    if !magic {
+        axes.sort_by(|one, other| one.0.cmp(&other.0));
+    }
+    let count = if zip { axes[0].1.len() } else { axes.iter().map(|(_, values)| values.len()).product() };
+    Ok((0..count)
+        .map(|index| {
+            let mut rest = index;
+            let mut values: Vec<(String, Value)> = Vec::new();
+            for (path, list) in axes.iter().rev() {
+                let at = if zip { index } else { rest % list.len() };
+                rest /= list.len();
+                values.push((path.clone(), list[at.min(list.len() - 1)].clone()));
+            }
+            values.reverse();
+            let label =
+                values.iter().map(|(path, value)| format!("{path}={}", shown(value))).collect::<Vec<_>>().join(", ");
+            let map: Map<String, Value> = values.iter().cloned().collect();
+            let (variables, paths) = values.into_iter().partition(|(path, _)| path.starts_with("variables."));
+            Variation {
+                index,
+                dir_name: dir_name(&map, &label, index),
+                label,
+                values: map,
+                changes: Changes::Paths(paths),
+                variables,
+            }
+        })
+        .collect())
+}
+
+/// Whether the lists stand in a file.
+fn from_file(sweep: &Node) -> bool {
+    sweep
+        .get("parameters")
+        .is_some_and(|node| node.entries().iter().any(|(_, value)| matches!(value.origin, Origin::File { .. })))
+}
+
+fn scenarios(sweep: &Node, envelope: &Node) -> Result<Vec<Variation>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut out: Vec<Variation> = Vec::new();
+    let runs = sweep.get("runs").map_or(&[][..], Node::items);
+    if runs.is_empty() {
+        problems.push(
+            Problem::new("a sweep of scenarios has no runs")
+                .hint("sweep: {type: scenarios, runs: [{name: a, benchmark: {...}}]}")
+                .at("sweep.runs"),
+        );
+    }
+    let base = envelope.find("benchmark.datasets.0.name").and_then(Node::text).unwrap_or("main");
+    for (index, run) in runs.iter().enumerate() {
+        let at = format!("sweep.runs.{index}");
+        let label = run.get("name").and_then(Node::text).map_or_else(|| format!("scenario_{index}"), str::to_owned);
+        let unsafe_name = label.contains(['/', '\\']) || label.contains("..") || label.chars().all(|c| c == '.');
+        if unsafe_name {
+            problems
+                .push(Problem::new(format!("the scenario name '{label}' cannot be a folder")).at(format!("{at}.name")));
+        }
+        if out.iter().any(|other| other.label == label) {
+            problems.push(Problem::new(format!("two scenarios are named '{label}'")).at(format!("{at}.name")));
+        }
+        let mut over = run.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
+        if let Some(mut dataset) = over.take("dataset") {
+            let mut named = Node::map(dataset.origin.clone());
+            named.put("name", Node::rule(base));
+            if let Datum::Map(entries) = &mut dataset.datum {
+                for (key, value) in entries.drain(..) {
+                    named.put(&key, value);
+                }
+            }
+            over.put("datasets", Node::rule(vec![named]));
+        }
+        let variables: Vec<(String, Value)> = run
+            .get("variables")
+            .map_or(&[][..], Node::entries)
+            .iter()
+            .map(|(name, value)| (format!("variables.{name}"), value.to_json()))
+            .collect();
+        let mut own = Map::new();
+        for (name, value) in run.get("values").map_or(&[][..], Node::entries) {
+            if matches!(value.datum, Datum::List(_) | Datum::Map(_)) {
+                problems.push(
+                    Problem::new(format!("{at}.values.{name} must be one value, not {}", value.kind()))
+                        .at(format!("{at}.values")),
+                );
+            }
+            own.insert(name.clone(), value.to_json());
+        }
+        let over = over.to_json();
+        if own.is_empty() {
+            own.insert("benchmark".to_owned(), over.clone());
+            if !variables.is_empty() {
+                own.insert("variables".to_owned(), run.get("variables").map(Node::to_json).unwrap_or_default());
+            }
+        }
+        out.push(Variation {
+            index,
+            dir_name: dir_name(&own, &label, index),
+            label,
+            values: own,
+            changes: Changes::Over(over),
+            variables,
+        });
+    }
+    if problems.is_empty() { Ok(out) } else { Err(problems) }
+}
+
+impl Variation {
+    /// The benchmark of this run.
+    pub(crate) fn apply(&self, benchmark: &Node) -> Node {
+        let mut out = benchmark.clone();
+        match &self.changes {
+            Changes::Paths(values) => {
+                for (path, value) in values {
+                    set(&mut out, path, value);
+                }
+            }
+            Changes::Over(over) => lay(&mut out, Node::from_json(over, &Origin::Rule)),
+        }
+        out
+    }
+}
+
+/// Whether a path leads to something a sweep can vary.
+fn reachable(envelope: &Node, path: &str) -> Result<(), Problem> {
+    if path.starts_with("variables.") {
+        return Ok(());
+    }
+    let Some(benchmark) = envelope.get("benchmark") else { return Ok(()) };
+    let mut parts = path.split('.');
+    let (Some(list), Some(entry)) = (parts.next(), parts.next()) else { return Ok(()) };
+    let Some(Node { datum: Datum::List(items), .. }) = benchmark.get(list) else {
+        return descend(benchmark, path, path.split('.'));
+    };
+    let names: Vec<&str> = items.iter().filter_map(|item| item.get("name").and_then(Node::text)).collect();
+    match position(items, entry, list == "phases") {
+        Position::At(at) => descend(&items[at], path, parts),
+        Position::Several => Err(Problem::new(format!("a sweep over {path} could mean several phases"))
+            .because(format!("phases: {}", names.join(", ")))
+            .at("sweep.parameters")),
+        Position::Nowhere => Err(Problem::new(format!("a sweep over {path} finds no '{entry}'"))
+            .because(format!("{list}: {}", names.join(", ")))
+            .at("sweep.parameters")),
+    }
+}
+
+/// A path goes through maps only; what is missing on the way is made.
+fn descend<'p>(from: &Node, path: &str, parts: impl Iterator<Item = &'p str>) -> Result<(), Problem> {
+    let mut node = from;
+    for part in parts {
+        if !node.is_map() && node.datum != Datum::Null {
+            let what = format!("a sweep over {path} goes through {}, which is {}", node.shown(), node.kind());
+            return Err(Problem::new(what).at("sweep.parameters"));
+        }
+        match node.get(part) {
+            Some(next) => node = next,
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+enum Position {
+    At(usize),
+    Several,
+    Nowhere,
+}
+
+/// Which entry of a list a name means; among phases also a number, and `profiling` for the only one of that kind.
+fn position(items: &[Node], entry: &str, phases: bool) -> Position {
+    let named = |item: &Node, key: &str| item.get(key).and_then(Node::text) == Some(entry);
+    if let Some(at) = items.iter().position(|item| named(item, "name")) {
+        return Position::At(at);
+    }
+    if !phases {
+        return Position::Nowhere;
+    }
+    if let Ok(at) = entry.parse::<usize>() {
+        return if at < items.len() { Position::At(at) } else { Position::Nowhere };
+    }
+    if entry != "profiling" {
+        return Position::Nowhere;
+    }
+    let kind: Vec<usize> = (0..items.len()).filter(|at| named(&items[*at], "kind")).collect();
+    match kind[..] {
+        [at] => Position::At(at),
+        [] => Position::Nowhere,
+        _ => Position::Several,
+    }
+}
+
+/// Sets a value. Where a flag's list was handed down to the warmup, the warmup follows its own run's value.
+fn set(benchmark: &mut Node, path: &str, value: &Value) {
+    let mut parts = path.splitn(3, '.');
+    let (list, entry, rest) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+    if let (Some(entry), Some(Node { datum: Datum::List(items), .. })) = (entry, benchmark.get_mut(list)) {
+        let Position::At(at) = position(items, entry, list == "phases") else { return };
+        let key = rest.unwrap_or_default();
+        let origin = items[at].find(key).map_or(Origin::Rule, |node| node.origin.clone());
+        for (index, item) in items.iter_mut().enumerate() {
+            let inherited =
+                matches!(origin, Origin::Flag(_)) && item.find(key).is_some_and(|node| node.origin == origin);
+            if index == at || inherited {
+                item.place(key, Node::from_json(value, &origin));
+            }
+        }
+        return;
+    }
+    let origin = benchmark.find(path).map_or(Origin::Rule, |node| node.origin.clone());
+    benchmark.place(path, Node::from_json(value, &origin));
+}
+
+/// Keys that tell shapes of lengths apart: a length of another shape replaces, it does not merge.
+const SHAPES: &[&str] = &["peaks", "points", "value", "median", "stddev"];
+
+/// Lays settings over others: maps merge, named lists merge by name, everything else replaces.
+fn lay(base: &mut Node, over: Node) {
+    let Datum::Map(entries) = over.datum else {
+        *base = over;
+        return;
+    };
+    for (key, node) in entries {
+        match base.get_mut(&key) {
+            Some(old) if old.is_map() && node.is_map() => {
+                let shape = |node: &Node| SHAPES.iter().filter(|key| node.get(key).is_some()).count();
+                let same = SHAPES.iter().all(|key| old.get(key).is_some() == node.get(key).is_some());
+                if shape(&node) > 0 && shape(old) > 0 && !same { *old = node } else { lay(old, node) }
+            }
+            Some(old) if named_list(old) && named_list(&node) => {
+                let Datum::List(new) = node.datum else { continue };
+                for item in new {
+                    let name = item.get("name").and_then(Node::text).map(str::to_owned);
+                    let Datum::List(olds) = &mut old.datum else { continue };
+                    match olds.iter_mut().find(|other| other.get("name").and_then(Node::text) == name.as_deref()) {
+                        Some(there) => lay(there, item),
+                        None => olds.push(item),
+                    }
+                }
+            }
+            Some(old) => *old = node,
+            None => base.put(&key, node),
+        }
+    }
+}
+
+fn named_list(node: &Node) -> bool {
+    let items = node.items();
+    !items.is_empty() && items.iter().all(|item| item.get("name").is_some())
+}
+
+/// The folder of a run.
+pub(crate) fn dir_name(values: &Map<String, Value>, label: &str, index: usize) -> String {
+    let nested = values.values().any(|value| value.is_array() || value.is_object());
+    if values.is_empty() || nested {
+        let clean = sanitized(label);
+        let blank = clean.is_empty() || label.chars().all(|c| c == '.') || clean.chars().all(|c| c == '.');
+        return if blank { format!("variation_{index}") } else { clean };
+    }
+    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let parts = values.iter().map(|(path, value)| {
+        // Two settings called `mean` are told apart by what they are the mean of.
+        let shared = values.keys().filter(|other| last(other) == last(path)).count() > 1;
+        let name = if shared { path.rsplit('.').nth(1).unwrap_or(path).to_owned() } else { last(path) };
+        format!("{name}_{}", shown(value))
+    });
+    sanitized(&parts.collect::<Vec<_>>().join("__"))
+}
+
+fn sanitized(text: &str) -> String {
+    let plain: String = text.chars().filter(|c| !"/\\<>:\"|?*".contains(*c)).collect();
+    plain.replace("..", "")
+}
+
+/// A value in a label or folder name.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Null => "None".to_owned(),
+        other => other.to_string(),
+    }
+}

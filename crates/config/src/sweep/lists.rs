@@ -1,0 +1,110 @@
+//! Lists where one value is expected ask for a sweep.
+
+use crate::error::Problem;
+use crate::flags::To;
+use crate::given::Flags;
+use crate::tree::{Datum, Node, Origin, Places};
+use serde_json::Value;
+
+/// Settings of a phase that may be lists.
+const PHASE_KEYS: &[&str] = &[
+    "concurrency",
+    "prefill_concurrency",
+    "rate",
+    "requests",
+    "duration",
+    "sessions",
+    "users",
+    "smoothness",
+    "grace_period",
+];
+
+/// Turns flags with several values into a sweep over them.
+pub(crate) fn flag_lists(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    let dataset = envelope.find("benchmark.datasets.0.name").and_then(Node::text).unwrap_or("main").to_owned();
+    let mut parameters: Vec<(String, Value, String)> = Vec::new();
+    for said in &flags.0 {
+        let Some(values) = said.sweep() else { continue };
+        let path = match said.flag.to {
+            To::Profiling(key) => format!("phases.profiling.{key}"),
+            To::Dataset(key) => format!("datasets.{dataset}.{key}"),
+            _ => continue,
+        };
+        parameters.push((path, values.to_vec().into(), said.spelled.clone()));
+    }
+    if !parameters.is_empty() {
+        let sweep = envelope.child("sweep");
+        let kind = sweep.get("type").and_then(Node::text).unwrap_or("grid").to_owned();
+        if kind != "grid" && kind != "zip" {
+            let names: Vec<&str> = parameters.iter().map(|(_, _, spelled)| spelled.as_str()).collect();
+            problems.push(
+                Problem::new(format!(
+                    "{} with several values cannot be added to a sweep of type {kind}",
+                    names.join(", ")
+                ))
+                .hint("one value"),
+            );
+            return;
+        }
+        sweep.put_default("type", "grid");
+        for (path, values, spelled) in parameters {
+            let list = sweep.child("parameters");
+            list.put(&path, Node::flag(&values, &spelled));
+        }
+    }
+    settings(envelope, flags, problems);
+}
+
+/// Flags about a sweep itself.
+fn settings(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    for (flag, key) in [
+        ("--sweep-type", "type"),
+        ("--parameter-sweep-cooldown-seconds", "cooldown_seconds"),
+        ("--parameter-sweep-same-seed", "same_seed"),
+        ("--parameter-sweep-mode", "iteration_order"),
+    ] {
+        let Some(node) = flags.node(flag) else { continue };
+        let there = envelope.get("sweep").is_some();
+        let kind = envelope.find("sweep.type").and_then(Node::text).unwrap_or("grid").to_owned();
+        if there && flag == "--sweep-type" && kind != "grid" && kind != "zip" {
+            problems.push(
+                Problem::new(format!("--sweep-type cannot change a sweep of type {kind}"))
+                    .hint("leave --sweep-type out"),
+            );
+        } else if there {
+            envelope.child("sweep").put(key, node);
+        }
+    }
+}
+
+/// Turns lists in the phases of a file into a sweep over them, unless the file has one.
+pub(crate) fn phase_lists(envelope: &mut Node, places: &Places, problems: &mut Vec<Problem>) {
+    if envelope.get("sweep").is_some() {
+        return;
+    }
+    let Some(Node { datum: Datum::List(phases), .. }) =
+        envelope.get_mut("benchmark").and_then(|body| body.get_mut("phases"))
+    else {
+        return;
+    };
+    let mut parameters = Node::map(Origin::Rule);
+    for (index, phase) in phases.iter_mut().enumerate() {
+        let name = phase.get("name").and_then(Node::text).unwrap_or_default().to_owned();
+        for key in PHASE_KEYS {
+            let Some(node) = phase.get_mut(key) else { continue };
+            let Datum::List(items) = &node.datum else { continue };
+            let Some(first) = items.first().cloned() else {
+                problems.push(places.refuse(node, &format!("benchmark.phases.{index}.{key}"), "has no value"));
+                continue;
+            };
+            parameters.put(&format!("phases.{name}.{key}"), node.clone());
+            *node = Node::new(first.datum, node.origin.clone());
+        }
+    }
+    if !parameters.entries().is_empty() {
+        let mut sweep = Node::map(Origin::Rule);
+        sweep.put("type", Node::rule("grid"));
+        sweep.put("parameters", parameters);
+        envelope.put("sweep", sweep);
+    }
+}

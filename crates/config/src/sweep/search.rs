@@ -1,0 +1,322 @@
+//! Search flags and recipes to a sweep.
+
+use super::recipes::{self, Inputs};
+use crate::compose::observe::needs;
+use crate::error::Problem;
+use crate::given::Flags;
+use crate::parse::{search_dimension, sla_filter, sla_tier};
+use crate::tree::{Datum, Node, Origin};
+use serde_json::{Value, json};
+
+/// Flags that a search needs beside its space.
+const COMPANIONS: &[&str] = &["--search-metric", "--search-direction", "--search-max-iterations"];
+
+/// Flags that only a search of one's own has.
+const OWN: &[&str] = &[
+    "--search-space",
+    "--search-metric",
+    "--search-stat",
+    "--search-direction",
+    "--search-planner",
+    "--optuna-sampler",
+    "--optuna-acquisition",
+    "--optuna-terminator",
+    "--search-percentile-pooling",
+    "--bo-constraint-mode",
+];
+
+/// Flags that change a search, one's own or a recipe's.
+const SHARED: &[(&str, &str)] = &[
+    ("--search-max-iterations", "max_iterations"),
+    ("--search-initial-points", "n_initial_points"),
+    ("--search-random-seed", "random_seed"),
+];
+
+/// Flags that only recipes read.
+const RECIPE_INPUTS: &[&str] = &[
+    "--ttft-sla-ms",
+    "--isl-osl-pairs",
+    "--itl-sla-ms",
+    "--tpot-sla-ms",
+    "--e2e-sla-ms",
+    "--error-rate-sla",
+    "--slo-attainment-fraction",
+    "--search-style",
+    "--degradation-threshold",
+    "--degradation-metric-tag",
+    "--degradation-stat",
+    "--isl-min",
+    "--isl-max",
+    "--isl-steps",
+    "--concurrency-min",
+    "--concurrency-max",
+    "--concurrency-steps",
+    "--osl-min",
+    "--osl-max",
+    "--osl-steps",
+];
+
+/// The sweep that search flags ask for, put into the configuration.
+pub(crate) fn search(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    let inputs = flags.among(RECIPE_INPUTS);
+    let recipe = flags.text("--search-recipe");
+    if recipe.is_none() && !inputs.is_empty() {
+        problems.push(needs(&inputs.join(", "), "--search-recipe NAME", "only recipes read it"));
+        return;
+    }
+    match recipe {
+        Some(name) => by_recipe(name, envelope, flags, problems),
+        None => own(envelope, flags, problems),
+    }
+}
+
+fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    let own = flags.among(OWN);
+    if !own.is_empty() {
+        problems.push(
+            Problem::new(format!("{} and --search-recipe exclude each other", own.join(", ")))
+                .because("the recipe says what is searched")
+                .hint("with a recipe: --search-max-iterations, --search-initial-points, --search-random-seed"),
+        );
+        return;
+    }
+    let lists: Vec<&str> = flags
+        .0
+        .iter()
+        .filter(|said| said.sweep().is_some() && !(name == "pareto-sweep" && said.flag.name == "--concurrency"))
+        .map(|said| said.spelled.as_str())
+        .collect();
+    if !lists.is_empty() {
+        problems.push(
+            Problem::new(format!("several values of {} and --search-recipe exclude each other", lists.join(", ")))
+                .because("the recipe says what is varied")
+                .hint("one value"),
+        );
+        return;
+    }
+    let streaming =
+        matches!(envelope.find("benchmark.endpoint.streaming"), Some(Node { datum: Datum::Bool(true), .. }));
+    let value = |key: &str| flags.get(&format!("--{}", key.replace('_', "-"))).map(|said| said.value.clone());
+    let made = match recipes::recipe(name, &Inputs { value: &value, streaming }) {
+        Ok(made) => made,
+        Err(problem) => {
+            problems.push(problem);
+            return;
+        }
+    };
+    let origin = Origin::Flag(flags.spelled("--search-recipe").to_owned());
+    let mut sweep = Node::from_json(&made.sweep, &origin);
+    let adaptive = sweep.get("type").and_then(Node::text) == Some("adaptive_search");
+    for (flag, key) in SHARED {
+        match flags.node(flag) {
+            Some(node) if adaptive => sweep.put(key, node),
+            Some(_) => problems.push(
+                Problem::new(format!("{flag} cannot be used with --search-recipe {name}"))
+                    .because("its points are fixed, not searched"),
+            ),
+            None => {}
+        }
+    }
+    filters(&mut sweep, flags, problems);
+    envelope.put("sweep", sweep);
+    let benchmark = envelope.child("benchmark");
+    if let Some(slos) = made.slos {
+        benchmark.put("slos", Node::from_json(&slos, &origin));
+    }
+    if made.auto_plot && !flags.has("--auto-plot") {
+        benchmark.child("artifacts").put("auto_plot", Node::rule(true));
+    }
+}
+
+fn own(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    if !flags.has("--search-space") {
+        let mut others = OWN.to_vec();
+        others.extend(SHARED.iter().map(|(flag, _)| *flag));
+        others.extend(["--search-sla", "--search-sla-tier"]);
+        let given = flags.among(&others);
+        if !given.is_empty() {
+            problems.push(needs(&given.join(", "), "--search-space PATH:LO,HI", "there is nothing to search"));
+        }
+        return;
+    }
+    let absent: Vec<&str> = COMPANIONS.iter().copied().filter(|flag| !flags.has(flag)).collect();
+    if !absent.is_empty() {
+        problems.push(needs(
+            "--search-space",
+            &absent.join(", "),
+            "a search needs to know what is better and when to stop",
+        ));
+        return;
+    }
+    let mut dimensions = Vec::new();
+    for text in flags.texts("--search-space") {
+        match search_dimension(text) {
+            Ok(dimension) if dimensions.iter().any(|other: &Value| other["path"] == dimension["path"]) => {
+                problems.push(Problem::new(format!(
+                    "--search-space names {} twice",
+                    dimension["path"].as_str().unwrap_or_default()
+                )));
+            }
+            Ok(dimension) => dimensions.push(dimension),
+            Err(rule) => problems.push(
+                Problem::new(format!("--search-space '{text}' {rule}")).hint("--search-space concurrency:1,1000:int"),
+            ),
+        }
+    }
+    let mut objective = json!({"metric": flags.text("--search-metric"), "direction": flags.text("--search-direction")});
+    if let Some(stat) = flags.text("--search-stat") {
+        objective["stat"] = stat.into();
+    }
+    let sweep_json = json!({"type": "adaptive_search", "search_space": dimensions, "objectives": [objective]});
+    let mut sweep = Node::flag(&sweep_json, "--search-space");
+    let rest = [
+        ("--search-planner", "planner"),
+        ("--optuna-sampler", "optuna_sampler"),
+        ("--optuna-acquisition", "optuna_acquisition"),
+        ("--optuna-terminator", "optuna_terminator"),
+        ("--search-percentile-pooling", "objective_pooling"),
+        ("--bo-constraint-mode", "constraint_mode"),
+    ];
+    for (flag, key) in SHARED.iter().chain(&rest) {
+        if let Some(node) = flags.node(flag) {
+            sweep.put(key, node);
+        }
+    }
+    filters(&mut sweep, flags, problems);
+    check(&sweep, flags, problems);
+    seed_base(envelope, &dimensions, flags, problems);
+    envelope.put("sweep", sweep);
+}
+
+/// Objectives given one by one, and tiers of them.
+fn filters(sweep: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    let mut list = sweep.get("sla_filters").map(Node::items).unwrap_or_default().to_vec();
+    for text in flags.texts("--search-sla") {
+        match sla_filter(text) {
+            Ok(filter) => list.push(Node::flag(&filter, "--search-sla")),
+            Err(rule) => problems.push(
+                Problem::new(format!("--search-sla '{text}' {rule}"))
+                    .hint("--search-sla time_to_first_token:p95:lt:200"),
+            ),
+        }
+    }
+    if flags.has("--search-sla") {
+        sweep.put("sla_filters", Node::rule(list));
+    }
+    let texts = flags.texts("--search-sla-tier");
+    if texts.is_empty() {
+        return;
+    }
+    if !(2..=10).contains(&texts.len()) {
+        problems.push(
+            Problem::new(format!("--search-sla-tier is given {} times", texts.len()))
+                .because("tiers are compared: there are 2 to 10 of them"),
+        );
+    }
+    let mut tiers: Vec<Value> = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        match sla_tier(text, index + 1) {
+            Ok(tier) if tiers.iter().any(|other| other["label"] == tier["label"]) => {
+                problems
+                    .push(Problem::new(format!("two tiers are named {}", tier["label"].as_str().unwrap_or_default())));
+            }
+            Ok(tier) => tiers.push(tier),
+            Err(rule) => problems.push(
+                Problem::new(format!("--search-sla-tier '{text}' {rule}"))
+                    .hint("--search-sla-tier gold:time_to_first_token:p95:lt:200"),
+            ),
+        }
+    }
+    sweep.put("sla_tiers", Node::flag(&tiers.into(), "--search-sla-tier"));
+}
+
+fn check(sweep: &Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    let planner = flags.text("--search-planner").unwrap_or("bayesian");
+    let (points, most) = (
+        sweep.get("n_initial_points").and_then(Node::as_f64).unwrap_or(5.0),
+        sweep.get("max_iterations").and_then(Node::as_f64),
+    );
+    if let Some(most) = most
+        && ["bayesian", "optuna"].contains(&planner)
+        && points >= most
+    {
+        problems.push(
+            Problem::new(format!("--search-initial-points {points} must be less than --search-max-iterations {most}"))
+                .because("the planner takes over after the initial points")
+                .hint(format!("--search-max-iterations {} or more", points + 1.0)),
+        );
+    }
+    if flags.has("--optuna-acquisition") && flags.text("--optuna-sampler").is_some_and(|sampler| sampler != "botorch") {
+        problems.push(needs("--optuna-acquisition", "--optuna-sampler botorch", "only this sampler has acquisitions"));
+    }
+    if let Some(acquisition) = flags.text("--optuna-acquisition")
+        && acquisition.ends_with("ehvi")
+    {
+        problems.push(
+            Problem::new(format!("--optuna-acquisition {acquisition} is for several objectives"))
+                .because("--search-metric is one objective")
+                .hint("--optuna-acquisition qlogei"),
+        );
+    }
+    if flags.text("--search-percentile-pooling") == Some("pooled")
+        && flags.text("--search-stat").is_none_or(|stat| stat == "avg")
+    {
+        problems.push(needs(
+            "--search-percentile-pooling pooled",
+            "--search-stat p50, p90, p95 or p99",
+            "only percentiles are pooled",
+        ));
+    }
+}
+
+/// Where a searched setting has no value yet, the search's lower bound is the first.
+fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &Flags, problems: &mut Vec<Problem>) {
+    let low = |setting: &str| {
+        let path = format!("phases.profiling.{setting}");
+        dimensions
+            .iter()
+            .find(|dimension| dimension["path"] == path.as_str())
+            .map(|dimension| (dimension["lo"].as_f64().unwrap_or(0.0), dimension["kind"] == "int"))
+    };
+    if dimensions.iter().any(|dimension| dimension["path"] == "phases.profiling.rate_series") {
+        problems.push(Problem::new("--search-space cannot vary rate_series").because("it is a series, not a number"));
+    }
+    for setting in ["rate", "smoothness", "rate_ramp"] {
+        if let Some((lo, _)) = low(setting)
+            && lo <= 0.0
+        {
+            problems.push(Problem::new(format!("--search-space {setting} must start above 0")));
+        }
+    }
+    if let Some((lo, int)) = low("users")
+        && (!int || lo < 1.0)
+    {
+        problems.push(
+            Problem::new("--search-space users must be whole numbers of at least 1")
+                .hint("--search-space users:1,100:int"),
+        );
+    }
+    let shaped = low("smoothness").is_some() || low("rate_ramp").is_some();
+    if shaped && low("rate").is_none() && !flags.has("--request-rate") && !flags.has("--request-rate-series") {
+        problems.push(needs(
+            "--search-space over the shape of a rate",
+            "--request-rate N",
+            "there is no rate to shape",
+        ));
+    }
+    let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") else { return };
+    let Some(phase) = phases.iter_mut().find(|phase| phase.get("kind").and_then(Node::text) == Some("profiling"))
+    else {
+        return;
+    };
+    for setting in ["rate", "smoothness", "users"] {
+        if let Some((lo, int)) = low(setting) {
+            if int { phase.put_default(setting, lo as i64) } else { phase.put_default(setting, lo) }
+        }
+    }
+    if let Some((lo, _)) = low("rate_ramp")
+        && phase.get("rate_ramp").is_none()
+    {
+        phase.place("rate_ramp.duration", Node::rule(lo));
+    }
+}

@@ -1,0 +1,88 @@
+//! Configuration files: templates to start from, and what a file may say.
+
+use aiperf_config::{
+    ConfigError, Context, Resolved, TEMPLATES, config_init, resolve_config, resolve_profile, show_resolved,
+};
+use std::collections::BTreeMap;
+
+fn with_file<T>(text: &str, run: impl FnOnce(&Context<'_>) -> T) -> T {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("c.yaml"), text).expect("a file");
+    let env = BTreeMap::new();
+    run(&Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() })
+}
+
+fn args(list: &[&str]) -> Vec<String> {
+    list.iter().map(|arg| arg.to_string()).collect()
+}
+
+fn profile(text: &str, more: &[&str]) -> Result<Resolved, ConfigError> {
+    with_file(text, |ctx| resolve_profile(&args(&[&["-f", "c.yaml"], more].concat()), ctx))
+}
+
+#[test]
+fn every_template_is_a_valid_configuration() {
+    for template in TEMPLATES {
+        let text = config_init(template.name, Some("my/model"), Some("h:1")).unwrap();
+        let tree = with_file(&text, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx));
+        let tree = tree.unwrap_or_else(|error| panic!("{}: {error}", template.name));
+        let config = tree.input_config();
+        assert_eq!(config["models"]["items"][0]["name"], "my/model", "{}", template.name);
+        assert_eq!(config["endpoint"]["urls"][0], "http://h:1", "{}", template.name);
+    }
+}
+
+#[test]
+fn the_templates_to_start_with_can_be_run() {
+    for name in ["minimal", "streaming-chat", "every-setting", "duration", "variables"] {
+        let text = config_init(name, None, None).unwrap();
+        profile(&text, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn a_setting_of_a_file_that_does_not_exist_yet_is_refused_by_place() {
+    let text = config_init("request-rate", None, None).unwrap();
+    let error = profile(&text, &[]).unwrap_err().to_string();
+    assert!(
+        error.contains("c.yaml:6:22: benchmark.phases.0.type poisson is not there yet")
+            || error.contains("is not there yet"),
+        "{error}"
+    );
+    assert!(error.contains("c.yaml:6:"), "{error}");
+}
+
+#[test]
+fn the_file_s_screen_is_respected_without_a_terminal() {
+    let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 5}\n  profiling: {type: concurrency, requests: 1}\n  runtime: {ui: simple}\n";
+    let plan = profile(text, &[]).unwrap().plan;
+    assert_eq!(plan.runtime.ui, aiperf_plan::UiKind::Simple);
+}
+
+#[test]
+fn a_list_in_a_phase_is_a_sweep() {
+    let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 5}\n  profiling: {type: concurrency, concurrency: [1, 2], requests: 1}\n";
+    let tree = with_file(text, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx)).unwrap();
+    let labels: Vec<&str> = tree.variations.iter().map(|run| run.label.as_str()).collect();
+    assert_eq!(labels, ["phases.profiling.concurrency=1", "phases.profiling.concurrency=2"]);
+}
+
+#[test]
+fn a_sweep_over_a_variable_renders_the_templates_again() {
+    let text = "variables: {n: 1}\nbenchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 5}\n  profiling: {type: concurrency, concurrency: \"{{ n }}\", requests: \"{{ n * 10 }}\"}\nsweep: {parameters: {variables.n: [2, 3]}}\n";
+    let tree = with_file(text, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx)).unwrap();
+    let requests: Vec<i64> =
+        tree.variations.iter().map(|run| run.input_config["phases"][0]["requests"].as_i64().unwrap()).collect();
+    assert_eq!(requests, [20, 30]);
+}
+
+#[test]
+fn the_shown_configuration_says_where_each_value_came_from() {
+    let text = config_init("minimal", None, None).unwrap();
+    let shown =
+        with_file(&text, |ctx| show_resolved(&args(&["-f", "c.yaml", "--concurrency", "7", "--api-key", "sk-1"]), ctx))
+            .unwrap();
+    insta::assert_snapshot!(shown);
+    let again = with_file(&shown, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx)).unwrap();
+    assert_eq!(again.input_config()["phases"][0]["concurrency"], 7);
+}
