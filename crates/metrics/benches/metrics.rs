@@ -1,1 +1,58 @@
-fn main() {}
+//! What a record costs, and what summing up a run costs.
+
+#![allow(missing_docs, reason = "criterion's macros make functions without")]
+
+#[path = "../tests/support/load.rs"]
+#[allow(unreachable_pub, reason = "shared with tests")]
+mod load;
+
+use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits};
+use aiperf_types::{EndpointKind, Measured};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use load::Load;
+use std::hint::black_box;
+
+const CHUNKS: u64 = 64;
+
+fn records(count: usize) -> Vec<Measured> {
+    let mut load = Load::new(1, 100, CHUNKS, 20_000_000, 1000);
+    let mut records: Vec<Measured> = (0..count).map(|_| Measured::default()).collect();
+    records.iter_mut().for_each(|m| load.next_into(m));
+    records
+}
+
+fn accumulate(metrics: &Metrics, records: &[Measured]) -> Accumulator {
+    let mut accumulator = Accumulator::new(metrics);
+    let mut record = RecordMetrics::default();
+    for m in records {
+        metrics.record(m, &mut record);
+        accumulator.add(m, &record);
+    }
+    accumulator
+}
+
+fn bench(criterion: &mut Criterion) {
+    let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+    let records = records(10_000);
+    let mut group = criterion.benchmark_group("metrics");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(records.len() as u64));
+    group.bench_function("record", |bencher| {
+        let mut record = RecordMetrics::default();
+        bencher.iter(|| {
+            for m in &records {
+                metrics.record(m, &mut record);
+                black_box(&record);
+            }
+        });
+    });
+    group.bench_function("record and accumulate", |bencher| bencher.iter(|| accumulate(&metrics, &records)));
+    let accumulator = accumulate(&metrics, &records);
+    group.bench_function("summarise", |bencher| bencher.iter(|| accumulator.summarise(&metrics, Context::default())));
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("live", |bencher| bencher.iter(|| accumulator.live().summary(&metrics)));
+    group.finish();
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

@@ -77,8 +77,8 @@ impl Accumulator {
         }
     }
 
-    /// Makes slices start at this instant, which should be that of the first request. Without it they start at the
-    /// earliest record known when list values become too many to keep; it matters only then.
+    /// Makes slices start at this instant, which should be that of the first request. It matters only once list values become
+    /// too many to keep: without it they are then put into slices that start at the earliest record known so far.
     pub fn anchor_slices(&mut self, first: WallNs) {
         self.gaps.anchor(first);
     }

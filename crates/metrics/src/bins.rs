@@ -1,8 +1,9 @@
 //! Curves over bins of time, for runs with too many events to sweep.
 //!
-//! A step of height `d` at instant `t` adds `d` to the difference between two bins, shared between the bin of `t` and
-//! the next so that the running sum is each bin's exact mean. Heights are integers in units of 2^-80: sums do not depend
-//! on their order, merging two sets of bins gives the bins of both, and a curve returns to zero exactly.
+//! Of the steps that fall into a bin two sums are kept: of their heights, and of their heights by how late in the bin they
+//! come. The first gives the exact value of the curve at the edge of every bin, the second its exact mean over every bin.
+//! Both are integers in units of 2^-64: sums do not depend on their order, merging two sets of bins gives the bins of both,
+//! and a curve returns to zero exactly.
 
 use crate::facts::Facts;
 use crate::timing::Timing;
@@ -12,20 +13,18 @@ use aiperf_types::Nanos;
 const WIDTH_BITS: u32 = 20;
 /// Bins held before their width is doubled.
 const MOST: u64 = 1 << 20;
-const UNIT_BITS: i64 = 80;
+const UNIT_BITS: i64 = 64;
 
-/// A height in units of 2^-80. The same as a conversion of the scaled float, which is a slow call for 128 bits.
+/// A height in units of 2^-64, rounded. The same as a conversion of the scaled float, which for 128 bits is a slow call.
 #[inline]
 pub(crate) fn fixed(height: f64) -> i128 {
     let bits = height.to_bits();
     let exponent = (bits >> 52 & 0x7ff) as i64;
     let mantissa = i128::from(bits & ((1 << 52) - 1) | 1 << 52);
-    let shift = exponent - 1075 + UNIT_BITS;
-    let magnitude = match shift {
-        _ if exponent == 0 => 0,
-        0..74 => mantissa << shift,
-        -52..0 => mantissa >> -shift,
-        ..0 => 0,
+    let magnitude = match exponent - 1075 + UNIT_BITS {
+        shift @ 0..74 => mantissa << shift,
+        shift @ -53..0 => (mantissa + (1 << (-shift - 1))) >> -shift,
+        ..-53 => 0,
         _ => i128::MAX >> 1,
     };
     if bits >> 63 == 0 { magnitude } else { -magnitude }
@@ -41,8 +40,25 @@ pub(crate) fn float(height: i128) -> f64 {
 #[derive(Clone, Copy)]
 struct Place {
     bin: usize,
-    /// How far into the bin, from 0 to 1.
-    share: f64,
+    /// How far into the bin, in nanoseconds.
+    into: u64,
+}
+
+/// What the steps of one curve in one bin come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cell {
+    /// Sum of heights.
+    height: i128,
+    /// Sum of heights, each times the share of the bin that lies before it.
+    late: i128,
+}
+
+impl Cell {
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self.height += other.height;
+        self.late += other.late;
+    }
 }
 
 /// `N` curves over the same bins.
@@ -52,13 +68,12 @@ pub(crate) struct Bins<const N: usize> {
     level: u32,
     /// Number of the first bin, counted from the epoch.
     first: u64,
-    /// Differences between each bin and the one before.
-    steps: Vec<[i128; N]>,
+    cells: Vec<[Cell; N]>,
 }
 
 impl<const N: usize> Bins<N> {
     pub(crate) fn new() -> Self {
-        Self { level: 0, first: 0, steps: Vec::new() }
+        Self { level: 0, first: 0, cells: Vec::new() }
     }
 
     pub(crate) fn width(&self) -> Nanos {
@@ -66,7 +81,7 @@ impl<const N: usize> Bins<N> {
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.steps.capacity() * size_of::<[i128; N]>()
+        self.cells.capacity() * size_of::<[Cell; N]>()
     }
 
     #[inline]
@@ -75,71 +90,66 @@ impl<const N: usize> Bins<N> {
             let bits = WIDTH_BITS + self.level;
             let number = at >> bits;
             let bin = number.wrapping_sub(self.first);
-            if bin < (self.steps.len() as u64).saturating_sub(1) {
-                let into = at & ((1 << bits) - 1);
-                return Place { bin: bin as usize, share: into as f64 / (1_u64 << bits) as f64 };
+            if bin < self.cells.len() as u64 {
+                return Place { bin: bin as usize, into: at & ((1 << bits) - 1) };
             }
-            self.make_room(number, number);
+            self.make_room(number, number + 1);
         }
     }
 
-    /// Makes the bins from `low` to `high` and the one after exist; or, where that is too many, doubles the width.
+    /// Makes the bins from `low` to `high` exist; or, where that is too many, doubles the width.
     #[cold]
     fn make_room(&mut self, low: u64, high: u64) {
-        if self.steps.is_empty() {
+        if self.cells.is_empty() {
             self.first = low;
         }
-        let (first, end) = (self.first.min(low), (self.first + self.steps.len() as u64).max(high + 2));
+        let (first, end) = (self.first.min(low), (self.first + self.cells.len() as u64).max(high));
         if end - first > MOST {
             self.coarsen();
             return;
         }
         let earlier = (self.first - first) as usize;
-        self.steps.splice(0..0, std::iter::repeat_n([0; N], earlier));
+        self.cells.splice(0..0, std::iter::repeat_n([Cell::default(); N], earlier));
         self.first = first;
-        self.steps.resize((end - first) as usize, [0; N]);
+        self.cells.resize((end - first) as usize, [Cell::default(); N]);
     }
 
     /// Doubles the width.
     fn coarsen(&mut self) {
-        let odd = self.first % 2 == 1;
-        let lead = odd.then_some([0; N]);
-        let mut fine = lead.into_iter().chain(self.steps.iter().copied());
-        let (mut value, mut before) = ([0_i128; N], [0_i128; N]);
-        let mut steps = Vec::with_capacity(self.steps.len() / 2 + 2);
-        while let Some(step) = fine.next() {
-            add(&mut value, &step);
-            let mut sum = value;
-            add(&mut value, &fine.next().unwrap_or([0; N]));
-            add(&mut sum, &value);
-            let mean = sum.map(|sum| sum >> 1);
-            steps.push(std::array::from_fn(|lane| mean[lane] - before[lane]));
-            before = mean;
+        let lead = (self.first % 2 == 1).then_some([Cell::default(); N]);
+        let mut fine = lead.into_iter().chain(self.cells.iter().copied());
+        let mut coarse = Vec::with_capacity(self.cells.len() / 2 + 1);
+        while let Some(early) = fine.next() {
+            let late = fine.next().unwrap_or([Cell::default(); N]);
+            coarse.push(std::array::from_fn(|lane| Cell {
+                height: early[lane].height + late[lane].height,
+                late: (early[lane].late + late[lane].height + late[lane].late) >> 1,
+            }));
         }
-        steps.push(std::array::from_fn(|lane| value[lane] - before[lane]));
         self.first /= 2;
         self.level += 1;
-        self.steps = steps;
+        self.cells = coarse;
     }
 
+    /// Adds a step whose height is far below 2^40, so that the product fits; [`Bins::add`] takes any.
     #[inline]
-    fn step(&mut self, place: Place, lane: usize, exact: i128, height: f64) {
-        let next = fixed(height * place.share);
-        self.steps[place.bin][lane] += exact - next;
-        self.steps[place.bin + 1][lane] += next;
+    fn step(&mut self, place: Place, lane: usize, height: i128) {
+        let late = (height * i128::from(place.into)) >> (WIDTH_BITS + self.level);
+        self.cells[place.bin][lane].add(Cell { height, late });
     }
 
     /// Adds a step to one curve.
     pub(crate) fn add(&mut self, at: u64, lane: usize, height: f64) {
         let place = self.place(at);
-        self.step(place, lane, fixed(height), height);
+        let share = place.into as f64 / self.width().0 as f64;
+        self.cells[place.bin][lane].add(Cell { height: fixed(height), late: fixed(height * share) });
     }
 
     pub(crate) fn merge(&mut self, mut other: Self) {
-        if other.steps.is_empty() {
+        if other.cells.is_empty() {
             return;
         }
-        if self.steps.is_empty() {
+        if self.cells.is_empty() {
             *self = other;
             return;
         }
@@ -149,35 +159,28 @@ impl<const N: usize> Bins<N> {
             } else if other.level < self.level {
                 other.coarsen();
             } else {
-                self.make_room(other.first, other.first + other.steps.len() as u64);
+                self.make_room(other.first, other.first + other.cells.len() as u64);
             }
         }
         let offset = (other.first - self.first) as usize;
-        for (own, others) in self.steps[offset..].iter_mut().zip(&other.steps) {
-            add(own, others);
+        for (own, others) in self.cells[offset..].iter_mut().zip(other.cells) {
+            own.iter_mut().zip(others).for_each(|(own, others)| own.add(others));
         }
     }
 
     fn covers(&self, other: &Self) -> bool {
-        let end = |bins: &Self| bins.first + bins.steps.len() as u64;
+        let end = |bins: &Self| bins.first + bins.cells.len() as u64;
         self.level == other.level && self.first <= other.first && end(self) >= end(other)
     }
 
-    /// The means of one curve over the bins, each with the start of its bin.
-    pub(crate) fn means(&self, lane: usize) -> impl Iterator<Item = (u64, f64)> {
-        let starts = (self.first..).map(|number| number << (WIDTH_BITS + self.level));
-        let means = self.steps.iter().scan(0_i128, move |value, step| {
-            *value += step[lane];
-            Some(float(*value))
-        });
-        starts.zip(means)
-    }
-}
-
-#[inline]
-fn add<const N: usize>(sum: &mut [i128; N], other: &[i128; N]) {
-    for (sum, other) in sum.iter_mut().zip(other) {
-        *sum += other;
+    /// Visits one curve bin by bin: the start of the bin, the value there, and the mean over the bin.
+    pub(crate) fn each(&self, lane: usize, mut visit: impl FnMut(u64, f64, f64)) {
+        let mut value = 0_i128;
+        for (number, cells) in (self.first..).zip(&self.cells) {
+            let cell = cells[lane];
+            visit(number << (WIDTH_BITS + self.level), float(value), float(value + cell.height - cell.late));
+            value += cell.height;
+        }
     }
 }
 
@@ -213,22 +216,21 @@ impl StreamBins {
             bins.add(timing.start, Self::TOKENS, prompt as f64);
         }
         let decode = timing.decode_share(gaps).unwrap_or(0.0);
-        let arrival_exact = fixed(arrival);
-        let (mut at, mut rate, mut rate_exact) = (generation, 0.0, 0);
+        let arrival = fixed(arrival);
+        let (mut at, mut rate) = (generation, 0);
         let mut place = bins.place(at);
-        bins.step(place, Self::TOKENS, fixed(1.0), 1.0);
+        bins.step(place, Self::TOKENS, fixed(1.0));
         for &gap in gaps {
             if gap > 0 {
-                let next = decode / gap as f64;
-                let next_exact = fixed(next);
-                bins.step(place, Self::DECODE, next_exact - rate_exact, next - rate);
-                (rate, rate_exact) = (next, next_exact);
+                let next = fixed(decode / gap as f64);
+                bins.step(place, Self::DECODE, next - rate);
+                rate = next;
                 at += gap;
                 place = bins.place(at.min(timing.end));
             }
-            bins.step(place, Self::TOKENS, arrival_exact, arrival);
+            bins.step(place, Self::TOKENS, arrival);
         }
-        bins.step(place, Self::DECODE, -rate_exact, -rate);
+        bins.step(place, Self::DECODE, -rate);
         bins.add(timing.end, Self::TOKENS, -held);
     }
 }
@@ -238,13 +240,15 @@ mod tests {
     use super::*;
 
     fn area(bins: &Bins<1>) -> f64 {
-        bins.means(0).map(|(_, mean)| mean * bins.width().0 as f64).sum()
+        let mut area = 0.0;
+        bins.each(0, |_, _, mean| area += mean * bins.width().0 as f64);
+        area
     }
 
     #[test]
     fn a_height_survives_the_way_to_an_integer_and_back() {
         for height in [1.0, -1.0, 0.0, 1e-9, -3.25e5, 0.1, 7.0 / 3.0] {
-            assert!((float(fixed(height)) - height).abs() <= height.abs() * 1e-15);
+            assert!((float(fixed(height)) - height).abs() <= height.abs() * 1e-15 + 1e-19);
         }
     }
 
@@ -263,18 +267,29 @@ mod tests {
     }
 
     #[test]
+    fn the_value_at_an_edge_is_what_it_was_at_that_instant() {
+        let mut bins = Bins::<1>::new();
+        bins.add(500_000, 0, 3.0);
+        bins.add((1 << 20) + 1, 0, 4.0);
+        bins.add(3 << 20, 0, -7.0);
+        let mut edges = Vec::new();
+        bins.each(0, |start, value, _| edges.push((start >> 20, value)));
+        assert_eq!(edges, [(0, 0.0), (1, 3.0), (2, 7.0), (3, 7.0)]);
+    }
+
+    #[test]
     fn bins_never_grow_beyond_their_number() {
         let mut bins = Bins::<1>::new();
         for second in [50_000, 0, 90_000, 10] {
             bins.add(second * 1_000_000_000, 0, 1.0);
             bins.add(second * 1_000_000_000 + 500, 0, -1.0);
         }
-        assert!(bins.steps.len() as u64 <= MOST + 1);
+        assert!(bins.cells.len() as u64 <= MOST);
         assert!((area(&bins) / 2000.0 - 1.0).abs() < 1e-9);
     }
 
     #[test]
-    fn merged_bins_are_those_of_both() {
+    fn merged_bins_are_those_of_both_to_the_last_bit() {
         let steps = [(3_000_000_u64, 1.0), (9_000_000_000, -1.0), (2_000_000_000_000, 4.0), (2_000_000_500_000, -4.0)];
         let mut whole = Bins::<1>::new();
         steps.iter().for_each(|&(at, height)| whole.add(at, 0, height));
@@ -282,8 +297,9 @@ mod tests {
         steps[..2].iter().for_each(|&(at, height)| one.add(at, 0, height));
         steps[2..].iter().for_each(|&(at, height)| two.add(at, 0, height));
         two.merge(one);
-        let nonzero = |bins: &Bins<1>| bins.means(0).filter(|(_, mean)| *mean != 0.0).collect::<Vec<_>>();
-        assert_eq!(nonzero(&whole).len(), nonzero(&two).len());
-        assert!((area(&whole) - area(&two)).abs() < 1e-3);
+        let filled =
+            |bins: &Bins<1>| bins.cells.iter().copied().filter(|cell| *cell != [Cell::default()]).collect::<Vec<_>>();
+        assert_eq!(filled(&whole), filled(&two));
+        assert_eq!((whole.level, whole.first), (two.level, two.first));
     }
 }

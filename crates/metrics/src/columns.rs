@@ -8,6 +8,8 @@ use crate::facts::{FACTS, Fact, Facts};
 
 /// Records a block.
 const ROWS: usize = 1024;
+/// Records unpacked at once: few enough to stay in a core's first cache.
+const AT_ONCE: usize = 64;
 
 /// Numbers packed by their distance from the smallest.
 #[derive(Clone, Debug)]
@@ -33,25 +35,26 @@ impl Packed {
         Self { base, width, bytes: bytes.into_boxed_slice() }
     }
 
-    fn each(&self, count: usize, visit: impl FnMut(usize, u64)) {
+    /// Visits the values from place `from` to place `to`.
+    fn each(&self, from: usize, to: usize, visit: impl FnMut(u64)) {
         match self.width {
-            0 => self.each_of_width::<0>(count, visit),
-            1 => self.each_of_width::<1>(count, visit),
-            2 => self.each_of_width::<2>(count, visit),
-            3 => self.each_of_width::<3>(count, visit),
-            4 => self.each_of_width::<4>(count, visit),
-            5 => self.each_of_width::<5>(count, visit),
-            6 => self.each_of_width::<6>(count, visit),
-            7 => self.each_of_width::<7>(count, visit),
-            _ => self.each_of_width::<8>(count, visit),
+            0 => (from..to).map(|_| self.base).for_each(visit),
+            1 => self.each_of_width::<1>(from, to, visit),
+            2 => self.each_of_width::<2>(from, to, visit),
+            3 => self.each_of_width::<3>(from, to, visit),
+            4 => self.each_of_width::<4>(from, to, visit),
+            5 => self.each_of_width::<5>(from, to, visit),
+            6 => self.each_of_width::<6>(from, to, visit),
+            7 => self.each_of_width::<7>(from, to, visit),
+            _ => self.each_of_width::<8>(from, to, visit),
         }
     }
 
-    fn each_of_width<const W: usize>(&self, count: usize, mut visit: impl FnMut(usize, u64)) {
+    fn each_of_width<const W: usize>(&self, from: usize, to: usize, mut visit: impl FnMut(u64)) {
         let mut word = [0_u8; 8];
-        for at in 0..count {
-            word[..W].copy_from_slice(&self.bytes[at * W..at * W + W]);
-            visit(at, self.base.wrapping_add(u64::from_le_bytes(word)));
+        for bytes in self.bytes[from * W..to * W].chunks_exact(W) {
+            word[..W].copy_from_slice(bytes);
+            visit(self.base.wrapping_add(u64::from_le_bytes(word)));
         }
     }
 
@@ -68,6 +71,29 @@ struct Column {
     present: Option<Box<[u64]>>,
 }
 
+impl Column {
+    /// Writes one fact of the records from `first` on.
+    fn unpack(column: Option<&Self>, fact: Fact, first: usize, rows: &mut [Facts]) {
+        let Some(column) = column else {
+            rows.iter_mut().for_each(|row| row.set_raw(fact, Facts::ABSENT));
+            return;
+        };
+        let mut unset = rows.iter_mut();
+        column.values.each(first, first + unset.len(), |value| {
+            if let Some(row) = unset.next() {
+                row.set_raw(fact, value);
+            }
+        });
+        if let Some(present) = &column.present {
+            for (at, row) in (first..).zip(rows) {
+                if present[at / 64] >> (at % 64) & 1 == 0 {
+                    row.set_raw(fact, Facts::ABSENT);
+                }
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Block {
     rows: usize,
@@ -82,19 +108,8 @@ impl Block {
         Self { rows: rows.len(), columns, gaps }
     }
 
-    fn unpack(&self, fact: Fact, rows: &mut [Facts]) {
-        let Some((_, column)) = self.columns.iter().find(|(known, _)| *known == fact) else {
-            rows.iter_mut().for_each(|row| row.set_raw(fact, Facts::ABSENT));
-            return;
-        };
-        column.values.each(self.rows, |at, value| rows[at].set_raw(fact, value));
-        if let Some(present) = &column.present {
-            for (at, row) in rows.iter_mut().enumerate() {
-                if present[at / 64] >> (at % 64) & 1 == 0 {
-                    row.set_raw(fact, Facts::ABSENT);
-                }
-            }
-        }
+    fn column(&self, fact: Fact) -> Option<&Column> {
+        self.columns.iter().find(|(known, _)| *known == fact).map(|(_, column)| column)
     }
 
     fn size(&self) -> usize {
@@ -208,32 +223,37 @@ impl Columns {
         let mut row = 0;
         let needed: Vec<Fact> = facts.iter().copied().chain([Fact::Chunks]).collect();
         self.each_part(&needed, true, |rows, gaps| {
-            let mut rest = gaps;
             for facts in rows {
-                let (own, others) = rest.split_at(facts.gaps().min(rest.len()));
+                let (own, others) = gaps.split_at(facts.gaps().min(gaps.len()));
                 visit(row, facts, own);
-                rest = others;
+                *gaps = others;
                 row += 1;
             }
         });
     }
 
-    fn each_part(&self, facts: &[Fact], with_gaps: bool, mut visit: impl FnMut(&[Facts], &[u64])) {
+    /// Visits the records a few at a time, with the gaps of their block that no earlier visit took.
+    fn each_part(&self, facts: &[Fact], with_gaps: bool, mut visit: impl FnMut(&[Facts], &mut &[u64])) {
         let mut wanted = [false; FACTS];
         wanted[Fact::Status as usize] = true;
         facts.iter().for_each(|&fact| wanted[fact as usize] = true);
-        let mut scratch = vec![Facts::default(); if self.blocks.is_empty() { 0 } else { ROWS }];
+        let wanted: Vec<Fact> = Fact::ALL.iter().copied().filter(|&fact| wanted[fact as usize]).collect();
+        let mut scratch = vec![Facts::default(); if self.blocks.is_empty() { 0 } else { AT_ONCE }];
         let mut gaps = Vec::new();
         for block in &self.blocks {
-            let rows = &mut scratch[..block.rows];
-            Fact::ALL.iter().filter(|&&fact| wanted[fact as usize]).for_each(|&fact| block.unpack(fact, rows));
+            let columns: Vec<(Fact, Option<&Column>)> = wanted.iter().map(|&fact| (fact, block.column(fact))).collect();
             gaps.clear();
             if let Some((count, packed)) = block.gaps.as_ref().filter(|_| with_gaps) {
-                packed.each(*count, |_, gap| gaps.push(gap));
+                packed.each(0, *count, |gap| gaps.push(gap));
             }
-            visit(rows, &gaps);
+            let mut rest = gaps.as_slice();
+            for first in (0..block.rows).step_by(AT_ONCE) {
+                let rows = &mut scratch[..AT_ONCE.min(block.rows - first)];
+                columns.iter().for_each(|(fact, column)| Column::unpack(*column, *fact, first, rows));
+                visit(rows, &mut rest);
+            }
         }
-        visit(&self.open, &self.open_gaps);
+        visit(&self.open, &mut self.open_gaps.as_slice());
     }
 
     /// Bytes held.

@@ -138,8 +138,26 @@ impl Gaps {
         self.whole.distribution()
     }
 
-    pub(crate) fn slice_distribution(&self, number: u64) -> Option<Distribution> {
-        self.slices.get(&number).and_then(Population::distribution)
+    /// The gaps of each slice, for slices that start at `first` and have these numbers. They are the ones summed up here if the
+    /// origin was the same; if an earlier record came later, those that lie mostly within.
+    pub(crate) fn slice_distributions(&self, first: u64, numbers: &[u64]) -> Vec<Option<Distribution>> {
+        let mut populations: Vec<Option<Population>> = vec![None; numbers.len()];
+        let (Some(slice), Some(origin)) = (self.slice, self.origin) else { return vec![None; numbers.len()] };
+        for (number, population) in &self.slices {
+            let middle = (origin + number * slice.0 + slice.0 / 2).saturating_sub(first) / slice.0;
+            let next = numbers.partition_point(|&known| known < middle);
+            let nearest = match (next.checked_sub(1), numbers.get(next)) {
+                (Some(before), Some(&after)) if middle - numbers[before] < after - middle => before,
+                (Some(before), None) => before,
+                _ => next,
+            };
+            match populations.get_mut(nearest) {
+                Some(Some(known)) => known.merge(population),
+                Some(unknown) => *unknown = Some(population.clone()),
+                None => {}
+            }
+        }
+        populations.iter().map(|population| population.as_ref().and_then(Population::distribution)).collect()
     }
 
     pub(crate) fn size(&self) -> usize {

@@ -6,7 +6,8 @@ use crate::record::{Number, RecordMetrics};
 use crate::run::Metrics;
 use crate::scope::Scalar;
 use crate::stats::{Distribution, Stats};
-use crate::summary::{Summary, Tally};
+use crate::summary::Summary;
+use crate::tally::Tally;
 
 /// Parts of an octave: a percentile is known to within 0.4%, which is more than a moving number shows.
 const BITS: u32 = 7;
@@ -16,6 +17,9 @@ struct Running {
     count: u64,
     ints: i128,
     floats: f64,
+    /// The first value: distances from it are summed up, since squares of large values leave no room for their deviation.
+    origin: f64,
+    distances: f64,
     squares: f64,
     min: f64,
     max: f64,
@@ -28,6 +32,8 @@ impl Running {
             count: 0,
             ints: 0,
             floats: 0.0,
+            origin: 0.0,
+            distances: 0.0,
             squares: 0.0,
             min: f64::INFINITY,
             max: f64::NEG_INFINITY,
@@ -48,18 +54,28 @@ impl Running {
             }
             Number::Gaps => return,
         };
+        if self.count == 0 {
+            self.origin = value;
+        }
         self.count += 1;
-        self.squares += value * value;
+        let distance = value - self.origin;
+        self.distances += distance;
+        self.squares += distance * distance;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.histogram.add(value);
     }
 
     fn merge(&mut self, other: &Self) {
+        if self.count == 0 {
+            self.origin = other.origin;
+        }
+        let (shift, count) = (other.origin - self.origin, other.count as f64);
+        self.distances += other.distances + count * shift;
+        self.squares += other.squares + shift * (2.0 * other.distances + count * shift);
         self.count += other.count;
         self.ints += other.ints;
         self.floats += other.floats;
-        self.squares += other.squares;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.histogram.merge(&other.histogram);
@@ -74,7 +90,7 @@ impl Running {
             return None;
         }
         let (count, sum) = (self.count as f64, self.sum().as_f64());
-        let squares = (self.squares - sum * sum / count).max(0.0);
+        let squares = (self.squares - self.distances * self.distances / count).max(0.0);
         let std = if self.count > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
         let mut stats = Stats {
             avg: Some(sum / count),

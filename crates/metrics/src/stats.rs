@@ -53,13 +53,13 @@ impl Stats {
     /// The statistics of some numbers; `None` of none. Their order is lost.
     pub fn of_floats(values: &mut [f64]) -> Option<Self> {
         let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
-        floats(&mut keys, 0).map(|distribution| distribution.stats)
+        Encoding::Float.distribution(&mut keys, 0).map(|distribution| distribution.stats)
     }
 
     /// The same with one infinite value for each of `errors` failures; percentiles by nearest rank.
     pub fn of_floats_with_errors(values: &mut [f64], errors: u64) -> Option<Self> {
         let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
-        floats(&mut keys, errors).and_then(|distribution| distribution.adjusted)
+        Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
     }
 
     /// A statistic by name.
@@ -141,31 +141,52 @@ pub(crate) struct Distribution {
     pub(crate) adjusted: Option<Stats>,
 }
 
-/// Statistics of integers. The sum is exact and the deviation computed from exact sums.
-pub(crate) fn ints(values: &mut [i64], errors: u64) -> Option<Distribution> {
-    let (min, max) = bounds(values)?;
+/// How the values of a population are written as integers that sort alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As they are.
+    Int,
+    /// As [`float_key`]s.
+    Float,
+}
+
+impl Encoding {
+    pub(crate) fn decode(self, value: i64) -> f64 {
+        match self {
+            Self::Int => value as f64,
+            Self::Float => float_of_key(value),
+        }
+    }
+
+    /// The statistics of a population, and of that population with one infinite value for each of `errors` failures. The order
+    /// of the values is lost.
+    pub(crate) fn distribution(self, values: &mut [i64], errors: u64) -> Option<Distribution> {
+        let bounds = bounds(values)?;
+        let (sum, std) = match self {
+            Self::Int => sum_of_ints(values, bounds),
+            Self::Float => sum_of_floats(values),
+        };
+        Some(distribution(values, self, sum, std, bounds, errors))
+    }
+}
+
+/// The exact sum, and the deviation computed from exact sums where these fit.
+fn sum_of_ints(values: &[i64], (min, max): (i64, i64)) -> (Scalar, f64) {
     let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
-    let count = values.len() as u64;
     let std = if max.abs_diff(min) < 1 << 40 {
         let mut moments = Moments::default();
         values.iter().for_each(|&value| moments.add(value.abs_diff(min)));
         moments.std()
     } else {
-        let mean = sum as f64 / count as f64;
-        deviation(values.iter().map(|&value| value as f64), mean, count)
+        deviation(values.iter().map(|&value| value as f64), sum as f64 / values.len() as f64, values.len() as u64)
     };
-    let total = sum as f64;
-    let decode = |value: i64| value as f64;
-    Some(distribution(values, decode, Scalar::Int(sum), total, std, (min, max), errors))
+    (Scalar::Int(sum), std)
 }
 
-/// Statistics of floats, given as [`float_key`]s.
-pub(crate) fn floats(keys: &mut [i64], errors: u64) -> Option<Distribution> {
-    let (min, max) = bounds(keys)?;
-    let sum = precise_sum(keys.iter().map(|&key| float_of_key(key)));
-    let count = keys.len() as u64;
-    let std = deviation(keys.iter().map(|&key| float_of_key(key)), sum / count as f64, count);
-    Some(distribution(keys, float_of_key, Scalar::Float(sum), sum, std, (min, max), errors))
+fn sum_of_floats(keys: &[i64]) -> (Scalar, f64) {
+    let values = || keys.iter().map(|&key| float_of_key(key));
+    let sum = precise_sum(values());
+    (Scalar::Float(sum), deviation(values(), sum / keys.len() as f64, keys.len() as u64))
 }
 
 fn bounds(values: &[i64]) -> Option<(i64, i64)> {
@@ -175,9 +196,8 @@ fn bounds(values: &[i64]) -> Option<(i64, i64)> {
 
 fn distribution(
     values: &mut [i64],
-    decode: impl Fn(i64) -> f64,
+    encoding: Encoding,
     sum: Scalar,
-    total: f64,
     std: f64,
     (min, max): (i64, i64),
     errors: u64,
@@ -192,11 +212,12 @@ fn distribution(
     ranks.sort_unstable();
     ranks.dedup();
     place_ranks(values, &ranks, 0);
-    let at = |rank: usize| decode(values[rank]);
+    let at = |rank: usize| encoding.decode(values[rank]);
+    let total = sum.as_f64();
     let mut stats = Stats {
         avg: Some(total / count as f64),
-        min: Some(decode(min)),
-        max: Some(decode(max)),
+        min: Some(encoding.decode(min)),
+        max: Some(encoding.decode(max)),
         sum: Some(total),
         std: Some(std),
         count: Some(count),

@@ -26,30 +26,53 @@ impl Weighted {
         self.idle += length;
     }
 
-    /// Statistics over all the time, and over the time in which something was going on.
-    pub(crate) fn stats(&mut self) -> (Stats, Stats) {
-        let active = self.stretches.iter().map(|(_, length)| length).sum();
-        (self.over(active, self.idle), self.over(active, 0.0))
+    /// Statistics over all the time, and over the time in which something was going on. Where values are only samples of a
+    /// curve, its exact means are given.
+    pub(crate) fn stats(&mut self, means: Option<Means>) -> (Stats, Stats) {
+        let mut extent = Extent { time: 0.0, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
+        extent.sum = precise_sum(self.stretches.iter().map(|&(value, length)| {
+            extent.time += length;
+            extent.min = extent.min.min(value);
+            extent.max = extent.max.max(value);
+            value * length
+        }));
+        let all = self.over(&extent, self.idle, means.map(|means| means.all));
+        let same = self.idle == 0.0 && means.is_none_or(|means| means.all == means.active);
+        let active = if same { all } else { self.over(&extent, 0.0, means.map(|means| means.active)) };
+        (all, active)
     }
 
-    fn over(&mut self, active: f64, idle: f64) -> Stats {
-        let whole = active + idle;
+    fn over(&mut self, extent: &Extent, idle: f64, mean: Option<f64>) -> Stats {
+        let whole = extent.time + idle;
         if whole <= 0.0 {
             return stats(0.0, 0.0, 0.0, [0.0; 4], 0.0);
         }
-        let avg = precise_sum(self.stretches.iter().map(|(value, length)| value * length)) / whole;
-        let square = |value: f64| (value - avg) * (value - avg);
-        let squares = precise_sum(self.stretches.iter().map(|&(value, length)| length * square(value)));
-        let std = ((squares + idle * square(0.0)) / whole).sqrt();
-        let start = if idle > 0.0 { (0.0, 0.0) } else { (f64::INFINITY, f64::NEG_INFINITY) };
-        let (min, max) = self.stretches.iter().fold(start, |(min, max), &(value, _)| (min.min(value), max.max(value)));
+        let avg = mean.unwrap_or(extent.sum / whole);
+        let squares = precise_sum(self.stretches.iter().map(|&(value, length)| length * (value - avg) * (value - avg)));
+        let std = ((squares + idle * avg * avg) / whole).sqrt();
+        let (min, max) = if idle > 0.0 { (extent.min.min(0.0), extent.max.max(0.0)) } else { (extent.min, extent.max) };
         // Idle time is at zero, below all else: it only moves the targets.
         let targets = PERCENTS.map(|percent| percent / 100.0 * whole - idle);
         let mut found = [0.0; 4];
-        let first = targets.iter().position(|&target| target > 0.0).unwrap_or(4);
+        let first = targets.iter().position(|&target| target > 0.0).unwrap_or(targets.len());
         quantiles(&mut self.stretches, 0.0, &targets[first..], &mut found[first..], max);
         stats(avg, min, max, found, std)
     }
+}
+
+/// Exact means of a curve: over all the time, and over the time in which something was going on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    pub(crate) all: f64,
+    pub(crate) active: f64,
+}
+
+/// What all stretches come to.
+struct Extent {
+    time: f64,
+    sum: f64,
+    min: f64,
+    max: f64,
 }
 
 fn stats(avg: f64, min: f64, max: f64, [p50, p90, p95, p99]: [f64; 4], std: f64) -> Stats {
@@ -146,7 +169,7 @@ mod tests {
         for (length, value) in [(1.0, 30.0), (5.0, 10.0), (4.0, 20.0)] {
             weighted.add(length, value);
         }
-        let (all, active) = weighted.stats();
+        let (all, active) = weighted.stats(None);
         assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
         assert_eq!(all, active);
     }
@@ -156,7 +179,7 @@ mod tests {
         let mut weighted = Weighted::default();
         weighted.add(2.0, 8.0);
         weighted.add_idle(6.0);
-        let (all, active) = weighted.stats();
+        let (all, active) = weighted.stats(None);
         assert_eq!((all.avg, all.min, all.p50, all.p90), (Some(2.0), Some(0.0), Some(0.0), Some(8.0)));
         assert_eq!((active.avg, active.min, active.p50, active.std), (Some(8.0), Some(8.0), Some(8.0), Some(0.0)));
     }

@@ -1,5 +1,7 @@
 //! Golden data of single records: every metric a record has, and how a record export shows it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
 mod support;
 
 use aiperf_metrics::{Metrics, RecordMetrics, Value as Shown};

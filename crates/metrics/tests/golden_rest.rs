@@ -1,5 +1,7 @@
 //! Golden data of what surrounds a run: several runs, GPU efficiency, lines of text, objectives.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
 mod support;
 
 use aiperf_metrics::gpu::OverGpus;

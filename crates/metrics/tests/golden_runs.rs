@@ -1,5 +1,7 @@
 //! Golden data of runs: summaries, slices, plain statistics.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
 mod support;
 
 use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, Stats, Summary, Window};

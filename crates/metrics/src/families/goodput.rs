@@ -18,7 +18,7 @@ pub(super) const METRICS: &[Metric] = &[
         Fold(metric::Fold::Sum, good_request_count),
     )
     .without_unit()
-        .flags(&[Flags::GOODPUT])
+    .flags(&[Flags::GOODPUT])
     .facts(&[Fact::Status])
     .formula("sum over valid records of 1 if every SLO passes else 0")
     .absent("no SLO configured"),

@@ -1,5 +1,8 @@
 //! Records of a made-up run: a closed loop of users, each record a stream.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use aiperf_types::{ContentMark, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};
 
 const EPOCH: u64 = 1_760_000_000_000_000_000;
@@ -24,7 +27,8 @@ impl Draw {
 /// A closed loop: `users` streams at a time, each of `chunks` chunks, about one in `errors_every` failed.
 pub struct Load {
     draw: Draw,
-    free: Vec<u64>,
+    /// When each user is free to start the next request; the earliest comes first.
+    free: BinaryHeap<Reverse<u64>>,
     chunks: u64,
     gap_ns: u64,
     errors_every: u64,
@@ -33,14 +37,14 @@ pub struct Load {
 impl Load {
     pub fn new(seed: u64, users: usize, chunks: u64, gap_ns: u64, errors_every: u64) -> Self {
         let mut draw = Draw::new(seed);
-        let free = (0..users).map(|_| 1_000_000_000 + draw.below(100_000_000)).collect();
+        let free = (0..users).map(|_| Reverse(1_000_000_000 + draw.below(100_000_000))).collect();
         Self { draw, free, chunks, gap_ns, errors_every }
     }
 
     /// Fills in the next record, reusing what was allocated for the one before.
     pub fn next_into(&mut self, m: &mut Measured) {
-        let user = self.draw.below(self.free.len() as u64) as usize;
-        let start = self.free[user] + self.draw.below(2_000_000);
+        let free = self.free.pop().map_or(0, |Reverse(free)| free);
+        let start = free + self.draw.below(2_000_000);
         let mut content = std::mem::take(&mut m.content);
         content.clear();
         let failed = self.errors_every > 0 && self.draw.below(self.errors_every) == 0;
@@ -53,7 +57,7 @@ impl Load {
         }
         let last = content.last().map_or(at, |mark| mark.at.0);
         let end = last + 50_000 + self.draw.below(400_000);
-        self.free[user] = end;
+        self.free.push(Reverse(end));
         let output = self.chunks + self.draw.below(20);
         let input = 300 + self.draw.below(500);
         *m = Measured {
@@ -63,7 +67,12 @@ impl Load {
             head: (!failed).then_some(MonoNs(start + 20_000_000)),
             credit_issued: Some(WallNs(EPOCH + start - self.draw.below(300_000))),
             credit_drop: Some(self.draw.below(90_000)),
-            tokens: TokenCounts { input: Some(input), output: Some(output), reasoning: Some(1), ..TokenCounts::default() },
+            tokens: TokenCounts {
+                input: Some(input),
+                output: Some(output),
+                reasoning: Some(1),
+                ..TokenCounts::default()
+            },
             usage: Usage {
                 prompt_tokens: Some(input + 7),
                 completion_tokens: Some(output + 1),

@@ -1,0 +1,134 @@
+//! What is lost past the limits of exactness.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+#[path = "support/load.rs"]
+#[allow(unreachable_pub, reason = "shared with benches")]
+mod load;
+
+use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary};
+use aiperf_types::{EndpointKind, Measured, Nanos};
+use load::Load;
+
+const EXACT: Limits = Limits { list_values: u64::MAX, curve_events: u64::MAX };
+const LISTS_BINNED: Limits = Limits { list_values: 1000, curve_events: u64::MAX };
+const ALL_BINNED: Limits = Limits { list_values: 1000, curve_events: 1000 };
+const RECORDS: usize = 3000;
+
+fn accumulators<const N: usize>(metrics: &Metrics, limits: [Limits; N], mut load: Load) -> [Accumulator; N] {
+    let mut accumulators = limits.map(|limits| Accumulator::with_limits(metrics, limits));
+    let (mut m, mut record) = (Measured::default(), RecordMetrics::default());
+    for _ in 0..RECORDS {
+        load.next_into(&mut m);
+        metrics.record(&m, &mut record);
+        accumulators.iter_mut().for_each(|accumulator| accumulator.add(&m, &record));
+    }
+    accumulators
+}
+
+fn chat() -> Metrics {
+    Metrics::for_run(RunTraits::new(EndpointKind::Chat, true))
+}
+
+fn relative(one: f64, other: f64) -> f64 {
+    if one == other { 0.0 } else { (one - other).abs() / one.abs().max(other.abs()) }
+}
+
+fn is_curve(tag: &str) -> bool {
+    tag.starts_with("effective_") && tag != "effective_latency"
+        || tag.starts_with("active_")
+        || tag == "tokens_in_flight"
+}
+
+/// How far apart two summaries may be in one statistic of one metric.
+fn check(exact: &Summary, other: &Summary, allowed: impl Fn(&str, &str) -> f64) {
+    assert_eq!(exact.results.len(), other.results.len());
+    for (one, two) in exact.results.iter().zip(&other.results) {
+        assert_eq!((&one.tag, one.stats.count), (&two.tag, two.stats.count));
+        for stat in Stats::NAMES {
+            let (one_value, two_value) = (one.stats.get(stat), two.stats.get(stat));
+            assert_eq!(one_value.is_some(), two_value.is_some());
+            let off = one_value.zip(two_value).map_or(0.0, |(one, two)| relative(one, two));
+            assert!(off <= allowed(&one.tag, stat), "{} {stat}: {one_value:?}, {two_value:?}", one.tag);
+        }
+    }
+}
+
+#[test]
+fn lists_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twentieth_of_a_percent() {
+    let metrics = chat();
+    let [exact, binned] = accumulators(&metrics, [EXACT, LISTS_BINNED], Load::new(3, 64, 64, 20_000_000, 500))
+        .map(|accumulator| accumulator.summarise(&metrics, Context::default()));
+    assert!(binned.exactness.lists_binned && !exact.exactness.lists_binned);
+    check(&exact, &binned, |tag, stat| match (tag, stat) {
+        ("inter_chunk_latency", "avg" | "sum" | "min" | "max" | "std") => 1e-12,
+        ("inter_chunk_latency", _) => 5e-4,
+        (tag, _) if is_curve(tag) => f64::INFINITY,
+        _ => 0.0,
+    });
+}
+
+#[test]
+fn curves_past_their_limit_keep_their_means_and_their_percentiles_to_a_tenth_of_a_percent() {
+    let metrics = chat();
+    for (users, gap) in [(200, 20_000_000), (16, 20_000_000), (8, 60_000_000)] {
+        let load = Load::new(5, users, 64, gap, 500);
+        let [exact, gaps_binned, all_binned] = accumulators(&metrics, [EXACT, LISTS_BINNED, ALL_BINNED], load)
+            .map(|accumulator| accumulator.summarise(&metrics, Context::default()));
+        assert_eq!((gaps_binned.exactness.curves_binned.len(), all_binned.exactness.curves_binned.len()), (2, 7));
+        let allowed = |percentile: f64, each: f64| {
+            move |tag: &str, stat: &str| match stat {
+                _ if tag == "inter_chunk_latency" => 5e-4,
+                _ if !is_curve(tag) => 0.0,
+                "avg" if tag.ends_with("per_user") => each,
+                "avg" if tag.starts_with("active_") => each,
+                "avg" => 1e-9,
+                "p50" | "p90" | "p95" | "p99" => percentile,
+                // The deviation is that of the instants looked at; so are the extremes, and a peak may fall between two.
+                "std" => 5e-2,
+                _ => f64::INFINITY,
+            }
+        };
+        check(&exact, &gaps_binned, allowed(1e-3, 1e-4));
+        // A few thousand records are few instants; the limit is past a million of each.
+        check(&exact, &all_binned, allowed(5e-2, 5e-2));
+    }
+}
+
+#[test]
+fn slices_of_lists_that_were_let_go_are_those_of_lists_that_were_kept() {
+    let metrics = chat().with_slices(Nanos::from_millis(2000));
+    let [exact, binned] = accumulators(&metrics, [EXACT, LISTS_BINNED], Load::new(9, 64, 64, 20_000_000, 500));
+    let slices = |accumulator: &Accumulator| accumulator.slices(&metrics, Nanos::from_millis(2000), Context::default());
+    let (exact, binned) = (slices(&exact), slices(&binned));
+    assert!(exact.len() > 10);
+    for (one, two) in exact.iter().zip(&binned) {
+        assert_eq!((one.start, one.end), (two.start, two.end));
+        check(&one.summary, &two.summary, |tag, stat| match (tag, stat) {
+            ("inter_chunk_latency", "avg" | "sum" | "min" | "max" | "std") => 1e-12,
+            ("inter_chunk_latency", _) => 5e-4,
+            (tag, _) if is_curve(tag) => f64::INFINITY,
+            _ => 0.0,
+        });
+    }
+}
+
+#[test]
+fn what_is_shown_while_a_run_is_on_is_what_it_comes_to() {
+    let metrics = chat();
+    let [accumulator] = accumulators(&metrics, [EXACT], Load::new(7, 64, 64, 20_000_000, 500));
+    let summary = accumulator.summarise(&metrics, Context::default());
+    let live = accumulator.live();
+    assert_eq!(live.records(), RECORDS as u64);
+    let shown = live.summary(&metrics);
+    for result in shown.results.iter().filter(|result| result.is_live()) {
+        let exact = summary.get(&result.tag).expect("a metric of the summary");
+        for stat in Stats::NAMES {
+            let (one, two) = (exact.stats.get(stat), result.stats.get(stat));
+            assert_eq!(one.is_some(), two.is_some(), "{} {stat}", result.tag);
+            let allowed = if stat.starts_with('p') { 4e-3 } else { 1e-6 };
+            assert!(one.zip(two).is_none_or(|(one, two)| relative(one, two) <= allowed), "{} {stat}", result.tag);
+        }
+    }
+    assert!(shown.get("request_throughput").is_some() && shown.get("time_to_first_token").is_some());
+}

@@ -1,0 +1,27 @@
+//! The registry and what is written about it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+use aiperf_metrics::{markdown, registry_json};
+
+#[test]
+fn docs_metrics_md_is_what_the_registry_says() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    if std::env::var_os("AIPERF_WRITE_DOCS").is_some() {
+        std::fs::write(&file, markdown()).expect("docs/metrics.md can be written");
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        written == markdown(),
+        "docs/metrics.md is not up to date: AIPERF_WRITE_DOCS=1 cargo test -p aiperf-metrics"
+    );
+}
+
+#[test]
+fn the_registry_as_json_is_json_and_has_every_metric() {
+    let parsed: serde_json::Value = serde_json::from_str(&registry_json()).expect("JSON");
+    let tags: Vec<&str> = parsed.as_array().unwrap().iter().map(|metric| metric["tag"].as_str().unwrap()).collect();
+    let known: Vec<&str> = aiperf_metrics::registry::all().iter().map(|metric| metric.tag).collect();
+    assert_eq!(tags, known);
+    assert!(parsed.as_array().unwrap().iter().all(|metric| !metric["formula"].as_str().unwrap().is_empty()));
+}
