@@ -172,6 +172,7 @@ fn visit(one: &Steps, other: &Steps, window: Window, mut stretch: impl FnMut(f64
 /// Visits the instants at which a binned curve is known: how long each stands for, the value there and that of another curve.
 fn visit_edges(edges: &Steps, other: &Steps, window: Window, mut sample: impl FnMut(f64, f64, f64)) {
     let (value, rest) = edges.from(window.start.0);
+    let rest = &rest[..rest.partition_point(|edge| edge.0 < window.end.0)];
     let (mut other_value, mut other_rest) = other.from(window.start.0);
     let edges = [(window.start.0, value)].into_iter().chain(rest.iter().copied());
     let ends = rest.iter().map(|edge| edge.0).chain([window.end.0]);
@@ -179,7 +180,6 @@ fn visit_edges(edges: &Steps, other: &Steps, window: Window, mut sample: impl Fn
         while let Some((&point, more)) = other_rest.split_first().filter(|(point, _)| point.0 <= start) {
             (other_value, other_rest) = (point.1, more);
         }
-        let end = end.min(window.end.0);
         if start < end {
             sample((end - start) as f64, value, other_value);
         }

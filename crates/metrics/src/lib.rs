@@ -8,13 +8,19 @@
 //! computes every metric again, one at a time, when the run is summarised.
 //!
 //! # Layout
-//! - [`metric`], [`unit`], [`flags`]: what a row of the registry says; `families`: the rows; [`registry`]: finding them
-//! - [`run`]: what decides which metrics a run has; [`goodput`]: service level objectives
-//! - [`facts`], [`record`]: one record and its metrics
-//! - [`accumulator`]: the records of a phase; `columns`, `gaps`, `histogram`: how they are kept
-//! - [`stats`], [`summary`]: what they come to; [`curve`]: time-weighted curves; [`live`]: the same while the run is on
-//! - [`gpu`], [`confidence`]: power and energy; several runs of one benchmark
-//! - [`docs`]: the registry as text
+//! - [`metric`], [`unit`], [`flags`]: what a row of the registry says; `families`: the rows, a file a family; [`registry`]:
+//!   finding them; [`docs`]: the registry as text
+//! - [`run`]: what decides which metrics a run has; [`goodput`]: service level objectives; [`check`]: whether a request is a
+//!   result at all
+//! - [`facts`]: a record as integers; [`record`]: its metrics
+//! - [`accumulator`]: the records of a phase. `columns`: their facts, packed; `gaps` and `histogram`: values of which a record
+//!   has many; `errors`: why some failed
+//! - [`stats`]: statistics of a population; [`scope`] and `tally`: the values that derived metrics see; `summarise` and
+//!   [`summary`]: what a phase and its slices come to
+//! - [`curve`]: what was going on at each instant; `timing`: a record as curves see it; `bins`: curves too long to sweep;
+//!   `weighted`: statistics over time
+//! - [`live`]: a phase while it is on; [`text`]: the lines printed of it
+//! - [`gpu`]: power and energy; [`confidence`]: several runs of one benchmark
 
 pub mod accumulator;
 mod bins;

@@ -211,7 +211,9 @@ fn distribution(
     }
     ranks.sort_unstable();
     ranks.dedup();
-    place_ranks(values, &ranks, 0);
+    if min < max {
+        place_ranks(values, &ranks, 0);
+    }
     let at = |rank: usize| encoding.decode(values[rank]);
     let total = sum.as_f64();
     let mut stats = Stats {

@@ -14,7 +14,8 @@ use aiperf_types::Nanos;
 pub(crate) struct Tally {
     scalars: Vec<Option<Scalar>>,
     sums: Vec<Option<Scalar>>,
-    stats: Vec<Option<Stats>>,
+    /// Few metrics of a scope have a distribution, and there may be thousands of scopes.
+    stats: Vec<(usize, Stats)>,
     records: u64,
     pub(crate) failed: u64,
 }
@@ -22,18 +23,18 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn new(records: u64, failed: u64) -> Self {
         let places = registry::all().len();
-        Self { scalars: vec![None; places], sums: vec![None; places], stats: vec![None; places], records, failed }
+        Self { scalars: vec![None; places], sums: vec![None; places], stats: Vec::new(), records, failed }
     }
 
     pub(crate) fn set_distribution(&mut self, place: usize, distribution: Option<Distribution>) {
         if let Some(distribution) = distribution {
-            self.stats[place] = Some(distribution.stats);
+            self.set_stats(place, Some(distribution.stats));
             self.sums[place] = Some(distribution.sum);
         }
     }
 
     pub(crate) fn set_stats(&mut self, place: usize, stats: Option<Stats>) {
-        self.stats[place] = stats;
+        self.stats.extend(stats.map(|stats| (place, stats)));
     }
 
     pub(crate) fn set_scalar(&mut self, place: usize, scalar: Option<Scalar>) {
@@ -72,7 +73,8 @@ impl Tally {
         let mut summary = Summary { records: self.records, failed: self.failed, ..Summary::default() };
         for chosen in metrics.chosen.iter().filter(|chosen| chosen.exported) {
             let single = self.scalars[chosen.place].map(|scalar| Stats::of(scalar.as_f64()));
-            if let Some(mut stats) = self.stats[chosen.place].or(single) {
+            let distribution = self.stats.iter().find(|(place, _)| *place == chosen.place).map(|(_, stats)| *stats);
+            if let Some(mut stats) = distribution.or(single) {
                 if matches!(chosen.metric.kind(), Kind::Aggregate(_) | Kind::Derived) {
                     stats.count = None;
                 }

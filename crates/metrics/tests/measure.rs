@@ -1,4 +1,7 @@
 //! A run of a million streams, measured: `cargo test --release -p aiperf-metrics --test measure -- --ignored --nocapture`.
+//!
+//! On two cores of a Xeon (2026) that others kept busy: 2.8 us a record of 64 chunks, curves included; 128 bytes held a record;
+//! a summary in 2.2 s of processor time and 150 MB; a live snapshot with its summary in a tenth of a millisecond.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -7,7 +10,7 @@
 mod load;
 
 use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits};
-use aiperf_types::{EndpointKind, Measured};
+use aiperf_types::{EndpointKind, Measured, Nanos};
 use load::Load;
 use std::time::Duration;
 
@@ -34,7 +37,7 @@ fn forget_peak() {
 #[test]
 #[ignore = "takes a million records and half a minute"]
 fn a_million_streams_fit_their_budgets() {
-    let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+    let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)).with_slices(Nanos::from_millis(1000));
     let mut accumulator = Accumulator::new(&metrics);
     let mut record = RecordMetrics::default();
     let mut batch: Vec<Measured> = (0..1000).map(|_| Measured::default()).collect();
@@ -64,16 +67,16 @@ fn a_million_streams_fit_their_budgets() {
     println!("record {:.2} us, record and accumulate {:.2} us", each(computing), each(adding));
     println!("a live snapshot with its summary {:.3} ms", watching.as_secs_f64() * 10.0);
     println!("held {:.1} bytes a record", accumulator.size() as f64 / RECORDS as f64);
+    assert!(each(adding) <= 4.0, "accumulating takes more than 4 us a record");
+    assert!(accumulator.size() as f64 / RECORDS as f64 <= 200.0, "a record takes more than 200 bytes");
     forget_peak();
-    let before = peak();
-    let start = busy();
+    let (before, start) = (peak(), busy());
     let summary = accumulator.summarise(&metrics, Context::default());
-    println!(
-        "summary of {} metrics in {:.2} s, {:.0} MB more",
-        summary.results.len(),
-        (busy() - start).as_secs_f64(),
-        peak() - before
-    );
+    let (took, more) = ((busy() - start).as_secs_f64(), peak() - before);
+    println!("summary of {} metrics in {took:.2} s, {more:.0} MB more", summary.results.len());
     println!("{:?}", summary.exactness);
-    println!("{} requests, {:?} gaps", summary.records, summary.get("inter_chunk_latency").unwrap().stats.count);
+    assert!(took < 3.0 && more < 300.0, "summing up takes too long or too much");
+    let start = busy();
+    let slices = accumulator.slices(&metrics, Nanos::from_millis(1000), Context::default());
+    println!("{} slices in {:.2} s", slices.len(), (busy() - start).as_secs_f64());
 }
