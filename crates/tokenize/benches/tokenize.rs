@@ -5,7 +5,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use aiperf_tokenize::{Lookup, Tokenizer};
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 const SENTENCE: &str =
     "The patient keeper of the northern light counted every ship that passed before the winter storm. ";
@@ -19,6 +24,28 @@ fn tiny_model() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-model").display().to_string()
 }
 
+/// A `tokenizer.json` of 100,000 tokens, as today's models have.
+fn full_size() -> NamedTempFile {
+    written(&support::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000))
+}
+
+/// The same for the general library: a decoder of another name is enough to leave a file to it.
+fn full_size_for_the_library() -> NamedTempFile {
+    let mut json = support::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000);
+    json["decoder"] = json!({"type": "Sequence", "decoders": [json["decoder"].clone()]});
+    written(&json)
+}
+
+fn written(json: &Value) -> NamedTempFile {
+    let file = NamedTempFile::with_suffix(".json").expect("a temporary file");
+    std::fs::write(file.path(), format!("{json:#}")).expect("it is written");
+    file
+}
+
+fn local(path: &str) -> Tokenizer {
+    Tokenizer::load(path, &Lookup::default()).expect("the tokenizer loads")
+}
+
 fn load(c: &mut Criterion) {
     // The builtin tables are built once a process, so this first load is the only one there is.
     let begin = Instant::now();
@@ -28,15 +55,24 @@ fn load(c: &mut Criterion) {
     black_box(Tokenizer::builtin().count(SENTENCE));
     println!("builtin, first count: {:?}", begin.elapsed());
 
-    let directory = tiny_model();
-    c.bench_function("load/tiny-model", |b| {
-        b.iter_batched(Lookup::default, |lookup| Tokenizer::load(&directory, &lookup), BatchSize::PerIteration);
-    });
+    let (full, library) = (full_size(), full_size_for_the_library());
+    let paths = [("tiny-model", tiny_model()), ("100k", path(&full)), ("100k-library", path(&library))];
+    let mut group = c.benchmark_group("load");
+    group.sample_size(10);
+    for (name, path) in paths {
+        group.bench_function(name, |b| b.iter(|| local(black_box(&path))));
+    }
+}
+
+fn path(file: &NamedTempFile) -> String {
+    file.path().display().to_string()
 }
 
 fn count(c: &mut Criterion) {
-    let local = Tokenizer::load(&tiny_model(), &Lookup::default()).expect("the golden tokenizer loads");
-    for (name, tokenizer) in [("builtin", Tokenizer::builtin()), ("tiny-model", local)] {
+    let (full, library) = (full_size(), full_size_for_the_library());
+    let tokenizers =
+        [("builtin", Tokenizer::builtin()), ("100k", local(&path(&full))), ("100k-library", local(&path(&library)))];
+    for (name, tokenizer) in tokenizers {
         for (what, tokens) in [("prompt-550", 550), ("answer-32", 32)] {
             let text = text_of(&tokenizer, tokens);
             c.bench_function(&format!("count/{name}/{what}"), |b| b.iter(|| tokenizer.count(black_box(&text))));

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tokenizers::PostProcessor;
 
+use crate::engine::Engine;
 use crate::error::TokenizeError;
 use crate::template::ChatTemplate;
 
@@ -26,7 +26,7 @@ const OTHER_FORMATS: &[(&str, &str)] = &[
 
 /// A tokenizer read from a `tokenizer.json`.
 pub struct HuggingFace {
-    inner: tokenizers::Tokenizer,
+    engine: Engine,
     special_ids: BTreeSet<u32>,
     bos: Option<u32>,
     eos: Option<u32>,
@@ -48,54 +48,42 @@ impl HuggingFace {
         if !file.exists() {
             return Err(TokenizeError::NoTokenizerFile { hint: hint_for(&directory), directory });
         }
-        // Texts are encoded one at a time, and the process has threads of its own: the library must not start a pool.
-        tokenizers::utils::parallelism::set_parallelism(false);
-        let malformed =
-            |reason: &dyn fmt::Display| TokenizeError::Malformed { path: file.clone(), reason: reason.to_string() };
-        let mut inner = tokenizers::Tokenizer::from_bytes(read(&file)?).map_err(|error| malformed(&error))?;
-        // Limits meant for training batches would make every count wrong.
-        inner.with_padding(None).with_truncation(None).map_err(|error| malformed(&error))?;
-
+        let engine = Engine::from_json(&read(&file)?)
+            .map_err(|reason| TokenizeError::Malformed { path: file.clone(), reason })?;
         let config = read_json(&directory.join(CONFIG_FILE))?;
         let map = read_json(&directory.join(SPECIAL_TOKENS_FILE))?;
         let named = named_special_tokens(&config, &map);
-        let id_of =
-            |key: &str| named.iter().find(|(name, _)| name == key).and_then(|(_, text)| inner.token_to_id(text));
+        let id_of = |key: &str| named.iter().find(|(name, _)| name == key).and_then(|(_, text)| engine.id_of(text));
         let (bos, eos) = (id_of("bos_token"), id_of("eos_token"));
-        let marked = inner.get_added_tokens_decoder();
-        let special_ids = marked
-            .iter()
-            .filter(|(_, token)| token.special)
-            .map(|(id, _)| *id)
-            .chain(named.iter().filter_map(|(_, text)| inner.token_to_id(text)))
-            .collect();
+        let special_ids =
+            engine.special_ids().into_iter().chain(named.iter().filter_map(|(_, text)| engine.id_of(text))).collect();
         let template = template_source(&directory, &config)?.map(|source| ChatTemplate::new(source, &named));
-        Ok(Self { special_ids, bos, eos, template, inner })
+        Ok(Self { special_ids, bos, eos, template, engine })
     }
 
     /// How many tokens a text has, none added.
     pub fn count(&self, text: &str) -> usize {
-        self.inner.encode_fast(text, false).map_or(0, |encoding| encoding.len())
+        self.engine.count(text)
     }
 
     /// The tokens of a text, none added.
     pub fn encode(&self, text: &str) -> Vec<u32> {
-        self.inner.encode_fast(text, false).map_or_else(|_| Vec::new(), |encoding| encoding.get_ids().to_vec())
+        self.engine.encode(text)
     }
 
     /// The text of tokens, special ones included.
     pub fn decode(&self, ids: &[u32]) -> String {
-        self.inner.decode(ids, false).unwrap_or_default()
+        self.engine.decode(ids)
     }
 
     /// How many tokens are added to one prompt.
     pub fn special_tokens_per_prompt(&self) -> usize {
-        self.inner.get_post_processor().map_or(0, |processor| processor.added_tokens(false))
+        self.engine.special_tokens_per_prompt()
     }
 
     /// How many ids the vocabulary has, tokens added later not counted.
     pub fn vocabulary_size(&self) -> usize {
-        self.inner.get_vocab_size(false)
+        self.engine.vocabulary_size()
     }
 
     /// Ids of special tokens, ascending.
@@ -106,7 +94,7 @@ impl HuggingFace {
     /// Ids of the vocabulary that are not special, ascending.
     pub fn ordinary_ids(&self) -> Vec<u32> {
         let size = u32::try_from(self.vocabulary_size()).unwrap_or(u32::MAX);
-        (0..size).filter(|id| !self.special_ids.contains(id) && self.inner.id_to_token(*id).is_some()).collect()
+        (0..size).filter(|id| !self.special_ids.contains(id) && self.engine.has(*id)).collect()
     }
 
     /// Id that begins a text.

@@ -10,15 +10,19 @@
 //! - [`lookup`]: where a name may be found on disk
 //! - [`builtin`]: byte-pair vocabularies inside the binary, by name
 //! - `bpe`: how text becomes tokens of such a vocabulary
-//! - [`huggingface`]: `tokenizer.json` and the files beside it
+//! - [`huggingface`]: a directory with a `tokenizer.json` and the files beside it
+//! - `engine`: what turns text into tokens for it
+//! - `byte_level`: our own reader for the most common kind
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
 
 mod bpe;
 pub mod builtin;
+mod byte_level;
 pub mod choice;
 mod clock;
+mod engine;
 pub mod error;
 pub mod huggingface;
 pub mod lookup;

@@ -19,7 +19,8 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     mix(hash ^ tail)
 }
 
-fn mix(value: u64) -> u64 {
+/// Spreads a number over all bits.
+pub(crate) fn mix(value: u64) -> u64 {
     let wide = u128::from(value ^ 0x9e37_79b9_7f4a_7c15) * u128::from(0xd6e8_feb8_6659_fd93_u64);
     (wide >> 64) as u64 ^ wide as u64
 }

@@ -1,107 +1,110 @@
-//! A piece of text to tokens: bytes are merged pair by pair, lowest rank first, until no pair is a token.
+//! Byte-pair merging: of all neighbouring parts that may be joined, the pair of lowest rank is, until none may.
 //!
-//! Two ways to the same end. Short pieces are searched through for the lowest pair every time, on the stack; long ones,
-//! such as a line of Chinese or a page without spaces, keep their pairs in a heap, so that no text costs the square of its
+//! Two ways to the same end. Short texts are searched through for the lowest pair every time, on the stack; long ones, such
+//! as a line of Chinese or a page without spaces, keep their pairs in a heap, so that no text costs the square of its
 //! length.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Bpe;
-
-/// Longest piece that is searched through.
+/// Most parts that are searched through.
 const SHORT: usize = 64;
 
-/// Rank of a pair that is no token.
-const NONE: u32 = u32::MAX;
+/// Rank of a pair that may not be joined.
+const NEVER: u32 = u32::MAX;
 
-impl Bpe {
-    /// How many tokens a piece has.
-    pub(super) fn count_piece(&self, piece: &[u8]) -> usize {
-        if self.find(piece).is_some() {
-            return 1;
-        }
-        let mut count = 0;
-        self.merge(piece, |_| count += 1);
-        count
+/// Which parts may be joined.
+pub(crate) trait Joins {
+    /// A stretch of text.
+    type Part: Copy;
+
+    /// The rank of joining two neighbours and what they become.
+    fn join(&self, left: Self::Part, right: Self::Part) -> Option<(u32, Self::Part)>;
+}
+
+/// Joins parts until none may be, and shows each that is left; the same parts give the same result every time.
+pub(crate) fn merge<J: Joins>(joins: &J, parts: impl ExactSizeIterator<Item = J::Part>, each: impl FnMut(J::Part)) {
+    if parts.len() <= SHORT { merge_short(joins, parts, each) } else { merge_long(joins, parts, each) }
+}
+
+fn merge_short<J: Joins>(joins: &J, mut from: impl ExactSizeIterator<Item = J::Part>, mut each: impl FnMut(J::Part)) {
+    let mut count = from.len();
+    let Some(first) = from.next() else { return };
+    let mut parts = [first; SHORT];
+    for (part, given) in parts[1..].iter_mut().zip(from) {
+        *part = given;
     }
-
-    /// Appends the tokens of a piece.
-    pub(super) fn encode_piece_into(&self, piece: &[u8], ids: &mut Vec<u32>) {
-        match self.find(piece) {
-            Some(id) => ids.push(id),
-            None => self.merge(piece, |token| ids.extend(self.find(token))),
-        }
+    // pairs[i] is what parts i and i+1 would become.
+    let pair = |left, right| joins.join(left, right).unwrap_or((NEVER, left));
+    let mut pairs = [(NEVER, first); SHORT];
+    for i in 1..count {
+        pairs[i - 1] = pair(parts[i - 1], parts[i]);
     }
-
-    /// Gives the bytes of every token of a piece.
-    fn merge<'a>(&self, piece: &'a [u8], token: impl FnMut(&'a [u8])) {
-        if piece.len() <= SHORT { self.merge_short(piece, token) } else { self.merge_long(piece, token) }
-    }
-
-    fn rank(&self, bytes: &[u8]) -> u32 {
-        self.find(bytes).unwrap_or(NONE)
-    }
-
-    fn merge_short<'a>(&self, piece: &'a [u8], mut token: impl FnMut(&'a [u8])) {
-        // Part i begins at starts[i]; ranks[i] is the rank of parts i and i+1 together.
-        let mut starts: [u8; SHORT + 2] = std::array::from_fn(|i| i as u8);
-        let mut ranks = [NONE; SHORT + 1];
-        let mut parts = piece.len();
-        for i in 0..parts.saturating_sub(1) {
-            ranks[i] = self.rank(&piece[i..i + 2]);
-        }
-        while parts > 1 {
-            let pairs = &ranks[..parts - 1];
-            let Some((lowest, rank)) = pairs.iter().enumerate().min_by_key(|(_, rank)| **rank) else { break };
-            if *rank == NONE {
-                break;
-            }
-            starts.copy_within(lowest + 2..=parts, lowest + 1);
-            ranks.copy_within(lowest + 1..parts, lowest);
-            parts -= 1;
-            let joined = |i: usize| &piece[starts[i] as usize..starts[i + 2] as usize];
-            if lowest + 1 < parts {
-                ranks[lowest] = self.rank(joined(lowest));
-            }
-            if lowest > 0 {
-                ranks[lowest - 1] = self.rank(joined(lowest - 1));
+    while count > 1 {
+        let mut lowest = 0;
+        for i in 1..count - 1 {
+            if pairs[i].0 < pairs[lowest].0 {
+                lowest = i;
             }
         }
-        for ends in starts[..=parts].windows(2) {
-            token(&piece[ends[0] as usize..ends[1] as usize]);
+        let (rank, joined) = pairs[lowest];
+        if rank == NEVER {
+            break;
+        }
+        parts.copy_within(lowest + 2..count, lowest + 1);
+        pairs.copy_within(lowest + 1..count, lowest);
+        parts[lowest] = joined;
+        count -= 1;
+        if lowest + 1 < count {
+            pairs[lowest] = pair(joined, parts[lowest + 1]);
+        }
+        if lowest > 0 {
+            pairs[lowest - 1] = pair(parts[lowest - 1], joined);
         }
     }
+    parts[..count].iter().for_each(|part| each(*part));
+}
 
-    fn merge_long<'a>(&self, piece: &'a [u8], mut token: impl FnMut(&'a [u8])) {
-        // Parts form a list: next[i] is where the part at i ends, previous[i] where the one before it begins.
-        let length = piece.len();
-        let mut next: Vec<usize> = (1..=length).collect();
-        let mut previous: Vec<usize> = (0..length).map(|i| i.wrapping_sub(1)).collect();
-        let mut pairs: BinaryHeap<Reverse<(u32, usize, usize)>> =
-            (0..length - 1).filter_map(|i| Some(Reverse((self.find(&piece[i..i + 2])?, i, i + 2)))).collect();
-        while let Some(Reverse((_, begin, end))) = pairs.pop() {
-            let middle = next[begin];
-            // A pair is out of date when one of its parts has grown or has been swallowed.
-            if middle == 0 || middle >= length || next[middle] != end {
-                continue;
-            }
-            next[begin] = end;
-            next[middle] = 0;
-            if end < length {
-                previous[end] = begin;
-                let after = next[end];
-                pairs.extend(self.find(&piece[begin..after]).map(|rank| Reverse((rank, begin, after))));
-            }
-            if begin > 0 {
-                let before = previous[begin];
-                pairs.extend(self.find(&piece[before..end]).map(|rank| Reverse((rank, before, end))));
-            }
+/// A pair that was joinable when it was seen; of equal ranks the leftmost comes first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    rank: u32,
+    left: usize,
+    right: usize,
+    end: usize,
+}
+
+fn merge_long<J: Joins>(joins: &J, parts: impl ExactSizeIterator<Item = J::Part>, mut each: impl FnMut(J::Part)) {
+    // A list: next[i] is the part after i, previous[i] the one before. A swallowed part has no next.
+    let mut parts: Vec<J::Part> = parts.collect();
+    let length = parts.len();
+    let mut next: Vec<usize> = (1..=length).collect();
+    let mut previous: Vec<usize> = (0..length).map(|i| i.wrapping_sub(1)).collect();
+    let seen = |parts: &[J::Part], left: usize, right: usize, end: usize| {
+        let (rank, _) = joins.join(parts[left], parts[right])?;
+        Some(Reverse(Pair { rank, left, right, end }))
+    };
+    let mut pairs: BinaryHeap<Reverse<Pair>> =
+        (1..length).filter_map(|right| seen(&parts, right - 1, right, right + 1)).collect();
+    while let Some(Reverse(Pair { left, right, end, .. })) = pairs.pop() {
+        if next[left] != right || next[right] != end {
+            continue;
         }
-        let mut begin = 0;
-        while begin < length {
-            token(&piece[begin..next[begin]]);
-            begin = next[begin];
+        let Some((_, joined)) = joins.join(parts[left], parts[right]) else { continue };
+        parts[left] = joined;
+        next[left] = end;
+        next[right] = 0;
+        if end < length {
+            previous[end] = left;
+            pairs.extend(seen(&parts, left, end, next[end]));
         }
+        if left > 0 {
+            pairs.extend(seen(&parts, previous[left], left, end));
+        }
+    }
+    let mut at = 0;
+    while at < length {
+        each(parts[at]);
+        at = next[at];
     }
 }

@@ -4,14 +4,16 @@
 //! its own, only the pages that are touched. A piece of text is looked up whole first, which settles most words; else
 //! its bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
 //!
-//! - [`split`]: text to pieces
-//! - `merge`: a piece to tokens
-//! - `layout`: the tables
+//! - [`split`], `ascii`: text to pieces
+//! - [`merge`]: a piece to tokens
+//! - [`layout`]: the tables
 
-mod layout;
-mod merge;
+mod ascii;
+pub(crate) mod layout;
+pub(crate) mod merge;
 pub(crate) mod split;
 
+use merge::Joins;
 use split::Splitter;
 
 /// A vocabulary and how text is cut up for it.
@@ -55,6 +57,22 @@ impl Bpe {
         }
     }
 
+    fn count_piece(&self, bytes: &[u8]) -> usize {
+        if self.find(bytes).is_some() {
+            return 1;
+        }
+        let mut count = 0;
+        Piece { bpe: self, bytes }.merge(|_| count += 1);
+        count
+    }
+
+    fn encode_piece_into(&self, bytes: &[u8], ids: &mut Vec<u32>) {
+        match self.find(bytes) {
+            Some(id) => ids.push(id),
+            None => Piece { bpe: self, bytes }.merge(|token| ids.extend(self.find(token))),
+        }
+    }
+
     /// How many tokens there are; their ids are below.
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
@@ -85,6 +103,33 @@ impl Bpe {
             }
             at = layout::next_slot(at, self.slots.len());
         }
+    }
+}
+
+/// A piece whose stretches may be joined where their bytes together are a token.
+struct Piece<'a> {
+    bpe: &'a Bpe,
+    bytes: &'a [u8],
+}
+
+impl Joins for Piece<'_> {
+    /// Begin and end.
+    type Part = (u32, u32);
+
+    fn join(&self, left: Self::Part, right: Self::Part) -> Option<(u32, Self::Part)> {
+        let joined = (left.0, right.1);
+        Some((self.bpe.find(self.slice(joined))?, joined))
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn slice(&self, part: (u32, u32)) -> &'a [u8] {
+        &self.bytes[part.0 as usize..part.1 as usize]
+    }
+
+    fn merge(&self, mut token: impl FnMut(&'a [u8])) {
+        let bytes = (0..self.bytes.len()).map(|i| (i as u32, i as u32 + 1));
+        merge::merge(self, bytes, |part| token(self.slice(part)));
     }
 }
 

@@ -1,50 +1,102 @@
-//! Text to pieces, as the patterns of tiktoken cut it.
+//! Text to pieces, as the pattern of a vocabulary cuts it.
 //!
-//! Rules that need only ASCII are written out; a piece that touches any other character goes to a regular expression, which
-//! is built when the first such piece comes.
+//! Such patterns end alike, in two alternatives for white space that need to look ahead; those are written out here, and
+//! the rest is a plain regular expression. For the patterns most vocabularies use, what needs only ASCII is written out as
+//! well: the expression is then built only when a text has anything else.
 
-use std::sync::LazyLock;
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
-/// How one family of vocabularies cuts text.
+use super::ascii::{self, Rules};
+
+/// White space at the end of the text, or all of it but what belongs to the next word.
+const SPACE: &str = r"|\s+(?!\S)|\s+";
+
+/// Cuts text by one pattern.
+#[derive(Debug)]
 pub(crate) struct Splitter {
-    /// The length of the first piece, if only ASCII has a say in it.
-    ascii: fn(&[u8]) -> Option<usize>,
-    /// Everything but white space, which follows the same rules in all families.
-    words: LazyLock<Regex>,
+    /// The pattern without [`SPACE`].
+    words: Cow<'static, str>,
+    cuts_space: bool,
+    ascii: Option<&'static Rules>,
+    compiled: OnceLock<Regex>,
 }
 
-pub(crate) static O200K: Splitter = Splitter {
-    ascii: o200k_ascii,
-    words: LazyLock::new(|| {
-        compile(concat!(
-            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-            r"|\p{N}{1,3}",
-            r"| ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        ))
-    }),
-};
+/// What OpenAI's newer models use.
+pub(crate) static O200K: Splitter = Splitter::known(
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+",
+    ),
+    &ascii::O200K,
+);
 
-pub(crate) static CL100K: Splitter = Splitter {
-    ascii: cl100k_ascii,
-    words: LazyLock::new(|| {
-        compile(concat!(
-            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
-            r"|[^\r\n\p{L}\p{N}]?\p{L}+",
-            r"|\p{N}{1,3}",
-            r"| ?[^\s\p{L}\p{N}]+[\r\n]*",
-        ))
-    }),
-};
+/// What OpenAI's older models and Llama 3 use.
+pub(crate) static CL100K: Splitter = Splitter::known(
+    concat!(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+",
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+",
+    ),
+    &ascii::CL100K,
+);
 
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is a constant")
-}
+/// What Qwen uses.
+static QWEN: Splitter = Splitter::known(
+    concat!(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+", r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+",),
+    &ascii::QWEN,
+);
+
+/// What GPT-2 and whoever followed it use.
+pub(crate) static GPT2: Splitter =
+    Splitter::known(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+", &ascii::GPT2);
+
+/// What Mistral's newer models use.
+static TEKKEN: Splitter = Splitter::known(
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+        r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+",
+    ),
+    &ascii::TEKKEN,
+);
+
+static KNOWN: [&Splitter; 5] = [&O200K, &CL100K, &QWEN, &GPT2, &TEKKEN];
 
 impl Splitter {
+    const fn known(words: &'static str, ascii: &'static Rules) -> Self {
+        Self { words: Cow::Borrowed(words), cuts_space: true, ascii: Some(ascii), compiled: OnceLock::new() }
+    }
+
+    /// The splitter of a pattern, unless that needs more than a regular expression can do.
+    pub(crate) fn new(pattern: &str) -> Option<Self> {
+        let (words, cuts_space) = pattern.strip_suffix(SPACE).map_or((pattern, false), |words| (words, true));
+        if let Some(known) = KNOWN.iter().find(|known| cuts_space && known.words == words) {
+            return Some(Self {
+                words: known.words.clone(),
+                cuts_space,
+                ascii: known.ascii,
+                compiled: OnceLock::new(),
+            });
+        }
+        let compiled = Regex::new(words).ok()?;
+        let progresses = compiled.find(Input::new("").anchored(Anchored::Yes)).is_none();
+        progresses.then(|| Self {
+            words: Cow::Owned(words.to_owned()),
+            cuts_space,
+            ascii: None,
+            compiled: OnceLock::from(compiled),
+        })
+    }
+
+    /// The splitter of GPT-2, for tokenizers that name it without its pattern.
+    pub(crate) fn gpt2() -> Self {
+        Self { words: GPT2.words.clone(), cuts_space: true, ascii: GPT2.ascii, compiled: OnceLock::new() }
+    }
+
     /// The pieces of a text, which together are the text.
     pub(crate) fn pieces<'a>(&self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let mut rest = text;
@@ -52,143 +104,33 @@ impl Splitter {
             if rest.is_empty() {
                 return None;
             }
-            let length = (self.ascii)(rest.as_bytes()).unwrap_or_else(|| self.any(rest));
-            let (piece, after) = rest.split_at(length);
+            let ascii = self.ascii.and_then(|rules| rules.first_piece(rest.as_bytes()));
+            let (piece, after) = rest.split_at(ascii.unwrap_or_else(|| self.first_piece(rest)));
             rest = after;
             Some(piece)
         })
     }
 
-    /// The length of the first piece of any text.
-    fn any(&self, text: &str) -> usize {
-        match self.words.find(Input::new(text).anchored(Anchored::Yes)) {
-            Some(word) => word.end(),
-            None => space(text),
+    /// The length of what matches at the beginning, or of what comes before the first match.
+    fn first_piece(&self, text: &str) -> usize {
+        self.first_match(text).unwrap_or_else(|| {
+            let later = text.char_indices().skip(1).find(|(at, _)| self.first_match(&text[*at..]).is_some());
+            later.map_or(text.len(), |(at, _)| at)
+        })
+    }
+
+    fn first_match(&self, text: &str) -> Option<usize> {
+        let words = self.compiled.get_or_init(|| Regex::new(&self.words).expect("known patterns are valid"));
+        match words.find(Input::new(text).anchored(Anchored::Yes)) {
+            Some(word) => Some(word.end()),
+            None => self.cuts_space.then(|| space(text)).flatten(),
         }
     }
 }
 
-/// The length of the white space that makes a piece: up to its last line break, else all of it at the end of the text, else
-/// all but the last character, which belongs to what follows.
-fn space(text: &str) -> usize {
+/// What [`SPACE`] matches at the beginning of a text.
+fn space(text: &str) -> Option<usize> {
     let end = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
-    let run = &text[..end];
-    if let Some(newline) = run.rfind(['\r', '\n']) {
-        return newline + 1;
-    }
-    let last = run.chars().next_back().map_or(0, char::len_utf8);
-    if end == text.len() || end == last { end } else { end - last }
-}
-
-/// What a byte is to the patterns.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Upper,
-    Lower,
-    Digit,
-    Newline,
-    Space,
-    Other,
-    NotAscii,
-    End,
-}
-
-use Class::{Digit, End, Lower, Newline, NotAscii, Other, Space, Upper};
-
-static CLASSES: [Class; 256] = {
-    let mut classes = [NotAscii; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        classes[byte] = match byte as u8 {
-            b'A'..=b'Z' => Upper,
-            b'a'..=b'z' => Lower,
-            b'0'..=b'9' => Digit,
-            b'\r' | b'\n' => Newline,
-            b' ' | b'\t' | 0x0b | 0x0c => Space,
-            _ => Other,
-        };
-        byte += 1;
-    }
-    classes
-};
-
-fn class(text: &[u8], at: usize) -> Class {
-    text.get(at).map_or(End, |byte| CLASSES[*byte as usize])
-}
-
-/// Where a run of bytes of some classes ends.
-fn run(text: &[u8], from: usize, member: impl Fn(Class) -> bool) -> usize {
-    let mut at = from;
-    while member(class(text, at)) {
-        at += 1;
-    }
-    at
-}
-
-fn o200k_ascii(text: &[u8]) -> Option<usize> {
-    let prefix = usize::from(matches!(class(text, 0), Space | Other));
-    let uppers = run(text, prefix, |class| class == Upper);
-    let letters = run(text, uppers, |class| class == Lower);
-    match class(text, letters) {
-        NotAscii => None,
-        _ if letters > prefix => contraction(text, letters).map(|length| letters + length),
-        _ => number_or_marks(text, b"\r\n/"),
-    }
-}
-
-fn cl100k_ascii(text: &[u8]) -> Option<usize> {
-    match contraction(text, 0)? {
-        0 => {}
-        length => return Some(length),
-    }
-    let prefix = usize::from(matches!(class(text, 0), Space | Other));
-    let letters = run(text, prefix, |class| matches!(class, Upper | Lower));
-    match class(text, letters) {
-        NotAscii => None,
-        _ if letters > prefix => Some(letters),
-        _ => number_or_marks(text, b"\r\n"),
-    }
-}
-
-/// The length of `'s`, `'re` and the like, in any case; 0 when there is none.
-fn contraction(text: &[u8], at: usize) -> Option<usize> {
-    if text.get(at) != Some(&b'\'') {
-        return Some(0);
-    }
-    let letter = |offset: usize| text.get(at + offset).map_or(0, u8::to_ascii_lowercase);
-    match letter(1) {
-        // The long s, for one, is an s to a pattern that ignores case.
-        128.. => None,
-        b's' | b't' | b'm' | b'd' => Some(2),
-        b'r' | b'v' if letter(2) == b'e' => Some(3),
-        b'l' if letter(2) == b'l' => Some(3),
-        _ => Some(0),
-    }
-}
-
-/// A piece that has no letters.
-fn number_or_marks(text: &[u8], after_marks: &[u8]) -> Option<usize> {
-    if class(text, 0) == Digit {
-        let end = run(&text[..text.len().min(3)], 0, |class| class == Digit);
-        return (end == 3 || class(text, end) != NotAscii).then_some(end);
-    }
-    let space_before = usize::from(text[0] == b' ');
-    let marks = run(text, space_before, |class| class == Other);
-    if class(text, marks) == NotAscii {
-        return None;
-    }
-    if marks > space_before {
-        let tail = text[marks..].iter().take_while(|byte| after_marks.contains(byte)).count();
-        return Some(marks + tail);
-    }
-    let end = run(text, 0, |class| matches!(class, Space | Newline));
-    if class(text, end) == NotAscii {
-        return None;
-    }
-    let newline = text[..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
-    Some(match newline {
-        Some(newline) => newline + 1,
-        None if end == text.len() || end == 1 => end,
-        None => end - 1,
-    })
+    let last = text[..end].chars().next_back()?.len_utf8();
+    Some(if end == text.len() || end == last { end } else { end - last })
 }

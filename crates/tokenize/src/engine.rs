@@ -1,0 +1,91 @@
+//! What turns text into tokens for a `tokenizer.json`: our own reader for the common kind, the library for the rest.
+
+use tokenizers::PostProcessor;
+
+use crate::byte_level::ByteLevel;
+
+/// Text to tokens and back.
+pub(crate) enum Engine {
+    ByteLevel(Box<ByteLevel>),
+    Library(Box<tokenizers::Tokenizer>),
+}
+
+impl Engine {
+    /// From the bytes of a `tokenizer.json`.
+    pub(crate) fn from_json(json: &[u8]) -> Result<Self, String> {
+        if let Some(byte_level) = ByteLevel::from_json(json) {
+            return Ok(Self::ByteLevel(Box::new(byte_level)));
+        }
+        // Texts are encoded one at a time, and the process has threads of its own: the library must not start a pool.
+        tokenizers::utils::parallelism::set_parallelism(false);
+        let mut library = tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
+        // Limits meant for training batches would make every count wrong.
+        library.with_padding(None).with_truncation(None).map_err(|error| error.to_string())?;
+        Ok(Self::Library(Box::new(library)))
+    }
+
+    pub(crate) fn count(&self, text: &str) -> usize {
+        match self {
+            Self::ByteLevel(ours) => ours.count(text),
+            Self::Library(library) => library.encode_fast(text, false).map_or(0, |encoding| encoding.len()),
+        }
+    }
+
+    pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
+        match self {
+            Self::ByteLevel(ours) => ours.encode(text),
+            Self::Library(library) => {
+                library.encode_fast(text, false).map_or_else(|_| Vec::new(), |encoding| encoding.get_ids().to_vec())
+            }
+        }
+    }
+
+    pub(crate) fn decode(&self, ids: &[u32]) -> String {
+        match self {
+            Self::ByteLevel(ours) => ours.decode(ids),
+            Self::Library(library) => library.decode(ids, false).unwrap_or_default(),
+        }
+    }
+
+    /// The id of a token as the file writes it.
+    pub(crate) fn id_of(&self, token: &str) -> Option<u32> {
+        match self {
+            Self::ByteLevel(ours) => ours.id_of(token),
+            Self::Library(library) => library.token_to_id(token),
+        }
+    }
+
+    pub(crate) fn has(&self, id: u32) -> bool {
+        match self {
+            Self::ByteLevel(ours) => ours.has(id),
+            Self::Library(library) => library.id_to_token(id).is_some(),
+        }
+    }
+
+    /// Ids of added tokens that are marked as special.
+    pub(crate) fn special_ids(&self) -> Vec<u32> {
+        match self {
+            Self::ByteLevel(ours) => ours.special_ids().collect(),
+            Self::Library(library) => {
+                let added = library.get_added_tokens_decoder();
+                added.iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect()
+            }
+        }
+    }
+
+    /// How many ids the vocabulary has, tokens added later not counted.
+    pub(crate) fn vocabulary_size(&self) -> usize {
+        match self {
+            Self::ByteLevel(ours) => ours.vocabulary_size(),
+            Self::Library(library) => library.get_vocab_size(false),
+        }
+    }
+
+    /// How many tokens are added to one prompt.
+    pub(crate) fn special_tokens_per_prompt(&self) -> usize {
+        match self {
+            Self::ByteLevel(ours) => ours.special_tokens_per_prompt(),
+            Self::Library(library) => library.get_post_processor().map_or(0, |processor| processor.added_tokens(false)),
+        }
+    }
+}
