@@ -3,6 +3,7 @@
 
 use crate::url;
 use aiperf_plan::{BaseUrl, EndpointPlan};
+use aiperf_types::uuid_text;
 
 /// One piece of a head.
 #[derive(Clone, Debug)]
@@ -72,8 +73,8 @@ impl HeadTemplate {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.extend_from_slice(text),
-                Part::RequestId => out.extend_from_slice(&uuid(request_id)),
-                Part::CorrelationId => out.extend_from_slice(&uuid(correlation_id)),
+                Part::RequestId => out.extend_from_slice(&uuid_text(request_id)),
+                Part::CorrelationId => out.extend_from_slice(&uuid_text(correlation_id)),
             }
         }
         let mut digits = [0u8; 20];
@@ -139,32 +140,4 @@ fn collapse(fields: &[(String, Field)]) -> Vec<(String, Field)> {
         }
     }
     out
-}
-
-/// Random bits as UUIDv4 text.
-pub fn uuid(bits: u128) -> [u8; 36] {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let bits = bits & !(0xf << 76) & !(0x3 << 62) | 4 << 76 | 2 << 62;
-    let mut out = [b'-'; 36];
-    let mut at = 0;
-    for nibble in 0..32 {
-        if matches!(nibble, 8 | 12 | 16 | 20) {
-            at += 1;
-        }
-        out[at] = HEX[(bits >> (124 - nibble * 4) & 0xf) as usize];
-        at += 1;
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn random_bits_become_a_version_four_uuid() {
-        let text = uuid(u128::MAX);
-        assert_eq!(std::str::from_utf8(&text), Ok("ffffffff-ffff-4fff-bfff-ffffffffffff"));
-        assert_eq!(std::str::from_utf8(&uuid(0)), Ok("00000000-0000-4000-8000-000000000000"));
-    }
 }

@@ -6,7 +6,7 @@
 
 use crate::json::{push_f64, push_int, push_str};
 use aiperf_metrics::{Metric, RecordMetrics, Value, registry};
-use aiperf_types::{PhaseId, RecordMeta, RequestError};
+use aiperf_types::{PhaseId, RecordMeta, RequestError, uuid_text};
 use std::sync::Arc;
 
 /// Writes record lines. Each record thread has its own.
@@ -61,11 +61,11 @@ impl RecordLine {
     }
 
     fn push_metadata(&mut self, out: &mut Vec<u8>, meta: &RecordMeta) {
-        let correlation = uuid(meta.correlation_id);
+        let correlation = uuid_text(meta.correlation_id);
         out.extend_from_slice(b"{\"metadata\":{\"session_num\":");
         push_int(out, meta.session_num);
         out.extend_from_slice(b",\"x_request_id\":\"");
-        out.extend_from_slice(&uuid(meta.request_id));
+        out.extend_from_slice(&uuid_text(meta.request_id));
         out.extend_from_slice(b"\",\"x_correlation_id\":\"");
         out.extend_from_slice(&correlation);
         out.extend_from_slice(b"\",\"conversation_id\":");
@@ -202,23 +202,6 @@ fn push_error(out: &mut Vec<u8>, error: &RequestError) {
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// Version and variant bits of a random UUID.
-const UUID_V4: (u128, u128) = (0xf000 << 64 | 0xc000 << 48, 0x4000 << 64 | 0x8000 << 48);
-
-/// 128 random bits as the text of a version 4 UUID. Ids that are one already stay as they are.
-pub fn uuid(bits: u128) -> [u8; 36] {
-    let bytes = (bits & !UUID_V4.0 | UUID_V4.1).to_be_bytes();
-    let mut text = [b'-'; 36];
-    let mut at = 0;
-    for (index, byte) in bytes.into_iter().enumerate() {
-        at += usize::from(matches!(index, 4 | 6 | 8 | 10));
-        text[at] = HEX[usize::from(byte >> 4)];
-        text[at + 1] = HEX[usize::from(byte & 15)];
-        at += 2;
-    }
-    text
-}
 
 fn hex(value: u32) -> [u8; 8] {
     std::array::from_fn(|at| HEX[(value >> (28 - 4 * at) & 15) as usize])

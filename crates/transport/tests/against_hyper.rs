@@ -97,8 +97,8 @@ fn hypers(pieces: &[Vec<u8>]) -> Reading {
         tokio::pin!(answer);
         tokio::select! {
             biased;
-            result = &mut answer => return result,
-            _ = &mut connection => return (&mut answer).await,
+            result = &mut answer => result,
+            _ = &mut connection => (&mut answer).await,
         }
     })
 }

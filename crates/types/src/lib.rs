@@ -7,6 +7,7 @@
 //! - [`time`]: nanoseconds on the monotonic and on the wall clock, and the anchor between them
 //! - [`endpoint`]: endpoint types and what each can do
 //! - [`conversation`]: what is said: conversations, turns, media
+//! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
 //! - [`error`]: why a request failed
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
@@ -18,6 +19,7 @@ pub mod endpoint;
 pub mod error;
 pub mod event;
 pub mod exchange;
+pub mod id;
 pub mod record;
 pub mod response;
 pub mod time;
@@ -27,6 +29,7 @@ pub use endpoint::{BodyKind, EndpointKind, Traits};
 pub use error::RequestError;
 pub use event::{PhaseProgress, Progress};
 pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
+pub use id::uuid_text;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, TokenCounts};
 pub use response::{ContentMark, Parsed, Usage};
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
