@@ -166,3 +166,34 @@ fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
         _ => Some(WhyNot::NotPerRequest),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::EndpointKind;
+
+    #[test]
+    fn numbers_may_group_their_digits_and_must_be_finite() {
+        assert_eq!(parse_goodput("request_latency:1_000.5").unwrap()[0].threshold, 1000.5);
+        assert!(matches!(parse_goodput("a:1__0"), Err(GoodputError::NotNumeric { .. })));
+        assert!(matches!(parse_goodput("a:inf"), Err(GoodputError::NotFinite { .. })));
+    }
+
+    #[test]
+    fn an_objective_that_no_request_of_the_run_can_meet_is_refused_with_the_reason() {
+        let mut traits = RunTraits::new(EndpointKind::Chat, false);
+        traits.slos = parse_goodput("time_to_first_token:1 nonsense:2 request_latency:3 request_throughput:4").unwrap();
+        let error = check_goodput(&traits).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Invalid --goodput: metric(s) nonsense, request_throughput, time_to_first_token are not applicable to the current \
+             endpoint/configuration.\n  nonsense: no such metric\n  request_throughput: is not measured per request\n  \
+             time_to_first_token: not a metric of this endpoint and configuration"
+        );
+        traits.streaming = true;
+        traits.slos = parse_goodput("inter_chunk_latency:1").unwrap();
+        assert!(check_goodput(&traits).unwrap_err().to_string().contains("has several values a request"));
+        traits.slos = parse_goodput("time_to_first_token:1 request_count:1").unwrap();
+        assert!(check_goodput(&traits).is_ok());
+    }
+}
