@@ -29,6 +29,12 @@ Commands:
   profile   Benchmark a server (aiperf profile --help)
   demo      Benchmark the built-in simulated server: nothing to set up
   sim       Serve simulated answers to practise on (aiperf sim --help)
+  config    Make, show and check configuration files (aiperf config --help)
+  validate  Check a configuration file
+  metrics   Print every metric, --json for machines
+  completions bash|zsh|fish
+            Print completions for a shell
+  man       Print the manual page
 
 Options:
   -h, --help       Print help
@@ -47,6 +53,17 @@ fn main() -> std::process::ExitCode {
         Some("profile") => commands::profile::run(rest),
         Some("demo") => commands::demo::run(rest),
         Some("sim") => commands::sim::main(rest),
+        Some("config") => commands::config::run(rest),
+        Some("validate") => match rest {
+            [file] if !file.starts_with('-') => commands::config::check(file),
+            _ => {
+                eprintln!("error: validate needs one configuration file\n  try: aiperf validate FILE");
+                Exit::Usage
+            }
+        },
+        Some("metrics") => commands::metrics::run(rest),
+        Some("completions") => commands::config::print_completions(rest.first().map(String::as_str)),
+        Some("man") => commands::config::print_manual(),
         Some(other) => {
             eprintln!("error: there is no command '{other}'\n  try: aiperf --help");
             Exit::Usage

@@ -13,5 +13,6 @@ pub mod profile;
 pub mod tell;
 
 pub use aiperf_engine::{Board, Stop};
+pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
 pub use profile::{CampaignError, Finished, Prepared};
 pub use tell::Teller;

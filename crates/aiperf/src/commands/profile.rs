@@ -10,11 +10,12 @@ use aiperf_plan::{LogLevel, Plan, UiKind};
 use aiperf_report::{ExitError, Page, exit_panel, footer, report};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Runs with the arguments after `profile`.
 pub(crate) fn run(args: &[String]) -> Exit {
-    let resolved = match resolve(args) {
+    let resolved = match resolve_profile(args, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
         Err(ConfigError::Help(text)) => return exit::print(&text),
         Err(error) => {
@@ -28,14 +29,29 @@ pub(crate) fn run(args: &[String]) -> Exit {
     run_plan(resolved.plan)
 }
 
-fn resolve(args: &[String]) -> Result<aiperf_config::Resolved, ConfigError> {
-    let env: BTreeMap<String, String> = std::env::vars_os()
-        .map(|(key, value)| (key.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
-        .collect();
-    let cwd = std::env::current_dir().unwrap_or_default();
-    let context =
-        Context { env: &env, stdout_is_terminal: std::io::stdout().is_terminal(), cwd: &cwd, benchmark_id: fresh_id() };
-    resolve_profile(args, &context)
+/// What the configuration may depend on besides its arguments.
+pub(crate) struct Surroundings {
+    env: BTreeMap<String, String>,
+    cwd: PathBuf,
+}
+
+impl Surroundings {
+    /// As they are now.
+    pub(crate) fn now() -> Self {
+        let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
+        let env = std::env::vars_os().map(|(key, value)| (text(key), text(value))).collect();
+        Self { env, cwd: std::env::current_dir().unwrap_or_default() }
+    }
+
+    /// As the configuration wants them, for a run of its own.
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context {
+            env: &self.env,
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            cwd: &self.cwd,
+            benchmark_id: fresh_id(),
+        }
+    }
 }
 
 /// 12 hex digits that no other run has.

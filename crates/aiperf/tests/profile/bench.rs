@@ -30,12 +30,9 @@ pub(crate) struct Bench {
 impl Bench {
     /// A streaming chat benchmark of a URL; more arguments may follow.
     pub(crate) fn of(url: &str) -> Self {
-        Self::bare().with(&["--model", "test-model", "--url", url, "--tokenizer", "builtin", "--isl", "16", "--osl", "8"]).with(&[
-            "--ui",
-            "none",
-            "--no-server-metrics",
-            "--no-gpu-telemetry",
-        ])
+        Self::bare()
+            .with(&["--model", "test-model", "--url", url, "--tokenizer", "builtin", "--isl", "16", "--osl", "8"])
+            .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"])
     }
 
     /// A benchmark of nothing yet.

@@ -38,7 +38,8 @@ fn a_server_that_is_not_there_is_named() {
 
 #[test]
 fn some_failures_among_successes_are_results() {
-    let sim = serve(with_faults(&["status:429=0.3", "cut=0.2", "error-event=0.1", "error-data=0.1", "reset-midway=0.1"]));
+    let sim =
+        serve(with_faults(&["status:429=0.3", "cut=0.2", "error-event=0.1", "error-data=0.1", "reset-midway=0.1"]));
     let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "4", "--request-count", "100"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let summary = run.summary();

@@ -20,7 +20,8 @@ fn a_streaming_run_leaves_every_file_and_the_numbers_agree() {
 
     let records = run.records();
     assert_eq!(records.len(), 20);
-    let mean: f64 = records.iter().map(|r| r["metrics"]["time_to_first_token"]["value"].as_f64().unwrap()).sum::<f64>() / 20.0;
+    let mean: f64 =
+        records.iter().map(|r| r["metrics"]["time_to_first_token"]["value"].as_f64().unwrap()).sum::<f64>() / 20.0;
     assert!((mean - avg(&summary, "time_to_first_token")).abs() < 1e-9);
     let numbers: std::collections::BTreeSet<u64> =
         records.iter().map(|record| record["metadata"]["session_num"].as_u64().unwrap()).collect();
@@ -43,7 +44,8 @@ fn every_api_and_both_ways_of_answering_are_measured() {
     let sim = serve(quick());
     for kind in ["chat", "completions"] {
         for streaming in [true, false] {
-            let mut bench = Bench::of(&sim.url()).with(&["--endpoint-type", kind, "--concurrency", "3", "--request-count", "9"]);
+            let mut bench =
+                Bench::of(&sim.url()).with(&["--endpoint-type", kind, "--concurrency", "3", "--request-count", "9"]);
             if streaming {
                 bench = bench.with(&["--streaming"]);
             }
@@ -165,12 +167,14 @@ fn a_prefix_and_a_level_decide_which_files_there_are() {
 #[test]
 fn headers_keys_and_extra_inputs_reach_the_server_and_secrets_stay_out_of_the_files() {
     let sim = serve(quick());
-    let args = ["--request-count", "2", "--api-key", "sk-secret", "-H", "X-Team:blue", "--extra-inputs", "temperature:0.5"];
+    let args =
+        ["--request-count", "2", "--api-key", "sk-secret", "-H", "X-Team:blue", "--extra-inputs", "temperature:0.5"];
     let run = Bench::of(&sim.url()).with(&args).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let body: Value = serde_json::from_str(&run.text("inputs.json")).unwrap();
     assert_eq!(body["data"][0]["payloads"][0]["temperature"], 0.5);
-    for file in ["profile_export_aiperf.json", "profile_export.jsonl", "logs/aiperf.log", "profile_export_console.txt"] {
+    for file in ["profile_export_aiperf.json", "profile_export.jsonl", "logs/aiperf.log", "profile_export_console.txt"]
+    {
         assert!(!run.text(file).contains("sk-secret"), "{file}");
     }
     assert!(!run.stdout().contains("sk-secret"));

@@ -1,0 +1,152 @@
+//! `aiperf config`, `validate`, `completions` and `man`: what the tables of options say, as text.
+
+use crate::commands::profile::Surroundings;
+use crate::exit::{self, Exit};
+use aiperf_config::{
+    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, man_page, resolve_file,
+    show_resolved, validate,
+};
+use clap::{Parser, Subcommand};
+
+/// Make, show and check configuration files.
+#[derive(Debug, Parser)]
+#[command(name = "aiperf config", version)]
+struct ConfigCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print a configuration file to start from, or list those there are.
+    Init {
+        /// Which one.
+        #[arg(long, short)]
+        template: Option<String>,
+        /// List them.
+        #[arg(long, short)]
+        list: bool,
+        /// Model to put in.
+        #[arg(long, short)]
+        model: Option<String>,
+        /// URL to put in.
+        #[arg(long, short)]
+        url: Option<String>,
+        /// Write to a file instead of stdout.
+        #[arg(long, short)]
+        output: Option<std::path::PathBuf>,
+    },
+    /// Print the resolved configuration of `profile` arguments, with the origin of each value.
+    Show {
+        /// Arguments as for `aiperf profile`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Print the JSON schema of configuration files.
+    Schema,
+    /// Check a configuration file.
+    Validate {
+        /// The file.
+        file: String,
+    },
+    /// Print the runs that a configuration file expands to.
+    Expand {
+        /// The file.
+        file: String,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs with the arguments after `config`.
+pub(crate) fn run(args: &[String]) -> Exit {
+    let args = std::iter::once("aiperf config").chain(args.iter().map(String::as_str));
+    let command = match ConfigCommand::try_parse_from(args) {
+        Ok(command) => command,
+        Err(told) => {
+            let _ = told.print();
+            return if told.use_stderr() { Exit::Usage } else { Exit::Success };
+        }
+    };
+    match command.action {
+        Action::Init { template: Some(name), model, url, output, .. } => {
+            init(&name, model.as_deref(), url.as_deref(), output.as_deref())
+        }
+        Action::Init { list: true, .. } => exit::print(&config_templates()),
+        Action::Init { .. } => {
+            eprintln!("error: config init needs --template NAME or --list\n\n{}", config_templates());
+            Exit::Usage
+        }
+        Action::Show { arguments } => printed(show_resolved(&arguments, &Surroundings::now().context())),
+        Action::Schema => exit::print(&format!("{:#}\n", json_schema())),
+        Action::Validate { file } => check(&file),
+        Action::Expand { file, json } => {
+            printed(resolve_file(&file, &Surroundings::now().context()).map(|tree| expanded(&tree, json)))
+        }
+    }
+}
+
+fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&std::path::Path>) -> Exit {
+    let Some(text) = config_init(name, model, url) else {
+        eprintln!("error: there is no template '{name}'\n\n{}", config_templates());
+        return Exit::Usage;
+    };
+    match output {
+        None => exit::print(&text),
+        Some(path) => match std::fs::write(path, text) {
+            Ok(()) => Exit::Success,
+            Err(error) => {
+                eprintln!("error: cannot write {}: {error}\n  try: another --output", path.display());
+                Exit::Usage
+            }
+        },
+    }
+}
+
+/// `aiperf validate FILE`, also as `aiperf config validate FILE`.
+pub(crate) fn check(file: &str) -> Exit {
+    match validate(file, &Surroundings::now().context()) {
+        Ok(warnings) => {
+            for warning in &warnings {
+                eprintln!("warning: {warning}");
+            }
+            let with = if warnings.is_empty() { String::new() } else { format!(" with {} warning(s)", warnings.len()) };
+            exit::print(&format!("Configuration valid{with}: {file}\n"))
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// `aiperf completions SHELL`.
+pub(crate) fn print_completions(shell: Option<&str>) -> Exit {
+    match shell.and_then(Shell::parse) {
+        Some(shell) => exit::print(&completions(shell)),
+        None => {
+            eprintln!("error: completions needs a shell\n  try: aiperf completions bash, zsh or fish");
+            Exit::Usage
+        }
+    }
+}
+
+/// `aiperf man`: the manual page, for `man -l` or a package.
+pub(crate) fn print_manual() -> Exit {
+    exit::print(&man_page(env!("CARGO_PKG_VERSION")))
+}
+
+fn printed(text: Result<String, ConfigError>) -> Exit {
+    match text {
+        Ok(text) => exit::print(&text),
+        Err(error) => refused(&error),
+    }
+}
+
+fn refused(error: &ConfigError) -> Exit {
+    match error {
+        ConfigError::Help(text) => exit::print(text),
+        error => {
+            eprintln!("error: {error}");
+            Exit::Usage
+        }
+    }
+}
