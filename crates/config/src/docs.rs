@@ -1,1 +1,220 @@
-//! Documents.
+//! The documents in `docs/` say what the tables say: blocks between `<!-- table: NAME -->` and `<!-- end -->` are made
+//! here. `UPDATE_DOCS=1 cargo test -p aiperf-config docs` writes them.
+
+use crate::environment::{self, variables};
+use crate::flags::{GROUPS, Status};
+use crate::init::TEMPLATES;
+use crate::keys;
+use crate::sections::envelope::Envelope;
+use crate::setting::{Setting, join};
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
+}
+
+fn status(status: Status) -> String {
+    match status {
+        Status::Acts => "acts".to_owned(),
+        Status::NoEffect(reason) => format!("no effect: {}", cell(reason)),
+        Status::NotYet(reason) => format!("not yet: {}", cell(reason)),
+    }
+}
+
+fn flags() -> String {
+    let mut out = String::new();
+    for group in GROUPS {
+        out.push_str(&format!(
+            "\n### {}\n\n| flag | value | default | what it does | status |\n| --- | --- | --- | --- | --- |\n",
+            group.title
+        ));
+        for flag in group.flags {
+            let mut names = vec![flag.usual()];
+            names.extend(flag.short());
+            names.extend(flag.others());
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let value = match flag.rule() {
+                Some(rule) if rule.len() > 160 => {
+                    format!("`{}`: {} names, see `--help`", flag.placeholder(), rule.split(", ").count())
+                }
+                Some(rule) => format!("`{}`: {}", flag.placeholder(), cell(&rule)),
+                None if flag.placeholder().is_empty() => "switch".to_owned(),
+                None => format!("`{}`", flag.placeholder()),
+            };
+            out.push_str(&format!(
+                "| {} | {value} | {} | {} | {} |\n",
+                names.join(" "),
+                flag.default.map(cell).unwrap_or_default(),
+                cell(flag.summary),
+                flag.but.map_or_else(|| status(flag.status), |but| format!("acts; {but}"))
+            ));
+        }
+    }
+    out
+}
+
+/// One table a section of the configuration.
+fn settings() -> String {
+    let mut out = String::new();
+    section(&Envelope::schema(), "", &mut out);
+    out
+}
+
+fn section(schema: &Value, path: &str, out: &mut String) {
+    let title = if path.is_empty() { "The file".to_owned() } else { format!("`{}`", path.replace(".*", "[]")) };
+    out.push_str(&format!(
+        "\n### {title}\n\n{}\n\n| key | value | default | what it is | status |\n| --- | --- | --- | --- | --- |\n",
+        schema["description"].as_str().unwrap_or_default()
+    ));
+    let mut below = Vec::new();
+    for (key, child) in schema["properties"].as_object().into_iter().flatten() {
+        let at = join(path, key);
+        let default = child
+            .get("default")
+            .map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+            .unwrap_or_default();
+        let inner = object(child, &at);
+        let told = keys::status(&at).map(status).unwrap_or_default();
+        let told = if inner.is_some() && told == "acts" { String::new() } else { told };
+        out.push_str(&format!(
+            "| `{key}` | {} | {} | {} | {told} |\n",
+            kind(child),
+            cell(&default),
+            cell(child["description"].as_str().unwrap_or_default())
+        ));
+        below.extend(inner);
+    }
+    for (child, at) in below {
+        section(&child, &at, out);
+    }
+}
+
+/// The section below a setting, unless it is a length, which is explained once.
+fn object(schema: &Value, path: &str) -> Option<(Value, String)> {
+    let one = |schema: &Value| schema.get("properties").is_some() && schema["properties"].get("median").is_none();
+    if one(schema) {
+        return Some((schema.clone(), path.to_owned()));
+    }
+    if one(&schema["items"]) {
+        return Some((schema["items"].clone(), format!("{path}.*")));
+    }
+    schema["anyOf"].as_array()?.iter().find(|schema| one(schema)).map(|schema| (schema.clone(), path.to_owned()))
+}
+
+fn kind(schema: &Value) -> String {
+    let bounds: Vec<String> = [
+        ("minimum", "at least"),
+        ("exclusiveMinimum", "more than"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "less than"),
+    ]
+    .iter()
+    .filter_map(|(key, words)| Some(format!("{words} {}", schema.get(key)?.as_f64()?)))
+    .collect();
+    let with =
+        |what: &str| if bounds.is_empty() { what.to_owned() } else { format!("{what}, {}", bounds.join(" and ")) };
+    if let Some(names) = schema["enum"].as_array() {
+        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+        return if names.len() > 12 {
+            format!("one of {} names", names.len())
+        } else {
+            format!("`{}`", names.join("` `"))
+        };
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        let length = any.iter().any(|one| one["properties"].get("median").is_some());
+        let time = any.iter().any(|one| one.get("pattern").is_some());
+        return match (length, time) {
+            (true, _) => "length".to_owned(),
+            (_, true) => with("time"),
+            _ => any.iter().map(kind).collect::<Vec<_>>().join(" or "),
+        };
+    }
+    match schema["type"].as_str() {
+        Some("object") if schema.get("properties").is_some() => "section".to_owned(),
+        Some("object") => "map".to_owned(),
+        Some("array") => format!("list of {}", kind(&schema["items"])),
+        Some("integer") => with("whole number"),
+        Some("number") => with("number"),
+        Some("boolean") => "true or false".to_owned(),
+        Some("string") => "text".to_owned(),
+        _ if schema.get("const").is_some() => "`false`".to_owned(),
+        _ => "any".to_owned(),
+    }
+}
+
+fn environment(wanted: environment::Status) -> String {
+    let mut out = String::from("\n| variable | value | default | meaning |\n| --- | --- | --- | --- |\n");
+    for variable in variables().filter(|variable| variable.status == wanted) {
+        use environment::Kind::*;
+        let bounds = |what: &str, range: crate::flags::Range| {
+            if range.low.is_none() && range.high.is_none() {
+                what.to_owned()
+            } else {
+                format!("{what}, {}", range.in_words())
+            }
+        };
+        let value = match variable.kind {
+            Bool => "true or false".to_owned(),
+            Int(range) => bounds("whole number", range),
+            Float(range) => bounds("number", range),
+            Text => "text".to_owned(),
+            Choice(choices) => choices.join(", "),
+            List => "list".to_owned(),
+            Json => "JSON".to_owned(),
+        };
+        out.push_str(&format!(
+            "| `{}` | {value} | {} | {} |\n",
+            variable.name,
+            cell(variable.default),
+            cell(variable.about)
+        ));
+    }
+    out
+}
+
+fn templates() -> String {
+    let rows: String =
+        TEMPLATES.iter().map(|template| format!("| `{}` | {} |\n", template.name, template.about)).collect();
+    format!("\n| template | what it is |\n| --- | --- |\n{rows}")
+}
+
+fn table(name: &str) -> String {
+    match name {
+        "flags" => flags(),
+        "settings" => settings(),
+        "acting variables" => environment(environment::Status::Acts),
+        "later variables" => environment(environment::Status::NotYet),
+        "idle variables" => environment(environment::Status::NoEffect),
+        "templates" => templates(),
+        other => panic!("no table {other}"),
+    }
+}
+
+fn with_tables(text: &str) -> String {
+    let (open, close) = ("<!-- table: ", "<!-- end -->");
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(open) {
+        let (name, _) = rest[at + open.len()..].split_once(" -->").unwrap();
+        let end = at + rest[at..].find(close).unwrap_or_else(|| panic!("no end of table {name}"));
+        out.push_str(&format!("{}{open}{name} -->\n{}\n{close}", &rest[..at], table(name)));
+        rest = &rest[end + close.len()..];
+    }
+    out + rest
+}
+
+#[test]
+fn docs_say_what_the_tables_say() {
+    for file in ["cli.md", "configuration.md", "environment.md"] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let made = with_tables(&text);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        } else {
+            assert!(text == made, "docs/{file} is out of date: UPDATE_DOCS=1 cargo test -p aiperf-config docs");
+        }
+    }
+}

@@ -72,7 +72,10 @@ pub fn short_help() -> String {
             out.push_str(&format!("\n{}:\n", group.title));
         }
         for flag in flags {
-            entry(&mut out, flag, flag.summary);
+            match flag.but {
+                Some(but) => entry(&mut out, flag, &format!("{} ({but})", flag.summary)),
+                None => entry(&mut out, flag, flag.summary),
+            }
         }
     }
     out.push_str("\nEvery flag, with choices and examples: aiperf profile --help\n");
@@ -83,8 +86,7 @@ pub fn short_help() -> String {
 pub fn long_help() -> String {
     let mut out = format!("Benchmark a server\n\n{USAGE}\nExamples:\n");
     for (what, command) in EXAMPLES {
-        out.push_str(&format!("  {what}\n"));
-        paragraph(&mut out, &format!("$ {command}"), 4);
+        out.push_str(&format!("  {what}\n    {command}\n"));
     }
     for group in GROUPS {
         out.push_str(&format!("\n{}:\n", group.title));
@@ -118,7 +120,7 @@ pub(crate) fn details(flag: &Flag) -> Vec<String> {
         lines.push(format!("file: {key}"));
     }
     match flag.status {
-        Status::Acts => {}
+        Status::Acts => lines.extend(flag.but.map(str::to_owned)),
         Status::NoEffect(reason) => lines.push(format!("no effect here: {reason}")),
         Status::NotYet(reason) => lines.push(format!("not there yet: {reason}")),
     }

@@ -42,6 +42,7 @@ pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, C
         return Err(ConfigError::Invalid(problems));
     };
     notes.extend(unseen(&tree));
+    notes.extend(only_a_limit(&plan));
     Ok(Resolved { plan, notes })
 }
 
@@ -95,6 +96,16 @@ fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>
             }
         }
     }
+}
+
+/// An output length is a limit that a model may stay below, unless it is told to go on.
+fn only_a_limit(plan: &Plan) -> Option<String> {
+    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
+    let held = ["ignore_eos", "min_tokens"].iter().any(|key| plan.endpoint.extra.contains_key(*key));
+    (synthetic.osl.is_some() && !held).then(|| {
+        "the output length is a limit that answers may stay below: add --extra-inputs ignore_eos:true to hold it"
+            .to_owned()
+    })
 }
 
 /// Whether a setting asks for nothing: off, null, or empty.
@@ -246,7 +257,13 @@ fn dataset(tree: &Tree, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
         }
         Some(Length { mean: distribution.expected(), stddev: distribution.deviation() })
     };
-    let (isl, osl) = (length(&prompts.isl, "isl"), length(&prompts.osl, "osl"));
+    let (isl, osl) = (length(&prompts.isl, "isl"), length(&prompts.osl, "osl").filter(|osl| osl.mean >= 1.0));
+    if isl.is_some_and(|isl| isl.mean < 1.0) {
+        let at = "benchmark.datasets.0.prompts.isl";
+        let node = tree.node.find(&format!("{at}.mean")).or_else(|| tree.node.find(at));
+        let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
+        problems.push(Problem::new(format!("{what} must be at least 1")).because("a prompt says something").at(at));
+    }
     let entries = u32::try_from(dataset.entries.unwrap_or(100)).unwrap_or(u32::MAX);
     Some(DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl }))
 }

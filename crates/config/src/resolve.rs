@@ -155,7 +155,7 @@ impl Job<'_> {
             return Err(ConfigError::Invalid(problems));
         }
         let typed = self.typed(&envelope, &places, &flags, &mut notes).map_err(ConfigError::Invalid)?;
-        let variations = sweep::expand(&envelope).map_err(ConfigError::Invalid)?;
+        let variations = sweep::expand(&envelope, &places).map_err(ConfigError::Invalid)?;
         let seed = self.seed(&typed, &mut envelope);
         let mut first: Option<(Node, Benchmark)> = None;
         let mut runs = Vec::new();
@@ -215,8 +215,8 @@ impl Job<'_> {
         let mut problems = file::overlay(&mut envelope, flags, self.ctx, &source.places, notes);
         sweep::phase_lists(&mut envelope, &source.places, &mut problems);
         if let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") {
-            for phase in phases {
-                problems.extend(compose::resolve_series(phase, self.ctx.cwd).err());
+            for (index, phase) in phases.iter_mut().enumerate() {
+                problems.extend(compose::resolve_series(phase, index, self.ctx.cwd, &source.places).err());
             }
         }
         if problems.is_empty() { Ok(envelope) } else { Err(problems) }
@@ -234,7 +234,9 @@ impl Job<'_> {
             let changed = match Flags::read(&variant.given, self.ctx.cwd) {
                 Ok(changed) => changed,
                 Err(more) => {
-                    problems.extend(more);
+                    problems.extend(
+                        more.into_iter().map(|problem| problem.because(format!("in the variant {}", variant.name))),
+                    );
                     continue;
                 }
             };

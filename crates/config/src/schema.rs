@@ -1,10 +1,11 @@
 //! The JSON schema of a configuration file, from the sections.
 
 use crate::sections::dataset::Dataset;
+use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Envelope;
-use crate::sections::phases::Phase;
-use crate::setting::Setting;
-use serde_json::{Value, json};
+use crate::sections::phases::{Phase, Ramp};
+use crate::setting::{Seconds, Setting};
+use serde_json::{Map, Value, json};
 
 /// The schema that editors and validators read. Shorthands are part of it; keys are in `snake_case`.
 pub fn json_schema() -> Value {
@@ -34,7 +35,55 @@ pub fn json_schema() -> Value {
     for phase in ["warmup", "profiling"] {
         body[phase] = Phase::schema();
     }
+    let shared = [
+        ("length", Distribution::schema()),
+        ("time", Seconds::schema()),
+        ("ramp", Ramp::schema()),
+        ("phase", Phase::schema()),
+        ("dataset", body["dataset"].clone()),
+    ];
+    for (name, shape) in &shared {
+        refer(&mut schema, shape, &format!("#/$defs/{name}"));
+    }
+    let mut definitions = Map::new();
+    for (index, (name, shape)) in shared.iter().enumerate() {
+        let mut shape = shape.clone();
+        for (other, inner) in &shared[..index] {
+            refer(&mut shape, inner, &format!("#/$defs/{other}"));
+        }
+        definitions.insert(name.to_string(), shape);
+    }
+    schema["$defs"] = definitions.into();
     schema
+}
+
+/// Replaces every copy of a shape by a reference to it; what is said about the setting stays.
+fn refer(schema: &mut Value, shape: &Value, target: &str) {
+    if same_shape(schema, shape) {
+        let kept =
+            ["description", "default"].into_iter().filter_map(|key| Some((key.to_owned(), schema.get(key)?.clone())));
+        let mut map: Map<String, Value> = kept.collect();
+        map.insert("$ref".to_owned(), target.into());
+        *schema = map.into();
+        return;
+    }
+    match schema {
+        Value::Object(map) => map.values_mut().for_each(|child| refer(child, shape, target)),
+        Value::Array(items) => items.iter_mut().for_each(|child| refer(child, shape, target)),
+        _ => {}
+    }
+}
+
+/// Whether two schemas allow the same values, whatever they say about them.
+fn same_shape(one: &Value, other: &Value) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
+    let bare = |map: &Map<String, Value>| {
+        map.iter()
+            .filter(|(key, _)| *key != "description" && *key != "default")
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect::<Map<_, _>>()
+    };
+    one.len().abs_diff(other.len()) <= 2 && bare(one) == bare(other)
 }
 
 #[cfg(test)]

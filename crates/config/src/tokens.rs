@@ -173,8 +173,8 @@ fn unknown(spelled: &str) -> Problem {
         });
     }
     match nearest(spelled, flags::spellings()) {
-        Some(near) => problem.hint(near),
-        None => problem.hint("aiperf profile --help, which lists every flag"),
+        Some(near) if spelled.len() > 2 => problem.hint(near),
+        _ => problem.hint("aiperf profile --help, which lists every flag"),
     }
 }
 

@@ -261,7 +261,7 @@ pub(crate) struct Places {
 impl Places {
     /// How a sentence about a value begins: the flag, or the place in the file and the key.
     pub(crate) fn subject(&self, node: &Node, path: &str) -> String {
-        let value = if node.is_map() { String::new() } else { format!(" {}", node.shown()) };
+        let value = value_after(node);
         match &node.origin {
             Origin::Flag(spelled) => format!("{spelled}{value}"),
             _ => format!("{}{path}{value}", self.prefix(&node.origin)),
@@ -278,7 +278,7 @@ impl Places {
 
     /// How a value is named inside a sentence.
     pub(crate) fn mention(&self, node: &Node, key: &str) -> String {
-        let value = if node.is_map() { String::new() } else { format!(" {}", node.shown()) };
+        let value = value_after(node);
         match &node.origin {
             Origin::Flag(spelled) => format!("{spelled}{value}"),
             _ => format!("{key}{value}"),
@@ -296,6 +296,18 @@ impl Places {
     /// A problem with one value.
     pub(crate) fn refuse(&self, node: &Node, path: &str, rule: impl AsRef<str>) -> Problem {
         Problem::new(format!("{} {}", self.subject(node, path), rule.as_ref())).at(path)
+    }
+}
+
+/// A value as it stands after its flag or key; maps are too long, and a switch is its flag.
+fn value_after(node: &Node) -> String {
+    match (&node.datum, &node.origin) {
+        (Datum::Map(_), _) | (Datum::Bool(true), Origin::Flag(_)) => String::new(),
+        (Datum::Bool(false), Origin::Flag(_)) => "=false".to_owned(),
+        (Datum::List(items), Origin::Flag(_)) if items.iter().all(|item| !item.is_map()) => {
+            format!(" {}", items.iter().map(Node::shown).collect::<Vec<_>>().join(","))
+        }
+        _ => format!(" {}", node.shown()),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::Problem;
 use crate::flags::{Flag, Kind, Range, Takes};
 use crate::nearest::nearest;
+use crate::setting::Seconds;
 use crate::tokens::{Given, Raw};
 use serde_json::{Map, Number, Value};
 use std::path::Path;
@@ -25,14 +26,16 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
         Kind::Int(range) => {
             int(one()).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(one(), rule))
         }
-        Kind::Float(range) => {
-            float(one()).and_then(|n| in_range(n, range, number(n))).map_err(|rule| refuse(one(), rule))
-        }
+        Kind::Float(range) => float(one())
+            .and_then(|n| in_range(n, range, number(n)))
+            .map_err(|rule| in_seconds(refuse(one(), rule), one(), given)),
         Kind::IntOrList(range) => list_or_one(one(), |text| {
             int(text).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(text, rule))
         }),
         Kind::FloatOrList(range) => list_or_one(one(), |text| {
-            float(text).and_then(|n| in_range(n, range, number(n))).map_err(|rule| refuse(text, rule))
+            float(text)
+                .and_then(|n| in_range(n, range, number(n)))
+                .map_err(|rule| in_seconds(refuse(text, rule), text, given))
         }),
         Kind::Choice(choices) => {
             choice(one(), choices).map(Value::from).ok_or_else(|| unknown_choice(given, one(), choices))
@@ -90,9 +93,20 @@ pub(crate) fn int(text: &str) -> Result<i64, String> {
     trimmed.replace('_', "").parse().map_err(|_| "is too large".to_owned())
 }
 
-/// A number; `inf` and `nan` are read, for a range to refuse.
+/// A number; `inf` is one, for a range to refuse.
 pub(crate) fn float(text: &str) -> Result<f64, String> {
-    text.trim().replace('_', "").parse().map_err(|_| "is not a number".to_owned())
+    let read = text.trim().replace('_', "").parse::<f64>().ok();
+    read.filter(|n| !n.is_nan()).ok_or_else(|| "is not a number".to_owned())
+}
+
+/// Times on a command line are plain seconds; one with a unit gets the number it means as a hint.
+fn in_seconds(problem: Problem, text: &str, given: &Given) -> Problem {
+    match Seconds::parse(text) {
+        Some(Seconds(seconds)) if text.ends_with(|c: char| c.is_ascii_alphabetic()) && seconds.is_finite() => {
+            problem.because("it takes seconds").hint(format!("{} {seconds}", given.spelled))
+        }
+        _ => problem,
+    }
 }
 
 /// A number as JSON, or its name where JSON has none.

@@ -53,7 +53,7 @@ fn profiling(flags: &Flags, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> N
     }
     check(flags, kind, problems);
     if flags.has("--request-rate-series") {
-        match series::load(flags.text("--request-rate-series").unwrap_or_default(), ctx.cwd) {
+        match series::load(flags.text("--request-rate-series").unwrap_or_default(), ctx.cwd, "--request-rate-series") {
             Ok(points) => phase.put("rate_series", Node::flag(&points, "--request-rate-series")),
             Err(problem) => problems.push(problem),
         }

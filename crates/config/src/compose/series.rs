@@ -1,14 +1,14 @@
 //! Files with rates over time.
 
 use crate::error::Problem;
-use crate::tree::{Datum, Node};
+use crate::tree::{Datum, Node, Places};
 use serde_json::Value;
 use std::path::Path;
 
 /// The points of a series file.
-pub(crate) fn load(file: &str, cwd: &Path) -> Result<Value, Problem> {
+pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Problem> {
     let fail = |rule: String| {
-        Problem::new(format!("--request-rate-series {file}: {rule}"))
+        Problem::new(format!("{subject} {file}: {rule}"))
             .hint("a JSON list of {\"time_s\": SECONDS, \"qps\": RATE}, at least two, later and later")
             .at("benchmark.phases.0.rate_series")
     };
@@ -22,11 +22,12 @@ pub(crate) fn load(file: &str, cwd: &Path) -> Result<Value, Problem> {
 }
 
 /// Replaces a path in a file's `rate_series` by its points.
-pub(crate) fn resolve(phase: &mut Node, cwd: &Path) -> Result<(), Problem> {
+pub(crate) fn resolve(phase: &mut Node, index: usize, cwd: &Path, places: &Places) -> Result<(), Problem> {
     let Some(series) = phase.get_mut("rate_series") else { return Ok(()) };
     let path = series.text().or_else(|| series.get("path").and_then(Node::text)).map(str::to_owned);
     let Some(path) = path else { return Ok(()) };
-    let points = load(&path, cwd)?;
+    let subject = places.subject_key(series, &format!("benchmark.phases.{index}.rate_series"));
+    let points = load(&path, cwd, &subject)?;
     *series = Node::from_json(&points, &series.origin.clone());
     debug_assert!(!matches!(series.datum, Datum::Text(_)));
     Ok(())

@@ -162,7 +162,7 @@ fn profiling(benchmark: &mut Node, flags: &Flags, ctx: &Context<'_>, load: &[&st
         }
     }
     if let Some(file) = flags.text("--request-rate-series") {
-        match load_series(file, ctx.cwd) {
+        match load_series(file, ctx.cwd, "--request-rate-series") {
             Ok(points) => phase.put("rate_series", Node::flag(&points, "--request-rate-series")),
             Err(problem) => problems.push(problem),
         }

@@ -79,7 +79,8 @@ pub(super) fn nest(envelope: &mut Node, places: &Places, notes: &mut Vec<String>
         return;
     }
     let file = places.file.as_deref().unwrap_or("the file");
-    notes.push(format!("{file}: {} at the top was read as part of benchmark", flat.join(", ")));
+    let verb = if flat.len() == 1 { "was" } else { "were" };
+    notes.push(format!("{file}: {} at the top {verb} read as part of benchmark", flat.join(", ")));
     for key in flat {
         let Some(mut node) = envelope.take(key) else { continue };
         let benchmark = envelope.child("benchmark");

@@ -75,6 +75,18 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// What a template uses and nobody has set.
+    fn unknown(&self, text: &str, context: &Value) -> String {
+        let used =
+            self.engine.template_from_str(text).map(|template| template.undeclared_variables(true)).unwrap_or_default();
+        let known = |name: &str| {
+            name.split('.').try_fold(context.clone(), |at, part| at.get_attr(part).ok().filter(|v| !v.is_undefined()))
+        };
+        let mut missing: Vec<String> = used.into_iter().filter(|name| known(name).is_none()).collect();
+        missing.sort();
+        format!("{} is not set", missing.join(", "))
+    }
+
     /// Names that templates below a node use.
     fn needed(&self, node: &Node) -> Vec<String> {
         match &node.datum {
@@ -95,7 +107,7 @@ impl Job<'_> {
         match &mut node.datum {
             Datum::Text(text) if is_template(text) => {
                 let rendered = self.engine.render_str(text, context).map_err(|error| {
-                    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+                    let detail = error.detail().map_or_else(|| self.unknown(text, context), str::to_owned);
                     Problem::new(format!("{}{path} '{text}' cannot be rendered", self.places.prefix(&node.origin)))
                         .because(detail)
                         .hint("names: variables, settings of the file, and settings of benchmark")

@@ -11,6 +11,7 @@ pub(super) static CONVERSATION_INPUT: &[Flag] = &[
         to: To::Profiling("sessions"),
         status: Acts,
         summary: "Number of conversations to run; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {

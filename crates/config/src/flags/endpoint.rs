@@ -13,6 +13,7 @@ pub(super) static ENDPOINT: &[Flag] = &[
         to: To::Rule("models.items"),
         status: Acts,
         summary: "Models to send requests to; first one also names the artifact directory and default tokenizer",
+        but: Some("one model so far"),
         ..BASE
     },
     Flag {
@@ -40,6 +41,7 @@ pub(super) static ENDPOINT: &[Flag] = &[
         to: To::Key("endpoint.type"),
         status: Acts,
         summary: "Wire format of requests and responses",
+        but: Some("chat and completions so far"),
         ..BASE
     },
     Flag {
@@ -60,6 +62,7 @@ pub(super) static ENDPOINT: &[Flag] = &[
         to: To::Key("endpoint.urls"),
         status: Acts,
         summary: "Base server URLs; http:// is added when no scheme is present",
+        but: Some("http:// so far"),
         ..BASE
     },
     Flag {
@@ -216,6 +219,7 @@ pub(super) static ENDPOINT: &[Flag] = &[
         to: To::Key("endpoint.connection_reuse"),
         status: Acts,
         summary: "Pooled, one per request, or one per session connections",
+        but: Some("pooled and never so far"),
         ..BASE
     },
     Flag {

@@ -108,6 +108,7 @@ pub(super) static INPUT: &[Flag] = &[
         to: To::Dataset("sampling"),
         status: Acts,
         summary: "Order in which dataset entries are drawn",
+        but: Some("sequential so far"),
         ..BASE
     },
     Flag {

@@ -10,6 +10,7 @@ pub(super) static LOAD_GENERATOR: &[Flag] = &[
         to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {
@@ -28,6 +29,7 @@ pub(super) static LOAD_GENERATOR: &[Flag] = &[
         to: To::Profiling("concurrency"),
         status: Acts,
         summary: "In-flight request limit; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {
@@ -73,6 +75,7 @@ pub(super) static LOAD_GENERATOR: &[Flag] = &[
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {

@@ -40,6 +40,8 @@ pub struct Flag {
     pub status: Status,
     /// One line of help.
     pub summary: &'static str,
+    /// What of it does not act yet, though the rest does.
+    pub but: Option<&'static str>,
 }
 
 /// What a flag's value is.
@@ -211,6 +213,13 @@ impl Flag {
     /// What stands for its value in help and messages.
     pub fn placeholder(&self) -> &'static str {
         match self.kind {
+            _ if self.name == "--model-names" => "NAME",
+            _ if self.name.ends_with("-seconds")
+                || self.name.ends_with("-duration")
+                || self.name.ends_with("-period") =>
+            {
+                "SECONDS"
+            }
             Kind::Bool => "",
             Kind::Int(_) => "N",
             Kind::Float(_) => "NUMBER",
@@ -244,6 +253,7 @@ const BASE: Flag = Flag {
     with_file: true,
     status: Status::Acts,
     summary: "",
+    but: None,
 };
 
 /// Flags that help shows together.

@@ -31,6 +31,7 @@ pub(super) static OUTPUT: &[Flag] = &[
         to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",
+        but: Some("summary and records so far"),
         ..BASE
     },
     Flag {

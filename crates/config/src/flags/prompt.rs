@@ -97,6 +97,7 @@ pub(super) static INPUT_SEQUENCE_LENGTH: &[Flag] = &[
         to: To::Dataset("prompts.isl.mean"),
         status: Acts,
         summary: "Mean prompt length in tokens; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {
@@ -107,6 +108,7 @@ pub(super) static INPUT_SEQUENCE_LENGTH: &[Flag] = &[
         to: To::Dataset("prompts.isl.stddev"),
         status: Acts,
         summary: "Spread of prompt length; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {
@@ -154,6 +156,7 @@ pub(super) static OUTPUT_SEQUENCE_LENGTH: &[Flag] = &[
         to: To::Dataset("prompts.osl.mean"),
         status: Acts,
         summary: "Mean requested output tokens; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
     Flag {
@@ -164,6 +167,7 @@ pub(super) static OUTPUT_SEQUENCE_LENGTH: &[Flag] = &[
         to: To::Dataset("prompts.osl.stddev"),
         status: Acts,
         summary: "Spread of requested output tokens; list sweeps",
+        but: Some("one value so far"),
         ..BASE
     },
 ];

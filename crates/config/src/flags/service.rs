@@ -12,6 +12,7 @@ pub(super) static UI: &[Flag] = &[Flag {
     to: To::Rule("runtime.ui"),
     status: Acts,
     summary: "Terminal interface",
+    but: Some("simple and none so far"),
     ..BASE
 }];
 

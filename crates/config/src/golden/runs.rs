@@ -128,7 +128,7 @@ fn check_expansion(case: &Value) -> Result<(), String> {
     crate::sweep::phase_lists(&mut envelope, &Default::default(), &mut problems);
     let mut reader = Reader::default();
     let typed = envelope.get("sweep").map(|sweep| Sweep::read(sweep, "sweep", &mut reader));
-    let runs = match expand(&envelope) {
+    let runs = match expand(&envelope, &Default::default()) {
         Ok(_) if typed.is_some() && !reader.problems.is_empty() && case["expected"].get("error").is_some() => {
             return Ok(());
         }

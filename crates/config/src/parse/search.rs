@@ -26,11 +26,11 @@ pub(crate) fn sweep_path(path: &str) -> Result<String, String> {
         return Ok(format!("phases.profiling.{path}"));
     }
     if path.is_empty() || path.split('.').any(str::is_empty) {
-        return Err(format!("'{path}' is not a path of settings"));
+        return Err("it is not a path of settings".to_owned());
     }
     match path.split('.').next().unwrap_or_default() {
-        "benchmark" => Err(format!("'{path}' must be written without benchmark.")),
-        first @ ("sweep" | "multi_run" | "random_seed") => Err(format!("{first} cannot be varied")),
+        "benchmark" => Err("paths begin below benchmark".to_owned()),
+        "sweep" | "multi_run" | "random_seed" => Err("it is not a setting of the benchmark".to_owned()),
         _ => Ok(path.to_owned()),
     }
 }
@@ -46,7 +46,8 @@ pub(crate) fn search_dimension(text: &str) -> Result<Value, String> {
     if kind != "int" && kind != "real" {
         return Err(format!("has kind '{kind}', which is neither int nor real"));
     }
-    let path = sweep_path(path.trim())?;
+    let path = path.trim();
+    let path = sweep_path(path).map_err(|why| format!("cannot vary '{path}': {why}"))?;
     let (lo, hi) = bounds.split_once(',').ok_or(FORM)?;
     let bound =
         |text: &str| text.trim().parse::<f64>().map_err(|_| format!("has the bound '{text}', which is no number"));

@@ -136,7 +136,10 @@ fn public(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
         ),
         (Some("weka_hf"), None) => problems.push(
             facts
-                .problem("datasets.0.hf_weka_dataset", "weka_hf needs hf_weka_dataset".into())
+                .problem(
+                    "datasets.0.hf_weka_dataset",
+                    format!("{}weka_hf needs hf_weka_dataset", facts.place("datasets.0.dataset")),
+                )
                 .because("it has no repository of its own"),
         ),
         (Some(other), Some(_)) if other != "weka_hf" => {
@@ -199,13 +202,13 @@ fn prompts(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             if !whole {
                 problems.push(facts.problem(
                     at,
-                    format!(
-                        "{} has a pair without isl, osl or probability",
-                        facts.places.subject_key(facts.node.find(at).unwrap_or(facts.node), at)
-                    ),
+                    format!("{}benchmark.{at} has a pair without isl, osl or probability", facts.place(at)),
                 ));
             } else if !(99.0..=101.0).contains(&sum) {
-                problems.push(facts.problem(at, format!("the probabilities of {at} add up to {sum}, not 100")));
+                problems.push(facts.problem(
+                    at,
+                    format!("{}the probabilities of benchmark.{at} add up to {sum}, not 100", facts.place(at)),
+                ));
             }
         }
     }
@@ -297,6 +300,7 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
             Ok(_) => None,
             Err(error) => Some(format!("cannot be read: {error}")),
         };
+        let at = "datasets.0.system_prompt_file";
         problems.extend(rule.map(|rule| facts.problem(at, format!("{} {rule}", facts.subject(at)))));
     }
     let kind = endpoint::kind(benchmark);
@@ -369,7 +373,10 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
         let at = "datasets.0.open_loop_strict";
         problems.push(
             facts
-                .problem(at, format!("{} needs open_loop_replay", facts.subject(at)))
+                .problem(
+                    at,
+                    format!("{} needs {}", facts.subject(at), facts.ask("--open-loop-replay", "open_loop_replay")),
+                )
                 .because("only an open loop can be late"),
         );
     }

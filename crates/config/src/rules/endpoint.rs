@@ -31,10 +31,8 @@ pub(super) fn settle(benchmark: &mut Benchmark, facts: &Facts<'_>, notes: &mut V
 
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     models(benchmark, facts, problems);
-    let Some(endpoint) = &benchmark.endpoint else {
-        problems.push(facts.problem("endpoint", "there is no endpoint".into()).hint("endpoint: {url: HOST:PORT}"));
-        return;
-    };
+    let none = Endpoint::default();
+    let endpoint = benchmark.endpoint.as_ref().unwrap_or(&none);
     let kind = kind(benchmark);
     if facts.node.find("endpoint.urls").is_none_or(|urls| urls.items().is_empty()) {
         problems.push(facts.problem("endpoint.urls", "a URL is required".into()).hint("endpoint: {url: HOST:PORT}"));

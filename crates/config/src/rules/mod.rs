@@ -32,6 +32,11 @@ impl Facts<'_> {
         }
     }
 
+    /// Where a setting stands in a file: `file:line:column: `, or nothing.
+    fn place(&self, path: &str) -> String {
+        self.node.find(path).map_or_else(String::new, |node| self.places.prefix(&node.origin))
+    }
+
     /// How a setting is named inside a sentence: with its value if it has one.
     fn mention(&self, path: &str) -> String {
         let key = path.rsplit('.').next().unwrap_or(path);

@@ -51,7 +51,8 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         one(phase, &at, index, facts, problems);
         load(phase, &at, benchmark, facts, problems);
     }
-    if !phases.iter().any(|phase| phase.kind.is_some_and(|kind| kind.name() == "profiling")) {
+    let told = phases.iter().all(|phase| phase.kind.is_some());
+    if told && !phases.iter().any(|phase| phase.kind.is_some_and(|kind| kind.name() == "profiling")) {
         problems.push(
             facts
                 .problem("phases", "there is no profiling phase".into())
@@ -128,14 +129,14 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     }
     let bounded =
         phase.requests.is_some() || phase.sessions.is_some() || phase.duration.is_some_and(|d| d.0.is_finite());
-    if !bounded && kind != "fixed_schedule" {
+    let misread = ["requests", "duration", "sessions"].iter().any(|key| {
+        node.is_some_and(|node| node.set(key).is_some())
+            && !(phase.requests.is_some() || phase.duration.is_some() || phase.sessions.is_some())
+    });
+    if !bounded && !misread && kind != "fixed_schedule" {
         let what = match phase.duration {
             Some(_) => format!("{} never ends {}", facts.subject(&path("duration")), label(phase)),
-            None => format!(
-                "{}{} never ends",
-                facts.places.prefix(&node.map_or(crate::tree::Origin::Rule, |node| node.origin.clone())),
-                label(phase)
-            ),
+            None => format!("{}{} never ends", facts.place(at), label(phase)),
         };
         problems.push(facts.problem(at, what).because("one of requests, duration and sessions must end it").hint(
             facts.ask(
@@ -144,7 +145,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
             ),
         ));
     }
-    if phase.grace_period.is_some() && phase.duration.is_none() {
+    if phase.grace_period.is_some() && node.is_some_and(|node| node.set("duration").is_none()) {
         problems.push(
             facts
                 .problem(at, format!("{} needs a duration", facts.subject(&path("grace_period"))))
@@ -209,7 +210,7 @@ fn rates(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &mut 
     {
         problems.push(
             facts
-                .problem(&path("rate"), format!("{} of type {kind} needs a rate", label(phase)))
+                .problem(&path("rate"), format!("{}{} of type {kind} needs a rate", facts.place(at), label(phase)))
                 .hint(facts.ask(if arrivals { "--request-rate N" } else { "--user-centric-rate N" }, "rate: N")),
         );
     }
@@ -219,7 +220,10 @@ fn rates(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &mut 
     if facts.node.find(at).is_some_and(|node| node.set("users").is_none()) {
         problems.push(
             facts
-                .problem(&path("users"), format!("{} of type user_centric needs users", label(phase)))
+                .problem(
+                    &path("users"),
+                    format!("{}{} of type user_centric needs users", facts.place(at), label(phase)),
+                )
                 .hint(facts.ask("--num-users N", "users: N")),
         );
     }

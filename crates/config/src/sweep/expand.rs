@@ -2,7 +2,7 @@
 
 use crate::error::Problem;
 use crate::parse::sweep_path;
-use crate::tree::{Datum, Node, Origin};
+use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::{Map, Value};
 
 /// One run of a sweep.
@@ -28,24 +28,28 @@ pub(crate) enum Changes {
 }
 
 /// The runs of a sweep over a benchmark, in order. A search has none before it runs.
-pub(crate) fn expand(envelope: &Node) -> Result<Vec<Variation>, Vec<Problem>> {
+pub(crate) fn expand(envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let Some(sweep) = envelope.get("sweep") else { return Ok(Vec::new()) };
     match sweep.get("type").and_then(Node::text).unwrap_or("grid") {
-        "grid" => rows(sweep, envelope, false),
-        "zip" => rows(sweep, envelope, true),
-        "scenarios" => scenarios(sweep, envelope),
+        "grid" => rows(sweep, envelope, false, places),
+        "zip" => rows(sweep, envelope, true, places),
+        "scenarios" => scenarios(sweep, envelope, places),
         _ => Ok(Vec::new()),
     }
 }
 
-fn rows(sweep: &Node, envelope: &Node, zip: bool) -> Result<Vec<Variation>, Vec<Problem>> {
+fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut axes: Vec<(String, Vec<Value>)> = Vec::new();
     for (path, node) in sweep.get("parameters").map_or(&[][..], Node::entries) {
+        let at = places.prefix(&node.origin);
         let whole = match sweep_path(path) {
             Ok(whole) => whole,
-            Err(rule) => {
-                problems.push(Problem::new(format!("a sweep over {rule}")).at("sweep.parameters"));
+            Err(why) => {
+                let what = format!("{at}a sweep cannot vary {path}: {why}");
+                problems.push(
+                    Problem::new(what).hint("a path such as phases.profiling.concurrency").at("sweep.parameters"),
+                );
                 continue;
             }
         };
@@ -55,26 +59,26 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool) -> Result<Vec<Variation>, Vec<
         };
         if values.is_empty() {
             problems.push(
-                Problem::new(format!("a sweep over {path} has no value"))
+                Problem::new(format!("{at}a sweep over {path} has no value"))
                     .hint("at least one value")
                     .at("sweep.parameters"),
             );
         }
         if axes.iter().any(|(other, _)| *other == whole) {
             problems.push(
-                Problem::new(format!("a sweep names {whole} twice"))
+                Problem::new(format!("{at}a sweep names {whole} twice"))
                     .because("once by its short name")
                     .at("sweep.parameters"),
             );
         }
-        if let Err(problem) = reachable(envelope, &whole) {
+        if let Err(problem) = reachable(envelope, &whole, &at) {
             problems.push(problem);
         }
         axes.push((whole, values));
     }
     if axes.is_empty() && problems.is_empty() {
         problems.push(
-            Problem::new("a sweep has no parameters")
+            Problem::new(format!("{}a sweep has no parameters", places.prefix(&sweep.origin)))
                 .hint("sweep: {parameters: {concurrency: [1, 2, 4]}}")
                 .at("sweep.parameters"),
         );
@@ -122,13 +126,13 @@ fn from_file(sweep: &Node) -> bool {
         .is_some_and(|node| node.entries().iter().any(|(_, value)| matches!(value.origin, Origin::File { .. })))
 }
 
-fn scenarios(sweep: &Node, envelope: &Node) -> Result<Vec<Variation>, Vec<Problem>> {
+fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut out: Vec<Variation> = Vec::new();
     let runs = sweep.get("runs").map_or(&[][..], Node::items);
     if runs.is_empty() {
         problems.push(
-            Problem::new("a sweep of scenarios has no runs")
+            Problem::new(format!("{}a sweep of scenarios has no runs", places.prefix(&sweep.origin)))
                 .hint("sweep: {type: scenarios, runs: [{name: a, benchmark: {...}}]}")
                 .at("sweep.runs"),
         );
@@ -136,14 +140,16 @@ fn scenarios(sweep: &Node, envelope: &Node) -> Result<Vec<Variation>, Vec<Proble
     let base = envelope.find("benchmark.datasets.0.name").and_then(Node::text).unwrap_or("main");
     for (index, run) in runs.iter().enumerate() {
         let at = format!("sweep.runs.{index}");
+        let place = places.prefix(&run.origin);
         let label = run.get("name").and_then(Node::text).map_or_else(|| format!("scenario_{index}"), str::to_owned);
         let unsafe_name = label.contains(['/', '\\']) || label.contains("..") || label.chars().all(|c| c == '.');
         if unsafe_name {
-            problems
-                .push(Problem::new(format!("the scenario name '{label}' cannot be a folder")).at(format!("{at}.name")));
+            problems.push(
+                Problem::new(format!("{place}the scenario name '{label}' cannot be a folder")).at(format!("{at}.name")),
+            );
         }
         if out.iter().any(|other| other.label == label) {
-            problems.push(Problem::new(format!("two scenarios are named '{label}'")).at(format!("{at}.name")));
+            problems.push(Problem::new(format!("{place}two scenarios are named '{label}'")).at(format!("{at}.name")));
         }
         let mut over = run.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
         if let Some(mut dataset) = over.take("dataset") {
@@ -166,7 +172,7 @@ fn scenarios(sweep: &Node, envelope: &Node) -> Result<Vec<Variation>, Vec<Proble
         for (name, value) in run.get("values").map_or(&[][..], Node::entries) {
             if matches!(value.datum, Datum::List(_) | Datum::Map(_)) {
                 problems.push(
-                    Problem::new(format!("{at}.values.{name} must be one value, not {}", value.kind()))
+                    Problem::new(format!("{place}{at}.values.{name} must be one value, not {}", value.kind()))
                         .at(format!("{at}.values")),
                 );
             }
@@ -208,7 +214,7 @@ impl Variation {
 }
 
 /// Whether a path leads to something a sweep can vary.
-fn reachable(envelope: &Node, path: &str) -> Result<(), Problem> {
+fn reachable(envelope: &Node, path: &str, place: &str) -> Result<(), Problem> {
     if path.starts_with("variables.") {
         return Ok(());
     }
@@ -216,26 +222,26 @@ fn reachable(envelope: &Node, path: &str) -> Result<(), Problem> {
     let mut parts = path.split('.');
     let (Some(list), Some(entry)) = (parts.next(), parts.next()) else { return Ok(()) };
     let Some(Node { datum: Datum::List(items), .. }) = benchmark.get(list) else {
-        return descend(benchmark, path, path.split('.'));
+        return descend(benchmark, path, path.split('.'), place);
     };
     let names: Vec<&str> = items.iter().filter_map(|item| item.get("name").and_then(Node::text)).collect();
     match position(items, entry, list == "phases") {
-        Position::At(at) => descend(&items[at], path, parts),
-        Position::Several => Err(Problem::new(format!("a sweep over {path} could mean several phases"))
+        Position::At(at) => descend(&items[at], path, parts, place),
+        Position::Several => Err(Problem::new(format!("{place}a sweep over {path} could mean several phases"))
             .because(format!("phases: {}", names.join(", ")))
             .at("sweep.parameters")),
-        Position::Nowhere => Err(Problem::new(format!("a sweep over {path} finds no '{entry}'"))
+        Position::Nowhere => Err(Problem::new(format!("{place}a sweep over {path} finds no '{entry}'"))
             .because(format!("{list}: {}", names.join(", ")))
             .at("sweep.parameters")),
     }
 }
 
 /// A path goes through maps only; what is missing on the way is made.
-fn descend<'p>(from: &Node, path: &str, parts: impl Iterator<Item = &'p str>) -> Result<(), Problem> {
+fn descend<'p>(from: &Node, path: &str, parts: impl Iterator<Item = &'p str>, place: &str) -> Result<(), Problem> {
     let mut node = from;
     for part in parts {
         if !node.is_map() && node.datum != Datum::Null {
-            let what = format!("a sweep over {path} goes through {}, which is {}", node.shown(), node.kind());
+            let what = format!("{place}a sweep over {path} goes through {}, which is {}", node.shown(), node.kind());
             return Err(Problem::new(what).at("sweep.parameters"));
         }
         match node.get(part) {

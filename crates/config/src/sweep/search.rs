@@ -298,11 +298,11 @@ fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &Flags, problems:
     }
     let shaped = low("smoothness").is_some() || low("rate_ramp").is_some();
     if shaped && low("rate").is_none() && !flags.has("--request-rate") && !flags.has("--request-rate-series") {
-        problems.push(needs(
-            "--search-space over the shape of a rate",
-            "--request-rate N",
-            "there is no rate to shape",
-        ));
+        problems.push(
+            Problem::new("--search-space over the shape of a rate needs --request-rate N")
+                .because("there is no rate to shape")
+                .hint("add --request-rate N, or search rate too"),
+        );
     }
     let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") else { return };
     let Some(phase) = phases.iter_mut().find(|phase| phase.get("kind").and_then(Node::text) == Some("profiling"))
