@@ -2,6 +2,7 @@
 
 use crate::requests::Requests;
 use aiperf_dialect::Answer;
+use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::body;
@@ -9,10 +10,6 @@ use aiperf_types::{
     Exchange, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
 };
 use std::sync::Arc;
-
-/// Phrases in an error that say the context was too long.
-const OVERFLOW_PHRASES: [&str; 4] =
-    ["context length", "maximum context", "context_length_exceeded", "prompt is too long"];
 
 /// Turns exchanges into records. One a run, shared by the record threads.
 pub struct Reader {
@@ -55,7 +52,7 @@ impl Reader {
         let timeline = &exchange.timeline;
         let start = timeline.start;
         let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
-        let error = error.or_else(|| invalid(&parsed, start, end));
+        let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = exchange.anchor;
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let head = timeline.head.taken().filter(|_| is_success);
@@ -196,25 +193,8 @@ fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
     Some(RequestError::client("UnicodeDecodeError", message, &[]))
 }
 
-/// An answer without content is an error.
-fn invalid(parsed: &Parsed, start: MonoNs, end: MonoNs) -> Option<RequestError> {
-    let note = if parsed.responses == 0 {
-        "No responses were received"
-    } else if parsed.content.is_empty() {
-        "No responses with actual content were received from the server (only usage/metadata, null/empty data, or \
-         [DONE] markers)"
-    } else if start >= end {
-        ""
-    } else {
-        return None;
-    };
-    let message = format!("InvalidInferenceResultError('Invalid inference result: {note}')");
-    Some(RequestError::client("InvalidInferenceResultError", message, &[]))
-}
-
 fn is_context_overflow(error: &RequestError) -> bool {
-    let text = error.message.to_lowercase();
-    OVERFLOW_PHRASES.iter().any(|phrase| text.contains(phrase))
+    says_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied())
 }
 
 fn http_timing(exchange: &Exchange) -> HttpTiming {
