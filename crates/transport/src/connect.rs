@@ -5,6 +5,7 @@ use crate::stamp::{self, StampMode};
 use crate::sys;
 use aiperf_types::{MonoNs, RequestError, Timeline};
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
 };
@@ -161,26 +162,27 @@ impl Connector {
         Ok(stream)
     }
 
-    /// Opens a socket and connects it. Over loopback the connect is done when the call returns, and the request goes
-    /// out in the same breath: going through the runtime's poll first would put every other new request of a burst
-    /// in between, 15 ms for 300 of them.
+    /// Opens a socket and connects it. Over loopback the connect is done as soon as the call has returned, whatever it
+    /// returned, so one look decides whether to wait at all, and the request goes out in the same breath: going
+    /// through the runtime's poll first would put every other new request of a burst in between, 17 ms for 300.
     async fn open(&self, address: SocketAddr) -> io::Result<TcpStream> {
         let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(family, SockType::Stream, flags, SockProtocol::Tcp)?;
         self.options.apply(&socket)?;
-        let pending = match connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
-            Ok(()) => false,
-            Err(Errno::EINPROGRESS) => true,
+        match connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
-        };
+        }
+        let mut look = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
+        let pending = poll(&mut look, PollTimeout::ZERO) == Ok(0);
         let stream = TcpStream::from_std(std::net::TcpStream::from(socket))?;
         if pending {
             stream.writable().await?;
-            if let Some(error) = stream.take_error()? {
-                return Err(error);
-            }
         }
-        Ok(stream)
+        match stream.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(stream),
+        }
     }
 }
