@@ -30,7 +30,9 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("sim", "Serve simulated answers to practise on"),
     ("config", "Make, show and check configuration files"),
     ("validate", "Check a configuration file"),
+    ("metrics", "Print every metric"),
     ("completions", "Print completions for a shell"),
+    ("man", "Print the manual page"),
 ];
 
 /// The completions of a shell.

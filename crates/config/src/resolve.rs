@@ -196,6 +196,7 @@ impl Job<'_> {
         let Some(path) = flags.text("--config") else {
             let (envelope, problems) = compose::envelope(flags, self.ctx, &mut notes);
             notes.extend(compose::phases::idle_warmup(flags));
+            notes.extend(compose::phases::overruled_rate(flags));
             return if problems.is_empty() { Ok(Draft { envelope, source: None, notes }) } else { Err(problems) };
         };
         let source = Source::read(path, self.ctx).map_err(|problem| vec![problem])?;

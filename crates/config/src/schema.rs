@@ -54,7 +54,34 @@ pub fn json_schema() -> Value {
         definitions.insert(name.to_string(), shape);
     }
     schema["$defs"] = definitions.into();
+    allow_references(&mut schema);
+    schema["$defs"]["reference"] = json!({"type": "string", "pattern": REFERENCE});
     schema
+}
+
+/// A text that stands for a value: a template, or the environment.
+const REFERENCE: &str = r"\{\{|\{%|\$\{";
+
+/// Where a number, boolean or name is wanted, a text that stands for one may be written.
+fn allow_references(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(kind) =
+                map.get("type").and_then(Value::as_str).filter(|kind| ["integer", "number", "boolean"].contains(kind))
+            {
+                let kinds = json!([kind, "string"]);
+                map.insert("type".to_owned(), kinds);
+                map.insert("pattern".to_owned(), REFERENCE.into());
+            }
+            if let Some(names) = map.remove("enum") {
+                map.insert("anyOf".to_owned(), json!([{"enum": names}, {"$ref": "#/$defs/reference"}]));
+            } else {
+                map.values_mut().for_each(allow_references);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(allow_references),
+        _ => {}
+    }
 }
 
 /// Replaces every copy of a shape by a reference to it; what is said about the setting stays.
@@ -77,13 +104,12 @@ fn refer(schema: &mut Value, shape: &Value, target: &str) {
 /// Whether two schemas allow the same values, whatever they say about them.
 fn same_shape(one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
-    let bare = |map: &Map<String, Value>| {
-        map.iter()
-            .filter(|(key, _)| *key != "description" && *key != "default")
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect::<Map<_, _>>()
+    let told = |key: &str| key == "description" || key == "default";
+    let within = |one: &Map<String, Value>, other: &Map<String, Value>| {
+        one.iter().all(|(key, value)| told(key) || other.get(key) == Some(value))
     };
-    one.len().abs_diff(other.len()) <= 2 && bare(one) == bare(other)
+    // Most schemas differ in their first key, so that the long comparison is rarely made.
+    one.keys().filter(|key| !told(key)).eq(other.keys().filter(|key| !told(key))) && within(one, other)
 }
 
 #[cfg(test)]

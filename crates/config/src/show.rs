@@ -84,7 +84,11 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
     let kind = tree.sweep().and_then(|sweep| sweep["type"].as_str().map(str::to_owned));
     if !json {
         let line = |index: usize, dir: &str, label: &str| format!("[{index}] dir={dir} label={label}\n");
+        let drawn = ["sobol", "latin_hypercube", "adaptive_search"];
         return match tree.variations.as_slice() {
+            [] if kind.as_deref().is_some_and(|kind| drawn.contains(&kind)) => {
+                "the runs are found as they are run\n".to_owned()
+            }
             [] => line(0, "base", "base"),
             runs => runs.iter().map(|run| line(run.index, &run.dir_name, &run.label)).collect(),
         };

@@ -93,7 +93,13 @@ const MEDIA: &[(&str, &[&str])] = &[
 ];
 
 /// The one dataset that flags describe.
-pub(super) fn dataset(benchmark: &mut Node, flags: &Flags, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn dataset(
+    benchmark: &mut Node,
+    flags: &Flags,
+    ctx: &Context<'_>,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) {
     let kind = kind(flags, problems);
     let endpoint = endpoint(flags);
     check(flags, kind, endpoint, ctx, problems);
@@ -114,8 +120,34 @@ pub(super) fn dataset(benchmark: &mut Node, flags: &Flags, ctx: &Context<'_>, pr
             dataset.place("prompts.isl.mean", Node::rule(550.0));
         }
         media_batches(&mut dataset, flags);
+    } else {
+        notes.extend(unshaped(&mut dataset, flags));
     }
     benchmark.put("datasets", Node::rule(vec![dataset]));
+}
+
+/// Drops what shapes made-up requests from a dataset that is loaded, and says so.
+fn unshaped(dataset: &mut Node, flags: &Flags) -> Option<String> {
+    const SHAPES: &[&str] = &["prefix_prompts", "images", "audio", "video", "rankings"];
+    for key in SHAPES {
+        dataset.take(key);
+    }
+    let corpus = dataset.take("prompts").and_then(|mut prompts| prompts.take("corpus"));
+    if let Some(corpus) = corpus {
+        dataset.place("prompts.corpus", corpus);
+    }
+    let shapes = |key: &str| {
+        let first = key.split('.').next().unwrap_or_default();
+        let moved = LOADED_KEYS.iter().any(|(synthetic, _)| *synthetic == key);
+        (SHAPES.contains(&first) || (first == "prompts" && key != "prompts.corpus")) && !moved
+    };
+    let dropped: Vec<&str> = flags
+        .0
+        .iter()
+        .filter(|said| matches!(said.flag.to, To::Dataset(key) if shapes(key)))
+        .map(|said| said.spelled.as_str())
+        .collect();
+    (!dropped.is_empty()).then(|| format!("{} has no effect: requests are what the data says", dropped.join(", ")))
 }
 
 /// The endpoint type that flags ask for.

@@ -25,7 +25,7 @@ pub(crate) fn envelope(flags: &Flags, ctx: &Context<'_>, notes: &mut Vec<String>
         let benchmark = envelope.child("benchmark");
         models(benchmark, flags);
         endpoint::endpoint(benchmark, flags, &mut problems);
-        dataset::dataset(benchmark, flags, ctx, &mut problems);
+        dataset::dataset(benchmark, flags, ctx, notes, &mut problems);
         phases::phases(benchmark, flags, ctx, &mut problems);
         output::artifacts(benchmark, flags);
         benchmark.child("tokenizer");

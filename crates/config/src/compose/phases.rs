@@ -319,6 +319,12 @@ fn warmup(flags: &Flags, problems: &mut Vec<Problem>) -> Option<Node> {
     Some(phase)
 }
 
+/// A rate that another flag overrules.
+pub(crate) fn overruled_rate(flags: &Flags) -> Option<String> {
+    let both = flags.has("--request-rate") && flags.has("--user-centric-rate");
+    both.then(|| "--request-rate has no effect: --user-centric-rate says the rate".to_owned())
+}
+
 /// Flags of a warmup nobody asked for: they would change nothing.
 pub(crate) fn idle_warmup(flags: &Flags) -> Option<String> {
     if WARMUP_TRIGGERS.iter().any(|flag| flags.has(flag)) {
