@@ -24,9 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use thiserror::Error;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::LocalSet;
 
 /// What a run needs.
 pub struct Setup {
@@ -283,11 +282,10 @@ impl Load {
 
     /// One worker: the conductor lives in its loop.
     fn drive_here(&self, seat: Seat) -> Result<Driven, EngineError> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let local = LocalSet::new();
+        let runtime = local_runtime()?;
         sharpen_timers();
         let waited = run_queue_wait();
-        local.block_on(&runtime, async {
+        runtime.block_on(async {
             let conductor = Conductor::new(self.plan.clone(), self.shared.clone(), self.board.clone());
             let told = Rc::downgrade(&conductor);
             let tell = move |event| {
@@ -298,6 +296,7 @@ impl Load {
             let worker = self.worker(seat, Box::new(tell));
             conductor.set_outlet(Outlet::Here(worker.clone()));
             tokio::task::spawn_local(worker.clone().watch_deadlines());
+            tokio::task::spawn_local(worker.clone().launch());
             conductor.drive(self.stop.clone()).await?;
             let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
             Ok((self.conduct(&conductor, worker.clock_steps(), waits), conductor.phase_runs()))
@@ -318,9 +317,9 @@ impl Load {
             threads.push(std::thread::Builder::new().name(name).spawn(work)?);
         }
         drop(report);
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = local_runtime()?;
         sharpen_timers();
-        let driven = LocalSet::new().block_on(&runtime, async {
+        let driven = runtime.block_on(async {
             let conductor = Conductor::new(self.plan.clone(), self.shared.clone(), self.board.clone());
             conductor.set_outlet(Outlet::There(outlets));
             let listener = conductor.clone();
@@ -364,20 +363,22 @@ impl Load {
         mut commands: UnboundedReceiver<Command>,
         report: UnboundedSender<(usize, Event)>,
     ) -> io::Result<(Nanos, u64)> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = local_runtime()?;
         sharpen_timers();
         let before = run_queue_wait();
-        LocalSet::new().block_on(&runtime, async {
+        runtime.block_on(async {
             let number = usize::from(seat.number);
             let tell = move |event| {
                 let _ = report.send((number, event));
             };
             let worker = self.worker(seat, Box::new(tell));
             let watch = tokio::task::spawn_local(worker.clone().watch_deadlines());
+            let launch = tokio::task::spawn_local(worker.clone().launch());
             while let Some(command) = commands.recv().await {
                 worker.perform(command);
             }
             watch.abort();
+            launch.abort();
             Ok((Nanos(run_queue_wait().0.saturating_sub(before.0)), worker.clock_steps()))
         })
     }
@@ -412,6 +413,12 @@ impl Load {
         let workers = worker_run_queue_wait.len();
         Conduct { workers, holds, held, clock_steps, worker_run_queue_wait, ..Conduct::default() }
     }
+}
+
+/// A runtime for the tasks of one thread. It looks for arrivals after every few tasks; tokio's own habit of 61 lets a
+/// burst of new requests keep what has arrived waiting.
+fn local_runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread().enable_all().event_interval(16).build_local(LocalOptions::default())
 }
 
 /// The kernel may delay a sleeper's wake-up by 50 us to save power; a worker asks for 1 ns.

@@ -11,6 +11,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Requests started between two looks at what has arrived.
+const LAUNCHES_A_TURN: usize = 4;
 
 /// What a worker is told.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,9 @@ pub(crate) struct Worker {
     queue: Arc<crate::recorder::Shared>,
     ids: Ids,
     timeout: Option<Nanos>,
+    /// Requests to start, in order.
+    waiting: RefCell<VecDeque<(Dispatch, WallAnchor, MonoNs)>>,
+    more: Notify,
     flying: RefCell<Flying>,
     returned: Box<dyn Fn(Event)>,
     /// The user's stop: cancelled requests leave a line in the records.
@@ -62,8 +69,8 @@ impl Worker {
         returned: Box<dyn Fn(Event)>,
         keep_cancelled: Box<dyn Fn() -> bool>,
     ) -> Rc<Self> {
-        let flying = RefCell::default();
-        Rc::new(Self { number, client, requests, queue, ids, timeout, flying, returned, keep_cancelled })
+        let (waiting, more, flying) = (RefCell::default(), Notify::new(), RefCell::default());
+        Rc::new(Self { number, client, requests, queue, ids, timeout, waiting, more, flying, returned, keep_cancelled })
     }
 
     /// Steps of the wall clock that reading noticed.
@@ -73,8 +80,27 @@ impl Worker {
 
     pub(crate) fn perform(self: &Rc<Self>, command: Command) {
         match command {
-            Command::Send(dispatch, anchor, issued) => self.send(dispatch, anchor, issued),
+            Command::Send(dispatch, anchor, issued) => {
+                self.waiting.borrow_mut().push_back((dispatch, anchor, issued));
+                self.more.notify_one();
+            }
             Command::Cancel(phase) => self.cancel(phase),
+        }
+    }
+
+    /// Starts requests, for ever: a few, then whatever has arrived is read, then a few more. A thousand streams that
+    /// end together would otherwise have their successors sent before the last of them is read, 20 ms late.
+    pub(crate) async fn launch(self: Rc<Self>) {
+        loop {
+            for _ in 0..LAUNCHES_A_TURN {
+                let Some((dispatch, anchor, issued)) = self.waiting.borrow_mut().pop_front() else { break };
+                self.send(dispatch, anchor, issued);
+            }
+            if self.waiting.borrow().is_empty() {
+                self.more.notified().await;
+            } else {
+                tokio::task::yield_now().await;
+            }
         }
     }
 
@@ -123,7 +149,10 @@ impl Worker {
         &self.queue.queue
     }
 
-    fn cancel(&self, phase: PhaseIndex) {
+    fn cancel(self: &Rc<Self>, phase: PhaseIndex) {
+        let before = self.waiting.borrow().len();
+        self.waiting.borrow_mut().retain(|(dispatch, ..)| dispatch.phase != phase);
+        let never_sent = before - self.waiting.borrow().len();
         let cancels: Vec<Cancel> = self
             .flying
             .borrow()
@@ -134,6 +163,13 @@ impl Worker {
             .map(|flight| flight.cancel.clone())
             .collect();
         cancels.iter().for_each(|cancel| cancel.cancel(CancelReason::Stopped));
+        let worker = self.clone();
+        // Told from a task of its own: the conductor is just now deciding.
+        tokio::task::spawn_local(async move {
+            for _ in 0..never_sent {
+                (worker.returned)(Event::Returned { phase, outcome: Outcome::Cancelled });
+            }
+        });
     }
 
     /// Ends requests whose time is up, for ever. One look at the oldest serves them all.
