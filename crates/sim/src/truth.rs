@@ -195,7 +195,12 @@ fn write_until_closed(queue: &TruthSender, mut file: BufWriter<File>) {
         let closed = guard.closed;
         std::mem::swap(&mut guard.records, &mut records);
         drop(guard);
-        let written = records.drain(..).try_for_each(|record| record.write(&mut file)).and_then(|()| file.flush());
+        let written = records.drain(..).try_for_each(|record| {
+            // A lazily preempting kernel gives this core to a thread that serves only when this one enters it.
+            std::thread::yield_now();
+            record.write(&mut file)
+        });
+        let written = written.and_then(|()| file.flush());
         if let Err(error) = written {
             eprintln!("warning: the truth log ends here: {error}");
             return;
