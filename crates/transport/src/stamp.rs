@@ -7,7 +7,7 @@
 
 use crate::clock::{mono_now, wall_now};
 use aiperf_types::{MonoNs, Read};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recvmsg, setsockopt, sockopt};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recv, recvmsg, setsockopt, sockopt};
 use std::cell::Cell;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
@@ -64,14 +64,17 @@ impl StampedReader {
 
     /// Reads once without waiting. A length of zero is the end of the stream.
     pub fn read(&self, socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Read> {
+        if self.mode == StampMode::User {
+            let len = recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT)? as u32;
+            return Ok(Read { at: mono_now(), lag: Read::NO_STAMP, len });
+        }
         let mut iov = [IoSliceMut::new(buffer)];
         // Room for one SCM_TIMESTAMPING message: three timespecs and a header.
         let mut control = [0u8; 128];
-        let space = (self.mode == StampMode::Kernel).then_some(&mut control[..]);
-        let message = recvmsg::<()>(socket.as_raw_fd(), &mut iov, space, MsgFlags::MSG_DONTWAIT)?;
+        let message = recvmsg::<()>(socket.as_raw_fd(), &mut iov, Some(&mut control), MsgFlags::MSG_DONTWAIT)?;
         let len = message.bytes as u32;
         let now = mono_now();
-        if self.mode == StampMode::User || len == 0 {
+        if len == 0 {
             return Ok(Read { at: now, lag: Read::NO_STAMP, len });
         }
         let stamp = message.cmsgs().ok().and_then(|mut cmsgs| {
