@@ -86,7 +86,7 @@ impl Prepared {
         let plan = Arc::new(plan);
         let requests = Arc::new(Requests::new(plan.clone(), dataset, version)?);
         let mut failures = Vec::new();
-        if let Err(error) = artifacts.write_inputs(requests.inputs()) {
+        if let Err(error) = artifacts.write_inputs(requests.all().map(|said| (said.session_id, [said.body]))) {
             teller.tell(LogLevel::Warning, &error.to_string());
             failures.push(ExportFailure { exporter: "inputs", error });
         }

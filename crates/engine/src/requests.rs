@@ -40,15 +40,23 @@ pub struct Requests {
     dataset: Arc<Dataset>,
     dialect: &'static Dialect,
     heads: Vec<HeadTemplate>,
-    /// Encoded bodies; fewer than conversations when they did not all fit.
-    bodies: Vec<Bytes>,
-    entries: Vec<Entry>,
+    /// Encoded conversations, from the first; fewer than there are when they did not all fit.
+    kept: Vec<Entry>,
 }
 
-/// What records say of a conversation.
+/// What is sent for a conversation, and what records say of it.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The encoded body.
+    pub body: Bytes,
+    /// Dataset session id.
+    pub session_id: Arc<str>,
+    /// Output length asked for.
+    pub requested_osl: Option<u32>,
+}
+
 struct Entry {
-    session_id: Arc<str>,
-    requested_osl: Option<u32>,
+    said: Said,
     input_tokens: AtomicU32,
 }
 
@@ -58,35 +66,19 @@ impl Requests {
         let kind = plan.endpoint.kind;
         let dialect = dialect(kind).ok_or(RequestsError::NotSpoken(kind.name()))?;
         let heads = plan.endpoint.urls.iter().map(|url| HeadTemplate::new(&plan.endpoint, url, version)).collect();
-        let mut requests = Self { plan, dataset, dialect, heads, bodies: Vec::new(), entries: Vec::new() };
-        let mut kept = 0;
-        for index in 0..requests.dataset.len() {
-            let conversation = requests.dataset.conversation(index);
-            let session_id: Arc<str> = conversation.session_id.as_str().into();
-            let requested_osl = conversation.turns.first().and_then(|turn| turn.max_tokens);
-            if kept < KEPT_BYTES && index == requests.bodies.len() {
-                let body = requests.encode(&conversation).map_err(|source| {
-                    let session = conversation.session_id.clone();
-                    RequestsError::Dialect { session, source }
-                })?;
-                kept += body.len();
-                drop(conversation);
-                requests.bodies.push(body);
-            }
-            requests.entries.push(Entry { session_id, requested_osl, input_tokens: AtomicU32::new(NOT_COUNTED) });
+        let mut requests = Self { plan, dataset, dialect, heads, kept: Vec::new() };
+        let mut bytes = 0;
+        while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
+            let said = requests.make(requests.kept.len())?;
+            bytes += said.body.len();
+            requests.kept.push(Entry { said, input_tokens: AtomicU32::new(NOT_COUNTED) });
         }
         Ok(requests)
     }
 
-    /// How many conversations there are.
-    #[allow(clippy::len_without_is_empty, reason = "a dataset is never empty")]
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// The conversation of a draw: they come in order, round and round.
     pub fn conversation_of(&self, draw: u64) -> u32 {
-        (draw % self.entries.len() as u64) as u32
+        (draw % self.dataset.len() as u64) as u32
     }
 
     /// The URL a session goes to.
@@ -101,28 +93,18 @@ impl Requests {
         head
     }
 
-    /// The body of a conversation's request.
-    pub fn body(&self, conversation: u32) -> Bytes {
-        let index = conversation as usize;
-        match self.bodies.get(index) {
-            Some(body) => body.clone(),
-            None => self.encode(&self.dataset.conversation(index)).unwrap_or_default(),
+    /// What is sent for a conversation. One that is not kept is encoded on the spot.
+    pub fn said(&self, conversation: u32) -> Said {
+        match self.kept.get(conversation as usize) {
+            Some(entry) => entry.said.clone(),
+            // What can be encoded was decided by the first entries, which have the same shape.
+            None => self.make(conversation as usize).unwrap_or_else(|_| self.kept[0].said.clone()),
         }
     }
 
-    /// Every conversation's session id and body, in order.
-    pub fn inputs(&self) -> impl Iterator<Item = (Arc<str>, [Bytes; 1])> + '_ {
-        self.entries.iter().enumerate().map(|(i, entry)| (entry.session_id.clone(), [self.body(i as u32)]))
-    }
-
-    /// Dataset session id of a conversation.
-    pub fn session_id(&self, conversation: u32) -> Arc<str> {
-        self.entries[conversation as usize].session_id.clone()
-    }
-
-    /// Output length a conversation asks for.
-    pub fn requested_osl(&self, conversation: u32) -> Option<u32> {
-        self.entries[conversation as usize].requested_osl
+    /// Everything that may be sent, in order.
+    pub fn all(&self) -> impl Iterator<Item = Said> + '_ {
+        (0..self.dataset.len()).map(|index| self.said(index as u32))
     }
 
     /// Which dialect is spoken.
@@ -132,7 +114,9 @@ impl Requests {
 
     /// Tokens of a request's texts; each conversation is counted once.
     pub fn input_tokens(&self, conversation: u32, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
-        let cell = &self.entries[conversation as usize].input_tokens;
+        let Some(Entry { input_tokens: cell, .. }) = self.kept.get(conversation as usize) else {
+            return count_input(self.plan.endpoint.kind, body, tokenizer);
+        };
         let known = cell.load(Relaxed);
         if known != NOT_COUNTED {
             return (known != NO_COUNT).then_some(u64::from(known));
@@ -143,11 +127,17 @@ impl Requests {
         counted
     }
 
-    fn encode(&self, conversation: &aiperf_types::Conversation) -> Result<Bytes, DialectError> {
+    fn make(&self, index: usize) -> Result<Said, RequestsError> {
+        let conversation = self.dataset.conversation(index);
         let turn = conversation.turns.len().saturating_sub(1);
         let model = self.plan.models.first().map_or("", String::as_str);
-        let request = Request { endpoint: &self.plan.endpoint, model, conversation, turn };
-        Ok(Bytes::from(request.encode(self.dialect)?))
+        let request = Request { endpoint: &self.plan.endpoint, model, conversation: &conversation, turn };
+        let body = request.encode(self.dialect).map_err(|source| {
+            let session = conversation.session_id.clone();
+            RequestsError::Dialect { session, source }
+        })?;
+        let requested_osl = conversation.turns.last().and_then(|turn| turn.max_tokens);
+        Ok(Said { body: Bytes::from(body), session_id: conversation.session_id.as_str().into(), requested_osl })
     }
 }
 

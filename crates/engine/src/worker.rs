@@ -107,6 +107,7 @@ impl Worker {
     fn send(self: &Rc<Self>, dispatch: Dispatch, anchor: WallAnchor, issued: MonoNs) {
         let conversation = self.requests.conversation_of(dispatch.draw);
         let target = self.requests.target_of(dispatch.session);
+        let said = self.requests.said(conversation);
         let tag = RequestTag {
             phase: dispatch.phase,
             number: dispatch.number,
@@ -116,8 +117,10 @@ impl Worker {
             request_id: self.ids.request(dispatch.phase, dispatch.number),
             correlation_id: self.ids.session(dispatch.session),
             worker: self.number,
+            session_id: said.session_id,
+            requested_osl: said.requested_osl,
         };
-        let body = self.requests.body(conversation);
+        let body = said.body;
         let head = self.requests.head(target, tag.request_id, tag.correlation_id, body.len());
         let out = Outgoing { tag, anchor, intended: dispatch.intended, issued, target, head, body };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase, self.timeout);

@@ -141,7 +141,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, timeout: Duration) -> Exchange {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = Client::new(settings, vec![Target::new(url.host(), url.port())], Default::default());
-        let body = requests.body(0);
+        let body = requests.said(0).body;
         let head = requests.head(0, 1, 2, body.len());
         let now = clock::mono_now();
         let tag = RequestTag::default();

@@ -1,11 +1,11 @@
 //! The one read primitive: how many bytes, when they arrived, and how long they waited for us.
 //!
 //! The instant is the kernel's software receive stamp (`SO_TIMESTAMPING`), which is the arrival of the *last* byte the
-//! read returned: queued segments are merged and the newest stamp wins. Stamps are CLOCK_REALTIME; they are converted
-//! at the read: lag = realtime now - stamp, instant = monotonic now - lag. A stamp in the future, or a jump between
-//! the two clocks since the last read, is a step of the wall clock: the read's own instant is used, and counted.
+//! read returned: queued segments are merged and the newest stamp wins. Stamps are CLOCK_REALTIME; instant = stamp -
+//! distance between the clocks, lag = monotonic now - instant. A stamp in the future, or a jump between the two clocks
+//! since the last read, is a step of the wall clock: the read's own instant is used, and counted.
 
-use crate::clock::{mono_now, wall_now};
+use crate::clock::{anchor, mono_now, wall_now};
 use aiperf_types::{MonoNs, Read};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recv, recvmsg, setsockopt, sockopt};
 use std::cell::Cell;
@@ -92,42 +92,42 @@ impl StampedReader {
         })
     }
 
+    /// A stamp is on the wall clock; the distance between the clocks is constant but for steps, so it is measured once,
+    /// as narrowly as can be, and each read only looks whether it still holds. Using the wall clock of this very read
+    /// instead would let an interruption between two clock reads move an arrival to before its request.
     fn convert(&self, now: MonoNs, stamp: u64, len: u32) -> Read {
         let own = Read { at: now, lag: Read::NO_STAMP, len };
-        let Some((mono, wall)) = self.clocks(now) else { return own };
-        let Some(lag) = wall.checked_sub(stamp) else {
+        if !self.offset_holds(now) {
+            return own;
+        }
+        let at = MonoNs(stamp.wrapping_sub(self.offset.get()));
+        if at > now {
+            // The kernel stamps with a finer view of the same clock: a few nanoseconds are no step.
+            if at.0 - now.0 < CLOCK_SKEW_LIMIT {
+                return Read { at: now, lag: 0, len };
+            }
             self.steps.set(self.steps.get() + 1);
             return own;
-        };
-        let lag32 = u32::try_from(lag).unwrap_or(u32::MAX - 1).min(u32::MAX - 1);
-        Read { at: MonoNs(mono.0.saturating_sub(lag)), lag: lag32, len }
+        }
+        let lag = now.since(at).0.min(u64::from(Read::NO_STAMP - 1)) as u32;
+        Read { at, lag, len }
     }
 
-    /// Both clocks, read close together; `None` when the wall clock stepped since the last read.
-    fn clocks(&self, now: MonoNs) -> Option<(MonoNs, u64)> {
-        let mut mono = now;
-        let mut wall = wall_now().0;
+    /// Whether the clocks are as far apart as before. A step is counted and measured anew.
+    fn offset_holds(&self, now: MonoNs) -> bool {
         let known = self.offset.get();
-        let mut offset = wall.wrapping_sub(mono.0);
-        if known != 0 && offset.abs_diff(known) <= CLOCK_SKEW_LIMIT {
-            return Some((mono, wall));
+        if known != 0 && wall_now().0.wrapping_sub(now.0).abs_diff(known) <= CLOCK_SKEW_LIMIT {
+            return true;
         }
-        // Interrupted between the two reads, or a step: a second look tells.
-        for _ in 0..3 {
-            mono = mono_now();
-            wall = wall_now().0;
-            let after = mono_now();
-            offset = wall.wrapping_sub(mono.0);
-            if after.since(mono).0 <= CLOCK_SKEW_LIMIT {
-                break;
-            }
+        // The first read, an interruption between the two clock reads, or a step: a careful look tells.
+        let anchor = anchor();
+        let offset = anchor.wall.0.wrapping_sub(anchor.mono.0);
+        let held = known == 0 || offset.abs_diff(known) <= CLOCK_SKEW_LIMIT;
+        if known == 0 || !held {
+            self.offset.set(offset);
         }
-        self.offset.set(offset);
-        if known == 0 || offset.abs_diff(known) <= CLOCK_SKEW_LIMIT {
-            return Some((mono, wall));
-        }
-        self.steps.set(self.steps.get() + 1);
-        None
+        self.steps.set(self.steps.get() + u64::from(!held));
+        held
     }
 }
 

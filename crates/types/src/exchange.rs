@@ -2,6 +2,7 @@
 
 use crate::{MonoNs, RequestError, WallAnchor};
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// Position of a phase in the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,6 +27,10 @@ pub struct RequestTag {
     pub correlation_id: u128,
     /// The worker that sent it.
     pub worker: u16,
+    /// Dataset session id of the conversation.
+    pub session_id: Arc<str>,
+    /// Output length asked for.
+    pub requested_osl: Option<u32>,
 }
 
 /// One read from the connection: 16 bytes, appended once a `recvmsg`.
