@@ -5,7 +5,7 @@
 //! is, so that they never stand between a byte and its stamp.
 //!
 //! # Layout
-//! - [`run`]: a run from start to end
+//! - [`mod@run`]: a run from start to end
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - `conductor`: the schedule driven by a clock
 //! - `worker`: requests in flight on one thread

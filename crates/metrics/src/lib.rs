@@ -8,7 +8,7 @@
 //! computes every metric again, one at a time, when the run is summarised.
 //!
 //! # Layout
-//! - [`metric`], [`unit`], [`flags`]: what a row of the registry says; `families`: the rows, a file a family; [`registry`]:
+//! - [`metric`], [`mod@unit`], [`flags`]: what a row of the registry says; `families`: the rows, a file a family; [`registry`]:
 //!   finding them; [`docs`]: the registry as text
 //! - [`run`]: what decides which metrics a run has; [`goodput`]: service level objectives; [`check`]: whether a request is a
 //!   result at all
@@ -20,7 +20,7 @@
 //! - [`curve`]: what was going on at each instant; `timing`: a record as curves see it; `bins`: curves too long to sweep;
 //!   `weighted`: statistics over time
 //! - [`live`]: a phase while it is on; [`text`]: the lines printed of it
-//! - [`gpu`]: power and energy; [`confidence`]: several runs of one benchmark
+//! - [`gpu`]: power and energy; [`mod@confidence`]: several runs of one benchmark
 
 pub mod accumulator;
 mod bins;

@@ -16,7 +16,8 @@
 //!
 //! What is guaranteed: an answer has exactly the tokens its `usage` says; its text is that many tokens of `o200k_base`
 //! (see [`SimConfig`] for what decides the number); every event of a stream is one write; events leave at absolute
-//! moments, so that a late one does not delay those after it. `prompt_tokens` counts whitespace-separated words.
+//! moments, so that a late one does not delay those after it. `prompt_tokens` counts words and
+//! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
 //! (the loop) with `shared`, `timers`, `slots`, `wire`, `stamps` and `clock`; `http` and `ask` (requests in); `script` and

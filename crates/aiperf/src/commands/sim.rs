@@ -60,7 +60,7 @@ pub(crate) struct SimArgs {
     step: Option<Duration>,
     /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
     ///
-    /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall[:TIME], malformed-sse, malformed-json, error-event,
+    /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
     /// error-data, slow-headers:TIME.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,
