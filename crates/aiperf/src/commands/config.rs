@@ -3,8 +3,8 @@
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
 use aiperf_config::{
-    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, man_page, resolve_file,
-    show_resolved, validate,
+    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, resolve_file, show_resolved,
+    validate,
 };
 use clap::{Parser, Subcommand};
 
@@ -129,9 +129,9 @@ pub(crate) fn print_completions(shell: Option<&str>) -> Exit {
     }
 }
 
-/// `aiperf man`: the manual page, for `man -l` or a package.
+/// `aiperf man`: the manual page that the build wrote.
 pub(crate) fn print_manual() -> Exit {
-    exit::print(&man_page(env!("CARGO_PKG_VERSION")))
+    exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1")))
 }
 
 fn printed(text: Result<String, ConfigError>) -> Exit {
