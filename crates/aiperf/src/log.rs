@@ -2,6 +2,8 @@
 
 use aiperf_campaign::Teller;
 use aiperf_plan::LogLevel;
+use aiperf_report::log_time;
+use aiperf_types::WallNs;
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -56,7 +58,8 @@ impl Teller for Log {
         if level < self.level {
             return;
         }
-        let (date, time) = utc_now();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (date, time) = log_time(WallNs(since.as_nanos() as u64));
         let name = level.name();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let filed = format!("{date} {time} - aiperf - {name} - {message}\n");
@@ -87,38 +90,4 @@ fn colour(level: LogLevel) -> Option<&'static str> {
         LogLevel::Error => "31",
         LogLevel::Critical => "1;31",
     })
-}
-
-/// The date and the time of day with milliseconds, UTC.
-fn utc_now() -> (String, String) {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let (year, month, day) = civil_date(days as i64);
-    let date = format!("{year:04}-{month:02}-{day:02}");
-    let (hour, minute) = (second / 3600, second / 60 % 60);
-    (date, format!("{hour:02}:{minute:02}:{:02}.{:03}", second % 60, since.subsec_millis()))
-}
-
-/// The Gregorian date of a number of days since 1970-01-01 (H. Hinnant, "chrono-compatible low-level date algorithms").
-fn civil_date(days: i64) -> (i64, i64, i64) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    (yoe + era * 400 + i64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_become_dates() {
-        assert_eq!(civil_date(0), (1970, 1, 1));
-        assert_eq!(civil_date(20_772), (2026, 11, 15));
-        assert_eq!(civil_date(11_016), (2000, 2, 29));
-    }
 }

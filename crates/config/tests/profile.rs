@@ -13,7 +13,7 @@ fn resolve_in(args: &[&str], env: &[(&str, &str)], terminal: bool) -> Result<Res
     let ctx = Context {
         env: &env,
         stdout_is_terminal: terminal,
-        cwd: Path::new("/work"),
+        cwd: Path::new("/home/me"),
         benchmark_id: "0123456789ab".into(),
     };
     resolve_profile(&args, &ctx)
@@ -31,7 +31,7 @@ fn the_plainest_run_has_every_default() {
     assert_eq!(plan.phases[0].concurrency, Some(1));
     let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
     assert_eq!((synthetic.entries, synthetic.isl.unwrap().mean, synthetic.osl), (100, 550.0, None));
-    assert_eq!(plan.artifacts.dir, Path::new("/work/artifacts/m-openai-chat-concurrency1"));
+    assert_eq!(plan.artifacts.dir, Path::new("/home/me/artifacts/m-openai-chat-concurrency1"));
     assert_eq!(plan.runtime.ui, UiKind::None);
 }
 
@@ -84,7 +84,7 @@ fn secrets_are_nowhere_in_what_is_shown() {
 #[test]
 fn the_exported_configuration_names_the_directory_of_the_run() {
     let plan = resolve(&["-m", "m", "--artifact-dir", "out"]).unwrap().plan;
-    assert_eq!(plan.input_config["artifacts"]["dir"], "/work/out");
+    assert_eq!(plan.input_config["artifacts"]["dir"], "/home/me/out");
     assert_eq!(plan.run.cli_command, "aiperf profile -m m --artifact-dir out");
 }
 

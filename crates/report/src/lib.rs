@@ -23,7 +23,7 @@ mod number;
 pub mod phases;
 pub mod records_jsonl;
 pub mod run;
-mod stamp;
+pub mod stamp;
 pub mod summary_csv;
 pub mod summary_json;
 
@@ -35,3 +35,4 @@ pub use console::report;
 pub use files::LinesFile;
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
+pub use stamp::log_time;

@@ -17,6 +17,15 @@ pub(crate) fn iso(at: WallNs) -> String {
     text
 }
 
+/// The date and the time of day to the millisecond, as log lines have them.
+pub fn log_time(at: WallNs) -> (String, String) {
+    let (seconds, millis) = (at.0 / 1_000_000_000, at.0 / 1_000_000 % 1_000);
+    let (year, month, day) = date(seconds / 86_400);
+    let second = seconds % 86_400;
+    let time = format!("{:02}:{:02}:{:02}.{millis:03}", second / 3600, second / 60 % 60, second % 60);
+    (format!("{year:04}-{month:02}-{day:02}"), time)
+}
+
 /// Year, month and day of a number of days since 1970-01-01, counting years from March so that the leap day is last.
 fn date(days: u64) -> (u64, u64, u64) {
     let from_era = days + 719_468;
@@ -45,5 +54,11 @@ mod tests {
         ] {
             assert_eq!(iso(WallNs(ns)), text);
         }
+    }
+
+    #[test]
+    fn log_lines_have_the_date_and_milliseconds() {
+        let at = WallNs(1_794_702_396_195_918_018);
+        assert_eq!(log_time(at), ("2026-11-15".to_owned(), "00:26:36.195".to_owned()));
     }
 }
