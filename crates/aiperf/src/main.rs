@@ -15,8 +15,7 @@ mod signals;
 
 use exit::Exit;
 
-/// Exchanges are freed on other threads than they were made on; mimalloc is built for that. With the system's
-/// allocator the same run needs more memory and time (`scripts/saturate` shows both).
+/// Exchanges are freed on other threads than they were made on; mimalloc is built for that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -13,7 +13,6 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::Poll;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -111,10 +110,7 @@ impl Conductor {
             let deadline = self.deadline.get().map_or(tick, |at| at.min(tick));
             let deadline = if self.held.get().is_some() { deadline.min(mono_now().plus(HOLD_POLL)) } else { deadline };
             timer.set(Some(deadline))?;
-            let fired = std::future::poll_fn(|cx| match timer.poll_fired(cx) {
-                Poll::Ready(result) => Poll::Ready(result),
-                Poll::Pending => Poll::Pending,
-            });
+            let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
             tokio::select! {
                 biased;
                 () = stop.stopped(), if !stopping => {

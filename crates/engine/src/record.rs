@@ -140,7 +140,11 @@ impl Reader {
     }
 
     fn count(&self, exchange: &Exchange, parsed: &Parsed, failed: bool) -> TokenCounts {
-        let Some(tokenizer) = &self.tokenizer else { return server_counts(parsed, failed) };
+        let Some(tokenizer) = &self.tokenizer else {
+            let counts = server_counts(parsed, failed);
+            let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
+            return TokenCounts { first_content_chunk_tokens: first, ..counts };
+        };
         let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };

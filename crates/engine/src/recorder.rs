@@ -129,7 +129,7 @@ impl Recorder {
             }
             self.spent[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
             // A kernel that preempts lazily notices that a worker wants this core only when this thread enters it or
-            // the clock ticks, 4 ms later. Entering it after every record makes that 25 us.
+            // the clock ticks, 4 ms later. Entering it after every record makes that one record's time.
             std::thread::yield_now();
         }
         for (buffers, spent) in self.shared.buffers.iter().zip(&mut self.spent) {

@@ -16,6 +16,7 @@ use aiperf_schedule::Event;
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::connect::SocketOptions;
+use aiperf_transport::stamp::keep_stamping;
 use aiperf_transport::{BufferReturn, Client, ClientSettings, StampMode, Target};
 use aiperf_types::{Nanos, PhaseId, PhaseKind, PhaseProgress, WallNs};
 use std::io;
@@ -91,6 +92,12 @@ pub enum EngineError {
         /// Files allowed.
         allowed: u64,
     },
+    /// Kernel stamps were asked for and cannot be had.
+    #[error(
+        "--timestamps kernel: this kernel gives no receive stamps: {0}\n  \
+         try: --timestamps auto, which falls back to when a read returned"
+    )]
+    NoStamps(io::Error),
     /// A thread or its runtime could not be made.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] io::Error),
@@ -104,7 +111,11 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let needed = u64::from(setup.plan.peak_concurrency());
     limits::allow_connections(needed).map_err(|allowed| EngineError::Descriptors { needed, allowed })?;
     let worker_count = limits::workers(&setup.plan);
-    let _stamping = (setup.plan.runtime.timestamps != Timestamps::User).then(aiperf_transport::stamp::keep_stamping);
+    let _stamping = match (setup.plan.runtime.timestamps, keep_stamping()) {
+        (Timestamps::Kernel, Err(error)) => return Err(EngineError::NoStamps(error)),
+        (Timestamps::User, _) => None,
+        (_, stamping) => stamping.ok(),
+    };
     let stolen = stolen_ticks();
     let throttled = throttled_periods();
 

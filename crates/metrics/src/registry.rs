@@ -32,7 +32,7 @@ pub(crate) fn place(tag: &str) -> Option<usize> {
 }
 
 /// The metrics that a summary lists before all others, in this order.
-const FIRST: &[&str] = &[
+pub const LEADING: &[&str] = &[
     "request_throughput",
     "request_latency",
     "request_count",
@@ -62,7 +62,7 @@ const FIRST: &[&str] = &[
 
 /// Where a summary lists a metric: the fixed ones first, then by display order, then by name.
 pub(crate) fn export_rank(tag: &str, order: Option<u32>) -> (usize, u32, &str) {
-    let fixed = FIRST.iter().position(|first| *first == tag).unwrap_or(FIRST.len());
+    let fixed = LEADING.iter().position(|first| *first == tag).unwrap_or(LEADING.len());
     (fixed, order.unwrap_or(u32::MAX), tag)
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_metrics_that_summaries_list_first_exist() {
-        for tag in FIRST {
+        for tag in LEADING {
             assert!(find(tag).is_some(), "{tag}");
         }
     }

@@ -3,41 +3,13 @@
 use crate::json::Pretty;
 use crate::run::{PhaseResult, RunInfo, RunResult};
 use crate::stamp::iso;
+use aiperf_metrics::registry::LEADING;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use aiperf_types::{RequestError, WallNs};
 use serde_json::Value;
 
 /// Version of the document's layout.
 const SCHEMA_VERSION: &str = "1.4";
-
-/// Metrics that stand before everything else, in this order; all others follow at the end.
-const LEADING: &[&str] = &[
-    "request_throughput",
-    "request_latency",
-    "request_count",
-    "time_to_first_token",
-    "time_to_second_token",
-    "inter_token_latency",
-    "output_token_throughput",
-    "output_token_throughput_per_user",
-    "output_sequence_length",
-    "input_sequence_length",
-    "goodput",
-    "good_request_count",
-    "output_token_count",
-    "reasoning_token_count",
-    "min_request_timestamp",
-    "max_response_timestamp",
-    "inter_chunk_latency",
-    "total_output_tokens",
-    "total_reasoning_tokens",
-    "benchmark_duration",
-    "total_isl",
-    "total_osl",
-    "error_request_count",
-    "error_isl",
-    "total_error_isl",
-];
 
 /// The part of a run that a document covers: all of it, or one phase.
 struct Scope<'a> {

@@ -73,8 +73,7 @@ fn a_server_that_stalls_is_cut_off_by_the_timeout() {
 }
 
 #[test]
-fn a_connection_closed_between_requests_costs_no_request() {
-    // Every answer is whole, but connections are reset before the next request is read.
+fn every_request_is_accounted_for_when_some_connections_are_refused() {
     let sim = serve(with_faults(&["refuse=0.2"]));
     let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "2", "--request-count", "20"]).run();
     let summary = run.summary();

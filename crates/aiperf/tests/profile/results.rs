@@ -179,3 +179,16 @@ fn headers_keys_and_extra_inputs_reach_the_server_and_secrets_stay_out_of_the_fi
     }
     assert!(!run.stdout().contains("sk-secret"));
 }
+
+#[test]
+fn usage_on_every_chunk_tells_how_many_tokens_the_first_one_had() {
+    let sim = serve(SimConfig { tokens_per_chunk: std::num::NonZeroU32::new(2).unwrap(), ..quick() });
+    let args = ["--streaming", "--request-count", "4", "--use-server-token-count", "--per-chunk-usage"];
+    let run = Bench::of(&sim.url()).with(&args).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    for record in run.records() {
+        let value = |tag: &str| record["metrics"][tag]["value"].as_f64().unwrap();
+        let expected = (value("request_latency") - value("time_to_first_token")) / (8.0 - 2.0);
+        assert!((value("inter_token_latency") - expected).abs() < 1e-6, "{record}");
+    }
+}
