@@ -53,13 +53,14 @@ pub fn block(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summar
         "steal_share": conduct.steal_share,
         "throttled_periods": conduct.throttled,
         "exact_list_values": !summary.exactness.lists_binned,
-        "exact_curves": summary.exactness.curves_binned.is_empty(),
-        "doubts": doubts(plan, quality, conduct),
+        "exact_curves": !summary.exactness.curves_binned,
+        "late_in_curves": summary.exactness.late_in_curves,
+        "doubts": doubts(plan, quality, conduct, summary),
     })
 }
 
 /// What a reader of the numbers should know, one sentence each; empty when there is nothing to doubt.
-pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct) -> Vec<String> {
+pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Vec<String> {
     let mut out = Vec::new();
     let mut say = |doubtful: bool, text: String| {
         if doubtful {
@@ -120,6 +121,11 @@ pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct) -> Vec<String> 
     say(steal > STEAL_SHARE, format!("{:.1}% of CPU time was taken by the hypervisor during the run", steal * 100.0));
     let throttled = conduct.throttled.unwrap_or(0);
     say(throttled > 0, format!("this process ran into its CPU quota {throttled} times"));
+    let late = summary.exactness.late_in_curves;
+    say(
+        late > 0,
+        format!("{late} requests ended so late that curves over time (effective_*, active_*) lack their first part"),
+    );
     say(
         conduct.clock_steps > 0,
         format!(

@@ -11,7 +11,7 @@
 //! - `worker`: requests in flight on one thread
 //! - `queue`: finished exchanges waiting, with a budget
 //! - [`record`]: one exchange parsed, counted and measured
-//! - `recorder`: the threads that do so, and the relief
+//! - `recorder`: the threads that do so, and the relief; `curves`: what all of them know of the order of time
 //! - [`lines`]: record lines in order of completion
 //! - [`quality`]: how exact the run itself was
 //! - [`control`]: stopping a run and watching it
@@ -19,6 +19,7 @@
 
 mod conductor;
 pub mod control;
+mod curves;
 mod limits;
 pub mod lines;
 pub mod quality;

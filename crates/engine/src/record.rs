@@ -57,6 +57,7 @@ impl Reader {
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let head = timeline.head.taken().filter(|_| is_success);
         let measured = Measured {
+            number: exchange.tag.number,
             start_wall: anchor.wall(start),
             start,
             end,

@@ -4,6 +4,7 @@
 //! and 0.6 to 1.4 ms when merely nice. Such a thread may get no time at all on busy cores, so one relief thread of
 //! normal priority helps when the oldest exchange has waited for half a second or half of the budget is used.
 
+use crate::curves::SharedSweep;
 use crate::lines::{LineWriter, OrderedLines};
 use crate::quality::Quality;
 use crate::queue::{self, Batch, Queue};
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) lines: OrderedLines,
     pub(crate) reader: Reader,
     pub(crate) metrics: Arc<Metrics>,
+    /// By phase.
+    pub(crate) sweeps: Vec<SharedSweep>,
     /// By worker.
     pub(crate) buffers: Vec<BufferReturn>,
     /// Records computed, and of these failed ones.
@@ -74,6 +77,7 @@ impl Recorder {
                 None if self.shared.queue.is_closed() && self.shared.queue.waiting() == 0 => break,
                 None => {
                     self.shared.lines.tick();
+                    self.sweep();
                     std::thread::sleep(IDLE_SLEEP);
                 }
             }
@@ -100,7 +104,10 @@ impl Recorder {
                     }
                 }
                 None if closed => std::thread::sleep(Duration::from_micros(200)),
-                None => std::thread::sleep(RELIEF_SLEEP),
+                None => {
+                    self.sweep();
+                    std::thread::sleep(RELIEF_SLEEP);
+                }
             }
         }
         self.findings
@@ -141,5 +148,11 @@ impl Recorder {
         self.shared.records.fetch_add(count as u64, Relaxed);
         self.shared.errors.fetch_add(errors, Relaxed);
         self.shared.queue.done(count, bytes);
+        self.sweep();
+    }
+
+    /// Hands on what the curves of long runs need.
+    fn sweep(&mut self) {
+        self.findings.phases.iter_mut().zip(&self.shared.sweeps).for_each(|(records, sweep)| sweep.tend(records));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::conductor::{Conductor, Outlet, PhaseRun};
 use crate::control::{Board, Stop};
+use crate::curves::SharedSweep;
 use crate::limits;
 use crate::lines::{LineSink, LineWriter, OrderedLines};
 use crate::quality::{Conduct, Quality, run_queue_wait, stolen_ticks, throttled_periods};
@@ -130,6 +131,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
             phases: phase_ids(&setup.plan),
         },
         metrics: setup.metrics.clone(),
+        sweeps: setup.plan.phases.iter().map(|_| SharedSweep::new(&setup.metrics)).collect(),
         buffers: clients.iter().map(|seat| seat.buffers.clone()).collect(),
         records: AtomicU64::new(0),
         errors: AtomicU64::new(0),
@@ -158,7 +160,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let backlog_at_end = shared.queue.waiting();
     let ended = mono_now();
     shared.queue.close();
-    let findings = collect(recorders)?;
+    let mut findings = collect(recorders)?;
+    for (records, sweep) in findings.phases.iter_mut().zip(&shared.sweeps) {
+        sweep.finish(&shared.metrics, records);
+    }
     let line_failure = shared.lines.finish();
     setup.board.finish();
     let (mut conduct, runs) = driven?;

@@ -1,13 +1,14 @@
 //! The records of one phase, as one record thread sees them.
 
-use crate::bins::StreamBins;
 use crate::columns::Columns;
 use crate::errors::Errors;
-use crate::facts::Fact;
+use crate::facts::{Fact, Facts};
 use crate::gaps::Gaps;
 use crate::live::Live;
 use crate::record::RecordMetrics;
 use crate::run::Metrics;
+use crate::sweep::Sweep;
+use crate::timing::Timing;
 use aiperf_types::{Measured, RequestError, WallNs};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 pub struct Accumulator {
     pub(crate) columns: Columns,
     pub(crate) gaps: Gaps,
-    pub(crate) bins: StreamBins,
+    /// Requests whose gaps are no longer kept, on their way to the curves.
+    pub(crate) sweep: Sweep,
     pub(crate) live: Live,
     pub(crate) errors: Errors,
     pub(crate) spec_decode: BTreeMap<u32, u64>,
@@ -48,8 +50,8 @@ impl Accumulator {
     pub fn with_limits(metrics: &Metrics, limits: Limits) -> Self {
         Self {
             columns: Columns::new(),
-            gaps: Gaps::new(metrics.slice),
-            bins: StreamBins::new(),
+            gaps: Gaps::new(),
+            sweep: Sweep::new(metrics),
             live: Live::new(metrics),
             errors: Errors::default(),
             spec_decode: BTreeMap::new(),
@@ -61,10 +63,11 @@ impl Accumulator {
     pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
         let facts = &record.facts;
         self.live.add(record);
-        self.gaps.add(facts, &record.gaps);
-        self.bins.add(facts, &record.gaps);
+        self.gaps.add(&record.gaps);
         self.columns.push(facts, &record.gaps);
-        if self.columns.keeps_gaps() && self.gaps.count() > self.limits.list_values {
+        if !self.columns.keeps_gaps() {
+            add_to(&mut self.sweep, facts, &record.gaps);
+        } else if self.gaps.count() > self.limits.list_values {
             self.let_go_of_gaps();
         }
         match &m.error {
@@ -77,39 +80,52 @@ impl Accumulator {
         }
     }
 
-    /// Makes slices start at this instant, which should be that of the first request. It matters only once list values become
-    /// too many to keep: without it they are then put into slices that start at the earliest record known so far.
-    pub fn anchor_slices(&mut self, first: WallNs) {
-        self.gaps.anchor(first);
-    }
-
     /// Both together.
-    pub fn merge(mut self, other: Self) -> Self {
+    pub fn merge(mut self, mut other: Self) -> Self {
+        let keep = |records: &Self| records.columns.keeps_gaps();
+        if !keep(&self) || !keep(&other) || self.gaps.count() + other.gaps.count() > self.limits.list_values {
+            self.let_go_of_gaps();
+            other.let_go_of_gaps();
+        }
         self.live.merge(&other.live);
         self.errors.merge(&other.errors);
-        self.bins.merge(other.bins);
         for (accepted, steps) in other.spec_decode {
             *self.spec_decode.entry(accepted).or_default() += steps;
         }
-        let (mut other_gaps, mut other_columns) = (other.gaps, other.columns);
-        let too_many = self.gaps.count() + other_gaps.count() > self.limits.list_values;
-        if too_many {
-            if self.columns.keeps_gaps() {
-                self.let_go_of_gaps();
-            }
-            if other_columns.keeps_gaps() {
-                other_gaps.spill(&other_columns);
-                other_columns.drop_gaps();
-            }
-        }
-        self.gaps.merge(other_gaps);
-        self.columns.append(other_columns);
+        self.gaps.merge(&other.gaps);
+        self.columns.append(other.columns);
+        self.sweep.merge(other.sweep);
         self
     }
 
-    fn let_go_of_gaps(&mut self) {
-        self.gaps.spill(&self.columns);
+    /// Stops keeping the gaps between content responses one by one: what comes of them is summed up from now on. It happens by
+    /// itself when they become too many.
+    pub fn let_go_of_gaps(&mut self) {
+        if !self.columns.keeps_gaps() {
+            return;
+        }
+        let needed: Vec<Fact> = Timing::FACTS.iter().copied().chain([Fact::Number, Fact::Credit]).collect();
+        let sweep = &mut self.sweep;
+        self.columns.each_with_gaps(&needed, |_, facts, gaps| add_to(sweep, facts, gaps));
         self.columns.drop_gaps();
+    }
+
+    /// Whether the gaps between content responses are still kept one by one.
+    pub fn keeps_gaps(&self) -> bool {
+        self.columns.keeps_gaps()
+    }
+
+    /// Requests that wait for [`Sweep::take_from`].
+    pub fn unswept(&self) -> usize {
+        self.sweep.held()
+    }
+
+    /// Goes on with what was swept of these records so far.
+    pub fn put_back(&mut self, sweep: Sweep) {
+        self.sweep.merge(sweep);
+        if !self.columns.keeps_gaps() {
+            self.sweep.end();
+        }
     }
 
     /// The state for those who watch: running statistics, no sorting. Costs a copy of some 100 KB.
@@ -141,6 +157,14 @@ impl Accumulator {
 
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
-        self.columns.size() + self.gaps.size() + self.bins.0.size() + self.live.size()
+        self.columns.size() + self.gaps.size() + self.sweep.size() + self.live.size()
+    }
+}
+
+/// Adds a record to the curves: it was sent when the conductor released it.
+fn add_to(sweep: &mut Sweep, facts: &Facts, gaps: &[u64]) {
+    if let Some(timing) = Timing::of(facts) {
+        let sent = facts.signed(Fact::Credit).and_then(|credit| timing.start.checked_sub_signed(credit));
+        sweep.add(facts.get(Fact::Number).unwrap_or(0), sent.unwrap_or(0), timing, gaps);
     }
 }

@@ -38,10 +38,9 @@ Times are kept as integer nanoseconds; where two units are given, the second is 
 `duration_s` is `benchmark_duration` in seconds, or the length of the slice.
 
 How exact: statistics of records are exact. List metrics are exact to 16 million values; past that their percentiles come from
-a log-linear histogram and are within 0.05%, everything else stays exact. Curves are exact to 8 million events; past that `avg`
-stays exact, while percentiles, `std`, `min` and `max` are those of the curve's values at instants a millisecond apart (further
-in runs of more than a quarter of an hour: a million instants at most), which puts percentiles within 0.1%; a peak between two
-instants is not seen. The summary says which it was.
+a log-linear histogram and are within 0.05%, everything else stays exact. The same holds for curves past 8 million stretches of
+time, or past 16 million gaps between content responses: requests are then swept in the order of time while the run is on. The
+summary says which it was.
 ";
 
 fn entry(text: &mut String, metric: &Metric) {

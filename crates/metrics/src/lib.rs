@@ -13,17 +13,17 @@
 //! - [`run`]: what decides which metrics a run has; [`goodput`]: service level objectives; [`check`]: whether a request is a
 //!   result at all
 //! - [`facts`]: a record as integers; [`record`]: its metrics
-//! - [`accumulator`]: the records of a phase. `columns`: their facts, packed; `gaps` and `histogram`: values of which a record
-//!   has many; `errors`: why some failed
+//! - [`accumulator`]: the records of a phase. `columns`: their facts, packed; `gaps`: values of which a record has many;
+//!   `histogram` and `weights`: how often they are what; `errors`: why some failed
 //! - [`stats`]: statistics of a population; [`scope`] and `tally`: the values that derived metrics see; `summarise` and
 //!   [`summary`]: what a phase and its slices come to
-//! - [`curve`]: what was going on at each instant; `timing`: a record as curves see it; `bins`: curves too long to sweep;
-//!   `weighted`: statistics over time
+//! - [`curve`]: what was going on at each instant. `timing` and `flight`: a record as curves see it; [`sweep`] and `changes`:
+//!   records in the order of time; `gauges`: all curves at once; `weighted` and `quantiles`: statistics over time
 //! - [`live`]: a phase while it is on; [`text`]: the lines printed of it
 //! - [`gpu`]: power and energy; [`mod@confidence`]: several runs of one benchmark
 
 pub mod accumulator;
-mod bins;
+mod changes;
 pub mod check;
 mod columns;
 pub mod confidence;
@@ -33,12 +33,15 @@ mod errors;
 pub mod facts;
 mod families;
 pub mod flags;
+mod flight;
 mod gaps;
+mod gauges;
 pub mod goodput;
 pub mod gpu;
 mod histogram;
 pub mod live;
 pub mod metric;
+mod quantiles;
 pub mod record;
 pub mod registry;
 pub mod run;
@@ -46,11 +49,13 @@ pub mod scope;
 pub mod stats;
 mod summarise;
 pub mod summary;
+pub mod sweep;
 mod tally;
 pub mod text;
 mod timing;
 pub mod unit;
 mod weighted;
+mod weights;
 
 pub use accumulator::{Accumulator, Limits};
 pub use check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
@@ -67,5 +72,6 @@ pub use record::{RecordMetrics, Value};
 pub use run::{Metrics, RunTraits, Thresholds};
 pub use stats::Stats;
 pub use summary::{Context, Exactness, MetricResult, Slice, Summary};
+pub use sweep::Sweep;
 pub use text::{LiveBlock, ServerLine, accepted_drafts_line, live_block};
 pub use unit::Unit;

@@ -303,6 +303,17 @@ impl Moments {
         self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
     }
 
+    pub(crate) fn add_all(&mut self, values: &[u64]) {
+        let (mut sum, mut squares) = (0_u128, 0_u128);
+        for &value in values {
+            sum += u128::from(value);
+            squares = squares.saturating_add(u128::from(value) * u128::from(value));
+        }
+        self.count += values.len() as u64;
+        self.sum += sum;
+        self.squares = self.squares.saturating_add(squares);
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum += other.sum;

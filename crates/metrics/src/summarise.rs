@@ -1,7 +1,7 @@
 //! From columns of facts to a summary: every metric computed again, one at a time.
 
 use crate::accumulator::Accumulator;
-use crate::curve::{CurveStats, Window, curve_stats};
+use crate::curve::{CurveStats, Window};
 use crate::facts::{Fact, Facts};
 use crate::flags::Flags;
 use crate::live::fold;
@@ -47,9 +47,8 @@ impl Accumulator {
         }
         let mut tallies = self.tally(metrics, context, &scopes, |_| true);
         self.set_gaps(metrics, &mut tallies, || vec![self.gaps.distribution()], &scopes);
-        let window = context.window.map(|window| [window]);
-        let (curves, curves_binned) = curve_stats(self, window.as_ref().map(|window| window.as_slice()));
-        set_curves(metrics, &mut tallies, &curves);
+        let curves = self.curves(context.window);
+        set_curves(metrics, &mut tallies, &curves.windows);
         let Some(mut tally) = tallies.pop() else { return Summary::default() };
         tally.derive(metrics, None);
         let mut summary = tally.into_summary(metrics);
@@ -57,7 +56,8 @@ impl Accumulator {
         summary.exactness = Exactness {
             list_values: self.gaps.count(),
             lists_binned: self.gaps.count() > 0 && !self.columns.keeps_gaps(),
-            curves_binned,
+            curves_binned: curves.binned,
+            late_in_curves: curves.late,
         };
         summary
     }
@@ -66,10 +66,10 @@ impl Accumulator {
     pub fn slices(&self, metrics: &Metrics, length: Nanos, context: Context) -> Vec<Slice> {
         let Some(grid) = self.grid(length) else { return Vec::new() };
         let mut tallies = self.tally(metrics, context, &grid.scopes, |metric| !metric.flags.has(Flags::NO_SLICES));
-        let summed = || self.gaps.slice_distributions(grid.first.0, &grid.indices);
+        let summed = || self.gaps_of_slices(&grid.windows);
         self.set_gaps(metrics, &mut tallies, summed, &grid.scopes);
-        let (curves, curves_binned) = curve_stats(self, Some(&grid.windows));
-        set_curves(metrics, &mut tallies, &curves);
+        let curves = self.curves_of_slices(&grid.windows);
+        set_curves(metrics, &mut tallies, &curves.windows);
         let mut slices = Vec::with_capacity(tallies.len());
         for (at, mut tally) in tallies.into_iter().enumerate() {
             let Window { start, end } = grid.windows[at];
@@ -78,7 +78,8 @@ impl Accumulator {
             summary.exactness = Exactness {
                 list_values: summary.get("inter_chunk_latency").and_then(|result| result.stats.count).unwrap_or(0),
                 lists_binned: !self.columns.keeps_gaps(),
-                curves_binned: curves_binned.clone(),
+                curves_binned: curves.binned,
+                late_in_curves: curves.late,
             };
             let complete = end.0 - start.0 == length.0;
             slices.push(Slice { index: grid.indices[at], start, end, complete, summary });
@@ -198,7 +199,7 @@ impl Accumulator {
             })
             .collect();
         let (records, failed) = at_index.into_values().unzip();
-        Some(Grid { first, indices, windows, scopes: Scopes { of_row: Some(of_row), records, failed } })
+        Some(Grid { indices, windows, scopes: Scopes { of_row: Some(of_row), records, failed } })
     }
 }
 
@@ -243,7 +244,6 @@ fn less_network(values: &[i64], encoding: Encoding, rtt: f64) -> Option<Stats> {
 
 /// Slices in which a request started.
 struct Grid {
-    first: WallNs,
     indices: Vec<u64>,
     windows: Vec<Window>,
     scopes: Scopes,

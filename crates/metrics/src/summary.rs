@@ -1,11 +1,11 @@
 //! What the records of a phase, or of a slice of it, come to.
 
-use crate::curve::{Curve, Window};
+use crate::curve::Window;
 use crate::flags::Flags;
 use crate::metric::{ConsoleGroup, Metric};
 use crate::registry::export_rank;
 use crate::stats::Stats;
-use aiperf_types::{Nanos, WallNs};
+use aiperf_types::WallNs;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -54,9 +54,10 @@ pub struct Exactness {
     pub list_values: u64,
     /// Percentiles of list metrics come from a histogram, within 0.05%; everything else is exact.
     pub lists_binned: bool,
-    /// Curves of which percentiles, deviation, smallest and largest value are those at instants this far apart; their means
-    /// are exact.
-    pub curves_binned: Vec<(Curve, Nanos)>,
+    /// Percentiles of curves come from a histogram, within 0.05%; everything else is exact.
+    pub curves_binned: bool,
+    /// Requests that ended so late that curves had gone on without them: their first part is missing there.
+    pub late_in_curves: u64,
 }
 
 /// What a phase, or a slice of it, came to.

@@ -32,21 +32,25 @@ impl Timing {
     }
 
     /// Input tokens that are in flight from the start to the first content.
-    fn prompt(&self) -> Option<u64> {
+    pub(crate) fn prompt(&self) -> Option<u64> {
         self.input.filter(|_| self.generation.is_some_and(|generation| generation > self.start))
     }
 
-    /// Reading the input, as tokens a nanosecond between two instants.
-    pub(crate) fn prefill(&self) -> Option<(u64, u64, f64)> {
-        let generation = self.generation?;
-        Some((self.start, generation, self.prompt()? as f64 / (generation - self.start) as f64))
+    /// Tokens read a nanosecond, between start and first content.
+    pub(crate) fn prefill(&self) -> Option<f64> {
+        Some(self.prompt()? as f64 / (self.generation? - self.start) as f64)
     }
 
-    /// Producing the output evenly, as tokens a nanosecond between two instants.
-    pub(crate) fn decode(&self) -> Option<(u64, u64, f64)> {
+    /// Tokens produced a nanosecond if they are evenly, between first content and end.
+    pub(crate) fn decode(&self) -> Option<f64> {
         let generation = self.generation.filter(|&generation| self.end > generation)?;
         let output = self.output.filter(|&output| output >= 1)?;
-        Some((generation, self.end, (output - 1) as f64 / (self.end - generation) as f64))
+        Some((output - 1) as f64 / (self.end - generation) as f64)
+    }
+
+    /// Output tokens that are in flight from the first content to the end.
+    pub(crate) fn produced(&self) -> Option<u64> {
+        self.output.filter(|_| self.generation.is_some_and(|generation| self.end > generation))
     }
 
     /// What a chunk carries when all chunks but the first carry alike, and how many such chunks there are.
@@ -64,45 +68,5 @@ impl Timing {
     /// Tokens of a chunk as it arrives: shared between all gaps.
     pub(crate) fn arrival_share(&self, gaps: &[u64]) -> Option<f64> {
         self.chunk_share(gaps, |_| true)
-    }
-
-    /// Producing the output gap by gap, as tokens a nanosecond between two instants.
-    pub(crate) fn decode_pulses(&self, gaps: &[u64], mut pulse: impl FnMut(u64, u64, f64)) {
-        let (Some(mut at), Some(share)) = (self.generation, self.decode_share(gaps)) else { return };
-        for &gap in gaps.iter().filter(|gap| **gap > 0) {
-            pulse(at.min(self.end), (at + gap).min(self.end), share / gap as f64);
-            at += gap;
-        }
-    }
-
-    /// Tokens in flight before any output: what is added at the start, and what is taken away at the end.
-    pub(crate) fn held(&self) -> (Option<u64>, f64) {
-        let prompt = self.prompt();
-        let output = self.output.filter(|_| self.generation.is_some_and(|generation| self.end > generation));
-        (prompt, (prompt.unwrap_or(0) + output.unwrap_or(0)) as f64)
-    }
-
-    /// Tokens of a request while it is in flight: its input from the start, its output as it comes, both until the end.
-    pub(crate) fn tokens_in_flight(&self, gaps: &[u64], mut step: impl FnMut(u64, f64)) {
-        let Some(generation) = self.generation else { return };
-        let (prompt, held) = self.held();
-        if let Some(prompt) = prompt {
-            step(self.start, prompt as f64);
-        }
-        if self.end > generation {
-            match (self.arrival_share(gaps), self.output) {
-                (Some(share), _) => {
-                    let mut at = generation;
-                    step(at, 1.0);
-                    for gap in gaps {
-                        at += gap;
-                        step(at.min(self.end), share);
-                    }
-                }
-                (None, Some(output)) => step(generation, output as f64),
-                (None, None) => {}
-            }
-        }
-        step(self.end, -held);
     }
 }

@@ -1,78 +1,274 @@
 //! Statistics of a value over time: how long it was what.
+//!
+//! Mean, deviation, smallest and largest value are exact at any length. Percentiles are so while the stretches are kept one by
+//! one; when they have become too many, percentiles come from a histogram.
 
-use crate::stats::{Stats, precise_sum};
+use crate::quantiles::quantiles;
+use crate::stats::Stats;
+use crate::weights::Weights;
 
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// Stretches of time with the value that held in each.
-#[derive(Clone, Debug, Default)]
+/// How long a value was what.
+#[derive(Clone, Debug)]
 pub(crate) struct Weighted {
-    stretches: Vec<(f64, f64)>,
+    kept: Kept,
     /// Time in which nothing was going on: the value was zero, and active statistics leave it out.
-    idle: f64,
+    idle: u64,
+    /// Time in which something was.
+    busy: u64,
+    /// Distances are summed up from here, the first value: squares of large values leave no room for their deviation.
+    centre: f64,
+    distances: Precise,
+    squares: Precise,
+    min: f64,
+    max: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    /// Values with how long each held.
+    Stretches(Vec<(f64, f64)>),
+    /// Only how long each was held in all.
+    Lengths(Weights),
+}
+
+/// Something that keeps stretches, one way or the other.
+pub(crate) trait Keep {
+    /// The value held for so many nanoseconds.
+    fn keep(&mut self, length: u64, value: f64);
+}
+
+impl Keep for Weights {
+    #[inline]
+    fn keep(&mut self, length: u64, value: f64) {
+        self.add(length, value);
+    }
+}
+
+impl Keep for Vec<(f64, f64)> {
+    #[inline]
+    fn keep(&mut self, length: u64, value: f64) {
+        match self.last_mut() {
+            Some(last) if last.0 == value => last.1 += length as f64,
+            _ => self.push((value, length as f64)),
+        }
+    }
+}
+
+/// What some thousand stretches at most come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums {
+    busy: u64,
+    centre: f64,
+    distances: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+    /// Values below are what rounding left of nothing.
+    nothing: f64,
+}
+
+/// Heights below this share of the largest are what rounding left of nothing.
+const NOTHING: f64 = 1e-9;
+
+impl Sums {
+    /// The value, if it is one.
+    #[inline]
+    pub(crate) fn clean(&self, value: f64) -> f64 {
+        if value < self.nothing { 0.0 } else { value }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, length: u64, value: f64) {
+        let (time, distance) = (length as i64 as f64, value - self.centre);
+        self.busy += length;
+        self.distances += time * distance;
+        self.squares += time * distance * distance;
+        self.min = if value < self.min { value } else { self.min };
+        self.max = if value > self.max { value } else { self.max };
+    }
+
+    /// The same of values that are `share` of these, around another centre.
+    pub(crate) fn scaled(&self, share: f64, centre: f64) -> Self {
+        let (time, shift) = (self.busy as f64, self.centre - centre / share);
+        Self {
+            centre,
+            distances: share * (self.distances + shift * time),
+            squares: share * share * (self.squares + shift * (2.0 * self.distances + shift * time)),
+            min: self.min * share,
+            max: self.max * share,
+            ..*self
+        }
+    }
+}
+
+/// A sum of floats that loses nothing to the number of its terms.
+#[derive(Clone, Copy, Debug, Default)]
+struct Precise {
+    sum: f64,
+    lost: f64,
+}
+
+impl Precise {
+    fn add(&mut self, term: f64) {
+        let next = self.sum + term;
+        let larger = self.sum.abs() >= term.abs();
+        self.lost += if larger { (self.sum - next) + term } else { (term - next) + self.sum };
+        self.sum = next;
+    }
+
+    fn value(&self) -> f64 {
+        self.sum + self.lost
+    }
 }
 
 impl Weighted {
-    pub(crate) fn clear(&mut self) {
-        self.stretches.clear();
-        self.idle = 0.0;
+    pub(crate) fn new(exact: bool) -> Self {
+        Self {
+            kept: if exact { Kept::Stretches(Vec::new()) } else { Kept::Lengths(Weights::default()) },
+            idle: 0,
+            busy: 0,
+            centre: f64::NAN,
+            distances: Precise::default(),
+            squares: Precise::default(),
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+        }
     }
 
-    pub(crate) fn add(&mut self, length: f64, value: f64) {
-        self.stretches.push((value, length));
+    /// The value held for so many nanoseconds.
+    pub(crate) fn add(&mut self, length: u64, value: f64) {
+        let mut sums = self.sums(value);
+        let value = sums.clean(value);
+        sums.add(length, value);
+        self.add_sums(&sums);
+        match &mut self.kept {
+            Kept::Lengths(lengths) => lengths.keep(length, value),
+            Kept::Stretches(stretches) => stretches.keep(length, value),
+        }
     }
 
-    pub(crate) fn add_idle(&mut self, length: f64) {
+    /// Nothing was going on for so many nanoseconds.
+    pub(crate) fn add_idle(&mut self, length: u64) {
         self.idle += length;
     }
 
-    /// Statistics over all the time, and over the time in which something was going on. Where values are only samples of a
-    /// curve, its exact means are given.
-    pub(crate) fn stats(&mut self, means: Option<Means>) -> (Stats, Stats) {
-        let mut extent = Extent { time: 0.0, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
-        extent.sum = precise_sum(self.stretches.iter().map(|&(value, length)| {
-            extent.time += length;
-            extent.min = extent.min.min(value);
-            extent.max = extent.max.max(value);
-            value * length
-        }));
-        let all = self.over(&extent, self.idle, means.map(|means| means.all));
-        let same = self.idle == 0.0 && means.is_none_or(|means| means.all == means.active);
-        let active = if same { all } else { self.over(&extent, 0.0, means.map(|means| means.active)) };
-        (all, active)
+    /// Empty sums to add stretches to; the first value is this, if there was none before.
+    pub(crate) fn sums(&mut self, first: f64) -> Sums {
+        if self.centre.is_nan() {
+            self.centre = first;
+        }
+        Sums {
+            busy: 0,
+            centre: self.centre,
+            distances: 0.0,
+            squares: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            nothing: self.max.max(1.0) * NOTHING,
+        }
     }
 
-    fn over(&mut self, extent: &Extent, idle: f64, mean: Option<f64>) -> Stats {
-        let whole = extent.time + idle;
+    /// Where distances are taken from; from this value on, if there was none before.
+    pub(crate) fn centre_or(&mut self, first: f64) -> f64 {
+        self.sums(first).centre
+    }
+
+    /// Adds what some stretches came to; they have to be [kept](Self::kept), too.
+    pub(crate) fn add_sums(&mut self, sums: &Sums) {
+        self.busy += sums.busy;
+        self.distances.add(sums.distances);
+        self.squares.add(sums.squares);
+        self.min = self.min.min(sums.min);
+        self.max = self.max.max(sums.max);
+    }
+
+    pub(crate) fn kept(&mut self) -> &mut Kept {
+        &mut self.kept
+    }
+
+    /// Stretches kept one by one.
+    pub(crate) fn stretches(&self) -> usize {
+        match &self.kept {
+            Kept::Stretches(stretches) => stretches.len(),
+            Kept::Lengths(_) => 0,
+        }
+    }
+
+    /// Lets go of the stretches: from now on percentiles come from a histogram.
+    pub(crate) fn let_go(&mut self) {
+        if let Kept::Stretches(stretches) = &self.kept {
+            let mut lengths = Weights::default();
+            stretches.iter().for_each(|&(value, length)| lengths.add(length as u64, value));
+            self.kept = Kept::Lengths(lengths);
+        }
+    }
+
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self.kept, Kept::Stretches(_))
+    }
+
+    /// Both together.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        if self.centre.is_nan() {
+            self.centre = other.centre;
+        }
+        if other.busy > 0 {
+            let (shift, time) = (other.centre - self.centre, other.busy as f64);
+            let distances = other.distances.value();
+            self.distances.add(distances + time * shift);
+            self.squares.add(other.squares.value() + shift * (2.0 * distances + time * shift));
+        }
+        self.busy += other.busy;
+        self.idle += other.idle;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        if !self.is_exact() || !other.is_exact() {
+            self.let_go();
+            other.let_go();
+        }
+        match (&mut self.kept, other.kept) {
+            (Kept::Stretches(own), Kept::Stretches(others)) => own.extend(others),
+            (Kept::Lengths(own), Kept::Lengths(others)) => own.merge(&others),
+            _ => {}
+        }
+    }
+
+    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on.
+    pub(crate) fn stats(&mut self, more: u64) -> (Stats, Stats) {
+        let all = self.over(self.idle + more);
+        (all, if self.idle + more == 0 { all } else { self.over(0) })
+    }
+
+    fn over(&mut self, idle: u64) -> Stats {
+        let (whole, idle) = ((self.busy + idle) as f64, idle as f64);
         if whole <= 0.0 {
             return stats(0.0, 0.0, 0.0, [0.0; 4], 0.0);
         }
-        let avg = mean.unwrap_or(extent.sum / whole);
-        let squares = precise_sum(self.stretches.iter().map(|&(value, length)| length * (value - avg) * (value - avg)));
-        let std = ((squares + idle * avg * avg) / whole).sqrt();
-        let (min, max) = if idle > 0.0 { (extent.min.min(0.0), extent.max.max(0.0)) } else { (extent.min, extent.max) };
+        let centre = if self.busy > 0 { self.centre } else { 0.0 };
+        let distance = (self.distances.value() - idle * centre) / whole;
+        let square = (self.squares.value() + idle * centre * centre) / whole;
+        let std = (square - distance * distance).max(0.0).sqrt();
+        let (min, max) = if idle > 0.0 { (self.min.min(0.0), self.max.max(0.0)) } else { (self.min, self.max) };
         // Idle time is at zero, below all else: it only moves the targets.
         let targets = PERCENTS.map(|percent| percent / 100.0 * whole - idle);
         let mut found = [0.0; 4];
         let first = targets.iter().position(|&target| target > 0.0).unwrap_or(targets.len());
-        quantiles(&mut self.stretches, 0.0, &targets[first..], &mut found[first..], max);
-        stats(avg, min, max, found, std)
+        match &mut self.kept {
+            Kept::Stretches(stretches) => quantiles(stretches, 0.0, &targets[first..], &mut found[first..], max),
+            Kept::Lengths(lengths) => lengths.quantiles(&targets[first..], &mut found[first..], max),
+        }
+        stats(centre + distance, min, max, found.map(|value| value.clamp(min, max)), std)
     }
-}
 
-/// Exact means of a curve: over all the time, and over the time in which something was going on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Means {
-    pub(crate) all: f64,
-    pub(crate) active: f64,
-}
-
-/// What all stretches come to.
-struct Extent {
-    time: f64,
-    sum: f64,
-    min: f64,
-    max: f64,
+    /// Bytes held.
+    pub(crate) fn size(&self) -> usize {
+        match &self.kept {
+            Kept::Stretches(stretches) => stretches.capacity() * 16,
+            Kept::Lengths(lengths) => lengths.size(),
+        }
+    }
 }
 
 fn stats(avg: f64, min: f64, max: f64, [p50, p90, p95, p99]: [f64; 4], std: f64) -> Stats {
@@ -90,121 +286,51 @@ fn stats(avg: f64, min: f64, max: f64, [p50, p90, p95, p99]: [f64; 4], std: f64)
     .finite()
 }
 
-/// For each target (ascending) the smallest value by which that much time has passed, shortest values first; by
-/// repeated partition, since a sort of millions of stretches takes ten times as long.
-fn quantiles(stretches: &mut [(f64, f64)], passed: f64, targets: &[f64], found: &mut [f64], top: f64) {
-    if targets.is_empty() {
-        return;
-    }
-    if stretches.len() <= 32 {
-        stretches.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        let mut passed = passed;
-        let mut rest = stretches.iter();
-        let mut value = top;
-        for (target, found) in targets.iter().zip(found) {
-            while passed < *target {
-                match rest.next() {
-                    Some(&(next, length)) => {
-                        passed += length;
-                        value = next;
-                    }
-                    None => {
-                        value = top;
-                        break;
-                    }
-                }
-            }
-            *found = value;
-        }
-        return;
-    }
-    let pivot = pivot(stretches);
-    let (below, equal, below_time, equal_time) = partition(stretches, pivot);
-    let (after_below, after_equal) = (passed + below_time, passed + below_time + equal_time);
-    let first_equal = targets.partition_point(|&target| target <= after_below);
-    let first_above = targets.partition_point(|&target| target <= after_equal);
-    quantiles(&mut stretches[..below], passed, &targets[..first_equal], &mut found[..first_equal], pivot);
-    found[first_equal..first_above].fill(pivot);
-    let above = &mut stretches[below + equal..];
-    quantiles(above, after_equal, &targets[first_above..], &mut found[first_above..], top);
-}
-
-/// The median of nine values spread over the slice.
-fn pivot(stretches: &[(f64, f64)]) -> f64 {
-    let step = stretches.len() / 9;
-    let mut sample: [f64; 9] = std::array::from_fn(|at| stretches[at * step + step / 2].0);
-    sample.sort_unstable_by(f64::total_cmp);
-    sample[4]
-}
-
-/// Moves smaller values to the front and larger ones to the back: how many are smaller and equal, and for how long.
-fn partition(stretches: &mut [(f64, f64)], pivot: f64) -> (usize, usize, f64, f64) {
-    let (mut low, mut at, mut high) = (0, 0, stretches.len());
-    let (mut below_time, mut equal_time) = (0.0, 0.0);
-    while at < high {
-        let (value, length) = stretches[at];
-        if value < pivot {
-            below_time += length;
-            stretches.swap(low, at);
-            low += 1;
-            at += 1;
-        } else if value > pivot {
-            high -= 1;
-            stretches.swap(at, high);
-        } else {
-            equal_time += length;
-            at += 1;
-        }
-    }
-    (low, at - low, below_time, equal_time)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn weighted(exact: bool, stretches: &[(u64, f64)]) -> Weighted {
+        let mut weighted = Weighted::new(exact);
+        stretches.iter().for_each(|&(length, value)| weighted.add(length, value));
+        weighted
+    }
+
     #[test]
     fn a_percentile_is_the_first_value_that_enough_time_has_passed_by() {
-        let mut weighted = Weighted::default();
-        for (length, value) in [(1.0, 30.0), (5.0, 10.0), (4.0, 20.0)] {
-            weighted.add(length, value);
+        for exact in [true, false] {
+            let (all, active) = weighted(exact, &[(1, 30.0), (5, 10.0), (4, 20.0)]).stats(0);
+            assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
+            assert_eq!(all, active);
         }
-        let (all, active) = weighted.stats(None);
-        assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
-        assert_eq!(all, active);
     }
 
     #[test]
     fn idle_time_counts_as_zero_and_only_for_the_whole() {
-        let mut weighted = Weighted::default();
-        weighted.add(2.0, 8.0);
-        weighted.add_idle(6.0);
-        let (all, active) = weighted.stats(None);
+        let mut weighted = weighted(true, &[(2, 8.0)]);
+        weighted.add_idle(4);
+        let (all, active) = weighted.stats(2);
         assert_eq!((all.avg, all.min, all.p50, all.p90), (Some(2.0), Some(0.0), Some(0.0), Some(8.0)));
         assert_eq!((active.avg, active.min, active.p50, active.std), (Some(8.0), Some(8.0), Some(8.0), Some(0.0)));
     }
 
     #[test]
-    fn partitions_find_what_a_sort_finds() {
-        let mut state = 7_u64;
-        let mut draw = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            state >> 33
-        };
-        let stretches: Vec<(f64, f64)> = (0..5000).map(|_| ((draw() % 300) as f64, (draw() % 50) as f64)).collect();
-        let mut sorted = stretches.clone();
-        sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let total: f64 = sorted.iter().map(|(_, length)| length).sum();
-        let targets = PERCENTS.map(|percent| percent / 100.0 * total);
-        let mut found = [0.0; 4];
-        quantiles(&mut stretches.clone(), 0.0, &targets, &mut found, 300.0);
-        for (target, found) in targets.iter().zip(found) {
-            let mut passed = 0.0;
-            let naive = sorted.iter().find(|(_, length)| {
-                passed += length;
-                passed >= *target
-            });
-            assert_eq!(naive.unwrap().0, found);
+    fn a_value_that_never_changes_does_not_deviate() {
+        let (all, _) = weighted(false, &[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).stats(0);
+        assert_eq!((all.avg, all.std), (Some(0.1), Some(0.0)));
+    }
+
+    #[test]
+    fn two_parts_come_to_the_whole() {
+        let stretches: Vec<(u64, f64)> = (1..400).map(|n| (n * 7919 % 101, (n * 31 % 97) as f64 + 0.25)).collect();
+        let near = |one: Option<f64>, two: Option<f64>| one.zip(two).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-13);
+        for exact in [true, false] {
+            let (whole, _) = weighted(exact, &stretches).stats(0);
+            let mut parts = weighted(exact, &stretches[..150]);
+            parts.merge(weighted(exact, &stretches[150..]));
+            let (merged, _) = parts.stats(0);
+            assert!(near(whole.avg, merged.avg) && near(whole.std, merged.std));
+            assert_eq!((whole.min, whole.max, whole.p50), (merged.min, merged.max, merged.p50));
         }
     }
 }

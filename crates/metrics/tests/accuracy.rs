@@ -6,7 +6,7 @@
 #[allow(unreachable_pub, reason = "shared with benches")]
 mod load;
 
-use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary};
+use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, Sweep};
 use aiperf_types::{EndpointKind, Measured, Nanos};
 use load::Load;
 
@@ -68,30 +68,67 @@ fn lists_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twenti
     });
 }
 
+/// How far curves may be off past a limit: not at all, but for percentiles that come from a histogram.
+fn allowed_of_curves(tag: &str, stat: &str) -> f64 {
+    match stat {
+        _ if tag == "inter_chunk_latency" => 5e-4,
+        _ if !is_curve(tag) => 0.0,
+        "p50" | "p90" | "p95" | "p99" => 5e-4,
+        _ => 1e-9,
+    }
+}
+
 #[test]
-fn curves_past_their_limit_keep_their_means_and_their_percentiles_to_a_tenth_of_a_percent() {
+fn curves_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twentieth_of_a_percent() {
     let metrics = chat();
     for (users, gap) in [(200, 20_000_000), (16, 20_000_000), (8, 60_000_000)] {
         let load = Load::new(5, users, 64, gap, 500);
-        let [exact, gaps_binned, all_binned] = accumulators(&metrics, [EXACT, LISTS_BINNED, ALL_BINNED], load)
+        let [exact, gaps_let_go, curves_too_long] = accumulators(&metrics, [EXACT, LISTS_BINNED, ALL_BINNED], load)
             .map(|accumulator| accumulator.summarise(&metrics, Context::default()));
-        assert_eq!((gaps_binned.exactness.curves_binned.len(), all_binned.exactness.curves_binned.len()), (2, 7));
-        let allowed = |percentile: f64, each: f64| {
-            move |tag: &str, stat: &str| match stat {
-                _ if tag == "inter_chunk_latency" => 5e-4,
-                _ if !is_curve(tag) => 0.0,
-                "avg" if tag.ends_with("per_user") => each,
-                "avg" if tag.starts_with("active_") => each,
-                "avg" => 1e-9,
-                "p50" | "p90" | "p95" | "p99" => percentile,
-                // The deviation is that of the instants looked at; so are the extremes, and a peak may fall between two.
-                "std" => 5e-2,
-                _ => f64::INFINITY,
-            }
-        };
-        check(&exact, &gaps_binned, allowed(1e-3, 1e-4));
-        // A few thousand records are few instants; the limit is past a million of each.
-        check(&exact, &all_binned, allowed(5e-2, 5e-2));
+        assert!(!exact.exactness.curves_binned);
+        for other in [gaps_let_go, curves_too_long] {
+            assert!(other.exactness.curves_binned && other.exactness.late_in_curves == 0);
+            check(&exact, &other, allowed_of_curves);
+        }
+    }
+}
+
+#[test]
+fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
+    let metrics = chat().with_slices(Nanos::from_millis(2000));
+    let slice = Nanos::from_millis(2000);
+    let (mut m, mut record) = (Measured::default(), RecordMetrics::default());
+    let mut load = Load::new(11, 100, 64, 20_000_000, 500);
+    let mut exact = Accumulator::with_limits(&metrics, EXACT);
+    // Two threads share the records of the run and hand them on now and then, not always in step.
+    let mut parts = [LISTS_BINNED; 2].map(|limits| Accumulator::with_limits(&metrics, limits));
+    let mut sweep = Sweep::new(&metrics);
+    let mut most = 0;
+    for number in 0..2 * RECORDS {
+        load.next_into(&mut m);
+        metrics.record(&m, &mut record);
+        exact.add(&m, &record);
+        let part = &mut parts[number / 7 % 2];
+        part.add(&m, &record);
+        if number % 50 == 0 {
+            parts.iter_mut().for_each(Accumulator::let_go_of_gaps);
+            sweep.take_from(&mut parts[number / 50 % 2]);
+        }
+        most = most.max(sweep.held());
+    }
+    assert!(most < 500, "{most} requests were held for the curves of 100 users");
+    let [mut one, mut other] = parts;
+    sweep.take_from(&mut one);
+    sweep.take_from(&mut other);
+    let mut merged = one.merge(other);
+    merged.put_back(sweep);
+    let summary = merged.summarise(&metrics, Context::default());
+    assert_eq!(summary.exactness.late_in_curves, 0);
+    check(&exact.summarise(&metrics, Context::default()), &summary, allowed_of_curves);
+    let (exact, swept) = [&exact, &merged].map(|part| part.slices(&metrics, slice, Context::default())).into();
+    assert_eq!(exact.len(), swept.len());
+    for (one, two) in exact.iter().zip(&swept) {
+        check(&one.summary, &two.summary, allowed_of_curves);
     }
 }
 
@@ -106,9 +143,7 @@ fn slices_of_lists_that_were_let_go_are_those_of_lists_that_were_kept() {
         assert_eq!((one.start, one.end), (two.start, two.end));
         check(&one.summary, &two.summary, |tag, stat| match (tag, stat) {
             ("inter_chunk_latency", "avg" | "sum" | "min" | "max" | "std") => 1e-12,
-            ("inter_chunk_latency", _) => 5e-4,
-            (tag, _) if is_curve(tag) => f64::INFINITY,
-            _ => 0.0,
+            (tag, stat) => allowed_of_curves(tag, stat),
         });
     }
 }

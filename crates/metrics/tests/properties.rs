@@ -107,6 +107,7 @@ fn record() -> impl Strategy<Value = Measured> {
             }
             let failed = fate == 0 || content.is_empty();
             Measured {
+                number: 0,
                 start_wall: WallNs(EPOCH + start),
                 start: MonoNs(5_000_000_000 + start),
                 end: MonoNs(at + tail),

@@ -136,6 +136,8 @@ pub struct SpecDecode {
 /// One finished request, parsed and counted: all that a metric may depend on.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
+    /// Its number within the phase, in the order of sending.
+    pub number: u64,
     /// Wall clock at the start; latencies use `start`.
     pub start_wall: WallNs,
     /// Monotonic start.

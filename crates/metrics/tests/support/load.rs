@@ -24,11 +24,14 @@ impl Draw {
     }
 }
 
-/// A closed loop: `users` streams at a time, each of `chunks` chunks, about one in `errors_every` failed.
+/// A closed loop: `users` streams at a time, each of `chunks` chunks, about one in `errors_every` failed. Records come in the
+/// order of their ends.
 pub struct Load {
     draw: Draw,
-    /// When each user is free to start the next request; the earliest comes first.
-    free: BinaryHeap<Reverse<u64>>,
+    /// When each user's request ends; the earliest comes first.
+    ends: BinaryHeap<Reverse<(u64, usize)>>,
+    flying: Vec<Measured>,
+    sent: u64,
     chunks: u64,
     gap_ns: u64,
     errors_every: u64,
@@ -37,14 +40,25 @@ pub struct Load {
 impl Load {
     pub fn new(seed: u64, users: usize, chunks: u64, gap_ns: u64, errors_every: u64) -> Self {
         let mut draw = Draw::new(seed);
-        let free = (0..users).map(|_| Reverse(1_000_000_000 + draw.below(100_000_000))).collect();
-        Self { draw, free, chunks, gap_ns, errors_every }
+        let mut starts: Vec<u64> = (0..users).map(|_| 1_000_000_000 + draw.below(100_000_000)).collect();
+        starts.sort_unstable();
+        let flying = (0..users).map(|_| Measured::default()).collect();
+        let mut load = Self { draw, ends: BinaryHeap::new(), flying, sent: 0, chunks, gap_ns, errors_every };
+        starts.into_iter().enumerate().for_each(|(user, start)| load.send(user, start));
+        load
     }
 
-    /// Fills in the next record, reusing what was allocated for the one before.
+    /// Gives the next record that ends, taking what was allocated for the one before in exchange.
     pub fn next_into(&mut self, m: &mut Measured) {
-        let free = self.free.pop().map_or(0, |Reverse(free)| free);
-        let start = free + self.draw.below(2_000_000);
+        if let Some(Reverse((end, user))) = self.ends.pop() {
+            std::mem::swap(m, &mut self.flying[user]);
+            self.send(user, end);
+        }
+    }
+
+    fn send(&mut self, user: usize, now: u64) {
+        let m = &mut self.flying[user];
+        let start = now + self.draw.below(2_000_000);
         let mut content = std::mem::take(&mut m.content);
         content.clear();
         let failed = self.errors_every > 0 && self.draw.below(self.errors_every) == 0;
@@ -57,15 +71,16 @@ impl Load {
         }
         let last = content.last().map_or(at, |mark| mark.at.0);
         let end = last + 50_000 + self.draw.below(400_000);
-        self.free.push(Reverse(end));
+        self.ends.push(Reverse((end, user)));
         let output = self.chunks + self.draw.below(20);
         let input = 300 + self.draw.below(500);
         *m = Measured {
+            number: self.sent,
             start_wall: WallNs(EPOCH + start),
             start: MonoNs(start),
             end: MonoNs(end),
             head: (!failed).then_some(MonoNs(start + 20_000_000)),
-            credit_issued: Some(WallNs(EPOCH + start - self.draw.below(300_000))),
+            credit_issued: Some(WallNs(EPOCH + now)),
             credit_drop: Some(self.draw.below(90_000)),
             tokens: TokenCounts {
                 input: Some(input),
@@ -100,5 +115,6 @@ impl Load {
             content,
             ..Measured::default()
         };
+        self.sent += 1;
     }
 }

@@ -88,6 +88,7 @@ pub(crate) fn measured(record: &Value) -> Measured {
     let failed = error.is_some();
     let first_of = |name: &str| responses.iter().find_map(|response| response[name].as_f64());
     Measured {
+        number: 0,
         start_wall: WallNs(nanos("timestamp_ns").unwrap_or(0)),
         start,
         end: MonoNs(last_response.filter(|at| *at > 0).unwrap_or(ended)),

@@ -1,0 +1,287 @@
+//! One request on its way through time: when it changes something, and what it changes.
+
+use crate::changes::Changes;
+use crate::timing::Timing;
+
+/// What is going on at an instant. Rates are per second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lanes {
+    /// Requests in flight.
+    pub(crate) in_flight: i64,
+    /// Requests that will answer and have not begun to.
+    pub(crate) prefilling: i64,
+    /// Requests that have begun to answer.
+    pub(crate) decoding: i64,
+    /// Tokens read.
+    pub(crate) prefill: f64,
+    /// Tokens produced.
+    pub(crate) decode: f64,
+    /// Tokens read or produced.
+    pub(crate) total: f64,
+    /// Tokens of requests in flight.
+    pub(crate) tokens: f64,
+}
+
+impl Lanes {
+    pub(crate) fn pass(&mut self, content: &Content) {
+        self.decode += content.decode;
+        self.tokens += content.tokens;
+    }
+
+    pub(crate) fn turn(&mut self, turn: &Turn) {
+        self.in_flight += i64::from(turn.in_flight);
+        self.prefilling += i64::from(turn.prefilling);
+        self.decoding += i64::from(turn.decoding);
+        self.prefill = sum_or_nothing(self.prefill, turn.prefill, self.prefilling);
+        self.decode = sum_or_nothing(self.decode, turn.decode, self.decoding);
+        self.total = sum_or_nothing(self.total, turn.total, self.in_flight);
+        self.tokens = sum_or_nothing(self.tokens, turn.tokens, self.in_flight);
+    }
+}
+
+/// What nobody is left for is nothing, whatever rounding left of it.
+fn sum_or_nothing(sum: f64, height: f64, users: i64) -> f64 {
+    if users == 0 { 0.0 } else { sum + height }
+}
+
+/// A change that content after the first makes: most changes are such.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) decode: f64,
+    pub(crate) tokens: f64,
+}
+
+/// A change that the start, the first content or the end of a request makes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turn {
+    in_flight: i8,
+    prefilling: i8,
+    decoding: i8,
+    prefill: f64,
+    decode: f64,
+    total: f64,
+    tokens: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Start,
+    FirstContent,
+    /// The content that ends this gap.
+    Content(usize),
+    End,
+    Nothing,
+}
+
+const PER_SECOND: f64 = 1e9;
+
+/// How tokens are taken to be produced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Gap by gap, as content came.
+    Gaps,
+    /// Evenly from first content to end: the run has no gaps.
+    Even,
+}
+
+/// A request in time.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    at: u64,
+    next: Next,
+    /// What it adds to the tokens being produced.
+    rate: f64,
+    /// Tokens that content after the first brings.
+    arrival: f64,
+    /// Tokens produced in each gap that takes any time, by nanoseconds to the second.
+    share: f64,
+    gaps: Vec<u64>,
+    timing: Timing,
+}
+
+impl Flight {
+    pub(crate) fn new(timing: Timing, gaps: Vec<u64>) -> Self {
+        let arrival = timing.arrival_share(&gaps).unwrap_or(0.0);
+        let share = timing.decode_share(&gaps).unwrap_or(0.0) * PER_SECOND;
+        Self { at: timing.start, next: Next::Start, rate: 0.0, arrival, share, gaps, timing }
+    }
+
+    pub(crate) fn start(&self) -> u64 {
+        self.timing.start
+    }
+
+    pub(crate) fn gaps(&self) -> &[u64] {
+        &self.gaps
+    }
+
+    pub(crate) fn into_gaps(self) -> Vec<u64> {
+        self.gaps
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.next == Next::Nothing
+    }
+
+    /// Makes all changes that come before `limit`.
+    pub(crate) fn go_on(&mut self, limit: u64, pace: Pace, changes: &mut Changes) {
+        while self.at < limit {
+            let turn = match self.next {
+                Next::Start => self.begin(),
+                Next::FirstContent => self.answer(pace),
+                Next::End => self.end(),
+                Next::Content(gap) => {
+                    self.stream(gap, limit, changes);
+                    continue;
+                }
+                Next::Nothing => return,
+            };
+            changes.turn(self.at, turn);
+            self.turn_over();
+        }
+    }
+
+    /// Passes contents, from the one that ends a gap on.
+    #[inline]
+    fn stream(&mut self, mut gap: usize, limit: u64, changes: &mut Changes) {
+        let end = self.timing.end;
+        let (tokens, share) = (self.arrival, self.share);
+        let (mut at, mut rate) = (self.at, self.rate);
+        while at < limit {
+            gap += 1;
+            let next = self.gaps.get(gap).copied();
+            let pace = pace_of(next, share, rate);
+            changes.content(at, Content { decode: pace - rate, tokens });
+            rate = pace;
+            let Some(length) = next else {
+                (self.at, self.next, self.rate) = (end, Next::End, rate);
+                return;
+            };
+            at = (at + length).min(end);
+        }
+        (self.at, self.next, self.rate) = (at, Next::Content(gap), rate);
+    }
+
+    /// Whether its output is taken to come content by content.
+    fn streams(&self) -> bool {
+        self.timing.generation.is_some_and(|first| self.timing.end > first)
+            && self.timing.output.is_some_and(|output| output >= 1)
+            && !self.gaps.is_empty()
+    }
+
+    fn turn_over(&mut self) {
+        let end = self.timing.end;
+        (self.at, self.next) = match (self.next, self.timing.generation) {
+            (Next::Start, Some(first)) => (first, Next::FirstContent),
+            (Next::FirstContent, Some(first)) if self.streams() => ((first + self.gaps[0]).min(end), Next::Content(0)),
+            (Next::Start | Next::FirstContent, _) => (end, Next::End),
+            _ => (end, Next::Nothing),
+        };
+    }
+
+    fn begin(&self) -> Turn {
+        let answers = i8::from(self.timing.generation.is_some());
+        let rate = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
+        let tokens = self.timing.prompt().unwrap_or(0) as f64;
+        Turn { in_flight: 1, prefilling: answers, prefill: rate, total: rate, tokens, ..Turn::default() }
+    }
+
+    fn answer(&mut self, pace: Pace) -> Turn {
+        let prefill = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
+        let even = self.timing.decode().unwrap_or(0.0) * PER_SECOND;
+        self.rate = match pace {
+            Pace::Even => even,
+            Pace::Gaps if self.streams() => pace_of(self.gaps.first().copied(), self.share, 0.0),
+            Pace::Gaps => 0.0,
+        };
+        let tokens = if self.streams() { 1.0 } else { self.timing.produced().unwrap_or(0) as f64 };
+        Turn {
+            in_flight: 0,
+            prefilling: -1,
+            decoding: 1,
+            prefill: -prefill,
+            decode: self.rate,
+            total: even - prefill,
+            tokens,
+        }
+    }
+
+    fn end(&self) -> Turn {
+        if self.timing.generation.is_none() {
+            return Turn { in_flight: -1, ..Turn::default() };
+        }
+        let held = self.timing.prompt().unwrap_or(0) + self.timing.produced().unwrap_or(0);
+        Turn {
+            in_flight: -1,
+            decoding: -1,
+            decode: -self.rate,
+            total: -self.timing.decode().unwrap_or(0.0) * PER_SECOND,
+            tokens: -(held as f64),
+            ..Turn::default()
+        }
+    }
+}
+
+/// How fast tokens are produced in a gap. In one that takes no time the next content comes at once.
+#[inline]
+fn pace_of(gap: Option<u64>, share: f64, before: f64) -> f64 {
+    match gap {
+        None => 0.0,
+        Some(0) => before,
+        Some(length) => share / length as i64 as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(gaps: &[u64]) -> Flight {
+        let timing = Timing { start: 100, end: 1000, generation: Some(300), input: Some(7), output: Some(5) };
+        Flight::new(timing, gaps.to_vec())
+    }
+
+    /// Instants, with requests and tokens in flight after each.
+    fn seen(flight: &mut Flight, limits: &[u64], pace: Pace) -> Vec<(u64, i64, f64)> {
+        let (mut seen, mut lanes, mut changes) = (Vec::new(), Lanes::default(), Changes::default());
+        for &limit in limits {
+            changes.restart(0);
+            flight.go_on(limit, pace, &mut changes);
+            changes.sort();
+            for (contents, turn) in changes.runs() {
+                for (at, content) in contents.iter() {
+                    lanes.pass(content);
+                    seen.push((at, lanes.in_flight, lanes.tokens));
+                }
+                if let Some((at, turn)) = turn {
+                    lanes.turn(turn);
+                    seen.push((at, lanes.in_flight, lanes.tokens));
+                }
+            }
+            assert!(seen.iter().all(|(at, ..)| *at < limit));
+        }
+        assert!(flight.is_over());
+        assert_eq!((lanes.in_flight, lanes.prefilling, lanes.decoding), (0, 0, 0));
+        assert_eq!([lanes.prefill, lanes.decode, lanes.total, lanes.tokens], [0.0; 4]);
+        seen
+    }
+
+    #[test]
+    fn every_change_comes_at_its_instant() {
+        let last = (1000, 0, 0.0);
+        for pace in [Pace::Gaps, Pace::Even] {
+            let contents = seen(&mut flight(&[100, 0, 200]), &[5000], pace);
+            let third = 4.0 / 3.0;
+            assert_eq!(contents[..3], [(100, 1, 7.0), (300, 1, 8.0), (400, 1, 8.0 + third)]);
+            assert_eq!((contents[3].0, contents[4].0, contents[5]), (400, 600, last));
+            assert_eq!(seen(&mut flight(&[]), &[5000], pace), [(100, 1, 7.0), (300, 1, 12.0), last]);
+            let beyond: Vec<u64> = seen(&mut flight(&[900, 900]), &[5000], pace).iter().map(|seen| seen.0).collect();
+            assert_eq!(beyond, [100, 300, 1000, 1000, 1000]);
+        }
+    }
+
+    #[test]
+    fn changes_go_on_where_they_left_off() {
+        let whole = seen(&mut flight(&[100, 0, 200]), &[5000], Pace::Gaps);
+        assert_eq!(seen(&mut flight(&[100, 0, 200]), &[150, 350, 401, 402, 5000], Pace::Gaps), whole);
+    }
+}
