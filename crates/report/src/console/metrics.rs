@@ -15,6 +15,12 @@ const TABLES: &[(ConsoleGroup, &str)] =
 /// Metrics with one of these are never in a group's table.
 const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
 
+/// Tables of metrics that a summary has only when developers asked for them, in order.
+const FOR_DEVELOPERS: &[(Flags, &str)] = &[
+    (Flags::EXPERIMENTAL, "NVIDIA AIPerf | Experimental Metrics"),
+    (Flags::INTERNAL, "NVIDIA AIPerf | Internal Metrics"),
+];
+
 /// Metrics without a display order, which stand after those that have one, in this order.
 const UNORDERED: &[&str] = &[
     "effective_concurrency",
@@ -55,6 +61,18 @@ pub(crate) fn tables(metrics: &Summary, endpoint: EndpointKind, page: Page) -> O
     let drawn: String =
         TABLES.iter().filter_map(|(group, suffix)| group_table(metrics, *group, endpoint, suffix, page)).collect();
     (!drawn.is_empty()).then(|| format!("\n\n{drawn}"))
+}
+
+/// Experimental and internal metrics, when the summary has any.
+pub(crate) fn developer_tables(metrics: &Summary, page: Page) -> Option<String> {
+    let drawn: String = FOR_DEVELOPERS
+        .iter()
+        .filter_map(|(flag, title)| {
+            let rows = metrics.results.iter().filter(|metric| metric.flags.has(*flag));
+            Some(format!("\n\n{}", table((*title).into(), rows, page)?))
+        })
+        .collect();
+    (!drawn.is_empty()).then_some(drawn)
 }
 
 /// Speculative decoding, with the share of steps by accepted drafts.

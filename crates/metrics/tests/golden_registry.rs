@@ -1,0 +1,289 @@
+//! The registry against the list of metrics that it was written from, and which of them a run has.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+mod support;
+
+use aiperf_metrics::metric::Fold;
+use aiperf_metrics::{Flags, Kind, Metric, RunTraits, Slo, registry};
+use aiperf_types::EndpointKind;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Listed and not in the registry, with the reason.
+const NOT_REGISTERED: &[(&str, &str)] = &[
+    ("theoretical_prefix_cache_hit", "made by a pass over the dataset's block counts"),
+    ("skipped_context_overflow_count", "counted by agentic replay"),
+    ("accuracy.overall", "made by graders"),
+    ("accuracy.task.<task>", "made by graders"),
+    ("accuracy.unparsed", "made by graders"),
+    ("accuracy.unparsed.task.<task>", "made by graders"),
+];
+
+/// Twins of a vendor are listed because golden data has them; no run does.
+fn is_vendor_twin(listed: &Value) -> bool {
+    ["gpu_power_efficiency_amd", "gpu_power_efficiency_nvidia"].contains(&text(listed, "console_group"))
+}
+
+/// Listed as internal; decided to be exported, for they are what the duration is made of.
+const DECIDED_NOT_INTERNAL: [&str; 2] = ["min_request_timestamp", "max_response_timestamp"];
+
+/// Internal, and listed for slices; what is made of it is not, so there it is not computed either.
+const DECIDED_NOT_IN_SLICES: &str = "replay_send_schedule_offset";
+
+fn text<'a>(listed: &'a Value, key: &str) -> &'a str {
+    listed[key].as_str().unwrap_or_default()
+}
+
+fn texts<'a>(listed: &'a Value, key: &str) -> Vec<&'a str> {
+    listed[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Every listed metric by its tag.
+fn listed() -> BTreeMap<String, Value> {
+    let file = support::golden("metrics.json");
+    let list = file.as_array().cloned().unwrap_or_default();
+    println!("metrics.json: {} metrics", list.len());
+    list.into_iter().map(|metric| (text(&metric, "tag").to_owned(), metric)).collect()
+}
+
+/// What an endpoint type can do, as far as metrics ask.
+#[derive(Clone, Copy)]
+struct Can {
+    endpoint: EndpointKind,
+    produces_tokens: bool,
+    tokenizes_input: bool,
+    images: bool,
+    accepts_audio: bool,
+    produces_video: bool,
+}
+
+const fn can(endpoint: EndpointKind, does: [u8; 5]) -> Can {
+    let [produces_tokens, tokenizes_input, images, accepts_audio, produces_video] = does;
+    Can {
+        endpoint,
+        produces_tokens: produces_tokens == 1,
+        tokenizes_input: tokenizes_input == 1,
+        images: images == 1,
+        accepts_audio: accepts_audio == 1,
+        produces_video: produces_video == 1,
+    }
+}
+
+/// Produces tokens, tokenizes input, accepts or produces images, accepts audio, produces video.
+const ENDPOINTS: &[Can] = &[
+    can(EndpointKind::AudioTranscription, [0, 0, 0, 1, 0]),
+    can(EndpointKind::Chat, [1, 1, 1, 1, 0]),
+    can(EndpointKind::CohereRankings, [0, 1, 0, 0, 0]),
+    can(EndpointKind::Completions, [1, 1, 0, 0, 0]),
+    can(EndpointKind::Responses, [1, 1, 1, 1, 0]),
+    can(EndpointKind::Messages, [1, 1, 1, 0, 0]),
+    can(EndpointKind::ChatEmbeddings, [0, 1, 1, 0, 0]),
+    can(EndpointKind::Embeddings, [0, 1, 0, 0, 0]),
+    can(EndpointKind::HfTeiRankings, [0, 1, 0, 0, 0]),
+    can(EndpointKind::HuggingfaceGenerate, [1, 1, 0, 0, 0]),
+    can(EndpointKind::ImageGeneration, [0, 1, 1, 0, 0]),
+    can(EndpointKind::ImageEdit, [0, 1, 1, 0, 0]),
+    can(EndpointKind::VideoGeneration, [0, 1, 0, 0, 1]),
+    can(EndpointKind::ImageRetrieval, [0, 0, 1, 0, 0]),
+    can(EndpointKind::NimEmbeddings, [0, 1, 1, 0, 0]),
+    can(EndpointKind::NimRankings, [0, 1, 0, 0, 0]),
+    can(EndpointKind::SolidoRag, [1, 1, 0, 0, 0]),
+    can(EndpointKind::Raw, [1, 1, 1, 1, 0]),
+    can(EndpointKind::Template, [1, 1, 1, 1, 0]),
+];
+
+/// One way a run can be set up.
+struct Setting {
+    can: Can,
+    streaming: bool,
+    server_token_count: bool,
+    slos: bool,
+    fixed_schedule: bool,
+    accuracy: bool,
+    internal: bool,
+    experimental: bool,
+}
+
+impl Setting {
+    fn every() -> impl Iterator<Item = Self> {
+        ENDPOINTS.iter().flat_map(|&can| {
+            (0..1_u32 << 7).map(move |bits| {
+                let on = |bit: u32| bits >> bit & 1 == 1;
+                Self {
+                    can,
+                    streaming: on(0),
+                    server_token_count: on(1),
+                    slos: on(2),
+                    fixed_schedule: on(3),
+                    accuracy: on(4),
+                    internal: on(5),
+                    experimental: on(6),
+                }
+            })
+        })
+    }
+
+    fn traits(&self) -> RunTraits {
+        let mut traits = RunTraits::new(self.can.endpoint, self.streaming);
+        traits.server_token_count = self.server_token_count;
+        traits.fixed_schedule = self.fixed_schedule;
+        traits.accuracy = self.accuracy;
+        traits.show_internal = self.internal;
+        traits.show_experimental = self.experimental;
+        traits.slos = if self.slos { vec![Slo { tag: "request_latency".into(), threshold: 1.0 }] } else { Vec::new() };
+        traits
+    }
+
+    /// Whether a flag of the list lets a metric be part of the run.
+    fn allows_flag(&self, flag: &str) -> bool {
+        match flag {
+            "STREAMING_ONLY" => self.streaming,
+            "PRODUCES_TOKENS_ONLY" => self.can.produces_tokens,
+            "TOKENIZES_INPUT_ONLY" => self.can.tokenizes_input,
+            "SUPPORTS_AUDIO_ONLY" => self.can.accepts_audio,
+            "SUPPORTS_IMAGE_ONLY" => self.can.images,
+            "PRODUCES_VIDEO_ONLY" => self.can.produces_video,
+            "USAGE_DIFF_ONLY" => !self.server_token_count,
+            "EXPERIMENTAL" => self.experimental,
+            "FIXED_SCHEDULE_ONLY" => self.fixed_schedule,
+            "GOODPUT" => self.slos,
+            "DISABLE_ON_ACCURACY" => !self.accuracy,
+            "ERROR_ONLY"
+            | "LARGER_IS_BETTER"
+            | "INTERNAL"
+            | "SUPPORTS_REASONING"
+            | "NO_INDIVIDUAL_RECORDS"
+            | "HTTP_TRACE_ONLY"
+            | "PERCENTILE_INCLUDES_FAILED_REQUESTS" => true,
+            unknown => panic!("a flag that nothing is known of: {unknown}"),
+        }
+    }
+
+    /// Whether a condition of the list, in words, is fulfilled by the run. What records bring is not for the run to say.
+    fn fulfils(&self, condition: &str) -> bool {
+        match condition {
+            "streaming enabled" => self.streaming,
+            "endpoint produces tokens" => self.can.produces_tokens,
+            "endpoint tokenizes input" => self.can.tokenizes_input,
+            "endpoint accepts audio" => self.can.accepts_audio,
+            "endpoint accepts or produces images" => self.can.images,
+            "endpoint produces video" => self.can.produces_video,
+            "client token counting in use" => !self.server_token_count,
+            "developer mode" => self.experimental,
+            "profiling phase replays a fixed schedule" => self.fixed_schedule,
+            "SLOs configured" => self.slos,
+            "not accuracy mode" => !self.accuracy,
+            "failed records only" | "HTTP trace data on the record" => true,
+            unknown => panic!("a condition that nothing is known of: {unknown}"),
+        }
+    }
+}
+
+/// Whether a run has a metric, by the list alone. A twin that is adjusted for errors is there when its base is.
+fn listed_for(setting: &Setting, listed: &Value, all: &BTreeMap<String, Value>) -> bool {
+    let by_flags = texts(listed, "flags").into_iter().all(|flag| setting.allows_flag(flag));
+    let by_conditions = texts(listed, "conditions").into_iter().all(|condition| setting.fulfils(condition));
+    assert_eq!(by_flags, by_conditions, "{}: its flags and its conditions differ", text(listed, "tag"));
+    by_flags && all.get(text(listed, "base_tag")).is_none_or(|base| listed_for(setting, base, all))
+}
+
+#[test]
+fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
+    let all = listed();
+    assert!(EndpointKind::ALL.iter().all(|kind| ENDPOINTS.iter().any(|can| can.endpoint == *kind)));
+    let mut checked = 0;
+    for setting in Setting::every() {
+        let traits = setting.traits();
+        for metric in registry::all() {
+            let Some(listed) = all.get(metric.tag) else { continue };
+            let at = || format!("{} of {traits:?}", metric.tag);
+            assert_eq!(traits.has(metric), listed_for(&setting, listed, &all), "{}", at());
+            let internal = texts(listed, "flags").contains(&"INTERNAL") && !DECIDED_NOT_INTERNAL.contains(&metric.tag);
+            assert_eq!(traits.exports(metric), setting.internal || !internal, "{}", at());
+            checked += 1;
+        }
+    }
+    println!("{checked} times a metric and a way to set up a run");
+}
+
+#[test]
+fn golden_every_listed_metric_is_registered_or_known_not_to_be() {
+    let all = listed();
+    for listed in all.values() {
+        let tag = text(listed, "tag");
+        let known_not_to_be = is_vendor_twin(listed) || NOT_REGISTERED.iter().any(|(known, _)| *known == tag);
+        assert_eq!(registry::find(tag).is_none(), known_not_to_be, "{tag}");
+    }
+    for metric in registry::all() {
+        assert!(all.is_empty() || all.contains_key(metric.tag), "{} is not listed", metric.tag);
+    }
+}
+
+/// What is not listed as exported is internal, experimental or a vendor's: the two that were decided otherwise aside.
+#[test]
+fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
+    for listed in listed().values() {
+        let Some(metric) = registry::find(text(listed, "tag")) else { continue };
+        let shown = !metric.flags.has(Flags::INTERNAL) && !metric.flags.has(Flags::EXPERIMENTAL);
+        let decided = DECIDED_NOT_INTERNAL.contains(&metric.tag);
+        assert_eq!(shown, listed["exported"].as_bool().unwrap() || decided, "{}", metric.tag);
+        // In the export of single records: what is made of one record, unless that is switched off.
+        let per_record = match metric.kind() {
+            Kind::Record | Kind::List | Kind::Aggregate(_) => !metric.flags.has(Flags::NO_INDIVIDUAL_RECORDS),
+            Kind::Derived | Kind::Analysis => false,
+        };
+        assert_eq!(shown && per_record, listed["per_record_export"].as_bool().unwrap(), "{}", metric.tag);
+        let in_slices = !metric.flags.has(Flags::NO_SLICES) || metric.tag == DECIDED_NOT_IN_SLICES;
+        assert_eq!(in_slices, listed["timeslice"].as_bool().unwrap(), "{}", metric.tag);
+    }
+}
+
+fn kind_of(metric: &Metric) -> (&'static str, &'static str, Option<&'static str>) {
+    match metric.kind() {
+        Kind::Record => ("record", "scalar", None),
+        Kind::List => ("record", "list", None),
+        Kind::Aggregate(Fold::Sum) => ("aggregate", "scalar", Some("sum")),
+        Kind::Aggregate(Fold::Min) => ("aggregate", "scalar", Some("min")),
+        Kind::Aggregate(Fold::Max) => ("aggregate", "scalar", Some("max")),
+        Kind::Derived => ("derived", "scalar", None),
+        Kind::Analysis => ("analyzer", "scalar", None),
+    }
+}
+
+#[test]
+fn golden_names_units_and_places_are_those_listed() {
+    for listed in listed().values() {
+        let tag = text(listed, "tag");
+        let Some(metric) = registry::find(tag) else { continue };
+        // The number of GPUs is put there when it is known.
+        assert_eq!(metric.header, text(listed, "header").trim_end_matches(" (<n> GPUs)"), "{tag}");
+        assert_eq!(metric.short, listed["short_header"].as_str(), "{tag}");
+        assert_eq!(Some(metric.hide_unit), listed["short_header_hide_unit"].as_bool(), "{tag}");
+        assert_eq!(metric.display.name(), text(listed, "display_unit"), "{tag}");
+        assert_eq!(metric.group.name(), text(listed, "console_group"), "{tag}");
+        assert_eq!(metric.order.map(u64::from), listed["display_order"].as_u64(), "{tag}");
+        let (kind, values, fold) = kind_of(metric);
+        assert_eq!(kind, text(listed, "type"), "{tag}");
+        assert_eq!(values, text(listed, "value_type"), "{tag}");
+        assert_eq!(fold, listed["aggregation"].as_str(), "{tag}");
+        if let Some(larger_is_better) = listed["larger_is_better"].as_bool() {
+            assert_eq!(metric.larger_is_better(), larger_is_better, "{tag}");
+        }
+        if metric.kind() == Kind::Analysis {
+            // Listed in the unit they are shown in; here they are kept as integers.
+            continue;
+        }
+        assert_eq!(metric.unit.name(), text(listed, "unit"), "{tag}");
+        if listed.get("injected").is_some() {
+            // Listed without what they are made of.
+            continue;
+        }
+        for (here, key) in [(metric.needs, "required"), (metric.uses, "optional")] {
+            let (mut here, mut theirs) = (here.to_vec(), texts(listed, key));
+            here.sort_unstable();
+            theirs.sort_unstable();
+            assert_eq!(here, theirs, "{tag}: {key}");
+        }
+    }
+}
