@@ -117,6 +117,14 @@ pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summa
         quality.not_streamed > 0,
         format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
     );
+    let (faults, fault) = quality.spec_decode_faults;
+    say(
+        faults > 0,
+        format!(
+            "{faults} answers report speculative decoding in a way that cannot be true ({}): they count in no metric of it",
+            fault.unwrap_or_default()
+        ),
+    );
     let steal = conduct.steal_share.unwrap_or(0.0);
     say(steal > STEAL_SHARE, format!("{:.1}% of CPU time was taken by the hypervisor during the run", steal * 100.0));
     let throttled = conduct.throttled.unwrap_or(0);

@@ -11,7 +11,7 @@ use aiperf_report::{
     Artifacts, ExportFailure, LinesFile, Page, PhaseResult, RecordLine, ReportError, RunInfo, RunResult, Written,
 };
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
-use aiperf_types::{PhaseKind, RecordMeta, RequestError, WallNs};
+use aiperf_types::{Measured, PhaseKind, RecordMeta, WallNs};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -254,8 +254,8 @@ fn announce(plan: &Plan, teller: &dyn Teller) {
 struct Writer(RecordLine);
 
 impl LineWriter for Writer {
-    fn write(&mut self, out: &mut Vec<u8>, meta: &RecordMeta, metrics: &RecordMetrics, error: Option<&RequestError>) {
-        self.0.write(out, meta, metrics, error);
+    fn write(&mut self, out: &mut Vec<u8>, meta: &RecordMeta, measured: &Measured, metrics: &RecordMetrics) {
+        self.0.write(out, meta, measured, metrics);
     }
 }
 

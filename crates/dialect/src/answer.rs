@@ -1,7 +1,7 @@
 //! An exchange's responses folded into one parsed answer.
 
 use crate::kinds::{Data, Dialect, Piece};
-use crate::{sse, usage};
+use crate::{spec_decode, sse, usage};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -12,6 +12,8 @@ pub struct Answer {
     splitter: sse::Splitter,
     parsed: Parsed,
     usage: Map<String, Value>,
+    /// Reports of speculative decoding: only one that is alone is believed.
+    spec_decode: Vec<Map<String, Value>>,
     /// The read before the current one, and the current one: several responses of one read lie in between.
     reads: (MonoNs, MonoNs),
     in_read: u32,
@@ -26,6 +28,7 @@ impl Answer {
             splitter: sse::Splitter::default(),
             parsed: Parsed::default(),
             usage: Map::new(),
+            spec_decode: Vec::new(),
             reads: (start, MonoNs(0)),
             in_read: 0,
             shape: Shape::default(),
@@ -66,6 +69,16 @@ impl Answer {
     pub fn finish(mut self) -> Parsed {
         if !self.usage.is_empty() {
             self.parsed.usage = Some(usage::read(&self.usage));
+        }
+        if let [report] = self.spec_decode.as_slice() {
+            match spec_decode::read(report) {
+                Some(Ok(mut read)) => {
+                    read.completion_tokens = self.parsed.usage.and_then(|usage| usage.completion_tokens);
+                    self.parsed.spec_decode = Some(Box::new(read));
+                }
+                Some(Err(fault)) => self.parsed.spec_decode_fault = Some(fault),
+                None => {}
+            }
         }
         self.parsed
     }
@@ -111,6 +124,7 @@ impl Answer {
             }
             usage::fold(&mut self.usage, usage);
         }
+        self.spec_decode.extend(piece.spec_decode);
         if let Some(data) = piece.data {
             self.content(&data, at);
         }
@@ -161,7 +175,10 @@ struct Shape {
 impl Shape {
     /// Remembers a chunk that is a text and nothing else.
     fn learn(&mut self, json: &str, piece: &Piece<'_>) {
-        let (Some(Data::Text(Cow::Borrowed(text))), None) = (&piece.data, &piece.usage) else { return };
+        let (Some(Data::Text(Cow::Borrowed(text))), None, None) = (&piece.data, &piece.usage, &piece.spec_decode)
+        else {
+            return;
+        };
         // A borrowed text is a part of the chunk, without escapes.
         let start = (text.as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
         if let (Some(before), Some(after)) = (json.get(..start), json.get(start + text.len()..)) {

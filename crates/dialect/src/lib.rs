@@ -9,13 +9,14 @@
 //! - [`head`]: request line and header fields, with the ids spliced in
 //! - [`sse`]: server-sent events in any splits
 //! - [`answer`]: an exchange's responses folded into one parsed answer
-//! - [`usage`]: every vendor's names for token counts
+//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`inputs`]: the text of a request body, for counting
 
 pub mod answer;
 pub mod head;
 pub mod inputs;
 pub mod kinds;
+pub mod spec_decode;
 pub mod sse;
 pub mod url;
 pub mod usage;

@@ -4,7 +4,7 @@
 use aiperf_dialect::kinds::Request;
 use aiperf_dialect::{Answer, Data, HeadTemplate, dialect, inputs, sse, url, usage};
 use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy};
-use aiperf_types::{Conversation, EndpointKind, MonoNs};
+use aiperf_types::{Conversation, EndpointKind, MonoNs, SpecDecode};
 use base64::Engine;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -227,19 +227,16 @@ fn golden_requests_are_put_as_the_api_wants_them() {
 
 /// Cases where a better reading changes what the reference gives.
 const RESPONSES_CHANGED: &[&str] = &[
-    "chat-json-list",                          // no data rather than an internal error
-    "chat-content-list",                       // text parts of a list are joined
-    "chat-refusal",                            // a refusal is an answer
-    "chat-no-object",                          // `object` may be missing
-    "chat-wrong-object",                       // or different
-    "chat_unknown_object",                     // likewise
-    "chat-error-chunk",                        // an error object is an error
-    "chat-error-only",                         // likewise
-    "chat-tool-and-content",                   // prose beside tool calls is counted
-    "chat_stream_tool_call_with_content",      // likewise
-    "chat_spec_decode_stats",                  // speculative decoding is read with its metrics
-    "chat_spec_decode_malformed_bucket_count", // likewise
-    "chat-specdecode",                         // likewise
+    "chat-json-list",                     // no data rather than an internal error
+    "chat-content-list",                  // text parts of a list are joined
+    "chat-refusal",                       // a refusal is an answer
+    "chat-no-object",                     // `object` may be missing
+    "chat-wrong-object",                  // or different
+    "chat_unknown_object",                // likewise
+    "chat-error-chunk",                   // an error object is an error
+    "chat-error-only",                    // likewise
+    "chat-tool-and-content",              // prose beside tool calls is counted
+    "chat_stream_tool_call_with_content", // likewise
 ];
 
 fn describe(data: &Data<'_>) -> Value {
@@ -278,7 +275,7 @@ fn golden_responses_are_read() {
                 let json =
                     if response["kind"] == "sse" { sse::data(text.as_bytes()).into_owned() } else { text.into() };
                 if let Some(piece) = (dialect.parse)(std::str::from_utf8(&json).unwrap()) {
-                    pieces.push((at, piece.data.as_ref().map(describe), piece.usage));
+                    pieces.push((at, piece.data.as_ref().map(describe), piece.usage, piece.spec_decode));
                 }
                 if response["kind"] == "sse" {
                     answer.stream(format!("{text}\n\n").as_bytes(), MonoNs(at));
@@ -291,10 +288,11 @@ fn golden_responses_are_read() {
             if !wanted["error"].is_null() {
                 continue;
             }
-            pieces.retain(|(_, data, usage)| data.is_some() || usage.is_some());
+            pieces.retain(|(_, data, usage, spec)| data.is_some() || usage.is_some() || spec.is_some());
             let listed = wanted["parsed"].as_array().unwrap();
             assert_eq!(pieces.len(), listed.len(), "{} {pieces:?}", name(&case));
-            for ((at, data, usage), wanted) in pieces.iter().zip(listed) {
+            for ((at, data, usage, spec), wanted) in pieces.iter().zip(listed) {
+                assert_eq!(json!(spec), wanted["spec_decode_stats"], "{}", name(&case));
                 assert_eq!(json!(at), wanted["timestamp"], "{}", name(&case));
                 compare_data(&json!(data), &wanted["data"], name(&case));
                 assert_eq!(json!(usage), wanted["usage"], "{}", name(&case));
@@ -345,6 +343,7 @@ fn golden_bodies_are_parsed_and_counted() {
             let input = (!inputs.texts.is_empty()).then(|| words(&inputs.texts.join(" ")) + inputs.pretokenised);
             assert_eq!(json!(input), wanted["token_counts"]["input"], "{}", name(&case));
         }
+        compare_spec_decode(parsed.spec_decode.as_deref(), &wanted["spec_decode"], name(&case));
         for (key, value) in wanted["final_usage"].as_object().into_iter().flatten() {
             if let Some(got) = usage.as_ref().and_then(|usage| usage.get(key)) {
                 assert_eq!(got.as_f64(), value.as_f64(), "{key} of {}", name(&case));
@@ -352,6 +351,14 @@ fn golden_bodies_are_parsed_and_counted() {
         }
     }
     println!("response_parsing: {ran} cases");
+}
+
+fn compare_spec_decode(got: Option<&SpecDecode>, wanted: &Value, case: &str) {
+    assert_eq!(got.is_some(), !wanted.is_null(), "{case}");
+    let got = json!(got);
+    for (key, value) in wanted.as_object().into_iter().flatten().filter(|(key, _)| *key != "engine") {
+        assert_eq!(got[key], *value, "{key} of {case}");
+    }
 }
 
 /// Whole responses of a real vLLM server.

@@ -2,7 +2,7 @@
 //! batches go into a queue, and the one that finds the file free writes what is next.
 
 use aiperf_metrics::RecordMetrics;
-use aiperf_types::{RecordMeta, RequestError};
+use aiperf_types::{Measured, RecordMeta};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -15,7 +15,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(500);
 /// Puts one record into a line; each record thread has its own.
 pub trait LineWriter: Send {
     /// Appends the line of a record.
-    fn write(&mut self, out: &mut Vec<u8>, meta: &RecordMeta, metrics: &RecordMetrics, error: Option<&RequestError>);
+    fn write(&mut self, out: &mut Vec<u8>, meta: &RecordMeta, measured: &Measured, metrics: &RecordMetrics);
 }
 
 /// Where lines go.

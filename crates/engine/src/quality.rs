@@ -33,6 +33,8 @@ pub struct Quality {
     pub syn_retransmits: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
+    /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
+    pub spec_decode_faults: (u64, Option<&'static str>),
 }
 
 impl Quality {
@@ -65,6 +67,12 @@ impl Quality {
         }
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.not_streamed += u64::from(record.did_not_stream);
+        self.add_spec_decode_faults((u64::from(record.spec_decode_fault.is_some()), record.spec_decode_fault));
+    }
+
+    fn add_spec_decode_faults(&mut self, (count, first): (u64, Option<&'static str>)) {
+        self.spec_decode_faults.0 += count;
+        self.spec_decode_faults.1 = self.spec_decode_faults.1.or(first);
     }
 
     /// Adds another thread's.
@@ -81,6 +89,7 @@ impl Quality {
         self.connect_wait.merge(&other.connect_wait);
         self.syn_retransmits += other.syn_retransmits;
         self.not_streamed += other.not_streamed;
+        self.add_spec_decode_faults(other.spec_decode_faults);
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Record {
     pub content: u32,
     /// A stream was asked for and a whole body came.
     pub did_not_stream: bool,
+    /// Why what the server told of speculative decoding cannot be true.
+    pub spec_decode_fault: Option<&'static str>,
 }
 
 impl Reader {
@@ -70,6 +72,7 @@ impl Reader {
             http: Some(http_timing(exchange)),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { parsed.content },
+            spec_decode: parsed.spec_decode.filter(|_| error.is_none()),
             error,
             ..Measured::default()
         };
@@ -92,7 +95,7 @@ impl Reader {
         };
         let merged = (parsed.merged, parsed.merged_width_sum, parsed.merged_width_max);
         let content = measured.content.len() as u32;
-        Record { meta, measured, merged, content, did_not_stream }
+        Record { meta, measured, merged, content, did_not_stream, spec_decode_fault: parsed.spec_decode_fault }
     }
 
     /// Why there is no answer to read.

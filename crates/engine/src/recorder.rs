@@ -121,10 +121,9 @@ impl Recorder {
             bytes += queue::size(&exchange);
             let record = self.shared.reader.read(&exchange, self.number);
             self.shared.metrics.record(&record.measured, &mut self.computed);
-            let error = record.measured.error.as_ref();
-            errors += u64::from(error.is_some());
+            errors += u64::from(record.measured.error.is_some());
             if let Some(writer) = &mut self.writer {
-                writer.write(&mut lines, &record.meta, &self.computed, error);
+                writer.write(&mut lines, &record.meta, &record.measured, &self.computed);
             }
             // A request that the run itself cut short says nothing about the server.
             if !record.meta.was_cancelled {

@@ -75,6 +75,7 @@ fn spec_decode() -> impl Strategy<Value = Option<Box<SpecDecode>>> {
                     num_accepted_draft_tokens: Some(accepted),
                     num_draft_tokens: Some(accepted + steps),
                     num_spec_steps: Some(steps),
+                    ..SpecDecode::default()
                 })
             })
         },

@@ -73,14 +73,15 @@ fn meta() -> RecordMeta {
 fn record_line(c: &mut Criterion) {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
     let mut record = RecordMetrics::default();
-    metrics.record(&streamed_record(), &mut record);
+    let measured = streamed_record();
+    metrics.record(&measured, &mut record);
     let (meta, mut writer, mut out) = (meta(), RecordLine::new("465e2a4541a2"), Vec::new());
-    writer.write(&mut out, &meta, &record, None);
+    writer.write(&mut out, &meta, &measured, &record);
     println!("{} metrics, {} bytes", record.iter().count(), out.len());
     c.bench_function("record line, 32 chunks", |b| {
         b.iter(|| {
             out.clear();
-            writer.write(&mut out, black_box(&meta), black_box(&record), None);
+            writer.write(&mut out, black_box(&meta), black_box(&measured), black_box(&record));
             black_box(&out);
         });
     });

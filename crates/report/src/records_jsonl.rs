@@ -6,7 +6,7 @@
 
 use crate::json::{push_f64, push_int, push_str};
 use aiperf_metrics::{Metric, RecordMetrics, Value, registry};
-use aiperf_types::{PhaseId, RecordMeta, RequestError, uuid_text};
+use aiperf_types::{Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};
 use std::sync::Arc;
 
 /// Writes record lines. Each record thread has its own.
@@ -40,15 +40,19 @@ impl RecordLine {
         &mut self,
         out: &mut Vec<u8>,
         meta: &RecordMeta,
+        measured: &Measured,
         metrics: &RecordMetrics,
-        error: Option<&RequestError>,
     ) -> bool {
         let start = out.len();
         self.push_metadata(out, meta);
         out.extend_from_slice(b",\"metrics\":{");
         let has_metrics = self.push_metrics(out, metrics);
-        out.extend_from_slice(b"},\"error\":");
-        match error {
+        out.push(b'}');
+        if let Some(spec_decode) = &measured.spec_decode {
+            push_spec_decode(out, spec_decode);
+        }
+        out.extend_from_slice(b",\"error\":");
+        match &measured.error {
             Some(error) => push_error(out, error),
             None if has_metrics => out.extend_from_slice(b"null"),
             None => {
@@ -168,6 +172,45 @@ fn phase_members(phase: &PhaseId) -> Vec<u8> {
     push_str(&mut out, &phase.name);
     out.extend_from_slice(format!(",\"phase_kind\":\"{kind}\"").as_bytes());
     out
+}
+
+/// What the server told of speculative decoding; what it left out is left out.
+fn push_spec_decode(out: &mut Vec<u8>, told: &SpecDecode) {
+    out.extend_from_slice(b",\"spec_decode_acceptance\":{\"engine\":\"vllm\"");
+    let float = |out: &mut Vec<u8>, key: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            out.extend_from_slice(key.as_bytes());
+            push_f64(out, value);
+        }
+    };
+    let count = |out: &mut Vec<u8>, key: &str, value: Option<u64>| push_time(out, key.as_bytes(), value);
+    let list = |out: &mut Vec<u8>, key: &str, values: &Option<Vec<u64>>| {
+        let Some(values) = values else { return };
+        out.extend_from_slice(key.as_bytes());
+        for (at, value) in values.iter().enumerate() {
+            out.push(if at == 0 { b'[' } else { b',' });
+            push_int(out, *value);
+        }
+        out.extend_from_slice(if values.is_empty() { b"[]" } else { b"]" });
+    };
+    float(out, ",\"mean_acceptance_length\":", told.mean_acceptance_length);
+    float(out, ",\"draft_acceptance_rate\":", told.draft_acceptance_rate);
+    out.extend_from_slice(b",\"acceptance_histogram\":{");
+    for (at, (accepted, steps)) in told.acceptance_histogram.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
+        push_int(out, *accepted);
+        out.extend_from_slice(b"\":");
+        push_int(out, *steps);
+    }
+    out.push(b'}');
+    count(out, ",\"num_accepted_draft_tokens\":", told.num_accepted_draft_tokens);
+    count(out, ",\"num_draft_tokens\":", told.num_draft_tokens);
+    count(out, ",\"num_spec_steps\":", told.num_spec_steps);
+    count(out, ",\"num_spec_tokens\":", told.num_spec_tokens);
+    count(out, ",\"completion_tokens\":", told.completion_tokens);
+    list(out, ",\"per_step_accepted\":", &told.per_step_accepted);
+    list(out, ",\"per_step_drafted\":", &told.per_step_drafted);
+    out.push(b'}');
 }
 
 fn push_error(out: &mut Vec<u8>, error: &RequestError) {

@@ -168,7 +168,7 @@ fn golden_record_lines_are_written_as_they_were_read() {
             let measured = measured_of(&line);
             metrics.record(&measured, &mut record);
             let mut out = Vec::new();
-            assert!(writer.write(&mut out, &meta_of(&line), &record, measured.error.as_ref()));
+            assert!(writer.write(&mut out, &meta_of(&line), &measured, &record));
             let ours = String::from_utf8(out).unwrap();
             assert_eq!(metadata_text(&ours), metadata_text(theirs), "{path:?}");
             let (our_metrics, their_metrics) = (metric_texts(&ours), metric_texts(theirs));

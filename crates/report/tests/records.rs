@@ -4,7 +4,8 @@
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits, Value};
 use aiperf_report::RecordLine;
 use aiperf_types::{
-    ContentMark, EndpointKind, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, TokenCounts, WallNs,
+    ContentMark, EndpointKind, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, SpecDecode, TokenCounts,
+    WallNs,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -40,30 +41,57 @@ fn record(measured: &Measured) -> RecordMetrics {
     record
 }
 
-fn line(meta: &RecordMeta, record: &RecordMetrics, error: Option<&RequestError>) -> Option<String> {
+fn line(meta: &RecordMeta, measured: &Measured, record: &RecordMetrics) -> Option<String> {
     let mut out = b"before ".to_vec();
-    let written = RecordLine::new("465e2a4541a2").write(&mut out, meta, record, error);
+    let written = RecordLine::new("465e2a4541a2").write(&mut out, meta, measured, record);
     let text = String::from_utf8(out).unwrap();
     let line = text.strip_prefix("before ").unwrap();
     assert_eq!(line.is_empty(), !written);
     written.then(|| line.to_owned())
 }
 
+fn cancelled() -> Measured {
+    Measured { error: Some(RequestError::cancelled()), ..Measured::default() }
+}
+
+#[test]
+fn what_a_server_tells_of_speculative_decoding_is_kept() {
+    let told = SpecDecode {
+        mean_acceptance_length: Some(2.0),
+        draft_acceptance_rate: Some(0.5),
+        acceptance_histogram: [(0, 1), (2, 1)].into(),
+        num_accepted_draft_tokens: Some(2),
+        num_draft_tokens: Some(4),
+        num_spec_steps: Some(2),
+        num_spec_tokens: Some(2),
+        completion_tokens: Some(7),
+        per_step_accepted: Some(vec![0, 2]),
+        per_step_drafted: None,
+    };
+    let measured = Measured { spec_decode: Some(Box::new(told)), ..cancelled() };
+    let line = line(&meta("a"), &measured, &RecordMetrics::default()).unwrap();
+    let line: Json = serde_json::from_str(&line).unwrap();
+    let expected = r#"{"engine":"vllm","mean_acceptance_length":2.0,"draft_acceptance_rate":0.5,"acceptance_histogram":{"0":1,"2":1},"num_accepted_draft_tokens":2,"num_draft_tokens":4,"num_spec_steps":2,"num_spec_tokens":2,"completion_tokens":7,"per_step_accepted":[0,2]}"#;
+    assert_eq!(line["spec_decode_acceptance"].to_string(), expected);
+    let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["metadata", "metrics", "spec_decode_acceptance", "error"]);
+}
+
 #[test]
 fn a_cancelled_request_has_its_time_and_its_error() {
     let meta = RecordMeta { was_cancelled: true, cancelled_at: Some(WallNs(20)), ..meta("session_000003") };
-    let line = line(&meta, &RecordMetrics::default(), Some(&RequestError::cancelled())).unwrap();
+    let line = line(&meta, &cancelled(), &RecordMetrics::default()).unwrap();
     insta::assert_snapshot!(line.trim_end());
 }
 
 #[test]
 fn a_record_with_nothing_to_say_has_no_line() {
-    assert_eq!(line(&meta("a"), &RecordMetrics::default(), None), None);
+    assert_eq!(line(&meta("a"), &Measured::default(), &RecordMetrics::default()), None);
 }
 
 #[test]
 fn ids_are_version_4_uuids() {
-    let line = line(&meta("a"), &RecordMetrics::default(), Some(&RequestError::cancelled())).unwrap();
+    let line = line(&meta("a"), &cancelled(), &RecordMetrics::default()).unwrap();
     assert!(line.contains(r#""x_request_id":"00000000-0000-4000-8000-000000000001""#), "{line}");
     assert!(line.contains(r#""x_correlation_id":"ffffffff-ffff-4fff-bfff-ffffffffffff""#), "{line}");
 }
@@ -75,7 +103,7 @@ fn threads_of_a_run_have_names_of_their_own_that_stay() {
         let read = |number: u16| {
             let mut out = Vec::new();
             let meta = RecordMeta { worker: number, record_thread: number, ..meta("a") };
-            writer.write(&mut out, &meta, &RecordMetrics::default(), Some(&RequestError::cancelled()));
+            writer.write(&mut out, &meta, &cancelled(), &RecordMetrics::default());
             let line: Json = serde_json::from_slice(&out).unwrap();
             let name = |key: &str| line["metadata"][key].as_str().unwrap().to_owned();
             (name("worker_id"), name("record_processor_id"))
@@ -123,14 +151,15 @@ proptest! {
             at += gap;
             ContentMark { at: MonoNs(at), output: true, reasoning: false }
         });
-        let record = record(&Measured {
+        let measured = Measured {
             start: MonoNs(1_000),
             content: content.collect(),
             tokens: TokenCounts { input: Some(input), output: Some(output), ..TokenCounts::default() },
             error: error.clone(),
             ..Measured::default()
-        });
-        let written = line(&meta, &record, error.as_ref());
+        };
+        let record = record(&measured);
+        let written = line(&meta, &measured, &record);
         prop_assert_eq!(written.is_some(), error.is_some() || record.iter().count() > 0);
         let Some(text) = written else { return Ok(()) };
         prop_assert_eq!(text.matches('\n').count(), 1);

@@ -78,7 +78,7 @@ impl Burst {
 fn can(endpoint: Endpoint, config: &SimConfig, created: u64) -> Canned {
     let model = config.listed_model();
     let tokens = config.osl.get();
-    let usage = Usage { prompt: PROMPT_TOKENS, completion: tokens, reasoning: 0 };
+    let usage = Usage { prompt: PROMPT_TOKENS, completion: tokens, reasoning: 0, drafts: config.draft_tokens };
     let text = (0..tokens).map(|position| vocabulary::word(0, position)).collect();
     let body = match endpoint {
         Endpoint::Embeddings => events::embeddings(0, created, model, 1, config.embedding_dim.get(), PROMPT_TOKENS),

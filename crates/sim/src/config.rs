@@ -34,6 +34,8 @@ pub struct SimConfig {
     pub eos: Option<Spread>,
     /// How many tokens of each chat answer are reasoning; they come first and count as output.
     pub reasoning_tokens: u32,
+    /// Tokens drafted ahead in each step, as answers report it; 0 reports nothing.
+    pub draft_tokens: u32,
     /// Length of an embedding.
     pub embedding_dim: NonZeroU32,
     /// Requests served at once; further ones wait in order of arrival, and the wait is part of their first token's time.
@@ -68,6 +70,7 @@ impl Default for SimConfig {
             osl: NonZeroU32::MIN.saturating_add(31),
             eos: None,
             reasoning_tokens: 0,
+            draft_tokens: 0,
             embedding_dim: NonZeroU32::MIN.saturating_add(15),
             max_running: None,
             step: None,

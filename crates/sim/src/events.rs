@@ -4,6 +4,7 @@
 
 use crate::ask::{Endpoint, Refusal};
 use crate::http::{LAST_CHUNK, chunk};
+use crate::speculation;
 
 const FINGERPRINT: &str = concat!("aiperf-sim-", env!("CARGO_PKG_VERSION"));
 
@@ -76,9 +77,15 @@ pub(crate) struct Usage {
     pub(crate) prompt: u32,
     pub(crate) completion: u32,
     pub(crate) reasoning: u32,
+    /// Tokens drafted ahead in each step; none, and nothing is said of it.
+    pub(crate) drafts: u32,
 }
 
 impl Usage {
+    fn speculation(&self) -> Option<String> {
+        (self.drafts > 0).then(|| speculation::metrics(self.completion, self.drafts))
+    }
+
     fn counts(&self) -> String {
         let Usage { prompt, completion, .. } = self;
         let total = prompt.saturating_add(*completion);
@@ -163,8 +170,9 @@ impl Events {
 
     /// The event that tells the token counts of the whole answer.
     pub(crate) fn usage(&self, out: &mut Vec<u8>, usage: Usage) {
+        let metrics = usage.speculation().map(|metrics| format!(r#","metrics":{metrics}"#)).unwrap_or_default();
         let text = format!(
-            r#"],"usage":{{{}{}{}}},"system_fingerprint":"{FINGERPRINT}"}}"#,
+            r#"],"usage":{{{}{}{}}},"system_fingerprint":"{FINGERPRINT}"{metrics}}}"#,
             usage.counts(),
             self.shape.prompt_details,
             usage.reasoning_details().unwrap_or_default()
@@ -230,13 +238,14 @@ pub(crate) fn whole(
     let choices: Vec<String> = choices.iter().enumerate().map(|(index, text)| choice(index, text)).collect();
     let details = usage.reasoning_details().unwrap_or_else(|| r#","completion_tokens_details":null"#.to_owned());
     format!(
-        r#"{{"id":"{}{}","object":"{object}","created":{created},"model":{},"choices":[{}],"service_tier":null,"system_fingerprint":"{FINGERPRINT}","usage":{{{}{}{details}}}{tail},"kv_transfer_params":null,"ec_transfer_params":null,"metrics":null}}"#,
+        r#"{{"id":"{}{}","object":"{object}","created":{created},"model":{},"choices":[{}],"service_tier":null,"system_fingerprint":"{FINGERPRINT}","usage":{{{}{}{details}}}{tail},"kv_transfer_params":null,"ec_transfer_params":null,"metrics":{}}}"#,
         shape.id,
         answer_id(number),
         json_string(model),
         choices.join(","),
         usage.counts(),
         shape.whole_prompt_details,
+        usage.speculation().as_deref().unwrap_or("null"),
     )
     .into_bytes()
 }

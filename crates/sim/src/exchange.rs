@@ -216,6 +216,7 @@ impl Exchange {
             prompt: self.ask.prompt_tokens,
             completion: self.produced,
             reasoning: self.produced.min(self.length.reasoning),
+            drafts: 0,
         })
     }
 
@@ -224,6 +225,7 @@ impl Exchange {
             prompt: self.ask.prompt_tokens,
             completion: self.length.tokens * self.choices(),
             reasoning: self.length.reasoning * self.choices(),
+            drafts: self.length.drafts,
         }
     }
 
@@ -321,7 +323,7 @@ impl Exchange {
             let (prompts, tokens) = (self.ask.prompts, self.ask.prompt_tokens);
             return events::embeddings(self.number, self.created, &self.model, prompts, dimension, tokens);
         }
-        let Length { tokens, reasoning, finish } = self.length;
+        let Length { tokens, reasoning, finish, .. } = self.length;
         let choices: Vec<Choice> = (0..self.choices())
             .map(|choice| Choice {
                 text: self.text(choice, reasoning, tokens),

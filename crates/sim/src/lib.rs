@@ -21,7 +21,7 @@
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
 //! (the loop) with `shared`, `timers`, `slots`, `wire`, `stamps` and `clock`; `http` and `ask` (requests in); `script` and
-//! `exchange` (what is answered when); `events` and `vocabulary` (answers out); `burst` (answers made beforehand);
+//! `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers out); `burst` (answers made beforehand);
 //! `metrics` and `exposition`; `truth` and `idle` (the log).
 
 mod ask;
@@ -41,6 +41,7 @@ mod script;
 mod shared;
 mod sim;
 mod slots;
+mod speculation;
 mod spread;
 mod stamps;
 mod timers;

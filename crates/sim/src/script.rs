@@ -24,6 +24,8 @@ pub(crate) struct Length {
     pub(crate) tokens: u32,
     /// How many of them are reasoning.
     pub(crate) reasoning: u32,
+    /// How many tokens each step drafted.
+    pub(crate) drafts: u32,
     pub(crate) finish: Finish,
 }
 
@@ -64,7 +66,7 @@ impl Script {
     /// The length of the answer to a request, or why it is refused.
     pub(crate) fn length(&self, endpoint: Endpoint, ask: &Ask, number: u64) -> Result<Length, Refusal> {
         if endpoint == Endpoint::Embeddings {
-            return Ok(Length { tokens: 0, reasoning: 0, finish: Finish::Stop });
+            return Ok(Length { tokens: 0, reasoning: 0, drafts: 0, finish: Finish::Stop });
         }
         if let (Some(limit), Some(asked)) = (self.config.max_model_len, ask.max_tokens)
             && ask.prompt_tokens.saturating_add(asked) > limit.get()
@@ -85,7 +87,7 @@ impl Script {
             _ => (limit, at_limit),
         };
         let reasoning = if endpoint == Endpoint::Chat { self.config.reasoning_tokens.min(tokens) } else { 0 };
-        Ok(Length { tokens, reasoning, finish })
+        Ok(Length { tokens, reasoning, drafts: self.config.draft_tokens, finish })
     }
 
     /// The moment at which a token due at `due_ns` may be written: with steps, the first step not before it.

@@ -30,6 +30,6 @@ pub use error::RequestError;
 pub use event::{PhaseProgress, Progress};
 pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
 pub use id::uuid_text;
-pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, TokenCounts};
+pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Usage};
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

@@ -131,6 +131,14 @@ pub struct SpecDecode {
     pub num_draft_tokens: Option<u64>,
     /// Steps.
     pub num_spec_steps: Option<u64>,
+    /// Tokens drafted in a step at most.
+    pub num_spec_tokens: Option<u64>,
+    /// Tokens of the answer, by its usage.
+    pub completion_tokens: Option<u64>,
+    /// Drafted tokens accepted in each step.
+    pub per_step_accepted: Option<Vec<u64>>,
+    /// Tokens drafted in each step.
+    pub per_step_drafted: Option<Vec<u64>>,
 }
 
 /// One finished request, parsed and counted: all that a metric may depend on.

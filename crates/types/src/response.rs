@@ -1,6 +1,6 @@
 //! What a dialect read out of the bytes of an exchange.
 
-use crate::{MonoNs, RequestError};
+use crate::{MonoNs, RequestError, SpecDecode};
 use serde::{Deserialize, Serialize};
 
 /// One content response: a piece of the answer that is not empty.
@@ -69,6 +69,10 @@ pub struct Parsed {
     pub merged_width_sum: u64,
     /// Widest such interval.
     pub merged_width_max: u64,
+    /// What the server told of speculative decoding.
+    pub spec_decode: Option<Box<SpecDecode>>,
+    /// Why what it told of it cannot be true.
+    pub spec_decode_fault: Option<&'static str>,
     /// An error found in the answer.
     pub error: Option<RequestError>,
 }

@@ -49,6 +49,9 @@ pub(crate) struct SimArgs {
     /// How many tokens of each chat answer are reasoning.
     #[arg(long, default_value_t = 0)]
     reasoning_tokens: u32,
+    /// Tokens that each step of speculative decoding drafts, as answers report it; 0 reports nothing of it.
+    #[arg(long, default_value_t = 0)]
+    draft_tokens: u32,
     /// Length of embeddings.
     #[arg(long, default_value = "16")]
     embedding_dim: NonZeroU32,
@@ -89,6 +92,7 @@ impl From<SimArgs> for SimConfig {
             osl: args.osl,
             eos: args.eos,
             reasoning_tokens: args.reasoning_tokens,
+            draft_tokens: args.draft_tokens,
             embedding_dim: args.embedding_dim,
             max_running: args.max_running,
             step: args.step,

@@ -141,6 +141,28 @@ fn thoughts_are_counted_apart() {
 }
 
 #[test]
+fn drafts_are_counted_where_a_server_reports_them() {
+    let config = SimConfig { draft_tokens: 2, ..unhurried() };
+    for streaming in [true, false] {
+        let mut args = vec!["--request-count", "4"];
+        args.extend(streaming.then_some("--streaming"));
+        let mut run = run(config.clone(), &args);
+        run.extra_members = &["measurement", "pooled_spec_decode_acceptance_histogram"];
+        run.shows(&[if streaming { STREAMED } else { WHOLE }, &[SPEC_DECODE]].concat());
+        // Eight tokens in steps of one, two, three, one and one: three of ten drafts accepted.
+        assert_eq!((run.avg("spec_decode_steps"), run.avg("spec_decode_draft_tokens")), (5.0, 10.0));
+        assert_eq!(
+            (run.avg("spec_decode_acceptance_length"), run.avg("spec_decode_draft_acceptance_rate")),
+            (1.6, 30.0)
+        );
+        let pooled = &run.summary["pooled_spec_decode_acceptance_histogram"];
+        assert_eq!(*pooled, serde_json::json!({"0": 12, "1": 4, "2": 4}));
+        assert!(run.console.contains("Accepted drafts per step (% of steps):  0: 60%   1: 20%   2: 20%"));
+        assert_eq!(run.lines[0]["spec_decode_acceptance"]["num_spec_steps"], 5);
+    }
+}
+
+#[test]
 fn a_warm_up_shows_what_the_run_does() {
     let sim = serve(unhurried());
     let args = ["--streaming", "--concurrency", "2", "--request-count", "4", "--warmup-request-count", "4"];

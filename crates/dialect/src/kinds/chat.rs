@@ -1,6 +1,9 @@
 //! OpenAI chat completions.
 
-use super::{Data, Dialect, DialectError, First, Piece, Request, Text, error_of, usage_from, usage_of};
+use super::{
+    Data, Dialect, DialectError, First, Piece, Request, Text, error_of, spec_decode_from, spec_decode_of, usage_from,
+    usage_of,
+};
 use aiperf_types::{EndpointKind, Media, Turn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -77,6 +80,8 @@ struct Chunk<'a> {
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    metrics: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -113,7 +118,8 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 fn from_chunk(chunk: Chunk<'_>) -> Piece<'_> {
     let choice = chunk.choices.and_then(|first| first.0).unwrap_or_default();
     let data = choice.delta.or(choice.message).and_then(message_data);
-    Piece { data, usage: chunk.usage.and_then(usage_from), error: None }
+    let spec_decode = chunk.metrics.and_then(spec_decode_from);
+    Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, error: None }
 }
 
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
@@ -151,7 +157,7 @@ fn parse_tree(json: &str) -> Option<Piece<'_>> {
     let choice = object.get("choices").and_then(Value::as_array).and_then(|choices| choices.first());
     let message = choice.and_then(|choice| choice.get("delta").or_else(|| choice.get("message")));
     let data = message.and_then(tree_data);
-    Some(Piece { data, usage: usage_of(object), error: error_of(object) })
+    Some(Piece { data, usage: usage_of(object), spec_decode: spec_decode_of(object), error: error_of(object) })
 }
 
 fn tree_data(message: &Value) -> Option<Data<'static>> {
@@ -188,6 +194,8 @@ mod tests {
             r#"{"choices":[{"message":{"content":"x","reasoning":"y"}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#,
             r#"{"choices":[{"delta":{"refusal":"no"}}]}"#,
+            r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2},"other":1}}"#,
+            r#"{"choices":[],"metrics":{"speculative_decoding":null}}"#,
         ] {
             assert_eq!(parse(json), parse_tree(json), "{json}");
         }

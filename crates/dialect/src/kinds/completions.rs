@@ -1,6 +1,9 @@
 //! OpenAI completions.
 
-use super::{Data, Dialect, DialectError, First, Piece, Request, Text, error_of, usage_from, usage_of};
+use super::{
+    Data, Dialect, DialectError, First, Piece, Request, Text, error_of, spec_decode_from, spec_decode_of, usage_from,
+    usage_of,
+};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -39,6 +42,8 @@ struct Chunk<'a> {
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    metrics: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -54,7 +59,8 @@ fn parse(json: &str) -> Option<Piece<'_>> {
             let known = is_known(chunk.object.as_ref().map(|name| &*name.0));
             let text = chunk.choices.and_then(|first| first.0).and_then(|choice| choice.text).map(|text| text.0);
             let data = text.filter(|text| known && !text.is_empty()).map(Data::Text);
-            Some(Piece { data, usage: chunk.usage.and_then(usage_from), error: None })
+            let spec_decode = chunk.metrics.and_then(spec_decode_from);
+            Some(Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, error: None })
         }
         _ => parse_tree(json),
     }
@@ -66,7 +72,7 @@ fn parse_tree(json: &str) -> Option<Piece<'_>> {
     let known = is_known(object.get("object").and_then(Value::as_str));
     let text = object.get("choices").and_then(|choices| choices.get(0)?.get("text")?.as_str());
     let data = text.filter(|text| known && !text.is_empty()).map(|text| Data::Text(text.to_owned().into()));
-    Some(Piece { data, usage: usage_of(object), error: error_of(object) })
+    Some(Piece { data, usage: usage_of(object), spec_decode: spec_decode_of(object), error: error_of(object) })
 }
 
 fn is_known(object: Option<&str>) -> bool {

@@ -116,6 +116,8 @@ pub struct Piece<'a> {
     pub data: Option<Data<'a>>,
     /// Its usage object.
     pub usage: Option<Map<String, Value>>,
+    /// What it tells of speculative decoding.
+    pub spec_decode: Option<Map<String, Value>>,
     /// An error object in place of content: its code and message.
     pub error: Option<(Option<i64>, String)>,
 }
@@ -164,6 +166,18 @@ fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
 
 fn usage_from(raw: &RawValue) -> Option<Map<String, Value>> {
     serde_json::from_str::<Map<String, Value>>(raw.get()).ok().filter(|usage| !usage.is_empty())
+}
+
+fn spec_decode_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
+    object.get("metrics")?.as_object()?.get("speculative_decoding")?.as_object().cloned()
+}
+
+fn spec_decode_from(metrics: &RawValue) -> Option<Map<String, Value>> {
+    let mut metrics = serde_json::from_str::<Map<String, Value>>(metrics.get()).ok()?;
+    match metrics.remove("speculative_decoding") {
+        Some(Value::Object(report)) => Some(report),
+        _ => None,
+    }
 }
 
 /// A string that borrows when it holds no escapes.

@@ -208,5 +208,6 @@ fn spec(given: &Value) -> SpecDecode {
         num_accepted_draft_tokens: given["num_accepted_draft_tokens"].as_u64(),
         num_draft_tokens: given["num_draft_tokens"].as_u64(),
         num_spec_steps: given["num_spec_steps"].as_u64(),
+        ..SpecDecode::default()
     }
 }

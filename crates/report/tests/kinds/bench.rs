@@ -152,7 +152,7 @@ impl Bench {
         for (number, m) in (0..).zip(records) {
             metrics.record(m, &mut record);
             accumulator.add(m, &record);
-            writer.write(&mut lines, &meta(number, m), &record, m.error.as_ref());
+            writer.write(&mut lines, &meta(number, m), m, &record);
         }
         let context = Context { window: None, network_rtt_ns: self.network_rtt_ns };
         let mut summary = accumulator.summarise(&metrics, context);

@@ -98,6 +98,7 @@ fn drafts_have_a_table_of_their_own_and_a_line_below_it() {
             num_accepted_draft_tokens: Some(2),
             num_draft_tokens: Some(8),
             num_spec_steps: Some(4),
+            ..SpecDecode::default()
         }));
     }
     let bench = Bench::of(EndpointKind::Chat, true).with_members(&["pooled_spec_decode_acceptance_histogram"]);
