@@ -3,6 +3,9 @@
 //! # Layout
 //! - [`bench`]: a run of the binary and what it left
 //! - [`results`]: what a run writes
+//! - [`goodput`]: requests that meet objectives
+//! - [`slices`]: results cut into slices of time
+//! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`stopping`]: signals, time limits
 //! - [`input`]: bad input is refused before anything is sent
@@ -10,7 +13,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod environment;
 mod faults;
+mod goodput;
 mod input;
 mod results;
+mod slices;
 mod stopping;

@@ -12,6 +12,10 @@ use aiperf_types::EndpointKind;
 const TABLES: &[(ConsoleGroup, &str)] =
     &[(ConsoleGroup::Effective, ": Effective"), (ConsoleGroup::Active, ": Active"), (ConsoleGroup::Default, "")];
 
+/// Tables of what only developers are shown: a summary has such metrics when they asked for them, and only then.
+const DEVELOPER_TABLES: &[(Flags, &str)] =
+    &[(Flags::EXPERIMENTAL, "Experimental Metrics"), (Flags::INTERNAL, "Internal Metrics")];
+
 /// Metrics with one of these are never in a group's table.
 const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
 
@@ -55,6 +59,16 @@ pub(crate) fn tables(metrics: &Summary, endpoint: EndpointKind, page: Page) -> O
     let drawn: String =
         TABLES.iter().filter_map(|(group, suffix)| group_table(metrics, *group, endpoint, suffix, page)).collect();
     (!drawn.is_empty()).then(|| format!("\n\n{drawn}"))
+}
+
+/// Metrics that are hidden from everybody else.
+pub(crate) fn developer_tables(metrics: &Summary, page: Page) -> Option<String> {
+    let drawn = DEVELOPER_TABLES.iter().filter_map(|(flag, title)| {
+        let rows = metrics.results.iter().filter(|metric| metric.flags.has(*flag));
+        table(format!("NVIDIA AIPerf | {title}"), rows, page).map(|drawn| format!("\n\n{drawn}"))
+    });
+    let drawn: String = drawn.collect();
+    (!drawn.is_empty()).then_some(drawn)
 }
 
 /// Speculative decoding, with the share of steps by accepted drafts.

@@ -29,6 +29,7 @@ pub fn report(run: &RunResult, page: Page) -> String {
         incomplete(run, page),
         errors::advice(run, page),
         errors::table(&run.errors, page),
+        metrics::developer_tables(&run.metrics, page),
         metrics::tables(&run.metrics, run.endpoint, page),
         metrics::cache_hint(&run.metrics, page),
         metrics::trace_table(run, page),
