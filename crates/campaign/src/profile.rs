@@ -1,11 +1,13 @@
 //! One run: prepared, sent, written down.
 
 use crate::measurement;
+use crate::objectives::{self, ObjectivesError};
+use crate::slices::slices;
 use crate::tell::Teller;
 use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{Board, EngineError, LineSink, LineWriter, Outcome, PhaseOutcome, Requests, Setup, Stop};
-use aiperf_metrics::{Context, Metrics, RecordMetrics, RunTraits, Summary, Window};
+use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits, Summary, Window};
 use aiperf_plan::{LogLevel, Plan};
 use aiperf_report::{
     Artifacts, ExportFailure, LinesFile, Page, PhaseResult, RecordLine, ReportError, RunInfo, RunResult, Written,
@@ -20,6 +22,9 @@ use thiserror::Error;
 /// Why a run could not be made.
 #[derive(Debug, Error)]
 pub enum CampaignError {
+    /// The objectives.
+    #[error(transparent)]
+    Objectives(#[from] ObjectivesError),
     /// The tokenizer.
     #[error(transparent)]
     Tokenizer(#[from] TokenizeError),
@@ -67,8 +72,9 @@ pub struct Finished {
 }
 
 impl Prepared {
-    /// Loads the tokenizer, makes the dataset, prepares the directory and writes `inputs.json`.
+    /// Checks the objectives, loads the tokenizer, makes the dataset, prepares the directory and writes `inputs.json`.
     pub fn new(plan: Plan, version: &str, teller: &dyn Teller) -> Result<Self, CampaignError> {
+        objectives::check(&traits(&plan))?;
         let artifacts = Artifacts::prepare(&plan.artifacts)?;
         let lookup = Lookup::from_env();
         let model = plan.models.first().map_or("", String::as_str);
@@ -106,7 +112,11 @@ impl Prepared {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(mut self, stop: Stop, board: Board, teller: &dyn Teller) -> Result<Finished, CampaignError> {
-        let metrics = Arc::new(Metrics::for_run(traits(&self.plan)));
+        let metrics = Metrics::for_run(traits(&self.plan));
+        let metrics = Arc::new(match self.plan.metrics.slice {
+            Some(length) => metrics.with_slices(length),
+            None => metrics,
+        });
         let records = self.artifacts.records()?;
         let path = records.as_ref().map(|file| file.path().to_owned());
         let id = self.plan.run.benchmark_id.clone();
@@ -140,7 +150,7 @@ impl Prepared {
             teller.tell(LogLevel::Error, &format!("{error}; the records written so far are kept"));
             self.failures.push(ExportFailure { exporter: "records", error });
         }
-        let result = self.result(outcome, metrics);
+        let result = self.result(outcome, metrics, teller);
         for doubt in result.measurement.iter().flat_map(|block| block["doubts"].as_array().into_iter().flatten()) {
             teller.tell(LogLevel::Warning, doubt.as_str().unwrap_or_default());
         }
@@ -154,7 +164,7 @@ impl Prepared {
         Finished { all_failed: total > 0 && valid == 0, was_stopped: result.was_cancelled, result, written }
     }
 
-    fn result(&self, outcome: Outcome, metrics: &Metrics) -> RunResult {
+    fn result(&self, outcome: Outcome, metrics: &Metrics, teller: &dyn Teller) -> RunResult {
         let Outcome { phases, quality, conduct, was_stopped, .. } = outcome;
         let profiling: Vec<(WallNs, WallNs)> =
             phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling).map(|p| (p.start, p.end)).collect();
@@ -174,7 +184,7 @@ impl Prepared {
                 PhaseKind::Profiling => {
                     merged = Some(match merged {
                         None => phase.records,
-                        Some(earlier) => aiperf_metrics::Accumulator::merge(earlier, phase.records),
+                        Some(earlier) => Accumulator::merge(earlier, phase.records),
                     });
                 }
             }
@@ -186,6 +196,12 @@ impl Prepared {
             (_, Some(records)) => records.summarise(metrics, Context::from(Window { start, end })),
             (_, None) => Summary::default(),
         };
+        let sliced = merged.as_ref().zip(self.plan.metrics.slice);
+        let slices = sliced.map_or(Ok(Vec::new()), |(records, length)| slices(records, metrics, length));
+        let slices = slices.unwrap_or_else(|error| {
+            teller.tell(LogLevel::Warning, &error.to_string());
+            Vec::new()
+        });
         let errors = merged.map(|records| records.errors()).unwrap_or_default();
         let run = &self.plan.run;
         RunResult {
@@ -196,6 +212,7 @@ impl Prepared {
             artifacts: self.plan.artifacts.clone(),
             measurement: Some(measurement::block(&self.plan, &quality, &conduct, &summary)),
             metrics: summary,
+            slices,
             warmup: warmup.filter(|warmup| warmup.records > 0),
             phases: listed,
             errors,
@@ -204,7 +221,7 @@ impl Prepared {
             was_cancelled: was_stopped,
             incomplete_reason: was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()),
             limits: metrics.traits().thresholds,
-            show_trace_timing: false,
+            show_trace_timing: self.plan.metrics.show_trace_timing,
         }
     }
 }
@@ -227,6 +244,10 @@ fn phase_result(phase: &PhaseOutcome, metrics: &Metrics) -> PhaseResult {
 fn traits(plan: &Plan) -> RunTraits {
     let mut traits = RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming);
     traits.server_token_count = plan.endpoint.server_token_count;
+    traits.slos = plan.metrics.slos.clone();
+    traits.thresholds = plan.metrics.thresholds;
+    traits.show_internal = plan.metrics.show_internal;
+    traits.show_experimental = plan.metrics.show_experimental;
     traits
 }
 

@@ -81,7 +81,6 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.artifacts.user_files", NotYet("files of your own are not made")),
     ("benchmark.artifacts.auto_plot", NotYet("plots are not drawn")),
     ("benchmark.artifacts.plot_required", NotYet("plots are not drawn")),
-    ("benchmark.slos", NotYet("good requests are not counted")),
     ("benchmark.gpu_telemetry", NotYet("GPU telemetry is not collected")),
     ("benchmark.gpu_telemetry.enabled", Acts),
     ("benchmark.server_metrics", NotYet("metrics of the server are not collected")),

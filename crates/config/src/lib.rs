@@ -40,7 +40,6 @@ mod help;
 mod init;
 mod keys;
 mod manual;
-mod nearest;
 mod parse;
 mod plan;
 mod resolve;
@@ -53,6 +52,8 @@ mod sweep;
 mod tokens;
 mod tree;
 mod values;
+
+use aiperf_plan::nearest;
 
 pub use command_line::shown as cli_command;
 pub use completions::{COMMANDS, Shell, completions};

@@ -14,10 +14,10 @@ use crate::sections::phases::Phase;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, PhasePlan, Plan,
-    ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps, TokenizerPlan, UiKind,
+    Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, MetricsPlan, PhasePlan,
+    Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps, TokenizerPlan, UiKind,
 };
-use aiperf_types::{EndpointKind, Nanos, PhaseKind};
+use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo};
 use serde_json::Value;
 
 /// A plan, and what a user should know about it.
@@ -168,6 +168,7 @@ fn plan(tree: &Tree, ctx: &Context<'_>, args: &[String], problems: &mut Vec<Prob
         tokenizer: TokenizerPlan { name: tokenizer.name, revision: tokenizer.revision },
         dataset,
         phases,
+        metrics: metrics(tree),
         artifacts,
         runtime,
         input_config,
@@ -312,6 +313,20 @@ fn one_phase(phase: &Phase) -> PhasePlan {
         concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(1)).unwrap_or(u32::MAX)),
         stop,
         grace,
+    }
+}
+
+fn metrics(tree: &Tree) -> MetricsPlan {
+    let Environment { thresholds, developer, .. } = &tree.environment;
+    let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
+    let slos = tree.benchmark.slos.iter().flatten();
+    MetricsPlan {
+        slos: slos.map(|(tag, threshold)| Slo { tag: tag.clone(), threshold: *threshold }).collect(),
+        slice: artifacts.slice_duration.map(|length| Nanos::from_secs_f64(length.0)),
+        thresholds: *thresholds,
+        show_internal: developer.internal_metrics,
+        show_experimental: developer.experimental_metrics,
+        show_trace_timing: artifacts.show_trace_timing.unwrap_or(false),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
-use aiperf_plan::{DatasetPlan, UiKind};
-use aiperf_types::{Nanos, PhaseKind};
+use aiperf_plan::{DatasetPlan, MetricsPlan, UiKind};
+use aiperf_types::{Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -70,6 +70,33 @@ fn a_section_of_the_environment_may_be_json_and_single_names_win() {
     let env = [("AIPERF_HTTP", "{\"CONNECTION_LIMIT\": 66, \"TCP_KEEPIDLE\": 9}"), ("aiperf_http_tcp_keepidle", "11")];
     let http = resolve_in(&["-m", "m"], &env, false).unwrap().plan.endpoint.http;
     assert_eq!((http.connection_limit, http.keep_idle), (66, 11));
+}
+
+#[test]
+fn objectives_slices_and_limits_reach_the_plan() {
+    let plain = resolve(&["-m", "m"]).unwrap().plan.metrics;
+    assert_eq!(plain, MetricsPlan::default());
+    let args = ["-m", "m", "--goodput", "request_latency:250 time_to_first_token:1e2 request_latency:300"];
+    let more = ["--slice-duration", "2.5", "--show-trace-timing"];
+    let env = [
+        ("AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD", "7.5"),
+        ("AIPERF_METRICS", "{\"OSL_MISMATCH_MAX_TOKEN_THRESHOLD\": 9, \"USAGE_PCT_DIFF_THRESHOLD\": 0}"),
+        ("AIPERF_DEV_MODE", "1"),
+        ("AIPERF_DEV_SHOW_INTERNAL_METRICS", "on"),
+    ];
+    let resolved = resolve_in(&[&args[..], &more].concat(), &env, false).unwrap();
+    let slo = |tag: &str, threshold| Slo { tag: tag.to_owned(), threshold };
+    let expected = MetricsPlan {
+        slos: vec![slo("request_latency", 300.0), slo("time_to_first_token", 100.0)],
+        slice: Some(Nanos::from_millis(2500)),
+        thresholds: Thresholds { usage_diff_pct: 0.0, osl_mismatch_pct: 7.5, osl_mismatch_tokens: 9 },
+        show_internal: true,
+        show_experimental: false,
+        show_trace_timing: true,
+    };
+    assert_eq!(resolved.plan.metrics, expected);
+    assert_eq!(resolved.plan.input_config["slos"]["time_to_first_token"], 100.0);
+    assert_eq!(resolved.plan.input_config["artifacts"]["slice_duration"], 2.5);
 }
 
 #[test]

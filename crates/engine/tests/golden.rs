@@ -6,8 +6,8 @@ use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
 use aiperf_plan::{
     Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
-    PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps, TokenizerPlan,
-    UiKind,
+    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps,
+    TokenizerPlan, UiKind,
 };
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::connect::SocketOptions;
@@ -66,6 +66,7 @@ fn plan(port: u16) -> Plan {
             stop: vec![StopWhen::Requests(1)],
             grace: None,
         }],
+        metrics: MetricsPlan::default(),
         artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },
         runtime: RuntimePlan {
             workers_max: None,

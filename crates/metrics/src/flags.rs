@@ -31,9 +31,9 @@ flags! {
     3 ERROR_ONLY;
     /// larger is better; without it smaller is
     4 LARGER_IS_BETTER;
-    /// needed by others, hidden from every export
+    /// needed by others, hidden unless developers ask for it
     5 INTERNAL;
-    /// hidden unless experimental metrics are asked for
+    /// may change, absent unless developers ask for it
     6 EXPERIMENTAL;
     /// needs an endpoint that accepts audio
     7 SUPPORTS_AUDIO_ONLY;
@@ -75,6 +75,12 @@ impl Flags {
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// What the first flag of this set says, in words.
+    pub fn meaning(self) -> &'static str {
+        let known = Self::ALL.iter().position(|(_, flag)| self.has(*flag));
+        known.map_or("", |at| MEANINGS[at].trim())
     }
 
     /// The names of the flags in this set.

@@ -1,17 +1,10 @@
 //! Service level objectives as a user writes them: `tag:value tag:value`.
 
-use crate::metric::Kind;
+use crate::flags::Flags;
+use crate::metric::{Kind, Of};
 use crate::registry;
 use crate::run::RunTraits;
-
-/// One objective: a metric and its threshold, in the metric's display unit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Slo {
-    /// The metric.
-    pub tag: String,
-    /// The value it has to reach, or must not exceed.
-    pub threshold: f64,
-}
+use aiperf_types::Slo;
 
 /// What is wrong with a list of objectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +36,7 @@ pub enum GoodputError {
 }
 
 /// Why a metric cannot be an objective of a run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotApplicable {
     /// The metric.
     pub tag: String,
@@ -52,12 +45,14 @@ pub struct NotApplicable {
 }
 
 /// Why a metric cannot be an objective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyNot {
     /// There is no such metric.
     Unknown,
-    /// The endpoint or configuration has no such metric.
-    NotInThisRun,
+    /// The endpoint or configuration does not fulfil this condition of the metric.
+    NotInThisRun(Flags),
+    /// Only failed requests have it, and they are not good anyway.
+    FailedOnly,
     /// It has several values a request.
     List,
     /// It is no number of a single request.
@@ -65,10 +60,11 @@ pub enum WhyNot {
 }
 
 impl WhyNot {
-    const fn text(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Self::Unknown => "no such metric",
-            Self::NotInThisRun => "not a metric of this endpoint and configuration",
+            Self::NotInThisRun(lacking) => lacking.meaning(),
+            Self::FailedOnly => "only failed requests have it, and no failed request is good",
             Self::List => "has several values a request",
             Self::NotPerRequest => "is not measured per request",
         }
@@ -153,14 +149,17 @@ pub fn check_goodput(traits: &RunTraits) -> Result<(), GoodputError> {
         .iter()
         .filter_map(|slo| why_not(&slo.tag, traits).map(|why| NotApplicable { tag: slo.tag.clone(), why }))
         .collect();
-    problems.sort();
+    problems.sort_by(|one, other| one.tag.cmp(&other.tag));
     if problems.is_empty() { Ok(()) } else { Err(GoodputError::NotApplicable(problems)) }
 }
 
 fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
     let Some(metric) = registry::find(tag) else { return Some(WhyNot::Unknown) };
+    if let Some(lacking) = traits.lacks(metric) {
+        return Some(WhyNot::NotInThisRun(lacking));
+    }
     match metric.kind() {
-        _ if !traits.has(metric) => Some(WhyNot::NotInThisRun),
+        _ if metric.of == Of::Failed => Some(WhyNot::FailedOnly),
         Kind::Record | Kind::Aggregate(_) if tag != "good_request_count" => None,
         Kind::List => Some(WhyNot::List),
         _ => Some(WhyNot::NotPerRequest),
@@ -188,11 +187,13 @@ mod tests {
             error.to_string(),
             "Invalid --goodput: metric(s) nonsense, request_throughput, time_to_first_token are not applicable to the current \
              endpoint/configuration.\n  nonsense: no such metric\n  request_throughput: is not measured per request\n  \
-             time_to_first_token: not a metric of this endpoint and configuration"
+             time_to_first_token: needs a streaming run"
         );
         traits.streaming = true;
         traits.slos = parse_goodput("inter_chunk_latency:1").unwrap();
         assert!(check_goodput(&traits).unwrap_err().to_string().contains("has several values a request"));
+        traits.slos = parse_goodput("error_isl:1").unwrap();
+        assert!(check_goodput(&traits).unwrap_err().to_string().contains("only failed requests have it"));
         traits.slos = parse_goodput("time_to_first_token:1 request_count:1").unwrap();
         assert!(check_goodput(&traits).is_ok());
     }

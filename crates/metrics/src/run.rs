@@ -2,28 +2,10 @@
 
 use crate::facts::{Fact, Facts};
 use crate::flags::Flags;
-use crate::goodput::Slo;
 use crate::metric::{Compute, FloatFn, IntFn, Metric};
 use crate::record::RecordMetrics;
 use crate::registry;
-use aiperf_types::{EndpointKind, Measured, Nanos};
-
-/// Limits beyond which a record is counted as deviating.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Largest difference between reported and counted tokens, in percent.
-    pub usage_diff_pct: f64,
-    /// Largest difference between produced and requested tokens, in percent of the request.
-    pub osl_mismatch_pct: f64,
-    /// The same in tokens; the smaller of both counts.
-    pub osl_mismatch_tokens: u64,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Self { usage_diff_pct: 10.0, osl_mismatch_pct: 5.0, osl_mismatch_tokens: 50 }
-    }
-}
+use aiperf_types::{EndpointKind, Measured, Nanos, Slo, Thresholds};
 
 /// What decides which metrics a run has.
 #[derive(Clone, Debug)]
@@ -66,6 +48,11 @@ impl RunTraits {
 
     /// Whether a metric is part of such a run.
     pub fn has(&self, metric: &Metric) -> bool {
+        self.lacks(metric).is_none()
+    }
+
+    /// The first condition of a metric that such a run does not fulfil.
+    pub(crate) fn lacks(&self, metric: &Metric) -> Option<Flags> {
         let endpoint = self.endpoint.traits();
         [
             (Flags::STREAMING_ONLY, self.streaming),
@@ -81,7 +68,8 @@ impl RunTraits {
             (Flags::DISABLE_ON_ACCURACY, !self.accuracy),
         ]
         .into_iter()
-        .all(|(flag, fulfilled)| fulfilled || !metric.flags.has(flag))
+        .find(|(flag, fulfilled)| metric.flags.has(*flag) && !fulfilled)
+        .map(|(flag, _)| flag)
     }
 
     /// Whether a metric of the run may be exported.

@@ -43,7 +43,8 @@ impl MetricResult {
 
     /// Whether those who watch a run are shown this metric.
     pub fn is_live(&self) -> bool {
-        self.group != ConsoleGroup::None && !self.flags.has(Flags::ERROR_ONLY)
+        let hidden = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
+        self.group != ConsoleGroup::None && !hidden.iter().any(|flag| self.flags.has(*flag))
     }
 }
 

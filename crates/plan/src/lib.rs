@@ -7,15 +7,19 @@
 //! - [`endpoint`]: where requests go and in which dialect
 //! - [`dataset`]: what they say
 //! - [`phase`]: when they are sent and when a phase ends
+//! - [`metrics`]: what is computed of the measurements, and what of it is shown
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
+//! - [`nearest`]: the name that was meant, for messages
 //! - [`redact`]: what of headers, URLs and texts may be shown
 
 pub mod artifacts;
 pub mod dataset;
 pub mod draw;
 pub mod endpoint;
+pub mod metrics;
+pub mod nearest;
 pub mod phase;
 pub mod redact;
 pub mod runtime;
@@ -24,6 +28,7 @@ pub use artifacts::{ArtifactPlan, ExportLevel, FileNames};
 pub use dataset::{DatasetPlan, Length, SyntheticPlan};
 pub use draw::Draws;
 pub use endpoint::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy, UrlError};
+pub use metrics::MetricsPlan;
 pub use phase::{Arrival, PhasePlan, StopWhen};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
 
@@ -44,6 +49,8 @@ pub struct Plan {
     pub dataset: DatasetPlan,
     /// When it is said, in order.
     pub phases: Vec<PhasePlan>,
+    /// What is computed of the measurements.
+    pub metrics: MetricsPlan,
     /// Files.
     pub artifacts: ArtifactPlan,
     /// Process behaviour.

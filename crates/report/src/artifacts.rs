@@ -11,6 +11,8 @@ use crate::phases::{PHASE_MANIFEST, phase_folder, phase_manifest};
 use crate::run::RunResult;
 use crate::summary_csv::summary_csv;
 use crate::summary_json::{phase_summary_json, summary_json};
+use crate::timeslices_csv::write_timeslices_csv;
+use crate::timeslices_json::write_timeslices_json;
 use aiperf_plan::{ArtifactPlan, ExportLevel};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,15 +78,17 @@ pub struct Artifacts {
 }
 
 impl Artifacts {
-    /// Makes the directory, makes sure that it can be written to, and removes what an earlier run streamed into it, so
-    /// that nothing of it is taken for this run's.
+    /// Makes the directory, makes sure that it can be written to, and removes what an earlier run left in it and this
+    /// one may not write, so that nothing of it is taken for this run's.
     pub fn prepare(plan: &ArtifactPlan) -> Result<Self, ReportError> {
         let artifacts = Self { plan: plan.clone() };
         let names = &plan.names;
-        let stale = [&names.records_jsonl, &names.raw_jsonl, READY_MARKER, PHASE_MANIFEST];
+        let slices = [names.timeslices_csv.as_str(), &names.timeslices_json];
+        let streamed = [names.records_jsonl.as_str(), &names.raw_jsonl];
+        let stale = [READY_MARKER, PHASE_MANIFEST].into_iter().chain(slices).chain(streamed);
         std::fs::create_dir_all(&plan.dir)
             .and_then(|()| probe(&plan.dir))
-            .and_then(|()| stale.into_iter().try_for_each(|name| files::remove_if_there(&artifacts.path(name))))
+            .and_then(|()| { stale }.try_for_each(|name| files::remove_if_there(&artifacts.path(name))))
             .map_err(|source| ReportError::Directory { dir: plan.dir.clone(), source })?;
         Ok(artifacts)
     }
@@ -126,11 +130,22 @@ impl Artifacts {
     pub fn write(&self, run: &RunResult, page: Page, earlier: Vec<ExportFailure>) -> Written {
         let names = &self.plan.names;
         let mut failures = earlier;
-        let mut export = |exporter, name: &str, bytes: &[u8]| {
-            let path = self.path(name);
-            if let Err(source) = files::write_whole(&path, bytes) {
+        let mut check = |exporter, path: PathBuf, written: io::Result<()>| {
+            if let Err(source) = written {
                 failures.push(ExportFailure { exporter, error: ReportError::File { path, source } });
             }
+        };
+        if !run.slices.is_empty() {
+            let (csv, json) = (self.path(&names.timeslices_csv), self.path(&names.timeslices_json));
+            let written = files::write_whole_with(&csv, |file| write_timeslices_csv(file, &run.slices));
+            check("timeslices_csv", csv, written);
+            let written = files::write_whole_with(&json, |file| write_timeslices_json(file, run));
+            check("timeslices_json", json, written);
+        }
+        let mut export = |exporter, name: &str, bytes: &[u8]| {
+            let path = self.path(name);
+            let written = files::write_whole(&path, bytes);
+            check(exporter, path, written);
         };
         export("csv", &names.summary_csv, summary_csv(&run.metrics).as_bytes());
         export("json", &names.summary_json, &summary_json(run));
@@ -168,6 +183,8 @@ impl Artifacts {
             ("JSON Export", &names.summary_json),
             ("Records JSONL", &names.records_jsonl),
             ("Raw Records", &names.raw_jsonl),
+            ("Timeslice CSV Export", &names.timeslices_csv),
+            ("Timeslice JSON Export", &names.timeslices_json),
             ("Inputs JSON", INPUTS),
             ("Console Output", &names.console_txt),
             ("Phase Manifest", PHASE_MANIFEST),

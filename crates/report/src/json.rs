@@ -163,7 +163,12 @@ impl Pretty {
         }
     }
 
-    /// The whole text.
+    /// The text since this was last asked for; what follows continues it.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// The whole text, or what is left of it.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.out
     }

@@ -8,6 +8,7 @@
 //! - [`records_jsonl`]: one line a request, written while the run is on
 //! - [`inputs_json`]: what will be sent, written before it
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
+//! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read
 //! - [`artifacts`], [`files`]: the directory, and files that appear whole
@@ -26,6 +27,8 @@ pub mod run;
 pub mod stamp;
 pub mod summary_csv;
 pub mod summary_json;
+pub mod timeslices_csv;
+pub mod timeslices_json;
 
 pub use artifacts::{Artifacts, ExportFailure, ReportError, Written, WrittenFile};
 pub use console::footer::footer;

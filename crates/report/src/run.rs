@@ -1,6 +1,6 @@
 //! What there is to write down: one finished run.
 
-use aiperf_metrics::{Summary, Thresholds};
+use aiperf_metrics::{Slice, Summary, Thresholds};
 use aiperf_plan::ArtifactPlan;
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value};
@@ -20,6 +20,8 @@ pub struct RunResult {
     pub artifacts: ArtifactPlan,
     /// Metrics of the profiling phases.
     pub metrics: Summary,
+    /// The same, cut into slices of time; none unless asked for.
+    pub slices: Vec<Slice>,
     /// Metrics of the warm-up, when it had records.
     pub warmup: Option<Summary>,
     /// Every phase on its own, in order.

@@ -3,8 +3,7 @@
 use crate::number::csv_cell;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 
-const LINE_END: &str = "\r\n";
-const DISTRIBUTIONS: &str = "Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std";
+pub(crate) const LINE_END: &str = "\r\n";
 const VALUES: &str = "Metric,Value";
 
 /// The summary of a run or of one phase.
@@ -15,10 +14,11 @@ pub fn summary_csv(metrics: &Summary) -> String {
         sorted.into_iter().partition(|metric| has_percentile(&metric.stats));
     let mut out = String::new();
     if !distributions.is_empty() {
-        push_line(&mut out, DISTRIBUTIONS);
+        let names = columns(&Stats::default()).map(|(name, _)| name).collect::<Vec<_>>().join(",");
+        push_line(&mut out, &format!("Metric,{names}"));
         for metric in &distributions {
-            let cells: Vec<String> =
-                std::iter::once(label(metric)).chain(columns(&metric.stats).map(csv_cell)).collect();
+            let cells = columns(&metric.stats).map(|(_, value)| csv_cell(value));
+            let cells: Vec<String> = std::iter::once(label(metric)).chain(cells).collect();
             push_line(&mut out, &cells.join(","));
         }
     }
@@ -34,9 +34,26 @@ pub fn summary_csv(metrics: &Summary) -> String {
     out
 }
 
-fn columns(stats: &Stats) -> impl Iterator<Item = Option<f64>> {
+/// The statistics of a metric by name, in the order of the columns.
+pub(crate) fn columns(stats: &Stats) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
     let &Stats { avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std, count: _ } = stats;
-    [avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std].into_iter()
+    [
+        ("avg", avg),
+        ("min", min),
+        ("max", max),
+        ("sum", sum),
+        ("p1", p1),
+        ("p5", p5),
+        ("p10", p10),
+        ("p25", p25),
+        ("p50", p50),
+        ("p75", p75),
+        ("p90", p90),
+        ("p95", p95),
+        ("p99", p99),
+        ("std", std),
+    ]
+    .into_iter()
 }
 
 fn has_percentile(stats: &Stats) -> bool {
@@ -53,7 +70,7 @@ fn label(metric: &MetricResult) -> String {
 }
 
 /// Quotes a field that needs it.
-fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

@@ -97,7 +97,7 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
 }
 
 /// Leading metrics by their list, the others by display order and then by tag.
-fn in_file_order(metrics: &Summary) -> (Vec<&MetricResult>, Vec<&MetricResult>) {
+pub(crate) fn in_file_order(metrics: &Summary) -> (Vec<&MetricResult>, Vec<&MetricResult>) {
     let place = |metric: &MetricResult| LEADING.iter().position(|tag| *tag == metric.tag);
     let (mut leading, mut others): (Vec<_>, Vec<_>) =
         metrics.results.iter().partition(|metric| place(metric).is_some());
@@ -106,7 +106,7 @@ fn in_file_order(metrics: &Summary) -> (Vec<&MetricResult>, Vec<&MetricResult>) 
     (leading, others)
 }
 
-fn push_metric(json: &mut Pretty, metric: &MetricResult) {
+pub(crate) fn push_metric(json: &mut Pretty, metric: &MetricResult) {
     json.key(&metric.tag);
     json.begin_object();
     push_text(json, "unit", Some(metric.unit));

@@ -53,6 +53,18 @@ fn a_narrow_screen_wraps_labels_and_keeps_numbers_whole() {
 }
 
 #[test]
+fn what_only_developers_are_shown_stands_in_tables_of_its_own() {
+    let mut run = some_run();
+    run.metrics.results.push(result("requested_osl", &distribution("tokens", 1.0)));
+    run.metrics.results.push(result("stream_setup_latency", &distribution("ms", 0.1)));
+    run.metrics.results.push(result("stream_prefill_latency", &distribution("ms", 0.9)));
+    let text = report(&run, Page::file());
+    let (developers, rest) = text.split_at(text.find("NVIDIA AIPerf | LLM Metrics").unwrap());
+    insta::assert_snapshot!(developers.trim_end());
+    assert!(!rest.contains("Stream Setup Latency") && !rest.contains("Requested OSL"));
+}
+
+#[test]
 fn a_screen_with_colours() {
     let run = RunResult {
         errors: vec![(RequestError::status(500, "Internal Server Error", "boom"), 3)],

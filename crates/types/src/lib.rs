@@ -12,6 +12,7 @@
 //! - [`error`]: why a request failed
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
 //! - [`record`]: one finished request as the metrics see it
+//! - [`limits`]: what results are held against
 //! - [`event`]: what a run tells those who watch it
 
 pub mod conversation;
@@ -20,6 +21,7 @@ pub mod error;
 pub mod event;
 pub mod exchange;
 pub mod id;
+pub mod limits;
 pub mod record;
 pub mod response;
 pub mod time;
@@ -30,6 +32,7 @@ pub use error::RequestError;
 pub use event::{PhaseProgress, Progress};
 pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
 pub use id::uuid_text;
+pub use limits::{Slo, Thresholds};
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Usage};
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

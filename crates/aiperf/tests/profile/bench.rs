@@ -25,6 +25,7 @@ pub(crate) fn serve(config: SimConfig) -> SimHandle {
 pub(crate) struct Bench {
     pub(crate) dir: TempDir,
     args: Vec<String>,
+    env: Vec<(String, String)>,
 }
 
 impl Bench {
@@ -37,7 +38,7 @@ impl Bench {
 
     /// A benchmark of nothing yet.
     pub(crate) fn bare() -> Self {
-        Self { dir: TempDir::new().unwrap(), args: Vec::new() }
+        Self { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new() }
     }
 
     pub(crate) fn with(mut self, args: &[&str]) -> Self {
@@ -45,9 +46,16 @@ impl Bench {
         self
     }
 
+    /// With an environment variable set.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
         command.arg("profile").args(&self.args).args(["--artifact-dir", "out"]).current_dir(self.dir.path());
+        command.envs(self.env.iter().cloned());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -61,6 +61,40 @@ fn an_unknown_tokenizer_is_named_with_the_way_out() {
 }
 
 #[test]
+fn an_objective_on_a_metric_nobody_knows_is_named_with_what_was_meant() {
+    let objectives = "request_latancy:100 ttft:20";
+    let says =
+        ["--goodput", "request_latancy: no such metric", "try: request_latency for", "time_to_first_token for ttft"];
+    refused(&["--streaming", "--goodput", objectives], &says);
+}
+
+#[test]
+fn an_objective_on_a_metric_that_the_run_does_not_have_is_named_with_what_is_missing() {
+    refused(&["--goodput", "time_to_first_token:20"], &["--goodput", "needs a streaming run", "try: --streaming"]);
+    let args = ["--streaming", "--goodput", "inter_chunk_latency:20"];
+    refused(&args, &["--goodput", "inter_chunk_latency: has several values a request"]);
+}
+
+#[test]
+fn an_objective_without_a_finite_threshold_is_named() {
+    refused(&["--goodput", "request_latency:inf"], &["--goodput inf is no threshold for request_latency", "try:"]);
+    refused(&["--goodput", "request_latency:nan"], &["--goodput", "'nan' for request_latency", "try:"]);
+}
+
+#[test]
+fn a_slice_without_a_length_is_refused() {
+    refused(&["--slice-duration", "0"], &["--slice-duration 0 must be more than 0"]);
+    refused(&["--slice-duration", "inf"], &["--slice-duration inf is no length for a time slice"]);
+}
+
+#[test]
+fn a_variable_out_of_its_range_is_named() {
+    let run = Bench::of("http://127.0.0.1:9").env("AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD", "101").run();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(run.stderr().contains("AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD=101 must be at least 0 and at most 100"));
+}
+
+#[test]
 fn a_missing_model_is_asked_for() {
     let run = Bench::bare().with(&["--url", "http://127.0.0.1:9"]).run();
     assert_eq!(run.code(), Some(2));

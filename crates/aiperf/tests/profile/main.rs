@@ -4,6 +4,9 @@
 //! - [`bench`]: a run of the binary and what it left
 //! - [`results`]: what a run writes
 //! - [`which_metrics`]: which metrics it shows; [`vocabulary`] and [`shown`] are those of the report's own tests
+//! - [`goodput`]: requests that meet objectives
+//! - [`slices`]: results cut into slices of time
+//! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`stopping`]: signals, time limits
 //! - [`input`]: bad input is refused before anything is sent
@@ -11,11 +14,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod environment;
 mod faults;
+mod goodput;
 mod input;
 mod results;
 #[path = "../../../report/tests/kinds/shown.rs"]
 mod shown;
+mod slices;
 mod stopping;
 #[path = "../../../report/tests/kinds/vocabulary.rs"]
 mod vocabulary;

@@ -13,6 +13,7 @@ use crate::flags::Range;
 use crate::nearest::nearest;
 use crate::resolve::Context;
 use aiperf_plan::HttpSettings;
+use aiperf_types::Thresholds;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -86,9 +87,21 @@ pub(crate) struct Environment {
     pub http: HttpSettings,
     /// Close every connection after its request.
     pub force_close: bool,
+    /// How far token counts may be off.
+    pub thresholds: Thresholds,
+    pub developer: Developer,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
+}
+
+/// What developers of metrics are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Developer {
+    /// Without it nothing else here counts.
+    pub mode: bool,
+    pub internal_metrics: bool,
+    pub experimental_metrics: bool,
 }
 
 impl Environment {
@@ -132,7 +145,25 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
     if !later.is_empty() {
         out.notes.push(format!("no effect yet: {}", later.join(", ")));
     }
+    for_developers_only(&mut out);
     if problems.is_empty() { Ok(out) } else { Err(problems) }
+}
+
+/// What only developers are shown is shown to nobody else, and whoever asks for it is told.
+fn for_developers_only(out: &mut Environment) {
+    let Developer { mode, internal_metrics, experimental_metrics } = out.developer;
+    if mode {
+        return;
+    }
+    for (asked, name) in [
+        (internal_metrics, "AIPERF_DEV_SHOW_INTERNAL_METRICS"),
+        (experimental_metrics, "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS"),
+    ] {
+        if asked {
+            out.notes.push(format!("{name} has no effect without AIPERF_DEV_MODE=true"));
+        }
+    }
+    out.developer = Developer::default();
 }
 
 /// Every variable with its value: from `.env`, then the environment, sections before single names.
@@ -216,6 +247,7 @@ fn boolean(text: &str) -> Option<bool> {
 /// Puts a checked value where it acts.
 fn apply(out: &mut Environment, name: &str, value: &str) {
     let number = crate::values::int(value).unwrap_or_default().clamp(0, i64::from(u32::MAX)) as u32;
+    let float = || crate::values::float(value).unwrap_or_default();
     let http = &mut out.http;
     match name {
         "AIPERF_HTTP_CONNECTION_LIMIT" => http.connection_limit = number,
@@ -228,6 +260,14 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_HTTP_TCP_USER_TIMEOUT" => http.user_timeout_ms = number,
         "AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID" => http.session_affinity = boolean(value).unwrap_or(true),
         "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = boolean(value).unwrap_or(false),
+        "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD" => out.thresholds.usage_diff_pct = float(),
+        "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD" => out.thresholds.osl_mismatch_pct = float(),
+        "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD" => {
+            out.thresholds.osl_mismatch_tokens = crate::values::int(value).unwrap_or_default().unsigned_abs();
+        }
+        "AIPERF_DEV_MODE" => out.developer.mode = boolean(value).unwrap_or(false),
+        "AIPERF_DEV_SHOW_INTERNAL_METRICS" => out.developer.internal_metrics = boolean(value).unwrap_or(false),
+        "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS" => out.developer.experimental_metrics = boolean(value).unwrap_or(false),
         _ => debug_assert!(false, "{name} is said to act and does nothing"),
     }
 }
@@ -257,25 +297,41 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    fn read_all(env: &[(&str, &str)]) -> Environment {
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let ctx =
+            Context { env: &env, stdout_is_terminal: false, cwd: Path::new("/nowhere"), benchmark_id: String::new() };
+        read(&ctx).unwrap()
+    }
+
     #[test]
     fn every_variable_that_is_said_to_act_changes_something() {
+        let what_acts = |read: &Environment| (read.http.clone(), read.force_close, read.thresholds, read.developer);
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
                 Kind::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),
                 _ => "2048".to_owned(),
             };
             let value = if check(variable.kind, &value).is_ok() { value } else { "7".to_owned() };
-            let env = BTreeMap::from([(variable.name.to_owned(), value)]);
-            let ctx = Context {
-                env: &env,
-                stdout_is_terminal: false,
-                cwd: Path::new("/nowhere"),
-                benchmark_id: String::new(),
-            };
-            let read = read(&ctx).unwrap();
-            assert!(read.http != HttpSettings::default() || read.force_close, "{}", variable.name);
-            assert!(read.notes.is_empty(), "{:?}", read.notes);
+            // What developers are shown needs their mode.
+            let mode = if variable.name.starts_with("AIPERF_DEV_SHOW_") { "true" } else { "false" };
+            let before = [("AIPERF_DEV_MODE", mode)];
+            let after: Vec<(&str, &str)> = before.into_iter().chain([(variable.name, value.as_str())]).collect();
+            let (before, after) = (read_all(&before), read_all(&after));
+            assert_ne!(what_acts(&before), what_acts(&after), "{}", variable.name);
+            assert!(after.notes.is_empty(), "{:?}", after.notes);
         }
+    }
+
+    #[test]
+    fn what_only_developers_are_shown_needs_their_mode() {
+        let asked = [("AIPERF_DEV_SHOW_INTERNAL_METRICS", "1"), ("AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS", "no")];
+        let read = read_all(&asked);
+        assert_eq!(read.developer, Developer::default());
+        assert_eq!(read.notes, ["AIPERF_DEV_SHOW_INTERNAL_METRICS has no effect without AIPERF_DEV_MODE=true"]);
+        let read = read_all(&[asked[0], asked[1], ("AIPERF_DEV_MODE", "y")]);
+        assert_eq!(read.developer, Developer { mode: true, internal_metrics: true, experimental_metrics: false });
+        assert!(read.notes.is_empty());
     }
 
     #[test]

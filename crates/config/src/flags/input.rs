@@ -199,7 +199,7 @@ pub(super) static GOODPUT: &[Flag] = &[Flag {
     name: "--goodput",
     kind: Kind::Goodput,
     to: To::Key("slos"),
-    status: NotYet("good requests are not counted"),
+    status: Acts,
     summary: "Per-metric thresholds a request must all meet to count as good",
     ..BASE
 }];

@@ -38,7 +38,7 @@ pub(super) static OUTPUT: &[Flag] = &[
         name: "--slice-duration",
         kind: Kind::Float(more_than(0.0)),
         to: To::Key("artifacts.slice_duration"),
-        status: NotYet("results are not cut into time slices"),
+        status: Acts,
         summary: "Seconds per timeslice; enables timeslice exports",
         ..BASE
     },
@@ -204,7 +204,7 @@ pub(super) static HTTP_TRACE: &[Flag] = &[
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.show_trace_timing"),
-        status: NotYet("the HTTP trace is not written"),
+        status: Acts,
         summary: "Show the HTTP timing table on the console",
         ..BASE
     },

@@ -9,7 +9,19 @@ use std::path::{Component, Path};
 /// The only scenario there is.
 const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
 
+/// Slices are counted in nanoseconds; 100 years are enough.
+const SLICE_SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=3.2e9;
+
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    for (metric, _) in benchmark.slos.iter().flatten().filter(|(_, threshold)| !threshold.is_finite()) {
+        let at = format!("slos.{metric}");
+        problems.push(
+            facts
+                .problem(&at, format!("{} is no threshold for {metric}", facts.subject(&at)))
+                .because("with it every request is good, or none")
+                .hint(facts.ask(&format!("--goodput {metric}:500"), &format!("{metric}: 500"))),
+        );
+    }
     if let Some(artifacts) = &benchmark.artifacts {
         let outputs = FileNames::new(artifacts.prefix.as_deref()).summary_json == "outputs.json";
         if artifacts.export_outputs_json == Some(true) && outputs {
@@ -19,6 +31,15 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
                 facts.ask("--export-outputs-json", "export_outputs_json")
             );
             problems.push(facts.problem("artifacts.prefix", what).hint("another prefix"));
+        }
+        if artifacts.slice_duration.is_some_and(|length| !SLICE_SECONDS.contains(&length.0)) {
+            let at = "artifacts.slice_duration";
+            problems.push(
+                facts
+                    .problem(at, format!("{} is no length for a time slice", facts.subject(at)))
+                    .because("the run is cut into slices of a fixed length, from a nanosecond to 100 years")
+                    .hint(facts.ask("--slice-duration 5", "slice_duration: 5s")),
+            );
         }
         for (index, file) in artifacts.user_files.iter().flat_map(|files| files.iter()).enumerate() {
             let at = format!("artifacts.user_files.{index}.path");

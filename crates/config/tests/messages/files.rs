@@ -53,6 +53,8 @@ fn files_and_their_settings() {
         body("  artifacts: {summary: []}\n"),
         body("  artifacts: {records: [parquet]}\n"),
         body("  artifacts: {slice_duration: 2d}\n"),
+        body("  artifacts: {slice_duration: inf}\n"),
+        body("  slos: {request_latency: .nan}\n"),
         body("  artifacts: {user_files: [{path: ../x, content: a}]}\n"),
         body("  gpu_telemetry: {collector: pynvml, url: h:1}\n"),
         body("  logging: {level: LOUD}\n"),

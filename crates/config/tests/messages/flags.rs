@@ -62,6 +62,10 @@ fn values() {
         "-m m --goodput :1",
         "-m m --goodput request_latency:fast",
         "-m m --goodput _",
+        "-m m --goodput request_latency:inf",
+        "-m m --slice-duration 0",
+        "-m m --slice-duration inf",
+        "-m m --slice-duration 1e-10",
         "-m m --input-file nope.jsonl",
     ]));
 }
@@ -309,7 +313,7 @@ fn what_is_not_there_yet() {
         "-m m --concurrency 1,2",
         "-m m --num-profile-runs 2",
         "-m m --input-file d.jsonl",
-        "-m m --goodput request_latency:100 --image-format png",
+        "-m m --export-http-trace --image-format png",
     ]));
 }
 

@@ -181,6 +181,7 @@ impl Bench {
             incomplete_reason: None,
             measurement: None,
             limits: Thresholds::default(),
+            slices: Vec::new(),
             show_trace_timing: self.with_trace,
         };
         Shown {

@@ -141,6 +141,7 @@ pub(crate) fn empty_run() -> RunResult {
         input_config: Value::Object(Map::new()),
         artifacts: ArtifactPlan { dir: "/runs/one".into(), level: ExportLevel::Records, names },
         metrics: summary(Vec::new()),
+        slices: Vec::new(),
         warmup: None,
         phases: Vec::new(),
         errors: Vec::new(),

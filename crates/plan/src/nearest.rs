@@ -1,7 +1,7 @@
 //! The nearest valid name to one that is not.
 
 /// The candidate nearest to `wanted`, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (wanted.chars().count() / 3).clamp(1, 4);
     candidates
         .into_iter()

@@ -1,0 +1,26 @@
+//! Time slices as CSV: a row for each statistic of each metric of each slice.
+
+use crate::number::csv_cell;
+use crate::summary_csv::{LINE_END, columns, quoted};
+use aiperf_metrics::{MetricResult, Slice};
+use std::io::{self, Write};
+
+const HEADER: &str = "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value";
+
+/// Writes the slices of a run in which a request started, metrics by tag. Their numbers count from the start of the run.
+pub fn write_timeslices_csv(out: &mut impl Write, slices: &[Slice]) -> io::Result<()> {
+    write!(out, "{HEADER}{LINE_END}")?;
+    for slice in slices {
+        let mut metrics: Vec<&MetricResult> = slice.summary.results.iter().collect();
+        metrics.sort_by(|one, other| one.tag.cmp(&other.tag));
+        for metric in metrics {
+            let (header, unit) = (quoted(&metric.header), quoted(metric.unit));
+            let (number, start, end) = (slice.index, slice.start.0, slice.end.0);
+            for (stat, value) in columns(&metric.stats).filter(|(_, value)| value.is_some()) {
+                let value = csv_cell(value);
+                write!(out, "{number},{start},{end},{header},{unit},{stat},{value}{LINE_END}")?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Time slices as JSON: what the requests that started in each came to, and the configuration of the run.
+//!
+//! A slice takes some 25 KB, and a long run has tens of thousands: one is in memory as text at a time.
+
+use crate::json::Pretty;
+use crate::run::RunResult;
+use crate::summary_json::{in_file_order, push_metric};
+use aiperf_metrics::Slice;
+use std::io::{self, Write};
+
+/// Writes the slices of a run in which a request started. Their numbers count from the start of the run, so that a gap
+/// shows.
+pub fn write_timeslices_json(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let mut json = Pretty::default();
+    json.begin_object();
+    json.key("timeslices");
+    json.begin_list();
+    for slice in &run.slices {
+        push_slice(&mut json, slice);
+        out.write_all(&json.take())?;
+    }
+    json.end_list();
+    json.key("input_config");
+    json.value(&run.input_config);
+    json.end_object();
+    out.write_all(&json.finish())
+}
+
+fn push_slice(json: &mut Pretty, slice: &Slice) {
+    json.begin_object();
+    for (key, number) in [("start_ns", slice.start.0), ("end_ns", slice.end.0), ("index", slice.index)] {
+        json.key(key);
+        json.int(number);
+    }
+    if !slice.complete {
+        json.key("is_complete");
+        json.bool(false);
+    }
+    let (leading, others) = in_file_order(&slice.summary);
+    leading.iter().chain(&others).for_each(|metric| push_metric(json, metric));
+    json.end_object();
+}
