@@ -19,15 +19,18 @@ pub(crate) struct Changes {
     contents: Vec<Content>,
     turns: Vec<Turn>,
     origin: u64,
+    length: u64,
 }
 
 impl Changes {
-    /// Forgets all of them; those that come now lie at `origin` or less than 2^32 ns after it; earlier ones happen there.
-    pub(crate) fn restart(&mut self, origin: u64) {
+    /// Forgets all of them; those that come now lie between `origin` and `end`, less than 2^32 ns apart; earlier ones happen at
+    /// the origin.
+    pub(crate) fn restart(&mut self, origin: u64, end: u64) {
         self.order.clear();
         self.contents.clear();
         self.turns.clear();
         self.origin = origin;
+        self.length = end - origin;
     }
 
     #[inline]
@@ -43,7 +46,7 @@ impl Changes {
 
     /// Brings them into the order of time.
     pub(crate) fn sort(&mut self) {
-        sort(&mut self.order, &mut self.scratch, &mut self.ends);
+        sort(&mut self.order, self.length, &mut self.scratch, &mut self.ends);
     }
 
     /// Runs of contents, each with the turn that ends it; the last one may have none.
@@ -85,9 +88,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Sorts by the upper halves: into buckets of equal width, then within them.
-fn sort(numbers: &mut Vec<u64>, scratch: &mut Vec<u64>, ends: &mut Vec<u32>) {
-    let widest = numbers.iter().fold(0, |all, number| all | number >> 32);
+/// Sorts numbers whose upper halves are below `limit`: into buckets of equal width, then within them.
+fn sort(numbers: &mut Vec<u64>, limit: u64, scratch: &mut Vec<u64>, ends: &mut Vec<u32>) {
+    let widest = limit.saturating_sub(1);
     let buckets = (numbers.len() * BUCKETS_EACH).next_power_of_two();
     let shift = 32 + (64 - widest.leading_zeros()).saturating_sub(buckets.trailing_zeros());
     let bucket = |number: u64| (number >> shift) as usize;
@@ -136,7 +139,7 @@ mod tests {
             let mut numbers: Vec<u64> = (0..count).map(|number| ((draw() % widest) << 32) | number).collect();
             let mut sorted = numbers.clone();
             sorted.sort_unstable();
-            sort(&mut numbers, &mut Vec::new(), &mut Vec::new());
+            sort(&mut numbers, widest, &mut Vec::new(), &mut Vec::new());
             assert_eq!(numbers, sorted);
         }
     }

@@ -95,27 +95,62 @@ pub(crate) struct Flight {
     arrival: f64,
     /// Tokens produced in each gap that takes any time, by nanoseconds to the second.
     share: f64,
-    gaps: Vec<u64>,
+    gaps: ShortGaps,
     timing: Timing,
 }
 
+/// Gaps of a request, in half the memory: hardly any takes longer than four seconds.
+#[derive(Clone, Debug, Default)]
+struct ShortGaps {
+    short: Vec<u32>,
+    /// Those that do, with their places.
+    long: Vec<(usize, u64)>,
+}
+
+impl ShortGaps {
+    fn fill(&mut self, gaps: &[u64]) {
+        self.short.clear();
+        self.long.clear();
+        self.short.extend(gaps.iter().map(|&gap| u32::try_from(gap).unwrap_or(u32::MAX)));
+        if self.short.contains(&u32::MAX) {
+            self.long.extend(gaps.iter().copied().enumerate().filter(|(_, gap)| *gap >= u64::from(u32::MAX)));
+        }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> Option<u64> {
+        match *self.short.get(at)? {
+            u32::MAX => self.long.iter().find(|(place, _)| *place == at).map(|(_, gap)| *gap),
+            gap => Some(u64::from(gap)),
+        }
+    }
+}
+
 impl Flight {
-    pub(crate) fn new(timing: Timing, gaps: Vec<u64>) -> Self {
-        let arrival = timing.arrival_share(&gaps).unwrap_or(0.0);
-        let share = timing.decode_share(&gaps).unwrap_or(0.0) * PER_SECOND;
-        Self { at: timing.start, next: Next::Start, rate: 0.0, arrival, share, gaps, timing }
+    pub(crate) fn new(timing: Timing, gaps: &[u64]) -> Self {
+        let (at, next, rate) = (timing.start, Next::Start, 0.0);
+        let mut flight = Self { at, next, rate, arrival: 0.0, share: 0.0, gaps: ShortGaps::default(), timing };
+        flight.restart(timing, gaps);
+        flight
     }
 
-    pub(crate) fn start(&self) -> u64 {
-        self.timing.start
+    /// Becomes another request in the same memory.
+    pub(crate) fn restart(&mut self, timing: Timing, gaps: &[u64]) {
+        self.gaps.fill(gaps);
+        let arrival = timing.arrival_share(gaps).unwrap_or(0.0);
+        let share = timing.decode_share(gaps).unwrap_or(0.0) * PER_SECOND;
+        let (at, next, rate, gaps) = (timing.start, Next::Start, 0.0, std::mem::take(&mut self.gaps));
+        *self = Self { at, next, rate, arrival, share, gaps, timing };
     }
 
-    pub(crate) fn gaps(&self) -> &[u64] {
-        &self.gaps
+    /// How many gaps it has.
+    pub(crate) fn gap_count(&self) -> usize {
+        self.gaps.short.len()
     }
 
-    pub(crate) fn into_gaps(self) -> Vec<u64> {
-        self.gaps
+    /// Its gaps.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = u64> {
+        (0..self.gap_count()).map_while(|at| self.gaps.get(at))
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -148,7 +183,7 @@ impl Flight {
         let (mut at, mut rate) = (self.at, self.rate);
         while at < limit {
             gap += 1;
-            let next = self.gaps.get(gap).copied();
+            let next = self.gaps.get(gap);
             let pace = pace_of(next, share, rate);
             changes.content(at, Content { decode: pace - rate, tokens });
             rate = pace;
@@ -165,14 +200,16 @@ impl Flight {
     fn streams(&self) -> bool {
         self.timing.generation.is_some_and(|first| self.timing.end > first)
             && self.timing.output.is_some_and(|output| output >= 1)
-            && !self.gaps.is_empty()
+            && self.gap_count() > 0
     }
 
     fn turn_over(&mut self) {
         let end = self.timing.end;
         (self.at, self.next) = match (self.next, self.timing.generation) {
             (Next::Start, Some(first)) => (first, Next::FirstContent),
-            (Next::FirstContent, Some(first)) if self.streams() => ((first + self.gaps[0]).min(end), Next::Content(0)),
+            (Next::FirstContent, Some(first)) if self.streams() => {
+                ((first + self.gaps.get(0).unwrap_or(0)).min(end), Next::Content(0))
+            }
             (Next::Start | Next::FirstContent, _) => (end, Next::End),
             _ => (end, Next::Nothing),
         };
@@ -190,7 +227,7 @@ impl Flight {
         let even = self.timing.decode().unwrap_or(0.0) * PER_SECOND;
         self.rate = match pace {
             Pace::Even => even,
-            Pace::Gaps if self.streams() => pace_of(self.gaps.first().copied(), self.share, 0.0),
+            Pace::Gaps if self.streams() => pace_of(self.gaps.get(0), self.share, 0.0),
             Pace::Gaps => 0.0,
         };
         let tokens = if self.streams() { 1.0 } else { self.timing.produced().unwrap_or(0) as f64 };
@@ -237,14 +274,14 @@ mod tests {
 
     fn flight(gaps: &[u64]) -> Flight {
         let timing = Timing { start: 100, end: 1000, generation: Some(300), input: Some(7), output: Some(5) };
-        Flight::new(timing, gaps.to_vec())
+        Flight::new(timing, gaps)
     }
 
     /// Instants, with requests and tokens in flight after each.
     fn seen(flight: &mut Flight, limits: &[u64], pace: Pace) -> Vec<(u64, i64, f64)> {
         let (mut seen, mut lanes, mut changes) = (Vec::new(), Lanes::default(), Changes::default());
         for &limit in limits {
-            changes.restart(0);
+            changes.restart(0, limit);
             flight.go_on(limit, pace, &mut changes);
             changes.sort();
             for (contents, turn) in changes.runs() {
@@ -274,6 +311,11 @@ mod tests {
             assert_eq!(contents[..3], [(100, 1, 7.0), (300, 1, 8.0), (400, 1, 8.0 + third)]);
             assert_eq!((contents[3].0, contents[4].0, contents[5]), (400, 600, last));
             assert_eq!(seen(&mut flight(&[]), &[5000], pace), [(100, 1, 7.0), (300, 1, 12.0), last]);
+            let long = 1 << 40;
+            let mut slow = flight(&[100, long, 200]);
+            slow.timing.end = 2 * long;
+            let slow: Vec<u64> = slow.gaps().chain([slow.gap_count() as u64]).collect();
+            assert_eq!(slow, [100, long, 200, 3]);
             let beyond: Vec<u64> = seen(&mut flight(&[900, 900]), &[5000], pace).iter().map(|seen| seen.0).collect();
             assert_eq!(beyond, [100, 300, 1000, 1000, 1000]);
         }

@@ -164,11 +164,12 @@ pub(crate) struct Film {
     open: Option<OpenFrame>,
     closed: Vec<Frame>,
     whole: Option<Gauges>,
+    scratch: Vec<u64>,
 }
 
 impl Film {
     pub(crate) fn new(frames: Frames, limit: u64, exact: bool) -> Self {
-        Self { frames, limit, exact, open: None, closed: Vec::new(), whole: None }
+        Self { frames, limit, exact, open: None, closed: Vec::new(), whole: None, scratch: Vec::new() }
     }
 
     /// Where a sweep that begins with a request at `first` has to begin.
@@ -214,9 +215,11 @@ impl Film {
     }
 
     /// A request with these gaps begins.
-    pub(crate) fn take_off(&mut self, gaps: &[u64]) {
+    pub(crate) fn take_off(&mut self, gaps: impl Iterator<Item = u64>) {
         if let (Frames::Whole(Some(_)), Some(frame)) = (&self.frames, &mut self.open) {
-            frame.gaps.add(gaps);
+            self.scratch.clear();
+            self.scratch.extend(gaps);
+            frame.gaps.add(&self.scratch);
         }
     }
 

@@ -13,44 +13,56 @@ use crate::gauges::{Film, Frame, Frames, Gauges};
 use crate::run::Metrics;
 use crate::timing::Timing;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 /// Changes sorted at a time: few enough to stay in a core's second cache.
-const AT_ONCE: u64 = 1 << 14;
+const AT_ONCE: u64 = 1 << 13;
 /// Shortest and longest time swept at a time; offsets within it have 32 bits.
 const SHORTEST: f64 = 1e3;
 const LONGEST: f64 = u32::MAX as f64;
+/// How far ahead of the first number that is missing another may be: further than any run has requests in flight.
+const FURTHEST: u64 = 1 << 24;
 /// Gaps that may wait for an older request: past this time goes on without it.
-const MOST_WAITING: u64 = 16_000_000;
+const MOST_WAITING: u64 = 48_000_000;
 
 /// Up to which number every record is in, and when that one was sent.
 #[derive(Clone, Debug, Default)]
 struct Order {
     next: u64,
     sent: u64,
-    ahead: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Numbers that came in since the last look, with when they were sent.
+    fresh: Vec<(u64, u64)>,
+    /// When `next` and those after it were sent, of those that are in.
+    ahead: VecDeque<Option<u64>>,
 }
 
 impl Order {
     /// Sees how far records are complete by now.
     fn catch_up(&mut self) {
-        while let Some(&Reverse((number, sent))) = self.ahead.peek().filter(|first| first.0.0 <= self.next) {
-            self.ahead.pop();
-            if number == self.next {
-                self.next += 1;
-                self.sent = self.sent.max(sent);
+        for (number, sent) in self.fresh.drain(..) {
+            let Some(place) = number.checked_sub(self.next).filter(|&place| place < FURTHEST) else { continue };
+            let place = place as usize;
+            if self.ahead.len() <= place {
+                self.ahead.resize(place + 1, None);
             }
+            self.ahead[place] = Some(sent);
+        }
+        while let Some(&Some(sent)) = self.ahead.front() {
+            self.ahead.pop_front();
+            self.next += 1;
+            self.sent = self.sent.max(sent);
         }
     }
 }
 
 /// The curves of a phase, as far as they are known.
+#[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Requests that have not begun yet; the earliest last, once they are sorted.
-    waiting: Vec<Flight>,
+    /// Requests that have not begun yet, with when they will; the earliest last, once they are sorted.
+    waiting: Vec<(u64, Box<Flight>)>,
     is_sorted: bool,
-    flights: Vec<Flight>,
+    flights: Vec<Box<Flight>>,
     pace: Pace,
     lanes: Lanes,
     film: Film,
@@ -68,8 +80,8 @@ pub struct Sweep {
     fresh_gaps: u64,
     late: u64,
     changes: Changes,
-    /// Memory for gaps, to be used again.
-    spare: Vec<Vec<u64>>,
+    /// Requests that are over, for their memory.
+    spare: Vec<Box<Flight>>,
 }
 
 impl Sweep {
@@ -115,19 +127,22 @@ impl Sweep {
 
     /// Adds a request, with its number and the time it was sent.
     pub(crate) fn add(&mut self, number: u64, sent: u64, timing: Timing, gaps: &[u64]) {
-        self.order.ahead.push(Reverse((number, sent)));
+        self.order.fresh.push((number, sent));
         self.add_unordered(timing, gaps);
     }
 
     pub(crate) fn add_unordered(&mut self, timing: Timing, gaps: &[u64]) {
         self.last_end = self.last_end.max(timing.end);
         self.late += u64::from(timing.start < self.front);
-        let mut own = self.spare.pop().unwrap_or_default();
-        own.clear();
-        own.extend_from_slice(gaps);
-        let flight = Flight::new(timing, own);
-        self.held_gaps += flight.gaps().len() as u64;
-        self.waiting.push(flight);
+        let flight = match self.spare.pop() {
+            Some(mut flight) => {
+                flight.restart(timing, gaps);
+                flight
+            }
+            None => Box::new(Flight::new(timing, gaps)),
+        };
+        self.held_gaps += gaps.len() as u64;
+        self.waiting.push((timing.start, flight));
         self.is_sorted = false;
     }
 
@@ -146,12 +161,12 @@ impl Sweep {
     }
 
     fn absorb(&mut self, other: &mut Self) {
-        self.late += other.waiting.iter().filter(|flight| flight.start() < self.front).count() as u64;
+        self.late += other.waiting.iter().filter(|(start, _)| *start < self.front).count() as u64;
         self.waiting.append(&mut other.waiting);
         self.is_sorted = false;
         self.last_end = self.last_end.max(other.last_end);
         self.held_gaps += std::mem::take(&mut other.held_gaps);
-        self.order.ahead.append(&mut other.order.ahead);
+        self.order.fresh.append(&mut other.order.fresh);
         other.spare.append(&mut self.spare);
     }
 
@@ -181,7 +196,7 @@ impl Sweep {
         self.order.catch_up();
         self.to(self.order.sent);
         if self.held_gaps > MOST_WAITING {
-            let first = self.waiting.last().map_or(self.front, |flight| flight.start().max(self.front));
+            let first = self.waiting.last().map_or(self.front, |(start, _)| self.front.max(*start));
             self.to(first + self.last_end.saturating_sub(first) / 2);
         }
     }
@@ -227,7 +242,9 @@ impl Sweep {
 
     /// Begins with the first request, if it begins before `limit`.
     fn begin(&mut self, limit: u64) -> bool {
-        let Some(first) = self.waiting.last().map(Flight::start).filter(|&first| first < limit) else { return false };
+        let Some(first) = self.waiting.last().map(|(start, _)| *start).filter(|&first| first < limit) else {
+            return false;
+        };
         self.front = self.film.begin(first);
         self.streaming_since = self.front;
         self.others_since = self.front;
@@ -237,7 +254,7 @@ impl Sweep {
 
     fn sort(&mut self) {
         if !self.is_sorted {
-            self.waiting.sort_by_key(|flight| Reverse(flight.start()));
+            self.waiting.sort_by_key(|(start, _)| Reverse(*start));
             self.is_sorted = true;
         }
     }
@@ -251,14 +268,12 @@ impl Sweep {
 
     /// Sweeps from `front` to `until`.
     fn part(&mut self, front: u64, until: u64) {
-        while self.waiting.last().is_some_and(|flight| flight.start() < until) {
-            if let Some(flight) = self.waiting.pop() {
-                self.film.take_off(flight.gaps());
-                self.flights.push(flight);
-            }
+        while let Some((_, flight)) = self.waiting.pop_if(|(start, _)| *start < until) {
+            self.film.take_off(flight.gaps());
+            self.flights.push(flight);
         }
         // What is late happens at the front.
-        self.changes.restart(front);
+        self.changes.restart(front, until);
         self.flights.iter_mut().for_each(|flight| flight.go_on(until, self.pace, &mut self.changes));
         self.changes.sort();
         let Self { lanes, film, streaming_since, others_since, .. } = self;
@@ -281,8 +296,8 @@ impl Sweep {
         let mut at = 0;
         while let Some(flight) = self.flights.get(at) {
             if flight.is_over() {
-                self.held_gaps -= flight.gaps().len() as u64;
-                self.spare.push(self.flights.swap_remove(at).into_gaps());
+                self.held_gaps -= flight.gap_count() as u64;
+                self.spare.push(self.flights.swap_remove(at));
             } else {
                 at += 1;
             }
@@ -315,7 +330,7 @@ impl Sweep {
 
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
-        self.held() * size_of::<Flight>() + self.held_gaps as usize * 8 + self.film.size()
+        (self.held() + self.spare.len()) * size_of::<Flight>() + self.held_gaps as usize * 4 + self.film.size()
     }
 }
 

@@ -48,10 +48,12 @@ impl Load {
         load
     }
 
-    /// Gives the next record that ends, taking what was allocated for the one before in exchange.
+    /// Gives the next record that ends, in the memory of an earlier one.
     pub fn next_into(&mut self, m: &mut Measured) {
         if let Some(Reverse((end, user))) = self.ends.pop() {
-            std::mem::swap(m, &mut self.flying[user]);
+            let mut content = std::mem::take(&mut m.content);
+            content.clone_from(&self.flying[user].content);
+            *m = Measured { content, ..std::mem::take(&mut self.flying[user]) };
             self.send(user, end);
         }
     }
