@@ -16,10 +16,7 @@ pub struct ObjectivesError {
 /// Refuses objectives that are not about a metric that each request of the run has one value of.
 pub(crate) fn check(traits: &RunTraits) -> Result<(), ObjectivesError> {
     check_goodput(traits).map_err(|fault| {
-        let hints = match &fault {
-            GoodputError::NotApplicable(problems) => problems.iter().filter_map(hint).collect(),
-            _ => Vec::new(),
-        };
+        let hints: Vec<String> = fault.0.iter().filter_map(hint).collect();
         let list = "aiperf metrics lists every metric".to_owned();
         ObjectivesError { fault, way_out: [hints, vec![list]].concat().join("; ") }
     })
@@ -55,11 +52,10 @@ fn meant(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_metrics::parse_goodput;
-    use aiperf_types::EndpointKind;
+    use aiperf_types::{EndpointKind, Slo};
 
     fn refusal(goodput: &str, traits: RunTraits) -> String {
-        let traits = RunTraits { slos: parse_goodput(goodput).unwrap(), ..traits };
+        let traits = RunTraits { slos: Slo::parse_all(goodput).unwrap(), ..traits };
         check(&traits).unwrap_err().to_string()
     }
 
@@ -82,7 +78,7 @@ mod tests {
     fn objectives_that_requests_can_meet_pass() {
         let mut traits = RunTraits::new(EndpointKind::Chat, true);
         assert!(check(&traits).is_ok());
-        traits.slos = parse_goodput("time_to_first_token:100 request_latency:500").unwrap();
+        traits.slos = Slo::parse_all("time_to_first_token:100 request_latency:500").unwrap();
         assert!(check(&traits).is_ok());
     }
 }

@@ -5,6 +5,7 @@ use crate::flags::{Flag, Kind, Range, Takes};
 use crate::nearest::nearest;
 use crate::setting::Seconds;
 use crate::tokens::{Given, Raw};
+use aiperf_types::{Slo, SloFault};
 use serde_json::{Map, Number, Value};
 use std::path::Path;
 
@@ -246,14 +247,12 @@ pub(crate) fn coerce(text: &str) -> Value {
 
 /// `metric:number` items separated by white space.
 pub(crate) fn goodput(text: &str) -> Result<Value, String> {
-    let mut map = Map::new();
-    for item in text.split_whitespace() {
-        let (key, value) = item.split_once(':').ok_or_else(|| format!("has no ':' in '{item}'"))?;
-        if key.is_empty() {
-            return Err(format!("names no metric in '{item}'"));
-        }
-        let threshold = float(value).map_err(|rule| format!("has '{value}' for {key}, which {rule}"))?;
-        map.insert(key.to_owned(), number(threshold));
-    }
-    if map.is_empty() { Err("names no metric".to_owned()) } else { Ok(Value::Object(map)) }
+    let slos = Slo::parse_all(text).map_err(|fault| match fault {
+        SloFault::Empty => "names no metric".to_owned(),
+        SloFault::NoPair(item) => format!("has no ':' in '{item}'"),
+        SloFault::EmptyKey(item) => format!("names no metric in '{item}'"),
+        SloFault::EmptyValue(item) => format!("has no number in '{item}'"),
+        SloFault::NotNumeric { key, value } => format!("has '{value}' for {key}, which is not a number"),
+    })?;
+    Ok(slos.into_iter().map(|slo| (slo.tag, number(slo.threshold))).collect::<Map<_, _>>().into())
 }

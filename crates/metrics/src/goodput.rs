@@ -1,39 +1,13 @@
-//! Service level objectives as a user writes them: `tag:value tag:value`.
+//! Service level objectives: whether a request of the run can meet them.
 
 use crate::flags::Flags;
 use crate::metric::{Kind, Of};
 use crate::registry;
 use crate::run::RunTraits;
-use aiperf_types::Slo;
 
-/// What is wrong with a list of objectives.
+/// Objectives about metrics that no request of the run has one value of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GoodputError {
-    /// Nothing was given.
-    Empty,
-    /// An item has no colon.
-    NoPair(String),
-    /// An item has nothing before its colon.
-    EmptyKey(String),
-    /// An item has nothing after its colon.
-    EmptyValue(String),
-    /// A value is no number.
-    NotNumeric {
-        /// The metric.
-        key: String,
-        /// What was given.
-        value: String,
-    },
-    /// A value is infinite or not a number.
-    NotFinite {
-        /// The metric.
-        key: String,
-        /// What was given.
-        value: String,
-    },
-    /// Metrics that the run does not have.
-    NotApplicable(Vec<NotApplicable>),
-}
+pub struct GoodputError(pub Vec<NotApplicable>);
 
 /// Why a metric cannot be an objective of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,74 +47,17 @@ impl WhyNot {
 
 impl std::fmt::Display for GoodputError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Empty => {
-                write!(f, "User Config: expected space-separated 'key:value' pairs (e.g., 'k:v x:y'), got empty string")
-            }
-            Self::NoPair(item) => write!(f, "User Config: '{item}' is not in 'key:value' format"),
-            Self::EmptyKey(item) => write!(f, "User Config: '{item}' has an empty key"),
-            Self::EmptyValue(item) => write!(f, "User Config: '{item}' has an empty value"),
-            Self::NotNumeric { key, value } => {
-                write!(f, "User Config: value for '{key}' must be numeric, got '{value}'")
-            }
-            Self::NotFinite { key, value } => {
-                write!(f, "User Config: value for '{key}' must be a finite number, got '{value}'")
-            }
-            Self::NotApplicable(problems) => {
-                let tags: Vec<&str> = problems.iter().map(|problem| problem.tag.as_str()).collect();
-                write!(
-                    f,
-                    "Invalid --goodput: metric(s) {} are not applicable to the current endpoint/configuration.",
-                    tags.join(", ")
-                )?;
-                problems.iter().try_for_each(|problem| write!(f, "\n  {}: {}", problem.tag, problem.why.text()))
-            }
-        }
+        let tags: Vec<&str> = self.0.iter().map(|problem| problem.tag.as_str()).collect();
+        write!(
+            f,
+            "Invalid --goodput: metric(s) {} are not applicable to the current endpoint/configuration.",
+            tags.join(", ")
+        )?;
+        self.0.iter().try_for_each(|problem| write!(f, "\n  {}: {}", problem.tag, problem.why.text()))
     }
 }
 
 impl std::error::Error for GoodputError {}
-
-/// Reads `tag:value tag:value`. A tag given twice keeps its last value.
-pub fn parse_goodput(text: &str) -> Result<Vec<Slo>, GoodputError> {
-    let mut slos: Vec<Slo> = Vec::new();
-    for item in text.split_whitespace() {
-        let slo = parse_item(item)?;
-        match slos.iter_mut().find(|known| known.tag == slo.tag) {
-            Some(known) => known.threshold = slo.threshold,
-            None => slos.push(slo),
-        }
-    }
-    if slos.is_empty() { Err(GoodputError::Empty) } else { Ok(slos) }
-}
-
-fn parse_item(item: &str) -> Result<Slo, GoodputError> {
-    let (key, value) = item.split_once(':').ok_or_else(|| GoodputError::NoPair(item.to_owned()))?;
-    let (key, value) = (key.trim(), value.trim());
-    if key.is_empty() {
-        return Err(GoodputError::EmptyKey(item.to_owned()));
-    }
-    if value.is_empty() {
-        return Err(GoodputError::EmptyValue(item.to_owned()));
-    }
-    let not_numeric = || GoodputError::NotNumeric { key: key.to_owned(), value: value.to_owned() };
-    let threshold = parse_number(value).ok_or_else(not_numeric)?;
-    if !threshold.is_finite() {
-        return Err(GoodputError::NotFinite { key: key.to_owned(), value: value.to_owned() });
-    }
-    Ok(Slo { tag: key.to_owned(), threshold })
-}
-
-/// Numbers may group their digits with single underscores, as in `1_000`.
-fn parse_number(text: &str) -> Option<f64> {
-    let bytes = text.as_bytes();
-    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    let grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_');
-    if !grouped.clone().all(|(at, _)| digit(at.checked_sub(1)) && digit(Some(at + 1))) {
-        return None;
-    }
-    text.replace('_', "").parse().ok()
-}
 
 /// Checks that every objective speaks of a metric that each request of the run has one value of.
 pub fn check_goodput(traits: &RunTraits) -> Result<(), GoodputError> {
@@ -150,7 +67,7 @@ pub fn check_goodput(traits: &RunTraits) -> Result<(), GoodputError> {
         .filter_map(|slo| why_not(&slo.tag, traits).map(|why| NotApplicable { tag: slo.tag.clone(), why }))
         .collect();
     problems.sort_by(|one, other| one.tag.cmp(&other.tag));
-    if problems.is_empty() { Ok(()) } else { Err(GoodputError::NotApplicable(problems)) }
+    if problems.is_empty() { Ok(()) } else { Err(GoodputError(problems)) }
 }
 
 fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
@@ -169,19 +86,13 @@ fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_types::EndpointKind;
-
-    #[test]
-    fn numbers_may_group_their_digits_and_must_be_finite() {
-        assert_eq!(parse_goodput("request_latency:1_000.5").unwrap()[0].threshold, 1000.5);
-        assert!(matches!(parse_goodput("a:1__0"), Err(GoodputError::NotNumeric { .. })));
-        assert!(matches!(parse_goodput("a:inf"), Err(GoodputError::NotFinite { .. })));
-    }
+    use aiperf_types::{EndpointKind, Slo};
 
     #[test]
     fn an_objective_that_no_request_of_the_run_can_meet_is_refused_with_the_reason() {
         let mut traits = RunTraits::new(EndpointKind::Chat, false);
-        traits.slos = parse_goodput("time_to_first_token:1 nonsense:2 request_latency:3 request_throughput:4").unwrap();
+        traits.slos =
+            Slo::parse_all("time_to_first_token:1 nonsense:2 request_latency:3 request_throughput:4").unwrap();
         let error = check_goodput(&traits).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -190,11 +101,11 @@ mod tests {
              time_to_first_token: needs a streaming run"
         );
         traits.streaming = true;
-        traits.slos = parse_goodput("inter_chunk_latency:1").unwrap();
+        traits.slos = Slo::parse_all("inter_chunk_latency:1").unwrap();
         assert!(check_goodput(&traits).unwrap_err().to_string().contains("has several values a request"));
-        traits.slos = parse_goodput("error_isl:1").unwrap();
+        traits.slos = Slo::parse_all("error_isl:1").unwrap();
         assert!(check_goodput(&traits).unwrap_err().to_string().contains("only failed requests have it"));
-        traits.slos = parse_goodput("time_to_first_token:1 request_count:1").unwrap();
+        traits.slos = Slo::parse_all("time_to_first_token:1 request_count:1").unwrap();
         assert!(check_goodput(&traits).is_ok());
     }
 }

@@ -65,7 +65,7 @@ pub use curve::{Curve, Window};
 pub use docs::{markdown, registry_json};
 pub use families::DEGRADED_LAG_MS;
 pub use flags::Flags;
-pub use goodput::{GoodputError, check_goodput, parse_goodput};
+pub use goodput::{GoodputError, check_goodput};
 pub use gpu::{FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals};
 pub use live::Live;
 pub use metric::{ConsoleGroup, Kind, Metric};

@@ -6,10 +6,10 @@ mod support;
 
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{
-    AcrossRuns, ConfidenceError, GoodputError, GpuTotals, LiveBlock, RunMetric, RunOutcome, RunTraits, ServerLine,
-    Stats, accepted_drafts_line, confidence, live_block, parse_goodput,
+    AcrossRuns, ConfidenceError, GpuTotals, LiveBlock, RunMetric, RunOutcome, RunTraits, ServerLine, Stats,
+    accepted_drafts_line, confidence, live_block,
 };
-use aiperf_types::EndpointKind;
+use aiperf_types::{EndpointKind, Slo};
 use serde_json::Value;
 use support::{cases, close, golden, name, number};
 
@@ -183,17 +183,14 @@ fn golden_goodput_texts() {
     println!("misc.json goodput_parse: {} cases", texts.len());
     for case in texts {
         let input = case["input"].as_str().unwrap();
-        match (parse_goodput(input), case["error"].as_str()) {
-            (Err(error), Some(expected)) => assert_eq!(error.to_string(), expected),
-            // A threshold that nothing reaches, or everything, is a mistake.
-            (Err(GoodputError::NotFinite { key, .. }), None) => {
-                assert!(number(&case["expected"][&key]).is_some_and(|value| !value.is_finite()), "{input}");
-            }
+        match (Slo::parse_all(input), case["error"].as_str()) {
+            (Err(fault), Some(expected)) => assert_eq!(format!("User Config: {fault}"), expected),
             (Ok(slos), None) => {
                 let expected = case["expected"].as_object().unwrap();
                 assert_eq!(slos.len(), expected.len());
-                for slo in slos {
-                    assert_eq!(number(&expected[&slo.tag]), Some(slo.threshold), "{input}");
+                for Slo { tag, threshold } in slos {
+                    let expected = number(&expected[&tag]).unwrap();
+                    assert!(expected == threshold || expected.is_nan() && threshold.is_nan(), "{input}");
                 }
             }
             (found, expected) => panic!("{input}: {found:?}, not {expected:?}"),

@@ -32,7 +32,7 @@ pub use error::RequestError;
 pub use event::{PhaseProgress, Progress};
 pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
 pub use id::uuid_text;
-pub use limits::{Slo, Thresholds};
+pub use limits::{Slo, SloFault, Thresholds};
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Usage};
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

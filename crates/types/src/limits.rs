@@ -11,6 +11,79 @@ pub struct Slo {
     pub threshold: f64,
 }
 
+/// What is wrong with a list of objectives, in the words of the format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SloFault {
+    /// Nothing was given.
+    Empty,
+    /// An item has no colon.
+    NoPair(String),
+    /// An item has nothing before its colon.
+    EmptyKey(String),
+    /// An item has nothing after its colon.
+    EmptyValue(String),
+    /// A value is no number.
+    NotNumeric {
+        /// The metric.
+        key: String,
+        /// What was given.
+        value: String,
+    },
+}
+
+impl std::fmt::Display for SloFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => write!(f, "expected space-separated 'key:value' pairs (e.g., 'k:v x:y'), got empty string"),
+            Self::NoPair(item) => write!(f, "'{item}' is not in 'key:value' format"),
+            Self::EmptyKey(item) => write!(f, "'{item}' has an empty key"),
+            Self::EmptyValue(item) => write!(f, "'{item}' has an empty value"),
+            Self::NotNumeric { key, value } => write!(f, "value for '{key}' must be numeric, got '{value}'"),
+        }
+    }
+}
+
+impl std::error::Error for SloFault {}
+
+impl Slo {
+    /// Reads `tag:value tag:value`. A tag given twice keeps its last value; whether a value makes sense is not asked here.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, SloFault> {
+        let mut slos: Vec<Self> = Vec::new();
+        for item in text.split_whitespace() {
+            let slo = Self::parse(item)?;
+            match slos.iter_mut().find(|known| known.tag == slo.tag) {
+                Some(known) => known.threshold = slo.threshold,
+                None => slos.push(slo),
+            }
+        }
+        if slos.is_empty() { Err(SloFault::Empty) } else { Ok(slos) }
+    }
+
+    fn parse(item: &str) -> Result<Self, SloFault> {
+        let (key, value) = item.split_once(':').ok_or_else(|| SloFault::NoPair(item.to_owned()))?;
+        if key.is_empty() {
+            return Err(SloFault::EmptyKey(item.to_owned()));
+        }
+        if value.is_empty() {
+            return Err(SloFault::EmptyValue(item.to_owned()));
+        }
+        let threshold =
+            parse_number(value).ok_or_else(|| SloFault::NotNumeric { key: key.to_owned(), value: value.to_owned() })?;
+        Ok(Self { tag: key.to_owned(), threshold })
+    }
+}
+
+/// Numbers may group their digits with single underscores, as in `1_000`.
+fn parse_number(text: &str) -> Option<f64> {
+    let bytes = text.as_bytes();
+    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let mut grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_');
+    if !grouped.all(|(at, _)| digit(at.checked_sub(1)) && digit(Some(at + 1))) {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
+}
+
 /// Limits beyond which a record is counted as deviating.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
@@ -25,5 +98,18 @@ pub struct Thresholds {
 impl Default for Thresholds {
     fn default() -> Self {
         Self { usage_diff_pct: 10.0, osl_mismatch_pct: 5.0, osl_mismatch_tokens: 50 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_may_group_their_digits() {
+        let threshold = |text: &str| Slo::parse_all(text).map(|slos| slos[0].threshold);
+        assert_eq!(threshold("request_latency:1_000.5"), Ok(1000.5));
+        assert!(matches!(threshold("a:1__0"), Err(SloFault::NotNumeric { .. })));
+        assert!(matches!(threshold("a:_1"), Err(SloFault::NotNumeric { .. })));
     }
 }

@@ -3,9 +3,9 @@
 use crate::bench::{Bench, answered, counted, refused, three_streams, three_whole};
 use crate::vocabulary::*;
 use aiperf_metrics::gpu::OverGpus;
-use aiperf_metrics::{GpuTotals, RunTraits, parse_goodput};
+use aiperf_metrics::{GpuTotals, RunTraits};
 use aiperf_types::record::SpecDecode;
-use aiperf_types::{EndpointKind, Measured};
+use aiperf_types::{EndpointKind, Measured, Slo};
 
 const STREAMED: &[Group] =
     &[SENT, CURVES, ANSWERED, HTTP, INPUT, OUTPUT, OUTPUT_TEXT, STREAM, STREAM_OUTPUT, STREAM_GAPS];
@@ -16,7 +16,7 @@ fn streams() -> Vec<Measured> {
 }
 
 fn objectives(text: &'static str) -> impl FnOnce(&mut RunTraits) {
-    move |traits| traits.slos = parse_goodput(text).unwrap()
+    move |traits| traits.slos = Slo::parse_all(text).unwrap()
 }
 
 #[test]
