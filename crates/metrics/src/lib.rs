@@ -69,7 +69,7 @@ pub use goodput::{GoodputError, check_goodput};
 pub use gpu::{FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals};
 pub use live::Live;
 pub use metric::{ConsoleGroup, Kind, Metric};
-pub use record::{RecordMetrics, Value};
+pub use record::{BaseValue, RecordMetrics, Value};
 pub use run::{Metrics, RunTraits};
 pub use stats::Stats;
 pub use summary::{Context, Exactness, MetricResult, Slice, Summary};

@@ -6,7 +6,7 @@ use crate::record::{Number, RecordMetrics};
 use crate::run::Metrics;
 use crate::scope::Scalar;
 use crate::stats::{Distribution, Stats};
-use crate::summary::Summary;
+use crate::summary::{Summary, is_live};
 use crate::tally::Tally;
 
 /// Parts of an octave: a percentile is known to within 0.4%, which is more than a moving number shows.
@@ -106,9 +106,42 @@ impl Running {
     }
 }
 
+/// The sum of a metric that nobody watches: totals are made of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    count: u64,
+    ints: i128,
+    floats: f64,
+}
+
+impl Total {
+    #[inline]
+    fn add(&mut self, number: Number) {
+        match number {
+            Number::Int(value) => self.ints += i128::from(value),
+            Number::Float(value) => self.floats += value,
+            Number::Gaps => return,
+        }
+        self.count += 1;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.ints += other.ints;
+        self.floats += other.floats;
+    }
+
+    fn sum(&self) -> Option<Scalar> {
+        let sum =
+            if self.floats == 0.0 { Scalar::Int(self.ints) } else { Scalar::Float(self.floats + self.ints as f64) };
+        (self.count > 0).then_some(sum)
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Slot {
     Running(Running),
+    Total(Total),
     Folded(Fold, Option<i128>),
     Unused,
 }
@@ -127,7 +160,10 @@ impl Live {
             .chosen
             .iter()
             .map(|chosen| match chosen.metric.compute {
-                Compute::Ints(_) | Compute::Floats(_) => Slot::Running(Running::new()),
+                Compute::Ints(_) | Compute::Floats(_) if is_live(chosen.metric.group, chosen.metric.flags) => {
+                    Slot::Running(Running::new())
+                }
+                Compute::Ints(_) | Compute::Floats(_) => Slot::Total(Total::default()),
                 Compute::Fold(fold, _) => Slot::Folded(fold, None),
                 _ => Slot::Unused,
             })
@@ -141,6 +177,7 @@ impl Live {
         for entry in &record.entries {
             match (&mut self.slots[entry.chosen], entry.number) {
                 (Slot::Running(running), number) => running.add(number),
+                (Slot::Total(total), number) => total.add(number),
                 (Slot::Folded(how, folded), Number::Int(value)) => {
                     *folded = Some(fold(*how, *folded, i128::from(value)));
                 }
@@ -156,6 +193,7 @@ impl Live {
         for (own, others) in self.slots.iter_mut().zip(&other.slots) {
             match (own, others) {
                 (Slot::Running(own), Slot::Running(others)) => own.merge(others),
+                (Slot::Total(own), Slot::Total(others)) => own.merge(others),
                 (Slot::Folded(how, own), Slot::Folded(_, Some(others))) => *own = Some(fold(*how, *own, *others)),
                 _ => {}
             }
@@ -172,12 +210,14 @@ impl Live {
         self.failed
     }
 
-    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no lists.
+    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no lists, and of
+    /// what nobody watches no more than what the rest is made of.
     pub fn summary(&self, metrics: &Metrics) -> Summary {
         let mut tally = Tally::new(self.records, self.failed);
         for (slot, chosen) in self.slots.iter().zip(&metrics.chosen) {
             match slot {
                 Slot::Running(running) => tally.set_distribution(chosen.place, running.distribution()),
+                Slot::Total(total) => tally.set_sum(chosen.place, total.sum()),
                 Slot::Folded(_, folded) => tally.set_scalar(chosen.place, folded.map(Scalar::Int)),
                 Slot::Unused => {}
             }

@@ -16,6 +16,17 @@ pub enum Value<'a> {
     List(&'a [f64]),
 }
 
+/// A value of one record in the base unit of its metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BaseValue<'a> {
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// The gaps between content responses.
+    Gaps(&'a [u64]),
+}
+
 /// A value in the base unit; a list is kept apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
@@ -39,7 +50,6 @@ pub struct RecordMetrics {
     pub(crate) facts: Facts,
     pub(crate) gaps: Vec<u64>,
     pub(crate) entries: Vec<Entry>,
-    gaps_base: Vec<f64>,
     gaps_shown: Vec<f64>,
 }
 
@@ -73,8 +83,6 @@ impl RecordMetrics {
     }
 
     fn fill_gaps(&mut self, scale: f64) {
-        self.gaps_base.clear();
-        self.gaps_base.extend(self.gaps.iter().map(|&gap| gap as f64));
         self.gaps_shown.clear();
         self.gaps_shown.extend(self.gaps.iter().map(|&gap| gap as f64 * scale));
     }
@@ -94,12 +102,12 @@ impl RecordMetrics {
     }
 
     /// Every value the record has, in base units: what aggregates are made of and what is hidden included.
-    pub fn base(&self) -> impl Iterator<Item = (&'static Metric, Value<'_>)> {
+    pub fn base(&self) -> impl Iterator<Item = (&'static Metric, BaseValue<'_>)> {
         self.entries.iter().map(|entry| {
             let value = match entry.number {
-                Number::Int(value) => Value::Int(value),
-                Number::Float(value) => Value::Float(value),
-                Number::Gaps => Value::List(&self.gaps_base),
+                Number::Int(value) => BaseValue::Int(value),
+                Number::Float(value) => BaseValue::Float(value),
+                Number::Gaps => BaseValue::Gaps(&self.gaps),
             };
             (entry.metric, value)
         })

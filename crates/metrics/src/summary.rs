@@ -43,9 +43,14 @@ impl MetricResult {
 
     /// Whether those who watch a run are shown this metric.
     pub fn is_live(&self) -> bool {
-        let hidden = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
-        self.group != ConsoleGroup::None && !hidden.iter().any(|flag| self.flags.has(*flag))
+        is_live(self.group, self.flags)
     }
+}
+
+/// Whether those who watch a run are shown a metric with this group and these flags.
+pub(crate) fn is_live(group: ConsoleGroup, flags: Flags) -> bool {
+    let hidden = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
+    group != ConsoleGroup::None && !hidden.iter().any(|flag| flags.has(*flag))
 }
 
 /// How exact a summary is.

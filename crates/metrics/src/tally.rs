@@ -33,6 +33,10 @@ impl Tally {
         }
     }
 
+    pub(crate) fn set_sum(&mut self, place: usize, sum: Option<Scalar>) {
+        self.sums[place] = sum;
+    }
+
     pub(crate) fn set_stats(&mut self, place: usize, stats: Option<Stats>) {
         self.stats.extend(stats.map(|stats| (place, stats)));
     }

@@ -4,12 +4,17 @@
 
 mod support;
 
-use aiperf_metrics::{Metrics, RecordMetrics, Value as Shown};
+use aiperf_metrics::{BaseValue, Metrics, RecordMetrics, Value as Shown};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use support::{cases, close, measured, name, number, omitted, traits};
 
 fn base_values(record: &RecordMetrics) -> BTreeMap<&'static str, Vec<f64>> {
+    let flat = |value: BaseValue<'_>| match value {
+        BaseValue::Int(value) => vec![value as f64],
+        BaseValue::Float(value) => vec![value],
+        BaseValue::Gaps(gaps) => gaps.iter().map(|&gap| gap as f64).collect(),
+    };
     record.base().map(|(metric, value)| (metric.tag, flat(value))).collect()
 }
 

@@ -4,8 +4,8 @@
 
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
-    Accumulator, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary, Value, Window,
-    registry,
+    Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
+    Window, registry,
 };
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{
@@ -239,9 +239,9 @@ proptest! {
             for (metric, value) in record.base() {
                 let values = values.entry(metric.tag).or_default();
                 match value {
-                    Value::Int(value) => values.push(value as f64),
-                    Value::Float(value) => values.push(value),
-                    Value::List(list) => values.extend(list),
+                    BaseValue::Int(value) => values.push(value as f64),
+                    BaseValue::Float(value) => values.push(value),
+                    BaseValue::Gaps(gaps) => values.extend(gaps.iter().map(|&gap| gap as f64)),
                 }
             }
         }
