@@ -8,8 +8,9 @@
 //! - [`objectives`]: whether requests can meet what they are held to
 //! - `slices`: its results cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
-//! - [`tell`]: what is said while it runs
+//! - [`tell`]: what is said while it runs; `live`: its statistics so far
 
+mod live;
 pub mod measurement;
 pub mod objectives;
 pub mod profile;

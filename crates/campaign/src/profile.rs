@@ -1,12 +1,13 @@
 //! One run: prepared, sent, written down.
 
+use crate::live;
 use crate::measurement;
 use crate::objectives::{self, ObjectivesError};
 use crate::slices::slices;
 use crate::tell::Teller;
 use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_engine::requests::RequestsError;
-use aiperf_engine::{Board, EngineError, LineSink, LineWriter, Outcome, PhaseOutcome, Requests, Setup, Stop};
+use aiperf_engine::{Board, EngineError, LineSink, LineWriter, Outcome, PhaseOutcome, Requests, Setup, Stop, Watch};
 use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits, Summary, Window};
 use aiperf_plan::{LogLevel, Plan};
 use aiperf_report::{
@@ -17,6 +18,7 @@ use aiperf_types::{Measured, PhaseKind, RecordMeta, WallNs};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a run could not be made.
@@ -125,7 +127,8 @@ impl Prepared {
                 as Box<dyn Fn() -> Box<dyn LineWriter> + Send>
         });
         announce(&self.plan, teller);
-        let outcome = aiperf_engine::run(Setup {
+        let watch = Watch::default();
+        let setup = Setup {
             plan: self.plan.clone(),
             requests: self.requests.clone(),
             tokenizer: self.tokenizer.take(),
@@ -133,7 +136,18 @@ impl Prepared {
             line_writer,
             line_sink: records.map(|file| Box::new(Sink(file)) as Box<dyn LineSink>),
             stop,
-            board,
+            board: board.clone(),
+            watch: watch.clone(),
+        };
+        let every = self.plan.runtime.stats_interval.map(|every| Duration::from_nanos(every.0));
+        let outcome = std::thread::scope(|scope| {
+            if let Some(every) = every {
+                let (watch, board, metrics) = (&watch, &board, &metrics);
+                scope.spawn(move || live::tell(every, watch, board, metrics, teller));
+            }
+            let outcome = aiperf_engine::run(setup);
+            watch.end();
+            outcome
         })?;
         Ok(self.finish(outcome, &metrics, path, teller))
     }

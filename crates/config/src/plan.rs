@@ -29,6 +29,9 @@ pub struct Resolved {
     pub notes: Vec<String>,
 }
 
+/// Between live statistics, where nothing says how often.
+const LIVE_SECONDS: f64 = 30.0;
+
 /// Endpoint types that can be sent.
 const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
 
@@ -316,6 +319,14 @@ fn one_phase(phase: &Phase) -> PhasePlan {
     }
 }
 
+/// Statistics are logged when a flag, a file or a variable says so.
+fn stats_interval(tree: &Tree) -> Option<Nanos> {
+    let live = &tree.environment.live;
+    let asked = tree.benchmark.runtime.as_ref().and_then(|runtime| runtime.stats_interval).or(live.interval);
+    let seconds = asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(|seconds| *seconds > 0.0)?;
+    Some(Nanos::from_secs_f64(seconds))
+}
+
 fn metrics(tree: &Tree) -> MetricsPlan {
     let Environment { thresholds, developer, .. } = &tree.environment;
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
@@ -379,6 +390,7 @@ fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Runti
             _ => Timestamps::Auto,
         },
         ui,
+        stats_interval: stats_interval(tree),
         log_level: LogLevel::ALL.iter().copied().find(|known| known.name() == level).unwrap_or_default(),
         record_queue_budget: 256 << 20,
     }

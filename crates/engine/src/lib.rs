@@ -14,7 +14,7 @@
 //! - `recorder`: the threads that do so, and the relief; `curves`: what all of them know of the order of time
 //! - [`lines`]: record lines in order of completion
 //! - [`quality`]: how exact the run itself was
-//! - [`control`]: stopping a run and watching it
+//! - [`control`]: stopping a run and watching its progress; [`watch`]: watching its metrics
 //! - `limits`: descriptors and cores
 
 mod conductor;
@@ -29,6 +29,7 @@ mod recorder;
 pub mod requests;
 pub mod run;
 pub mod spread;
+pub mod watch;
 mod worker;
 
 pub use control::{Board, Stop};
@@ -36,3 +37,4 @@ pub use lines::{LineSink, LineWriter};
 pub use quality::Quality;
 pub use requests::Requests;
 pub use run::{EngineError, Outcome, PhaseOutcome, Setup, run};
+pub use watch::Watch;

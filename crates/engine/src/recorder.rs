@@ -9,6 +9,7 @@ use crate::lines::{LineWriter, OrderedLines};
 use crate::quality::Quality;
 use crate::queue::{self, Batch, Queue};
 use crate::record::Reader;
+use crate::watch::Watch;
 use aiperf_metrics::{Accumulator, Metrics, RecordMetrics};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{BufferReturn, sys};
@@ -54,17 +55,20 @@ pub(crate) struct Recorder {
     shared: Arc<Shared>,
     number: u16,
     writer: Option<Box<dyn LineWriter>>,
+    watch: Watch,
+    /// Which question of the watch was answered last.
+    answered: u64,
     findings: Findings,
     computed: RecordMetrics,
     spent: Vec<Vec<aiperf_transport::buffers::Spent>>,
 }
 
 impl Recorder {
-    pub(crate) fn new(shared: Arc<Shared>, number: u16, writer: Option<Box<dyn LineWriter>>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, number: u16, writer: Option<Box<dyn LineWriter>>, watch: Watch) -> Self {
         let phases = shared.reader.phases.iter().map(|_| Accumulator::new(&shared.metrics)).collect();
         let spent = shared.buffers.iter().map(|_| Vec::new()).collect();
         let findings = Findings { phases, quality: Quality::default() };
-        Self { shared, number, writer, findings, computed: RecordMetrics::default(), spent }
+        Self { shared, number, writer, watch, answered: 0, findings, computed: RecordMetrics::default(), spent }
     }
 
     /// Works at the lowest priority until the queue is closed and empty.
@@ -77,7 +81,7 @@ impl Recorder {
                 None if self.shared.queue.is_closed() && self.shared.queue.waiting() == 0 => break,
                 None => {
                     self.shared.lines.tick();
-                    self.sweep();
+                    self.hand_on();
                     std::thread::sleep(IDLE_SLEEP);
                 }
             }
@@ -105,7 +109,7 @@ impl Recorder {
                 }
                 None if closed => std::thread::sleep(Duration::from_micros(200)),
                 None => {
-                    self.sweep();
+                    self.hand_on();
                     std::thread::sleep(RELIEF_SLEEP);
                 }
             }
@@ -147,11 +151,28 @@ impl Recorder {
         self.shared.records.fetch_add(count as u64, Relaxed);
         self.shared.errors.fetch_add(errors, Relaxed);
         self.shared.queue.done(count, bytes);
-        self.sweep();
+        self.hand_on();
     }
 
-    /// Hands on what the curves of long runs need.
-    fn sweep(&mut self) {
+    /// Tells those who watch what is known so far, if they asked.
+    fn answer(&mut self) {
+        let asked = self.watch.asked();
+        if asked == self.answered {
+            return;
+        }
+        self.answered = asked;
+        let phases = self.shared.reader.phases.iter().zip(&self.findings.phases);
+        let profiling = phases.filter(|(id, records)| id.kind == PhaseKind::Profiling && records.records() > 0);
+        let live = profiling.map(|(_, records)| records.live()).reduce(|mut all, live| {
+            all.merge(&live);
+            all
+        });
+        self.watch.answer(usize::from(self.number), asked, live);
+    }
+
+    /// Hands on what the curves of long runs need, and what those who watch asked for.
+    fn hand_on(&mut self) {
+        self.answer();
         self.findings.phases.iter_mut().zip(&self.shared.sweeps).for_each(|(records, sweep)| sweep.tend(records));
     }
 }

@@ -10,6 +10,7 @@ use crate::queue::Queue;
 use crate::record::Reader;
 use crate::recorder::{Findings, Recorder, Shared};
 use crate::requests::Requests;
+use crate::watch::Watch;
 use crate::worker::{Command, Ids, Worker};
 use aiperf_metrics::{Accumulator, Metrics};
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
@@ -47,6 +48,8 @@ pub struct Setup {
     pub stop: Stop,
     /// Where progress is put.
     pub board: Board,
+    /// Where running statistics are put when somebody asks.
+    pub watch: Watch,
 }
 
 /// What came of a run.
@@ -139,9 +142,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     });
 
     let mut recorders = Vec::new();
+    setup.watch.begin(worker_count + 1);
     for number in 0..=worker_count {
         let writer = setup.line_writer.as_ref().map(|make| make());
-        let recorder = Recorder::new(shared.clone(), number as u16, writer);
+        let recorder = Recorder::new(shared.clone(), number as u16, writer, setup.watch.clone());
         let is_relief = number == worker_count;
         let name = if is_relief { "aiperf-relief".to_owned() } else { format!("aiperf-record-{number}") };
         let work = move || if is_relief { recorder.relieve() } else { recorder.run() };

@@ -73,6 +73,7 @@ fn plan(port: u16) -> Plan {
             timestamps: Timestamps::Auto,
             ui: UiKind::None,
             log_level: LogLevel::Error,
+            stats_interval: None,
             record_queue_budget: 1 << 20,
         },
         input_config: Value::Null,

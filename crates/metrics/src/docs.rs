@@ -25,7 +25,7 @@ const INTRODUCTION: &str = "\
 # Metrics
 
 Made from the registry of `crates/metrics`; a test keeps the two the same. To change this file, change the registry and run
-`AIPERF_WRITE_DOCS=1 cargo test -p aiperf-metrics`.
+`UPDATE_DOCS=1 cargo test -p aiperf-metrics`.
 
 A **record** metric has one value a request and is exported as a distribution (`avg`, `min`, `max`, `sum`, `p1` to `p99`,
 `std`, `count`); a **list** metric has several values a request, pooled into one distribution. An **aggregate** is folded over

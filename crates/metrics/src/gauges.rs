@@ -137,6 +137,9 @@ pub(crate) enum Frames {
     Whole(Option<Nanos>),
 }
 
+/// Slices that are told apart while a run is on: at 5 KB each, more than anybody reads and less than memory holds.
+const MOST_SLICES: usize = 1 << 16;
+
 /// What came of a stretch of time that is over.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
@@ -228,6 +231,9 @@ impl Film {
         while self.edge() <= at {
             let was_open = self.open.is_some();
             self.close();
+            if self.closed.len() >= MOST_SLICES && matches!(self.frames, Frames::Whole(_)) {
+                self.frames = Frames::Whole(None);
+            }
             if !was_open || matches!(self.frames, Frames::Whole(_)) {
                 self.open(at);
             }

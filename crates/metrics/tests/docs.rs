@@ -7,13 +7,13 @@ use aiperf_metrics::{markdown, registry_json};
 #[test]
 fn docs_metrics_md_is_what_the_registry_says() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
-    if std::env::var_os("AIPERF_WRITE_DOCS").is_some() {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&file, markdown()).expect("docs/metrics.md can be written");
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == markdown(),
-        "docs/metrics.md is not up to date: AIPERF_WRITE_DOCS=1 cargo test -p aiperf-metrics"
+        "docs/metrics.md is not up to date: UPDATE_DOCS=1 cargo test -p aiperf-metrics"
     );
 }
 

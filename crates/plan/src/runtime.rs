@@ -1,5 +1,6 @@
 //! How the process behaves.
 
+use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Process behaviour.
@@ -13,6 +14,8 @@ pub struct RuntimePlan {
     pub ui: UiKind,
     /// What is logged.
     pub log_level: LogLevel,
+    /// How often statistics are logged while the run is on; `None` never does.
+    pub stats_interval: Option<Nanos>,
     /// Bytes of finished exchanges that may wait before dispatch stops.
     pub record_queue_budget: usize,
 }

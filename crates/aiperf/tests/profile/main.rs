@@ -6,6 +6,7 @@
 //! - [`which_metrics`]: which metrics it shows; [`vocabulary`] and [`shown`] are those of the report's own tests
 //! - [`goodput`]: requests that meet objectives
 //! - [`slices`]: results cut into slices of time
+//! - [`live`]: statistics while it is on
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`stopping`]: signals, time limits
@@ -18,6 +19,7 @@ mod environment;
 mod faults;
 mod goodput;
 mod input;
+mod live;
 mod results;
 #[path = "../../../report/tests/kinds/shown.rs"]
 mod shown;

@@ -90,6 +90,7 @@ pub(crate) struct Environment {
     /// How far token counts may be off.
     pub thresholds: Thresholds,
     pub developer: Developer,
+    pub live: LiveStatistics,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
@@ -102,6 +103,14 @@ pub(crate) struct Developer {
     pub mode: bool,
     pub internal_metrics: bool,
     pub experimental_metrics: bool,
+}
+
+/// Statistics that are told while a run is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LiveStatistics {
+    pub enabled: bool,
+    /// Seconds; 0 tells none.
+    pub interval: Option<f64>,
 }
 
 impl Environment {
@@ -268,6 +277,8 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_DEV_MODE" => out.developer.mode = boolean(value).unwrap_or(false),
         "AIPERF_DEV_SHOW_INTERNAL_METRICS" => out.developer.internal_metrics = boolean(value).unwrap_or(false),
         "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS" => out.developer.experimental_metrics = boolean(value).unwrap_or(false),
+        "AIPERF_UI_REALTIME_METRICS_INTERVAL" => out.live.interval = Some(float()),
+        "AIPERF_UI_REALTIME_METRICS_ENABLED" => out.live.enabled = boolean(value).unwrap_or(false),
         _ => debug_assert!(false, "{name} is said to act and does nothing"),
     }
 }
@@ -306,7 +317,8 @@ mod tests {
 
     #[test]
     fn every_variable_that_is_said_to_act_changes_something() {
-        let what_acts = |read: &Environment| (read.http.clone(), read.force_close, read.thresholds, read.developer);
+        let what_acts =
+            |read: &Environment| (read.http.clone(), read.force_close, read.thresholds, read.developer, read.live);
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
                 Kind::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),

@@ -52,7 +52,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_UI_CONSOLE_EXPORT_WIDTH", kind: Int(between(40.0, true, 10000.0, true)), default: "140", status: NotYet, about: "Width of the final tables in the text export and on non-TTY stdout" },
     Variable { name: "AIPERF_UI_LOG_REFRESH_INTERVAL", kind: Float(between(0.01, true, 100000.0, true)), default: "0.1", status: NotYet, about: "Dashboard log refresh" },
     Variable { name: "AIPERF_UI_MIN_UPDATE_PERCENT", kind: Float(between(0.01, true, 100.0, true)), default: "1.0", status: NotYet, about: "Least progress change that redraws simple UIs" },
-    Variable { name: "AIPERF_UI_REALTIME_METRICS_INTERVAL", kind: Float(between(0.0, true, 1000.0, true)), default: "unset", status: NotYet, about: "Seconds between live statistics; unset = 5 on dashboard, 30 otherwise; 0 = no log block" },
-    Variable { name: "AIPERF_UI_REALTIME_METRICS_ENABLED", kind: Bool, default: "false", status: NotYet, about: "Live statistics in every UI" },
+    Variable { name: "AIPERF_UI_REALTIME_METRICS_INTERVAL", kind: Float(between(0.0, true, 1000.0, true)), default: "unset", status: Acts, about: "Seconds between live statistics in the log; 0 = none" },
+    Variable { name: "AIPERF_UI_REALTIME_METRICS_ENABLED", kind: Bool, default: "false", status: Acts, about: "Live statistics in the log, every 30 s unless another interval is given" },
     Variable { name: "AIPERF_UI_SPINNER_REFRESH_RATE", kind: Float(between(0.1, true, 100.0, true)), default: "0.1", status: NotYet, about: "Spinner refresh" },
 ];

@@ -84,8 +84,8 @@ pub(super) static SERVICE: &[Flag] = &[
         name: "--stats-interval",
         kind: Kind::Float(between(0.0, true, 1000.0, true)),
         to: To::Key("runtime.stats_interval"),
-        status: NotYet("live statistics are not printed"),
-        summary: "Seconds between live statistics; 0 stops the log block",
+        status: Acts,
+        summary: "Seconds between live statistics in the log; 0 logs none",
         ..BASE
     },
 ];

@@ -1,0 +1,42 @@
+//! Statistics that are logged while a run is on.
+
+use crate::bench::{Bench, Run, quick, serve};
+use aiperf_sim::{Latency, SimConfig};
+use std::time::Duration;
+
+/// Half a second of requests.
+fn run(args: &[&str], env: Option<(&str, &str)>) -> Run {
+    let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..quick() });
+    let bench = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "25"]).with(args);
+    let run = env.into_iter().fold(bench, |bench, (name, value)| bench.env(name, value)).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    run
+}
+
+/// The `done=` of every block that was logged.
+fn done(run: &Run) -> Vec<u64> {
+    let done = |line: &str| line.split_once("done=")?.1.split_whitespace().next()?.parse().ok();
+    run.stdout().lines().filter_map(done).collect()
+}
+
+#[test]
+fn statistics_so_far_are_logged_as_often_as_asked_for() {
+    for run in [run(&["--stats-interval", "0.1"], None), run(&[], Some(("AIPERF_UI_REALTIME_METRICS_INTERVAL", "0.1")))]
+    {
+        let done = done(&run);
+        assert!(!done.is_empty() && done.is_sorted() && done.iter().all(|done| (1..=25).contains(done)), "{done:?}");
+        let log = run.stdout();
+        let block: Vec<&str> =
+            log.lines().skip_while(|line| !line.contains("[realtime 00:00 profiling]")).take(4).collect();
+        for (line, says) in block[1..].iter().zip(["rps=", "ttft    p50=", "itl     p50="]) {
+            assert!(line.contains(says), "{line}");
+        }
+        assert_eq!(run.text("logs/aiperf.log").matches("[realtime ").count(), done.len());
+    }
+}
+
+#[test]
+fn nobody_is_told_who_did_not_ask() {
+    assert_eq!(done(&run(&[], None)), [0; 0]);
+    assert_eq!(done(&run(&["--stats-interval", "0"], Some(("AIPERF_UI_REALTIME_METRICS_ENABLED", "true")))), [0; 0]);
+}
