@@ -28,6 +28,10 @@ impl SharedSweep {
             && let Ok(mut sweep) = self.sweep.try_lock()
         {
             sweep.take_from(records);
+            while sweep.go_on() {
+                // For the same reason that a record thread enters the kernel after every record.
+                std::thread::yield_now();
+            }
         }
     }
 

@@ -76,8 +76,10 @@ pub struct Sweep {
     last_end: u64,
     swept: u64,
     held_gaps: u64,
-    /// Gaps taken over since the last sweep.
+    /// Gaps taken over since it was last seen how far requests are known.
     fresh_gaps: u64,
+    /// So far they are.
+    goal: u64,
     late: u64,
     changes: Changes,
     /// Requests that are over, for their memory.
@@ -107,22 +109,27 @@ impl Sweep {
             swept: 0,
             held_gaps: 0,
             fresh_gaps: 0,
+            goal: 0,
             late: 0,
             changes: Changes::default(),
             spare: Vec::new(),
         }
     }
 
-    /// Takes over the requests whose gaps an accumulator no longer keeps; when there are enough of them, sweeps as far as every
-    /// request is known.
+    /// Takes over the requests whose gaps an accumulator no longer keeps.
     pub fn take_from(&mut self, records: &mut Accumulator) {
         let before = self.held_gaps;
         self.absorb(&mut records.sweep);
         self.fresh_gaps += self.held_gaps - before;
+    }
+
+    /// Sweeps on a little, as far as every request is known; `false` when there is too little to do. It takes a fraction of a
+    /// millisecond, so that other work can come between.
+    pub fn go_on(&mut self) -> bool {
         if self.fresh_gaps >= AT_ONCE {
-            self.fresh_gaps = 0;
-            self.go_on();
+            self.look_ahead();
         }
+        self.toward(self.goal)
     }
 
     /// Adds a request, with its number and the time it was sent.
@@ -191,13 +198,15 @@ impl Sweep {
         self.last_end = self.last_end.max(other.last_end);
     }
 
-    /// Sweeps as far as every request is known.
-    fn go_on(&mut self) {
+    /// Sees how far every request is known by now, or how far to go without some that others have waited for too long.
+    fn look_ahead(&mut self) {
+        self.fresh_gaps = 0;
         self.order.catch_up();
-        self.to(self.order.sent);
+        self.goal = self.order.sent;
         if self.held_gaps > MOST_WAITING {
+            self.sort();
             let first = self.waiting.last().map_or(self.front, |(start, _)| self.front.max(*start));
-            self.to(first + self.last_end.saturating_sub(first) / 2);
+            self.goal = self.goal.max(first + self.last_end.saturating_sub(first) / 2);
         }
     }
 
@@ -224,20 +233,24 @@ impl Sweep {
 
     /// Sweeps everything before `limit`.
     pub(crate) fn to(&mut self, limit: u64) {
+        while self.toward(limit) {}
+    }
+
+    /// Sweeps some of what lies before `limit`; `false` when there is nothing left.
+    fn toward(&mut self, limit: u64) -> bool {
         self.sort();
-        if self.began.is_none() && !self.begin(limit) {
-            return;
+        if self.front >= limit || self.began.is_none() && !self.begin(limit) {
+            return false;
         }
-        while self.front < limit {
-            let until = limit.min(self.film.edge()).min(self.front + self.stride());
-            self.part(self.front, until);
-            self.front = until;
-            if self.film.edge() <= until {
-                self.hold_until(until);
-                self.film.cross(until);
-            }
-            self.film.limit();
+        let until = limit.min(self.film.edge()).min(self.front + self.stride());
+        self.part(self.front, until);
+        self.front = until;
+        if self.film.edge() <= until {
+            self.hold_until(until);
+            self.film.cross(until);
         }
+        self.film.limit();
+        self.front < limit
     }
 
     /// Begins with the first request, if it begins before `limit`.
@@ -375,6 +388,11 @@ mod tests {
         sweep.add(number, start, timing(start, gaps), &vec![GAP; gaps as usize]);
     }
 
+    fn go_on(sweep: &mut Sweep) {
+        sweep.look_ahead();
+        while sweep.go_on() {}
+    }
+
     fn in_flight(sweep: &Sweep) -> [Option<f64>; 3] {
         let stats = sweep.whole(0).effective(Curve::Concurrency).unwrap_or_default();
         [stats.avg, stats.min, stats.max]
@@ -385,10 +403,10 @@ mod tests {
         let mut sweep = sweep();
         add(&mut sweep, 2, 20 * GAP, 3);
         add(&mut sweep, 1, 10 * GAP, 3);
-        sweep.go_on();
+        go_on(&mut sweep);
         assert_eq!(sweep.held(), 2, "the first one may still have begun at any time");
         add(&mut sweep, 0, 5 * GAP, 3);
-        sweep.go_on();
+        go_on(&mut sweep);
         assert_eq!((sweep.held(), sweep.front), (1, 20 * GAP));
     }
 

@@ -113,6 +113,7 @@ fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
         if number % 50 == 0 {
             parts.iter_mut().for_each(Accumulator::let_go_of_gaps);
             sweep.take_from(&mut parts[number / 50 % 2]);
+            while sweep.go_on() {}
         }
         most = most.max(sweep.held());
     }

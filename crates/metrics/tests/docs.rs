@@ -11,10 +11,7 @@ fn docs_metrics_md_is_what_the_registry_says() {
         std::fs::write(&file, markdown()).expect("docs/metrics.md can be written");
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        written == markdown(),
-        "docs/metrics.md is not up to date: UPDATE_DOCS=1 cargo test -p aiperf-metrics"
-    );
+    assert!(written == markdown(), "docs/metrics.md is not up to date: UPDATE_DOCS=1 cargo test -p aiperf-metrics");
 }
 
 #[test]

@@ -66,6 +66,7 @@ fn run(metrics: &Metrics) -> Run {
             accumulator.add(m, &record);
         }
         sweep.take_from(&mut accumulator);
+        while sweep.go_on() {}
         adding += busy() - start;
     }
     println!("{} bytes held for the curves", sweep.size());
