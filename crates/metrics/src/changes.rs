@@ -2,8 +2,11 @@
 
 use crate::flight::{Content, Turn};
 
-/// Tells turns from contents.
-const TURN: u64 = 1 << 31;
+/// What comes first of changes at the same instant: a request begins before its content comes, and ends after it.
+const BEGIN: u64 = 0;
+const CONTENT: u64 = 1 << 30;
+const END: u64 = 2 << 30;
+const NUMBERS: u64 = CONTENT - 1;
 /// Buckets of a sort for each number in it: so few share one that putting these in order costs nothing.
 const BUCKETS_EACH: usize = 2;
 /// Numbers that may share a bucket.
@@ -35,12 +38,13 @@ impl Changes {
 
     #[inline]
     pub(crate) fn content(&mut self, at: u64, content: Content) {
-        self.order.push(at.saturating_sub(self.origin) << 32 | self.contents.len() as u64);
+        self.order.push(at.saturating_sub(self.origin) << 32 | CONTENT | self.contents.len() as u64);
         self.contents.push(content);
     }
 
     pub(crate) fn turn(&mut self, at: u64, turn: Turn) {
-        self.order.push(at.saturating_sub(self.origin) << 32 | TURN | self.turns.len() as u64);
+        let rank = if turn.is_end() { END } else { BEGIN };
+        self.order.push(at.saturating_sub(self.origin) << 32 | rank | self.turns.len() as u64);
         self.turns.push(turn);
     }
 
@@ -56,7 +60,7 @@ impl Changes {
             if rest.is_empty() {
                 return None;
             }
-            let length = rest.iter().position(|place| place & TURN != 0).unwrap_or(rest.len());
+            let length = rest.iter().position(|place| place & CONTENT == 0).unwrap_or(rest.len());
             let (order, after) = rest.split_at(length);
             let turn = after.first().map(|place| (self.origin + (place >> 32), &self.turns[number(*place)]));
             rest = after.get(1..).unwrap_or_default();
@@ -66,7 +70,7 @@ impl Changes {
 }
 
 fn number(place: u64) -> usize {
-    (place & (TURN - 1)) as usize
+    (place & NUMBERS) as usize
 }
 
 /// Contents that follow one another with no turn between.

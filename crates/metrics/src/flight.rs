@@ -3,6 +3,44 @@
 use crate::changes::Changes;
 use crate::timing::Timing;
 
+/// A sum of rates. What each addition loses is kept beside it: content that follows another within nanoseconds gives a rate
+/// beside which all others would vanish.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Rate {
+    sum: f64,
+    lost: f64,
+}
+
+impl Rate {
+    #[inline]
+    pub(crate) fn add(&mut self, height: f64) {
+        let next = self.sum + height;
+        let added = next - self.sum;
+        self.lost += (self.sum - (next - added)) + (height - added);
+        self.sum = next;
+    }
+
+    /// Takes one height away and adds another.
+    #[inline]
+    pub(crate) fn pass(&mut self, content: &Content) {
+        self.add(content.decode);
+        self.lost += content.decode_lost;
+    }
+
+    #[inline]
+    pub(crate) fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+
+    /// What nobody is left for is nothing.
+    fn add_for(&mut self, height: f64, users: i64) {
+        self.add(height);
+        if users == 0 {
+            *self = Self::default();
+        }
+    }
+}
+
 /// What is going on at an instant. Rates are per second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lanes {
@@ -13,18 +51,18 @@ pub(crate) struct Lanes {
     /// Requests that have begun to answer.
     pub(crate) decoding: i64,
     /// Tokens read.
-    pub(crate) prefill: f64,
+    pub(crate) prefill: Rate,
     /// Tokens produced.
-    pub(crate) decode: f64,
+    pub(crate) decode: Rate,
     /// Tokens read or produced.
-    pub(crate) total: f64,
+    pub(crate) total: Rate,
     /// Tokens of requests in flight.
     pub(crate) tokens: f64,
 }
 
 impl Lanes {
     pub(crate) fn pass(&mut self, content: &Content) {
-        self.decode += content.decode;
+        self.decode.pass(content);
         self.tokens += content.tokens;
     }
 
@@ -32,23 +70,39 @@ impl Lanes {
         self.in_flight += i64::from(turn.in_flight);
         self.prefilling += i64::from(turn.prefilling);
         self.decoding += i64::from(turn.decoding);
-        self.prefill = sum_or_nothing(self.prefill, turn.prefill, self.prefilling);
-        self.decode = sum_or_nothing(self.decode, turn.decode, self.decoding);
-        self.total = sum_or_nothing(self.total, turn.total, self.in_flight);
-        self.tokens = sum_or_nothing(self.tokens, turn.tokens, self.in_flight);
+        self.prefill.add_for(turn.prefill, self.prefilling);
+        self.decode.add_for(turn.decode, self.decoding);
+        self.total.add(turn.prefill);
+        self.total.add_for(turn.even, self.in_flight);
+        self.tokens = if self.in_flight == 0 { 0.0 } else { self.tokens + turn.tokens };
     }
 }
 
-/// What nobody is left for is nothing, whatever rounding left of it.
-fn sum_or_nothing(sum: f64, height: f64, users: i64) -> f64 {
-    if users == 0 { 0.0 } else { sum + height }
+impl Turn {
+    /// Whether a request ends with it.
+    pub(crate) fn is_end(&self) -> bool {
+        self.in_flight < 0
+    }
 }
 
 /// A change that content after the first makes: most changes are such.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
-    pub(crate) decode: f64,
+    decode: f64,
+    /// What that lacks.
+    decode_lost: f64,
     pub(crate) tokens: f64,
+}
+
+impl Content {
+    /// From one rate to another.
+    #[inline]
+    fn new(before: f64, after: f64, tokens: f64) -> Self {
+        let decode = after - before;
+        let less = decode - after;
+        let decode_lost = (after - (decode - less)) - (before + less);
+        Self { decode, decode_lost, tokens }
+    }
 }
 
 /// A change that the start, the first content or the end of a request makes.
@@ -59,7 +113,8 @@ pub(crate) struct Turn {
     decoding: i8,
     prefill: f64,
     decode: f64,
-    total: f64,
+    /// Tokens produced, if they are evenly.
+    even: f64,
     tokens: f64,
 }
 
@@ -69,6 +124,8 @@ enum Next {
     FirstContent,
     /// The content that ends this gap.
     Content(usize),
+    /// The content that ends this gap and all after it, which come with the end.
+    ContentWithEnd(usize),
     End,
     Nothing,
 }
@@ -168,6 +225,12 @@ impl Flight {
                     self.stream(gap, limit, changes);
                     continue;
                 }
+                Next::ContentWithEnd(gap) => {
+                    let contents = self.gap_count() - gap;
+                    changes.content(self.at, Content::new(self.rate, self.rate, self.arrival * contents as f64));
+                    (self.at, self.next) = (self.timing.end, Next::End);
+                    continue;
+                }
                 Next::Nothing => return,
             };
             changes.turn(self.at, turn);
@@ -178,22 +241,29 @@ impl Flight {
     /// Passes contents, from the one that ends a gap on.
     #[inline]
     fn stream(&mut self, mut gap: usize, limit: u64, changes: &mut Changes) {
-        let end = self.timing.end;
         let (tokens, share) = (self.arrival, self.share);
-        let (mut at, mut rate) = (self.at, self.rate);
-        while at < limit {
+        while self.at < limit {
+            let next = self.gaps.get(gap + 1);
+            let pace = pace_of(next, share, self.rate);
+            changes.content(self.at, Content::new(self.rate, pace, tokens));
+            self.rate = pace;
             gap += 1;
-            let next = self.gaps.get(gap);
-            let pace = pace_of(next, share, rate);
-            changes.content(at, Content { decode: pace - rate, tokens });
-            rate = pace;
-            let Some(length) = next else {
-                (self.at, self.next, self.rate) = (end, Next::End, rate);
-                return;
+            (self.at, self.next) = match next {
+                Some(length) => self.content(self.at + length, gap),
+                None => (self.timing.end, Next::End),
             };
-            at = (at + length).min(end);
+            if self.next != Next::Content(gap) {
+                return;
+            }
         }
-        (self.at, self.next, self.rate) = (at, Next::Content(gap), rate);
+    }
+
+    /// The content that ends a gap. Content that comes with the end has been there before it: its tokens are in flight for the
+    /// last nanosecond, and the pace of its gap lasts until the end.
+    #[inline]
+    fn content(&self, at: u64, gap: usize) -> (u64, Next) {
+        let end = self.timing.end;
+        if at < end { (at, Next::Content(gap)) } else { (end - 1, Next::ContentWithEnd(gap)) }
     }
 
     /// Whether its output is taken to come content by content.
@@ -208,7 +278,7 @@ impl Flight {
         (self.at, self.next) = match (self.next, self.timing.generation) {
             (Next::Start, Some(first)) => (first, Next::FirstContent),
             (Next::FirstContent, Some(first)) if self.streams() => {
-                ((first + self.gaps.get(0).unwrap_or(0)).min(end), Next::Content(0))
+                self.content(first + self.gaps.get(0).unwrap_or(0), 0)
             }
             (Next::Start | Next::FirstContent, _) => (end, Next::End),
             _ => (end, Next::Nothing),
@@ -219,7 +289,7 @@ impl Flight {
         let answers = i8::from(self.timing.generation.is_some());
         let rate = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
         let tokens = self.timing.prompt().unwrap_or(0) as f64;
-        Turn { in_flight: 1, prefilling: answers, prefill: rate, total: rate, tokens, ..Turn::default() }
+        Turn { in_flight: 1, prefilling: answers, prefill: rate, tokens, ..Turn::default() }
     }
 
     fn answer(&mut self, pace: Pace) -> Turn {
@@ -231,15 +301,7 @@ impl Flight {
             Pace::Gaps => 0.0,
         };
         let tokens = if self.streams() { 1.0 } else { self.timing.produced().unwrap_or(0) as f64 };
-        Turn {
-            in_flight: 0,
-            prefilling: -1,
-            decoding: 1,
-            prefill: -prefill,
-            decode: self.rate,
-            total: even - prefill,
-            tokens,
-        }
+        Turn { in_flight: 0, prefilling: -1, decoding: 1, prefill: -prefill, decode: self.rate, even, tokens }
     }
 
     fn end(&self) -> Turn {
@@ -251,7 +313,7 @@ impl Flight {
             in_flight: -1,
             decoding: -1,
             decode: -self.rate,
-            total: -self.timing.decode().unwrap_or(0.0) * PER_SECOND,
+            even: -self.timing.decode().unwrap_or(0.0) * PER_SECOND,
             tokens: -(held as f64),
             ..Turn::default()
         }
@@ -298,7 +360,8 @@ mod tests {
         }
         assert!(flight.is_over());
         assert_eq!((lanes.in_flight, lanes.prefilling, lanes.decoding), (0, 0, 0));
-        assert_eq!([lanes.prefill, lanes.decode, lanes.total, lanes.tokens], [0.0; 4]);
+        assert_eq!([lanes.prefill, lanes.decode, lanes.total], [Rate::default(); 3]);
+        assert_eq!(lanes.tokens, 0.0);
         seen
     }
 
@@ -317,7 +380,23 @@ mod tests {
             let slow: Vec<u64> = slow.gaps().chain([slow.gap_count() as u64]).collect();
             assert_eq!(slow, [100, long, 200, 3]);
             let beyond: Vec<u64> = seen(&mut flight(&[900, 900]), &[5000], pace).iter().map(|seen| seen.0).collect();
-            assert_eq!(beyond, [100, 300, 1000, 1000, 1000]);
+            assert_eq!(beyond, [100, 300, 999, 1000]);
+        }
+    }
+
+    #[test]
+    fn a_request_begins_before_its_content_comes_and_ends_after_it() {
+        // The first gap takes no time, and the last content comes with the end.
+        let at_once = seen(&mut flight(&[0, 700]), &[5000], Pace::Gaps);
+        assert_eq!(at_once, [(100, 1, 7.0), (300, 1, 8.0), (300, 1, 10.0), (999, 1, 12.0), (1000, 0, 0.0)]);
+    }
+
+    #[test]
+    fn no_rate_is_lost_beside_another() {
+        let (mut rate, rates) = (Rate::default(), [0.0, 1e12, 0.1, 3.3e10, 1e-3, 0.0]);
+        for pair in rates.windows(2) {
+            rate.pass(&Content::new(pair[0], pair[1], 0.0));
+            assert!((rate.value() - pair[1]).abs() <= pair[1] * 1e-15);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use crate::changes::Run;
 use crate::curve::{CURVES, Curve, CurveStats, Window};
-use crate::flight::Lanes;
+use crate::flight::{Lanes, Rate};
 use crate::gaps::Gaps;
 use crate::stats::Distribution;
-use crate::weighted::{Keep, Kept, Sums, Weighted};
+use crate::weighted::{Keep, Kept, Sums, Weighted, or_nothing};
 use aiperf_types::{Nanos, WallNs};
 
 /// What every curve was for how long.
@@ -32,8 +32,9 @@ impl Gauges {
     pub(crate) fn pass(&mut self, run: Run<'_>, lanes: &mut Lanes, since: &mut u64) {
         let [decode, each, tokens] = self.streaming();
         let share = 1.0 / lanes.decoding as f64;
-        let centre = each.centre_or(lanes.decode * share);
-        let (rates, helds) = (decode.sums(lanes.decode), tokens.sums(lanes.tokens));
+        let first = if decode.is_settled() { lanes.decode.value() } else { lowest_rate(run, lanes.decode, *since) };
+        let centre = each.centre_or(first * share);
+        let (rates, helds) = (decode.sums(first), tokens.sums(lanes.tokens));
         let mut stream = Stream { lanes, since, share, decode: rates, tokens: helds };
         match (decode.kept(), each.kept(), tokens.kept()) {
             (Kept::Lengths(a), Kept::Lengths(b), Kept::Lengths(c)) => stream.pass(run, a, b, c),
@@ -49,8 +50,9 @@ impl Gauges {
     /// The curves that change with every content held still for so long.
     pub(crate) fn hold(&mut self, length: u64, lanes: &Lanes) {
         self.of(Curve::TokensInFlight).add(length, lanes.tokens);
-        self.add_rate(Curve::DecodeThroughput, length, lanes.decode, lanes.decoding);
-        self.add_rate(Curve::DecodePerUser, length, lanes.decode / lanes.decoding as f64, lanes.decoding);
+        let rate = lanes.decode.value();
+        self.add_rate(Curve::DecodeThroughput, length, rate, lanes.decoding);
+        self.add_rate(Curve::DecodePerUser, length, rate / lanes.decoding as f64, lanes.decoding);
     }
 
     /// All other curves held still for so long.
@@ -58,9 +60,10 @@ impl Gauges {
         self.of(Curve::Concurrency).add(length, lanes.in_flight as f64);
         self.of(Curve::PrefillConcurrency).add(length, lanes.prefilling as f64);
         self.of(Curve::DecodeConcurrency).add(length, lanes.decoding as f64);
-        self.add_rate(Curve::PrefillThroughput, length, lanes.prefill, lanes.prefilling);
-        self.add_rate(Curve::PrefillPerUser, length, lanes.prefill / lanes.prefilling as f64, lanes.prefilling);
-        self.add_rate(Curve::TotalThroughput, length, lanes.total, lanes.in_flight);
+        let rate = lanes.prefill.value();
+        self.add_rate(Curve::PrefillThroughput, length, rate, lanes.prefilling);
+        self.add_rate(Curve::PrefillPerUser, length, rate / lanes.prefilling as f64, lanes.prefilling);
+        self.add_rate(Curve::TotalThroughput, length, lanes.total.value(), lanes.in_flight);
     }
 
     /// A rate held while there was anyone that it could belong to.
@@ -95,6 +98,19 @@ impl Gauges {
     }
 }
 
+/// The lowest rate that holds for any time while contents pass.
+fn lowest_rate(run: Run<'_>, mut rate: Rate, mut since: u64) -> f64 {
+    let mut lowest = f64::INFINITY;
+    for (at, content) in run.iter() {
+        if at > since {
+            lowest = lowest.min(rate.value());
+            since = at;
+        }
+        rate.pass(content);
+    }
+    if lowest.is_finite() { lowest } else { rate.value() }
+}
+
 /// Contents on their way past the gauges. What is summed up on the way is all in registers: this is done for every content.
 struct Stream<'a> {
     lanes: &'a mut Lanes,
@@ -112,7 +128,7 @@ impl Stream<'_> {
         for (at, content) in run.iter() {
             if at > since {
                 let length = at - since;
-                let (value, in_flight) = (rates.clean(rate), helds.clean(held));
+                let (value, in_flight) = (or_nothing(rate.value()), or_nothing(held));
                 rates.add(length, value);
                 helds.add(length, in_flight);
                 decode.keep(length, value);
@@ -120,7 +136,7 @@ impl Stream<'_> {
                 tokens.keep(length, in_flight);
                 since = at;
             }
-            rate += content.decode;
+            rate.pass(content);
             held += content.tokens;
         }
         (self.lanes.decode, self.lanes.tokens, *self.since) = (rate, held, since);

@@ -17,8 +17,12 @@ pub(crate) struct Weighted {
     idle: u64,
     /// Time in which something was.
     busy: u64,
-    /// Distances are summed up from here, the first value: squares of large values leave no room for their deviation.
+    /// Distances are summed up from here, the mean so far or nearly: squares of large values leave no room for their deviation.
     centre: f64,
+    /// How much time there is to be before the centre is moved again.
+    centre_until: u64,
+    /// Sum of values by how long each held.
+    area: Precise,
     distances: Precise,
     squares: Precise,
     min: f64,
@@ -60,29 +64,26 @@ impl Keep for Vec<(f64, f64)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     busy: u64,
+    area: f64,
     centre: f64,
     distances: f64,
     squares: f64,
     min: f64,
     max: f64,
-    /// Values below are what rounding left of nothing.
-    nothing: f64,
 }
 
-/// Heights below this share of the largest are what rounding left of nothing.
-const NOTHING: f64 = 1e-9;
+/// A thousand-millionth of a token, or one in thirty years, is what rounding left of nothing.
+#[inline]
+pub(crate) fn or_nothing(value: f64) -> f64 {
+    if value < 1e-9 { 0.0 } else { value }
+}
 
 impl Sums {
-    /// The value, if it is one.
-    #[inline]
-    pub(crate) fn clean(&self, value: f64) -> f64 {
-        if value < self.nothing { 0.0 } else { value }
-    }
-
     #[inline]
     pub(crate) fn add(&mut self, length: u64, value: f64) {
         let (time, distance) = (length as i64 as f64, value - self.centre);
         self.busy += length;
+        self.area += time * value;
         self.distances += time * distance;
         self.squares += time * distance * distance;
         self.min = if value < self.min { value } else { self.min };
@@ -94,6 +95,7 @@ impl Sums {
         let (time, shift) = (self.busy as f64, self.centre - centre / share);
         Self {
             centre,
+            area: share * self.area,
             distances: share * (self.distances + shift * time),
             squares: share * share * (self.squares + shift * (2.0 * self.distances + shift * time)),
             min: self.min * share,
@@ -102,6 +104,9 @@ impl Sums {
         }
     }
 }
+
+/// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the lowest then.
+const SETTLED: u64 = 1_000_000;
 
 /// A sum of floats that loses nothing to the number of its terms.
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,6 +135,8 @@ impl Weighted {
             idle: 0,
             busy: 0,
             centre: f64::NAN,
+            centre_until: 0,
+            area: Precise::default(),
             distances: Precise::default(),
             squares: Precise::default(),
             min: f64::INFINITY,
@@ -140,7 +147,7 @@ impl Weighted {
     /// The value held for so many nanoseconds.
     pub(crate) fn add(&mut self, length: u64, value: f64) {
         let mut sums = self.sums(value);
-        let value = sums.clean(value);
+        let value = or_nothing(value);
         sums.add(length, value);
         self.add_sums(&sums);
         match &mut self.kept {
@@ -154,20 +161,20 @@ impl Weighted {
         self.idle += length;
     }
 
-    /// Empty sums to add stretches to; the first value is this, if there was none before.
+    /// Whether there is so much time that no single value is far from all that follow.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.busy >= SETTLED
+    }
+
+    /// Empty sums to add stretches to, with this value among them.
     pub(crate) fn sums(&mut self, first: f64) -> Sums {
         if self.centre.is_nan() {
             self.centre = first;
+        } else if !self.is_settled() {
+            self.move_centre(first.min(self.centre));
         }
-        Sums {
-            busy: 0,
-            centre: self.centre,
-            distances: 0.0,
-            squares: 0.0,
-            min: f64::INFINITY,
-            max: f64::NEG_INFINITY,
-            nothing: self.max.max(1.0) * NOTHING,
-        }
+        let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
+        Sums { busy: 0, area: 0.0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
     }
 
     /// Where distances are taken from; from this value on, if there was none before.
@@ -178,10 +185,25 @@ impl Weighted {
     /// Adds what some stretches came to; they have to be [kept](Self::kept), too.
     pub(crate) fn add_sums(&mut self, sums: &Sums) {
         self.busy += sums.busy;
+        self.area.add(sums.area);
         self.distances.add(sums.distances);
         self.squares.add(sums.squares);
         self.min = self.min.min(sums.min);
         self.max = self.max.max(sums.max);
+        // Each time there is twice as much time, the mean so far is the new centre.
+        if self.busy >= self.centre_until.max(SETTLED) {
+            self.centre_until = 2 * self.busy;
+            self.move_centre(self.centre + self.distances.value() / self.busy as f64);
+        }
+    }
+
+    fn move_centre(&mut self, to: f64) {
+        let (step, time) = (to - self.centre, self.busy as f64);
+        if step != 0.0 {
+            self.squares.add(step * (step * time - 2.0 * self.distances.value()));
+            self.distances.add(-step * time);
+            self.centre = to;
+        }
     }
 
     pub(crate) fn kept(&mut self) -> &mut Kept {
@@ -221,6 +243,7 @@ impl Weighted {
             self.squares.add(other.squares.value() + shift * (2.0 * distances + time * shift));
         }
         self.busy += other.busy;
+        self.area.add(other.area.value());
         self.idle += other.idle;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -259,7 +282,7 @@ impl Weighted {
             Kept::Stretches(stretches) => quantiles(stretches, 0.0, &targets[first..], &mut found[first..], max),
             Kept::Lengths(lengths) => lengths.quantiles(&targets[first..], &mut found[first..], max),
         }
-        stats(centre + distance, min, max, found.map(|value| value.clamp(min, max)), std)
+        stats(self.area.value() / whole, min, max, found.map(|value| value.clamp(min, max)), std)
     }
 
     /// Bytes held.
