@@ -117,6 +117,14 @@ pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summa
         quality.not_streamed > 0,
         format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
     );
+    say(
+        quality.without_counts > 0,
+        format!(
+            "{} answers carried no usage, so nothing is known of their tokens; without --use-server-token-count they are \
+             counted here",
+            quality.without_counts
+        ),
+    );
     let (faults, fault) = quality.spec_decode_faults;
     say(
         faults > 0,

@@ -33,6 +33,8 @@ pub struct Quality {
     pub syn_retransmits: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
+    /// Answers without token counts, where the server's were to be used.
+    pub without_counts: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
     pub spec_decode_faults: (u64, Option<&'static str>),
 }
@@ -67,6 +69,7 @@ impl Quality {
         }
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.not_streamed += u64::from(record.did_not_stream);
+        self.without_counts += u64::from(record.without_counts);
         self.add_spec_decode_faults((u64::from(record.spec_decode_fault.is_some()), record.spec_decode_fault));
     }
 
@@ -89,6 +92,7 @@ impl Quality {
         self.connect_wait.merge(&other.connect_wait);
         self.syn_retransmits += other.syn_retransmits;
         self.not_streamed += other.not_streamed;
+        self.without_counts += other.without_counts;
         self.add_spec_decode_faults(other.spec_decode_faults);
     }
 }

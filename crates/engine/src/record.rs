@@ -37,6 +37,8 @@ pub struct Record {
     pub did_not_stream: bool,
     /// Why what the server told of speculative decoding cannot be true.
     pub spec_decode_fault: Option<&'static str>,
+    /// The server's token counts were to be used, and it gave none.
+    pub without_counts: bool,
 }
 
 impl Reader {
@@ -95,7 +97,10 @@ impl Reader {
         };
         let merged = (parsed.merged, parsed.merged_width_sum, parsed.merged_width_max);
         let content = measured.content.len() as u32;
-        Record { meta, measured, merged, content, did_not_stream, spec_decode_fault: parsed.spec_decode_fault }
+        let counts = measured.tokens.input.or(measured.tokens.output);
+        let without_counts = self.tokenizer.is_none() && measured.error.is_none() && counts.is_none();
+        let spec_decode_fault = parsed.spec_decode_fault;
+        Record { meta, measured, merged, content, did_not_stream, spec_decode_fault, without_counts }
     }
 
     /// Why there is no answer to read.

@@ -108,7 +108,7 @@ fn object(text: &mut String, family: &str, metric: &Metric) {
         ("display_unit", string(metric.display.name())),
         ("console_group", string(metric.group.name())),
         ("display_order", optional(metric.order.map(|order| order.to_string()))),
-        ("larger_is_better", metric.larger_is_better().to_string()),
+        ("larger_is_better", optional(metric.larger_is_better().map(|larger| larger.to_string()))),
         ("flags", format!("[{}]", quoted(metric.flags.names(), '"'))),
         ("needs", format!("[{}]", quoted(metric.needs.iter().copied(), '"'))),
         ("uses", format!("[{}]", quoted(metric.uses.iter().copied(), '"'))),

@@ -123,7 +123,7 @@ impl Objective {
         Self {
             compute,
             threshold: slo.threshold * to_base,
-            larger_is_better: metric.is_some_and(|metric| metric.larger_is_better()),
+            larger_is_better: metric.is_some_and(|metric| metric.larger_is_better() == Some(true)),
         }
     }
 

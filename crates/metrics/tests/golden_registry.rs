@@ -267,9 +267,7 @@ fn golden_names_units_and_places_are_those_listed() {
         assert_eq!(kind, text(listed, "type"), "{tag}");
         assert_eq!(values, text(listed, "value_type"), "{tag}");
         assert_eq!(fold, listed["aggregation"].as_str(), "{tag}");
-        if let Some(larger_is_better) = listed["larger_is_better"].as_bool() {
-            assert_eq!(metric.larger_is_better(), larger_is_better, "{tag}");
-        }
+        assert_eq!(metric.larger_is_better(), listed["larger_is_better"].as_bool(), "{tag}");
         if metric.kind() == Kind::Analysis {
             // Listed in the unit they are shown in; here they are kept as integers.
             continue;

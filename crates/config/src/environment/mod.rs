@@ -210,12 +210,16 @@ fn given(ctx: &Context<'_>, problems: &mut Vec<Problem>) -> BTreeMap<String, Str
     plain
 }
 
+/// Sections of two words; all others are the word after `AIPERF_`.
+const LONG_SECTIONS: &[&str] = &["AIPERF_NETWORK_LATENCY", "AIPERF_SEARCH_PLANNER", "AIPERF_SERVER_METRICS"];
+
 /// Whether a name stands for all the variables that begin with it.
 fn is_section(name: &str) -> bool {
+    let begins = |long: &&str| long.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+    let one_word = name.strip_prefix("AIPERF_").is_some_and(|word| !word.contains('_'));
+    let shaped = LONG_SECTIONS.contains(&name) || one_word && !LONG_SECTIONS.iter().any(begins);
     let known = variables().any(|variable| variable.name == name);
-    !known
-        && name != "AIPERF_CONFIG"
-        && variables().any(|variable| variable.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('_')))
+    shaped && !known && name != "AIPERF_CONFIG" && variables().any(|variable| begins(&variable.name))
 }
 
 fn unknown(name: &str) -> String {
@@ -333,6 +337,17 @@ mod tests {
             assert_ne!(what_acts(&before), what_acts(&after), "{}", variable.name);
             assert!(after.notes.is_empty(), "{:?}", after.notes);
         }
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_no_section() {
+        for name in ["AIPERF_METRICS_OSL_MISMATCH_PCT", "AIPERF_DEV_SHOW", "AIPERF_SERVER"] {
+            let notes = read_all(&[(name, "3")]).notes;
+            assert!(notes.len() == 1 && notes[0].starts_with("unknown environment variable"), "{notes:?}");
+        }
+        let read = read_all(&[("AIPERF_METRICS", r#"{"OSL_MISMATCH_PCT_THRESHOLD": 7}"#)]);
+        assert_eq!(read.thresholds.osl_mismatch_pct, 7.0);
+        assert!(is_section("AIPERF_SERVER_METRICS") && is_section("AIPERF_HTTP"));
     }
 
     #[test]
