@@ -22,6 +22,8 @@ const SHORTEST: f64 = 1e3;
 const LONGEST: f64 = u32::MAX as f64;
 /// How far ahead of the first number that is missing another may be: further than any run has requests in flight.
 const FURTHEST: u64 = 1 << 24;
+/// Requests that are over and kept for their memory: about as many as come before the next are needed.
+const MOST_SPARE: usize = 1 << 12;
 /// Gaps that may wait for an older request: past this time goes on without it.
 const MOST_WAITING: u64 = 48_000_000;
 
@@ -310,7 +312,10 @@ impl Sweep {
         while let Some(flight) = self.flights.get(at) {
             if flight.is_over() {
                 self.held_gaps -= flight.gap_count() as u64;
-                self.spare.push(self.flights.swap_remove(at));
+                let over = self.flights.swap_remove(at);
+                if self.spare.len() < MOST_SPARE {
+                    self.spare.push(over);
+                }
             } else {
                 at += 1;
             }
