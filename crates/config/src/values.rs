@@ -254,5 +254,8 @@ pub(crate) fn goodput(text: &str) -> Result<Value, String> {
         SloFault::EmptyValue(item) => format!("has no number in '{item}'"),
         SloFault::NotNumeric { key, value } => format!("has '{value}' for {key}, which is not a number"),
     })?;
+    if let Some(slo) = slos.iter().find(|slo| slo.threshold.is_nan()) {
+        return Err(format!("has 'nan' for {}, which is not a number", slo.tag));
+    }
     Ok(slos.into_iter().map(|slo| (slo.tag, number(slo.threshold))).collect::<Map<_, _>>().into())
 }
