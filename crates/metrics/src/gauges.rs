@@ -5,7 +5,7 @@ use crate::curve::{CURVES, Curve, CurveStats, Window};
 use crate::flight::{Lanes, Rate};
 use crate::gaps::Gaps;
 use crate::stats::Distribution;
-use crate::weighted::{Keep, Kept, Sums, Weighted, or_nothing};
+use crate::weighted::{Keep, Kept, Sums, Weighted};
 use aiperf_types::{Nanos, WallNs};
 
 /// What every curve was for how long.
@@ -72,6 +72,10 @@ impl Gauges {
         if users > 0 { weighted.add(length, rate) } else { weighted.add_idle(length) }
     }
 
+    fn settle(&mut self) {
+        self.0.iter_mut().for_each(Weighted::settle);
+    }
+
     pub(crate) fn stretches(&self) -> usize {
         self.0.iter().map(Weighted::stretches).sum()
     }
@@ -128,12 +132,12 @@ impl Stream<'_> {
         for (at, content) in run.iter() {
             if at > since {
                 let length = at - since;
-                let (value, in_flight) = (or_nothing(rate.value()), or_nothing(held));
+                let value = rate.value();
                 rates.add(length, value);
-                helds.add(length, in_flight);
+                helds.add(length, held);
                 decode.keep(length, value);
                 each.keep(length, value * self.share);
-                tokens.keep(length, in_flight);
+                tokens.keep(length, held);
                 since = at;
             }
             rate.pass(content);
@@ -267,8 +271,9 @@ impl Film {
         }
     }
 
-    /// Lets go of stretches that have become too many to be kept one by one.
-    pub(crate) fn limit(&mut self) {
+    /// Sets sums down, and lets go of stretches that have become too many to be kept one by one.
+    pub(crate) fn settle(&mut self) {
+        self.gauges().into_iter().for_each(Gauges::settle);
         let gauges = || self.open.iter().map(|frame| &frame.gauges).chain(&self.whole);
         if self.exact && gauges().map(Gauges::stretches).sum::<usize>() as u64 > self.limit {
             self.exact = false;

@@ -251,7 +251,7 @@ impl Sweep {
             self.hold_until(until);
             self.film.cross(until);
         }
-        self.film.limit();
+        self.film.settle();
         self.front < limit
     }
 

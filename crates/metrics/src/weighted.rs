@@ -5,7 +5,7 @@
 
 use crate::quantiles::quantiles;
 use crate::stats::Stats;
-use crate::weights::Weights;
+use crate::weights::{NOTHING, Weights};
 
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
@@ -55,7 +55,7 @@ impl Keep for Vec<(f64, f64)> {
     fn keep(&mut self, length: u64, value: f64) {
         match self.last_mut() {
             Some(last) if last.0 == value => last.1 += length as f64,
-            _ => self.push((value, length as f64)),
+            _ => self.push((or_nothing(value), length as f64)),
         }
     }
 }
@@ -64,7 +64,6 @@ impl Keep for Vec<(f64, f64)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     busy: u64,
-    area: f64,
     centre: f64,
     distances: f64,
     squares: f64,
@@ -73,9 +72,8 @@ pub(crate) struct Sums {
 }
 
 /// A thousand-millionth of a token, or one in thirty years, is what rounding left of nothing.
-#[inline]
-pub(crate) fn or_nothing(value: f64) -> f64 {
-    if value < 1e-9 { 0.0 } else { value }
+fn or_nothing(value: f64) -> f64 {
+    if value.abs() < NOTHING { 0.0 } else { value }
 }
 
 impl Sums {
@@ -83,7 +81,6 @@ impl Sums {
     pub(crate) fn add(&mut self, length: u64, value: f64) {
         let (time, distance) = (length as i64 as f64, value - self.centre);
         self.busy += length;
-        self.area += time * value;
         self.distances += time * distance;
         self.squares += time * distance * distance;
         self.min = if value < self.min { value } else { self.min };
@@ -95,7 +92,6 @@ impl Sums {
         let (time, shift) = (self.busy as f64, self.centre - centre / share);
         Self {
             centre,
-            area: share * self.area,
             distances: share * (self.distances + shift * time),
             squares: share * share * (self.squares + shift * (2.0 * self.distances + shift * time)),
             min: self.min * share,
@@ -108,23 +104,30 @@ impl Sums {
 /// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the lowest then.
 const SETTLED: u64 = 1_000_000;
 
-/// A sum of floats that loses nothing to the number of its terms.
+/// A sum of floats that loses nothing to the number of its terms: plain additions, set down every few thousand of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Precise {
     sum: f64,
     lost: f64,
+    running: f64,
 }
 
 impl Precise {
+    #[inline]
     fn add(&mut self, term: f64) {
-        let next = self.sum + term;
+        self.running += term;
+    }
+
+    fn settle(&mut self) {
+        let (term, next) = (self.running, self.sum + self.running);
         let larger = self.sum.abs() >= term.abs();
         self.lost += if larger { (self.sum - next) + term } else { (term - next) + self.sum };
         self.sum = next;
+        self.running = 0.0;
     }
 
     fn value(&self) -> f64 {
-        self.sum + self.lost
+        self.sum + (self.lost + self.running)
     }
 }
 
@@ -147,7 +150,6 @@ impl Weighted {
     /// The value held for so many nanoseconds.
     pub(crate) fn add(&mut self, length: u64, value: f64) {
         let mut sums = self.sums(value);
-        let value = or_nothing(value);
         sums.add(length, value);
         self.add_sums(&sums);
         match &mut self.kept {
@@ -174,7 +176,7 @@ impl Weighted {
             self.move_centre(first.min(self.centre));
         }
         let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
-        Sums { busy: 0, area: 0.0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
+        Sums { busy: 0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
     }
 
     /// Where distances are taken from; from this value on, if there was none before.
@@ -185,7 +187,7 @@ impl Weighted {
     /// Adds what some stretches came to; they have to be [kept](Self::kept), too.
     pub(crate) fn add_sums(&mut self, sums: &Sums) {
         self.busy += sums.busy;
-        self.area.add(sums.area);
+        self.area.add(sums.distances + sums.centre * sums.busy as f64);
         self.distances.add(sums.distances);
         self.squares.add(sums.squares);
         self.min = self.min.min(sums.min);
@@ -203,7 +205,15 @@ impl Weighted {
             self.squares.add(step * (step * time - 2.0 * self.distances.value()));
             self.distances.add(-step * time);
             self.centre = to;
+            self.settle();
         }
+    }
+
+    /// Sets sums down; to be called every few thousand stretches.
+    pub(crate) fn settle(&mut self) {
+        self.area.settle();
+        self.distances.settle();
+        self.squares.settle();
     }
 
     pub(crate) fn kept(&mut self) -> &mut Kept {
@@ -273,7 +283,8 @@ impl Weighted {
         let distance = (self.distances.value() - idle * centre) / whole;
         let square = (self.squares.value() + idle * centre * centre) / whole;
         let std = (square - distance * distance).max(0.0).sqrt();
-        let (min, max) = if idle > 0.0 { (self.min.min(0.0), self.max.max(0.0)) } else { (self.min, self.max) };
+        let (min, max) = (or_nothing(self.min), or_nothing(self.max));
+        let (min, max) = if idle > 0.0 { (min.min(0.0), max.max(0.0)) } else { (min, max) };
         // Idle time is at zero, below all else: it only moves the targets.
         let targets = PERCENTS.map(|percent| percent / 100.0 * whole - idle);
         let mut found = [0.0; 4];

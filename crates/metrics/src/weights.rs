@@ -10,6 +10,9 @@ const BITS: u32 = 11;
 const OCTAVE: usize = 1 << BITS;
 const SHIFT: u32 = 52 - BITS;
 
+/// Values below are zero: they are what rounding left of it.
+pub(crate) const NOTHING: f64 = 1e-9;
+
 /// Weights by value; values are never negative.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weights {
@@ -22,7 +25,7 @@ pub(crate) struct Weights {
 impl Weights {
     #[inline]
     pub(crate) fn add(&mut self, weight: u64, value: f64) {
-        if value <= 0.0 {
+        if value < NOTHING {
             self.zero += weight;
             return;
         }
