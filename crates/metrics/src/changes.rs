@@ -7,7 +7,7 @@ const BEGIN: u64 = 0;
 const CONTENT: u64 = 1 << 30;
 const END: u64 = 2 << 30;
 const NUMBERS: u64 = CONTENT - 1;
-/// Buckets of a sort for each number in it: so few share one that putting these in order costs nothing.
+/// Buckets of a sort for each number in it: so few share one that little is left to put in order.
 const BUCKETS_EACH: usize = 2;
 /// Numbers that may share a bucket.
 const FULLEST: u32 = 32;

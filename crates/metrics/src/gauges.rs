@@ -115,7 +115,7 @@ fn lowest_rate(run: Run<'_>, mut rate: Rate, mut since: u64) -> f64 {
     if lowest.is_finite() { lowest } else { rate.value() }
 }
 
-/// Contents on their way past the gauges. What is summed up on the way is all in registers: this is done for every content.
+/// Contents on their way past the gauges. What is summed up on the way is in local variables: this is done for every content.
 struct Stream<'a> {
     lanes: &'a mut Lanes,
     since: &'a mut u64,

@@ -179,7 +179,7 @@ impl Weighted {
         Sums { busy: 0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
     }
 
-    /// Where distances are taken from; from this value on, if there was none before.
+    /// Where distances are taken from, with this value among those that follow.
     pub(crate) fn centre_or(&mut self, first: f64) -> f64 {
         self.sums(first).centre
     }
