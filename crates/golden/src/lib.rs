@@ -1,0 +1,164 @@
+//! Golden data for tests: cases recorded from the reference, and the rules by which they are run.
+//!
+//! An area is a folder: the crate's own `tests/golden/<area>`, or `$AIPERF_GOLDEN_DIR/<area>`, which may hold other cases
+//! of the same kinds under other file names. So a test asks for files by what their cases look like, never by a list of
+//! names; it runs every case, and lists all failures of a file at once. What it cannot run it skips by a condition on the
+//! case's content, with the reason.
+//!
+//! # Layout
+//! - [`Area`], [`File`]: where cases are
+//! - [`Tally`]: what became of them
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// A folder of golden data.
+#[derive(Clone, Debug)]
+pub struct Area {
+    folder: PathBuf,
+}
+
+/// One JSON file of golden data.
+#[derive(Clone, Debug)]
+pub struct File {
+    pub path: PathBuf,
+    pub content: Value,
+}
+
+impl Area {
+    /// The area of a crate, which passes its `env!("CARGO_MANIFEST_DIR")`.
+    pub fn of(crate_folder: &str, area: &str) -> Self {
+        let own = || Path::new(crate_folder).join("tests/golden");
+        let root = std::env::var_os("AIPERF_GOLDEN_DIR").map_or_else(own, PathBuf::from);
+        Self { folder: root.join(area) }
+    }
+
+    /// The folder, which may not be there.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Every JSON file directly in the folder, by name. A folder that is missing has none.
+    pub fn files(&self) -> Vec<File> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_json(path)).collect();
+        paths.sort();
+        paths.into_iter().map(File::read).collect()
+    }
+
+    /// The files whose cases have all of these keys.
+    pub fn files_with(&self, keys: &[&str]) -> Vec<File> {
+        self.files().into_iter().filter(|file| file.has_cases_with(keys)).collect()
+    }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|ending| ending == "json")
+}
+
+impl File {
+    fn read(path: PathBuf) -> Self {
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let content = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self { path, content }
+    }
+
+    /// The file's name without its ending.
+    pub fn name(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// What it lists under `cases`; nothing where it lists none.
+    pub fn cases(&self) -> &[Value] {
+        self.content["cases"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    fn has_cases_with(&self, keys: &[&str]) -> bool {
+        let first = self.cases().first();
+        first.is_some_and(|case| keys.iter().all(|key| case.get(key).is_some()))
+    }
+}
+
+/// A case's name as its file gives it, for messages only: nothing may depend on it.
+pub fn name(case: &Value) -> String {
+    let named = ["name", "id", "case"].iter().find_map(|key| case[*key].as_str());
+    named.map_or_else(|| case.to_string().chars().take(120).collect(), str::to_owned)
+}
+
+/// What became of the cases of a test: how many ran, which failed, how many were skipped and why.
+#[derive(Debug)]
+pub struct Tally {
+    title: String,
+    ran: usize,
+    failures: Vec<String>,
+    skipped: BTreeMap<String, usize>,
+    unread: Vec<String>,
+}
+
+impl Tally {
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ran: 0, failures: Vec::new(), skipped: BTreeMap::new(), unread: Vec::new() }
+    }
+
+    /// Runs one case; a failed assertion in it is kept, and the next case runs.
+    pub fn run(&mut self, case: impl Into<String>, check: impl FnOnce()) {
+        self.ran += 1;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(check)) {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            self.failures.push(format!("{}: {}", case.into(), text.unwrap_or_else(|| "failed".to_owned())));
+        }
+    }
+
+    /// Counts a case that cannot be run, by the reason.
+    pub fn skip(&mut self, reason: impl Into<String>) {
+        *self.skipped.entry(reason.into()).or_default() += 1;
+    }
+
+    /// Notes a file that nothing here can read.
+    pub fn leave_unread(&mut self, file: &File) {
+        self.unread.push(format!("{} ({} cases)", file.name(), file.cases().len()));
+    }
+
+    /// Prints the counts, and fails with every failure there was.
+    #[track_caller]
+    pub fn finish(self) {
+        let skipped: usize = self.skipped.values().sum();
+        let failed = self.failures.len();
+        println!(
+            "{}: {} cases run, {failed} failed, {skipped} skipped, {} files unread",
+            self.title,
+            self.ran,
+            self.unread.len()
+        );
+        self.skipped.iter().for_each(|(reason, count)| println!("  skipped {count}: {reason}"));
+        self.unread.iter().for_each(|file| println!("  unread: {file}"));
+        let (title, list) = (&self.title, self.failures.join("\n"));
+        assert!(failed == 0, "{title}: {failed} of {} cases failed\n{list}", self.ran);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_runs_and_all_failures_are_listed() {
+        let mut tally = Tally::new("numbers");
+        for number in 0..4 {
+            tally.run(format!("case {number}"), || assert!(number % 2 == 0, "{number} is odd"));
+        }
+        tally.skip("a reason");
+        assert_eq!((tally.ran, tally.failures.len()), (4, 2));
+        let panic = catch_unwind(AssertUnwindSafe(|| tally.finish())).unwrap_err();
+        let text = panic.downcast_ref::<String>().unwrap();
+        assert!(text.contains("2 of 4") && text.contains("1 is odd") && text.contains("3 is odd"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_folder_has_no_files() {
+        assert!(Area::of("/nowhere", "none").files().is_empty());
+    }
+}
