@@ -2,15 +2,16 @@
 //!
 //! # Layout
 //! - [`commands`]: one file a subcommand
-//! - [`log`]: log lines on the screen and in the log file
-//! - [`progress`]: the bar below them
+//! - [`screen`]: log lines and, below them, the [`progress`] bar
+//! - [`log_file`]: the same lines in a file
 //! - [`signals`]: Ctrl-C and SIGTERM
 //! - [`exit`]: exit codes
 
 mod commands;
 mod exit;
-mod log;
+mod log_file;
 mod progress;
+mod screen;
 mod signals;
 
 use exit::Exit;

@@ -4,21 +4,18 @@
 //! written to, enough descriptors) is checked here, before anything is sent.
 //!
 //! # Layout
-//! - [`profile`]: one run
+//! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - [`objectives`]: whether requests can meet what they are held to
-//! - `slices`: its results cut into slices of time
+//! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
-//! - [`tell`]: what is said while it runs; `live`: its statistics so far
 
-mod live;
+pub mod campaign;
 pub mod measurement;
 pub mod objectives;
-pub mod profile;
+mod result;
 mod slices;
-pub mod tell;
 
-pub use aiperf_engine::{Board, Stop};
+pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
+pub use campaign::{Campaign, CampaignError, Finished, Prepared};
 pub use objectives::ObjectivesError;
-pub use profile::{CampaignError, Finished, Prepared};
-pub use tell::Teller;

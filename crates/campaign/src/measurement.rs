@@ -18,8 +18,21 @@ const LATENESS_NS: f64 = 10e6;
 /// Work left at the last response from which a rate is not quotable.
 const BACKLOG_SECONDS: f64 = 1.0;
 
-/// The block, its doubts included.
-pub fn block(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Value {
+/// The run's own error.
+pub struct Measurement {
+    /// As the summary has it, the doubts included.
+    pub block: Value,
+    /// What a reader of the numbers should know, one sentence each; empty when there is nothing to doubt.
+    pub doubts: Vec<String>,
+}
+
+/// What a run says of its own error.
+pub fn of(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Measurement {
+    let doubts = doubts(plan, quality, conduct, summary);
+    Measurement { block: block(quality, conduct, summary, &doubts), doubts }
+}
+
+fn block(quality: &Quality, conduct: &Conduct, summary: &Summary, doubts: &[String]) -> Value {
     let stamped = quality.receive_lag.count();
     let reads = stamped + quality.unstamped_reads;
     json!({
@@ -55,12 +68,11 @@ pub fn block(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summar
         "exact_list_values": !summary.exactness.lists_binned,
         "exact_curves": !summary.exactness.curves_binned,
         "late_in_curves": summary.exactness.late_in_curves,
-        "doubts": doubts(plan, quality, conduct, summary),
+        "doubts": doubts,
     })
 }
 
-/// What a reader of the numbers should know, one sentence each; empty when there is nothing to doubt.
-pub fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Vec<String> {
+fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Vec<String> {
     let mut out = Vec::new();
     let mut say = |doubtful: bool, text: String| {
         if doubtful {

@@ -1,38 +1,39 @@
 //! The schedule driven by a clock. With one worker it lives in that worker's loop; with several it has a thread.
 
-use crate::control::{Board, Stop};
-use crate::recorder::Shared;
+use crate::events::Events;
+use crate::phases::PhaseTrack;
+use crate::queue::Queue;
+use crate::stop::Stop;
 use crate::worker::{Command, Worker};
 use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule};
 use aiperf_transport::DeadlineTimer;
-use aiperf_transport::clock::{anchor, mono_now};
-use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress, Progress, WallAnchor};
+use aiperf_transport::clock::mono_now;
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How often progress is put up.
-const PUBLISH_EVERY: Nanos = Nanos(100_000_000);
+/// How often progress is told.
+const PROGRESS_EVERY: Nanos = Nanos(100_000_000);
 /// How often a held dispatch looks whether it may go on.
 const HOLD_POLL: Nanos = Nanos(1_000_000);
 
 /// Who carries out what the conductor decides.
-pub(crate) enum Outlet {
+pub(crate) enum Workers {
     /// The one worker, on the same thread.
-    Here(Rc<Worker>),
+    Local(Rc<Worker>),
     /// Several workers on threads of their own, with the requests each has in flight.
-    There(Vec<(UnboundedSender<Command>, Cell<u64>)>),
+    Remote(Vec<(UnboundedSender<Command>, Cell<u64>)>),
 }
 
 /// What became of a phase.
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseRun {
-    pub(crate) anchor: WallAnchor,
+    pub(crate) start: MonoNs,
     pub(crate) end: MonoNs,
     pub(crate) counts: PhaseProgress,
     pub(crate) how: PhaseEnd,
@@ -40,47 +41,48 @@ pub(crate) struct PhaseRun {
 
 /// The conductor of a run.
 pub(crate) struct Conductor {
-    plan: Arc<Plan>,
     schedule: RefCell<Schedule>,
     inbox: RefCell<Vec<Event>>,
     actions: RefCell<Vec<Action>>,
-    outlet: RefCell<Option<Outlet>>,
-    shared: Arc<Shared>,
-    board: Board,
+    workers: RefCell<Option<Workers>>,
+    queue: Arc<Queue>,
+    events: Events,
+    tracks: Arc<[PhaseTrack]>,
     phases: RefCell<Vec<PhaseRun>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
     held_total: Cell<u64>,
     deadline: Cell<Option<MonoNs>>,
-    published: Cell<MonoNs>,
+    /// When progress is told next; never where nobody wants it.
+    next_progress: Cell<Option<MonoNs>>,
     finished: Cell<bool>,
     wake: Notify,
 }
 
 impl Conductor {
-    pub(crate) fn new(plan: Arc<Plan>, shared: Arc<Shared>, board: Board) -> Rc<Self> {
+    pub(crate) fn new(plan: &Plan, queue: Arc<Queue>, tracks: Arc<[PhaseTrack]>, events: Events) -> Rc<Self> {
         Rc::new(Self {
             schedule: RefCell::new(Schedule::new(plan.phases.clone())),
-            plan,
             inbox: RefCell::default(),
             actions: RefCell::default(),
-            outlet: RefCell::default(),
-            shared,
-            board,
+            workers: RefCell::default(),
+            queue,
+            tracks,
             phases: RefCell::default(),
             held: Cell::new(None),
             holds: Cell::new(0),
             held_total: Cell::new(0),
             deadline: Cell::new(None),
-            published: Cell::new(MonoNs(0)),
+            next_progress: Cell::new(events.wants_progress().then_some(MonoNs(0))),
+            events,
             finished: Cell::new(false),
             wake: Notify::new(),
         })
     }
 
     /// Who carries out what is decided.
-    pub(crate) fn set_outlet(&self, outlet: Outlet) {
-        *self.outlet.borrow_mut() = Some(outlet);
+    pub(crate) fn set_workers(&self, workers: Workers) {
+        *self.workers.borrow_mut() = Some(workers);
     }
 
     /// Something happened: decide and act at once, on the caller's time. A response that frees a slot is followed by
@@ -106,10 +108,9 @@ impl Conductor {
         let mut stopping = false;
         self.pump();
         while !self.finished.get() {
-            let tick = self.published.get().plus(PUBLISH_EVERY);
-            let deadline = self.deadline.get().map_or(tick, |at| at.min(tick));
-            let deadline = if self.held.get().is_some() { deadline.min(mono_now().plus(HOLD_POLL)) } else { deadline };
-            timer.set(Some(deadline))?;
+            let hold_poll = self.held.get().map(|_| mono_now().plus(HOLD_POLL));
+            let deadlines = [self.deadline.get(), self.next_progress.get(), hold_poll];
+            timer.set(deadlines.into_iter().flatten().min())?;
             let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
             tokio::select! {
                 biased;
@@ -122,7 +123,6 @@ impl Conductor {
             }
             self.pump();
         }
-        self.publish(mono_now());
         Ok(())
     }
 
@@ -135,64 +135,53 @@ impl Conductor {
         let deadline = schedule.poll(now, inbox.drain(..), &mut actions);
         drop(inbox);
         for action in actions.drain(..) {
-            self.act(action, &schedule, now);
+            self.act(action, now);
         }
         drop(actions);
         drop(schedule);
         if deadline != self.deadline.replace(deadline) || self.finished.get() {
             self.wake.notify_one();
         }
-        if now.since(self.published.get()) >= PUBLISH_EVERY {
-            self.publish(now);
+        if self.next_progress.get().is_some_and(|at| now >= at) {
+            self.tell_progress(now);
         }
     }
 
-    fn act(&self, action: Action, schedule: &Schedule, now: MonoNs) {
+    fn act(&self, action: Action, now: MonoNs) {
         match action {
-            Action::Start(_) => {
-                let anchor = anchor();
+            Action::Start(phase) => {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
-                self.phases.borrow_mut().push(PhaseRun { anchor, end: now, counts, how });
+                self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
+                let track = &self.tracks[usize::from(phase.0)];
+                let _ = track.started.set(now);
+                let started = PhaseStarted { phase: track.id.clone(), at: now, targets: track.targets };
+                self.events.emit(RunEvent::PhaseStarted(Arc::new(started)));
             }
-            Action::Send(dispatch) => {
-                let anchor = self.phases.borrow()[usize::from(dispatch.phase.0)].anchor;
-                self.send(Command::Send(dispatch, anchor, now));
-            }
+            Action::Send(dispatch) => self.send(Command::Send(dispatch, now)),
             Action::Cancel(phase) => self.everywhere(Command::Cancel(phase)),
-            Action::SendingComplete(phase) => self.note(schedule, phase, now),
-            Action::Complete(phase, how) => {
-                let phases = &mut self.phases.borrow_mut();
-                let run = &mut phases[usize::from(phase.0)];
-                run.end = now;
-                run.how = how;
+            Action::SendingComplete(phase, counts) => {
+                self.events.emit(RunEvent::SendingComplete(self.moment(phase, now, counts)));
+            }
+            Action::Complete(phase, how, counts) => {
+                let index = usize::from(phase.0);
+                let run = &mut self.phases.borrow_mut()[index];
+                (run.end, run.how, run.counts) = (now, how, counts);
+                let done = self.moment(phase, now, counts);
+                let _ = self.tracks[index].requests_done.set(done.clone());
+                self.events.emit(RunEvent::RequestsDone(done));
             }
             Action::Finished => self.finished.set(true),
         }
-        self.note_counts(schedule);
     }
 
-    fn note(&self, schedule: &Schedule, phase: PhaseIndex, now: MonoNs) {
-        if let Some((_, counts, ..)) = schedule.running() {
-            let run = &mut self.phases.borrow_mut()[usize::from(phase.0)];
-            run.counts = counts.clone();
-            run.end = now;
-        }
-    }
-
-    /// The counters of the phase now running; its last look is when it completes.
-    fn note_counts(&self, schedule: &Schedule) {
-        if let Some((phase, counts, ..)) = schedule.running() {
-            let mut phases = self.phases.borrow_mut();
-            if let Some(run) = phases.get_mut(usize::from(phase.0)) {
-                run.counts.clone_from(counts);
-            }
-        }
+    fn moment(&self, phase: PhaseIndex, at: MonoNs, counts: PhaseProgress) -> PhaseMoment {
+        PhaseMoment { phase: self.tracks[usize::from(phase.0)].id.clone(), at, counts }
     }
 
     fn send(&self, command: Command) {
-        match &*self.outlet.borrow() {
-            Some(Outlet::Here(worker)) => worker.perform(command),
-            Some(Outlet::There(workers)) => {
+        match &*self.workers.borrow() {
+            Some(Workers::Local(worker)) => worker.perform(command),
+            Some(Workers::Remote(workers)) => {
                 if let Some((sender, load)) = workers.iter().min_by_key(|(_, load)| load.get()) {
                     load.set(load.get() + 1);
                     let _ = sender.send(command);
@@ -204,16 +193,16 @@ impl Conductor {
 
     /// A worker far away has one request less in flight.
     pub(crate) fn unload(&self, worker: usize) {
-        if let Some(Outlet::There(workers)) = &*self.outlet.borrow() {
+        if let Some(Workers::Remote(workers)) = &*self.workers.borrow() {
             let load = &workers[worker].1;
             load.set(load.get().saturating_sub(1));
         }
     }
 
     fn everywhere(&self, command: Command) {
-        match &*self.outlet.borrow() {
-            Some(Outlet::Here(worker)) => worker.perform(command),
-            Some(Outlet::There(workers)) => workers.iter().for_each(|(sender, _)| {
+        match &*self.workers.borrow() {
+            Some(Workers::Local(worker)) => worker.perform(command),
+            Some(Workers::Remote(workers)) => workers.iter().for_each(|(sender, _)| {
                 let _ = sender.send(command);
             }),
             None => {}
@@ -222,7 +211,7 @@ impl Conductor {
 
     /// Back-pressure stops dispatch, never reading.
     fn check_budget(&self, now: MonoNs) {
-        let queue = &self.shared.queue;
+        let queue = &self.queue;
         match self.held.get() {
             None if queue.is_over_budget() => {
                 self.held.set(Some(now));
@@ -238,29 +227,19 @@ impl Conductor {
         }
     }
 
-    fn publish(&self, now: MonoNs) {
-        self.published.set(now);
-        let schedule = self.schedule.borrow();
-        let records = self.shared.records.load(Relaxed);
-        let backlog = self.shared.queue.waiting();
-        let progress = match schedule.running() {
-            Some((index, counts, state, started)) => {
-                let plan = &self.plan.phases[usize::from(index.0)];
-                Progress {
-                    phase: Some(plan.name.as_str().into()),
-                    kind: Some(plan.kind),
-                    expected: plan.requests(),
-                    length_ns: plan.duration().map(|length| length.0),
-                    elapsed_ns: now.since(started).0,
-                    counts: counts.clone(),
-                    draining: state != PhaseState::Sending,
-                    records,
-                    backlog,
-                    finished: false,
-                }
-            }
-            None => Progress { records, backlog, ..self.board.look() },
-        };
-        self.board.put(progress);
+    fn tell_progress(&self, now: MonoNs) {
+        self.next_progress.set(Some(now.plus(PROGRESS_EVERY)));
+        if let Some((index, counts, state, started)) = self.schedule.borrow().running() {
+            let track = &self.tracks[usize::from(index.0)];
+            self.events.emit(RunEvent::Progress(Arc::new(Progress {
+                phase: track.id.clone(),
+                targets: track.targets,
+                elapsed: now.since(started),
+                counts: *counts,
+                draining: state != PhaseState::Sending,
+                records: self.queue.recorded(),
+                backlog: self.queue.waiting(),
+            })));
+        }
     }
 }

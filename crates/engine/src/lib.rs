@@ -1,40 +1,46 @@
-//! Runs the load: a conductor, workers and record threads.
+//! Runs the load: a conductor, workers, a record coordinator and record threads.
 //!
 //! The conductor is a value that lives in the only worker's loop, or on a thread of its own when there are several.
 //! Workers send and read and do nothing else; record threads parse, count and compute at the lowest priority there
 //! is, so that they never stand between a byte and its stamp.
 //!
 //! # Layout
-//! - [`mod@run`]: a run from start to end
+//! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
-//! - `conductor`: the schedule driven by a clock
-//! - `worker`: requests in flight on one thread
-//! - `queue`: finished exchanges waiting, with a budget
-//! - [`record`]: one exchange parsed, counted and measured
-//! - `recorder`: the threads that do so, and the relief; `curves`: what all of them know of the order of time
-//! - [`lines`]: record lines in order of completion
+//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
+//! - `queue`: finished exchanges on their way, with a budget
+//! - [`record`]: one exchange parsed, counted and measured; `recorder`: batches of them, added up
+//! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it; `sampler`: who
+//!   asks them for running statistics; `curves`:
+//!   what all of them know of the order of time
+//! - [`sinks`]: records in order of completion, written while the run is on
+//! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are
 //! - [`quality`]: how exact the run itself was
-//! - [`control`]: stopping a run and watching its progress; [`watch`]: watching its metrics
-//! - `limits`: descriptors and cores
+//! - [`stop`]: the wish to end early
 
 mod conductor;
-pub mod control;
+mod coordinator;
 mod curves;
-mod limits;
-pub mod lines;
+pub mod events;
+mod load;
+mod phases;
 pub mod quality;
 mod queue;
 pub mod record;
+mod record_thread;
 mod recorder;
 pub mod requests;
 pub mod run;
+mod sampler;
+pub mod sinks;
+mod sizing;
 pub mod spread;
-pub mod watch;
+pub mod stop;
 mod worker;
 
-pub use control::{Board, Stop};
-pub use lines::{LineSink, LineWriter};
+pub use events::{Events, Interest, Subscription};
 pub use quality::Quality;
 pub use requests::Requests;
 pub use run::{EngineError, Outcome, PhaseOutcome, Setup, run};
-pub use watch::Watch;
+pub use sinks::{RecordSink, SinkFailure};
+pub use stop::Stop;

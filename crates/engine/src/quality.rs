@@ -50,11 +50,11 @@ impl Quality {
                 self.receive_lag.add(u64::from(read.lag));
             }
         }
-        let (merged, width_sum, width_max) = record.merged;
-        self.events += u64::from(record.content);
-        self.merged_events += u64::from(merged);
-        self.merged_width_sum += u128::from(width_sum);
-        self.merged_width_max = self.merged_width_max.max(width_max);
+        let parsed = &record.parsed;
+        self.events += record.measured.content.len() as u64;
+        self.merged_events += u64::from(parsed.merged);
+        self.merged_width_sum += u128::from(parsed.merged_width_sum);
+        self.merged_width_max = self.merged_width_max.max(parsed.merged_width_max);
         self.schedule_lateness.add(timeline.issued.since(timeline.intended).0);
         if timeline.send_start != MonoNs(0) {
             let to_wire = timeline.send_start.since(timeline.issued).0;
@@ -70,7 +70,7 @@ impl Quality {
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.not_streamed += u64::from(record.did_not_stream);
         self.without_counts += u64::from(record.without_counts);
-        self.add_spec_decode_faults((u64::from(record.spec_decode_fault.is_some()), record.spec_decode_fault));
+        self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
     }
 
     fn add_spec_decode_faults(&mut self, (count, first): (u64, Option<&'static str>)) {

@@ -1,129 +1,152 @@
-//! Finished exchanges waiting to be computed. Nobody is woken and no worker ever waits: record threads look in, and
-//! past a budget of bytes the conductor sends nothing new.
+//! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of bytes
+//! the conductor sends nothing new.
 
+use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs, Nanos};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use aiperf_types::{Exchange, MonoNs};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// Exchanges taken at a time: few, so that a thread that gets no time holds few back.
-const BATCH: usize = 16;
+/// An exchange and when it came in.
+pub(crate) type Arrival = (MonoNs, Exchange);
 
-/// The queue.
+/// The way in, and what is on its way.
 pub(crate) struct Queue {
-    sender: Sender<(MonoNs, Exchange)>,
-    taken: Mutex<Taking>,
+    sender: Sender<Arrival>,
     waiting: AtomicU64,
     waiting_bytes: AtomicUsize,
     peak_bytes: AtomicUsize,
-    /// When the newest exchange taken so far had come in: what waits is no older.
-    newest_taken: AtomicU64,
+    /// Exchanges that came in so far, by phase.
+    arrived: Vec<AtomicU64>,
+    /// Records computed and written so far.
+    recorded: AtomicU64,
     closed: AtomicBool,
     budget: usize,
 }
 
-struct Taking {
-    receiver: Receiver<(MonoNs, Exchange)>,
-    batches: u64,
-}
-
-/// Exchanges to compute, and their place in the order of completion.
-pub(crate) struct Batch {
-    pub(crate) number: u64,
-    pub(crate) exchanges: Vec<Exchange>,
-}
-
 impl Queue {
-    pub(crate) fn new(budget: usize) -> Self {
+    /// A queue, and where what comes in can be taken out.
+    pub(crate) fn new(budget: usize, phases: usize) -> (Self, Receiver<Arrival>) {
         let (sender, receiver) = mpsc::channel();
-        Self {
+        let queue = Self {
             sender,
-            taken: Mutex::new(Taking { receiver, batches: 0 }),
             waiting: AtomicU64::new(0),
             waiting_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
-            newest_taken: AtomicU64::new(mono_now().0),
+            arrived: (0..phases).map(|_| AtomicU64::new(0)).collect(),
+            recorded: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             budget,
-        }
+        };
+        (queue, receiver)
     }
 
     pub(crate) fn push(&self, exchange: Exchange) {
         let bytes = size(&exchange);
+        self.arrived[usize::from(exchange.tag.phase.0)].fetch_add(1, Relaxed);
         self.waiting.fetch_add(1, Relaxed);
         let now = self.waiting_bytes.fetch_add(bytes, Relaxed) + bytes;
         self.peak_bytes.fetch_max(now, Relaxed);
-        // The receiver lives as long as the queue: this cannot fail.
+        // The receiver is there until the queue is closed.
         let _ = self.sender.send((mono_now(), exchange));
     }
 
-    /// Takes some exchanges, unless another thread is just doing so.
-    pub(crate) fn take(&self) -> Option<Batch> {
-        if self.waiting.load(Relaxed) == 0 {
-            return None;
-        }
-        let mut taking = self.taken.try_lock().ok()?;
-        let mut exchanges = Vec::with_capacity(BATCH);
-        let mut newest = MonoNs(0);
-        while exchanges.len() < BATCH
-            && let Ok((at, exchange)) = taking.receiver.try_recv()
-        {
-            newest = at;
-            exchanges.push(exchange);
-        }
-        if exchanges.is_empty() {
-            return None;
-        }
-        self.newest_taken.store(newest.0, Relaxed);
-        let number = taking.batches;
-        taking.batches += 1;
-        Some(Batch { number, exchanges })
-    }
-
-    /// A batch was computed: its bytes no longer count.
-    pub(crate) fn done(&self, count: usize, bytes: usize) {
-        self.waiting.fetch_sub(count as u64, Relaxed);
+    /// Records of some exchanges are written: they no longer count.
+    pub(crate) fn finish(&self, count: u64, bytes: usize) {
+        self.waiting.fetch_sub(count, Relaxed);
         self.waiting_bytes.fetch_sub(bytes, Relaxed);
+        self.recorded.fetch_add(count, Relaxed);
     }
 
-    /// Exchanges waiting or being computed.
+    /// Exchanges whose records are not written yet.
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting.load(Relaxed)
     }
 
-    /// No more than this long does the oldest exchange wait.
-    pub(crate) fn age(&self, now: MonoNs) -> Nanos {
-        if self.waiting() == 0 { Nanos::ZERO } else { now.since(MonoNs(self.newest_taken.load(Relaxed))) }
+    pub(crate) fn arrived(&self, phase: usize) -> u64 {
+        self.arrived[phase].load(Relaxed)
     }
 
-    /// Whether more waits than the budget allows.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.recorded.load(Relaxed)
+    }
+
     pub(crate) fn is_over_budget(&self) -> bool {
         self.waiting_bytes.load(Relaxed) > self.budget
     }
 
-    /// Whether more than half of the budget waits.
     pub(crate) fn is_half_full(&self) -> bool {
         self.waiting_bytes.load(Relaxed) > self.budget / 2
     }
 
-    /// Most bytes that ever waited.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.peak_bytes.load(Relaxed)
     }
 
     /// Nothing more will come.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Relaxed);
+        self.closed.store(true, Release);
     }
 
-    /// Whether nothing more will come.
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Relaxed)
+        self.closed.load(Acquire)
     }
 }
 
 /// What an exchange holds in memory, nearly.
-pub(crate) fn size(exchange: &Exchange) -> usize {
+fn size(exchange: &Exchange) -> usize {
     exchange.raw.len() + exchange.timeline.reads.capacity() * 16 + size_of::<Exchange>()
+}
+
+/// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds it
+/// lets go.
+pub(crate) struct Batch {
+    pub(crate) number: u64,
+    pub(crate) exchanges: Vec<Exchange>,
+    /// What they count in the budget.
+    pub(crate) bytes: usize,
+    /// Whose records count: see [`Batch::claim`].
+    claimed_by: AtomicU8,
+    buffers: Arc<[BufferReturn]>,
+}
+
+/// Who may compute a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claimant {
+    /// The record thread it was handed to.
+    RecordThread = 1,
+    /// The coordinator, when that thread gets no core.
+    Coordinator = 2,
+}
+
+const UNCLAIMED: u8 = 0;
+
+impl Batch {
+    pub(crate) fn new(number: u64, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
+        let bytes = exchanges.iter().map(size).sum();
+        Self { number, exchanges, bytes, claimed_by: AtomicU8::new(UNCLAIMED), buffers }
+    }
+
+    /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.
+    pub(crate) fn claim(&self, by: Claimant) -> bool {
+        self.claimed_by.compare_exchange(UNCLAIMED, by as u8, AcqRel, Acquire).is_ok()
+    }
+
+    pub(crate) fn is_claimed_by(&self, by: Claimant) -> bool {
+        self.claimed_by.load(Acquire) == by as u8
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
+        for exchange in self.exchanges.drain(..) {
+            by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
+        }
+        for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {
+            buffers.give(spent);
+        }
+    }
 }

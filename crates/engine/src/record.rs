@@ -7,7 +7,7 @@ use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::body;
 use aiperf_types::{
-    Exchange, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
+    Exchange, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage, WallAnchor,
 };
 use std::sync::Arc;
 
@@ -19,24 +19,20 @@ pub struct Reader {
     pub requests: Arc<Requests>,
     /// Counts tokens; `None` when the server's counts are used.
     pub tokenizer: Option<Tokenizer>,
+    /// From monotonic to wall time, for the whole run.
+    pub anchor: WallAnchor,
     /// The phases' identities, by index.
     pub phases: Vec<Arc<PhaseId>>,
 }
 
 /// What came of one exchange.
 pub struct Record {
-    /// Who it is about.
     pub meta: RecordMeta,
-    /// What it amounts to.
     pub measured: Measured,
-    /// The answer as read, for the run's own quality.
-    pub merged: (u32, u64, u64),
-    /// Content responses.
-    pub content: u32,
+    /// The answer as read. The content marks of a valid record moved into `measured`, its error too.
+    pub parsed: Parsed,
     /// A stream was asked for and a whole body came.
     pub did_not_stream: bool,
-    /// Why what the server told of speculative decoding cannot be true.
-    pub spec_decode_fault: Option<&'static str>,
     /// The server's token counts were to be used, and it gave none.
     pub without_counts: bool,
 }
@@ -45,8 +41,8 @@ impl Reader {
     /// Reads one exchange.
     pub fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
         let mut did_not_stream = false;
-        let (parsed, error) = match self.failure(exchange) {
-            Some(error) => (self.partial(exchange), Some(error)),
+        let (mut parsed, error) = match self.failure(exchange) {
+            Some(error) => (unread(exchange), Some(error)),
             None => {
                 let is_stream = is_event_stream(exchange);
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
@@ -57,7 +53,7 @@ impl Reader {
         let start = timeline.start;
         let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
-        let anchor = exchange.anchor;
+        let anchor = self.anchor;
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let head = timeline.head.taken().filter(|_| is_success);
         let measured = Measured {
@@ -73,8 +69,8 @@ impl Reader {
             requested_osl: exchange.tag.requested_osl,
             http: Some(http_timing(exchange)),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
-            content: if error.is_some() { Vec::new() } else { parsed.content },
-            spec_decode: parsed.spec_decode.filter(|_| error.is_none()),
+            content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
+            spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),
             error,
             ..Measured::default()
         };
@@ -95,12 +91,9 @@ impl Reader {
             was_cancelled: exchange.was_cancelled,
             cancelled_at: exchange.was_cancelled.then_some(request_end),
         };
-        let merged = (parsed.merged, parsed.merged_width_sum, parsed.merged_width_max);
-        let content = measured.content.len() as u32;
         let counts = measured.tokens.input.or(measured.tokens.output);
         let without_counts = self.tokenizer.is_none() && measured.error.is_none() && counts.is_none();
-        let spec_decode_fault = parsed.spec_decode_fault;
-        Record { meta, measured, merged, content, did_not_stream, spec_decode_fault, without_counts }
+        Record { meta, measured, parsed, did_not_stream, without_counts }
     }
 
     /// Why there is no answer to read.
@@ -120,12 +113,6 @@ impl Reader {
                 &[],
             )),
         }
-    }
-
-    /// When responses came before a failure: its end is the last of them.
-    fn partial(&self, exchange: &Exchange) -> Parsed {
-        let end = exchange.timeline.end;
-        Parsed { last_response: end, ..Parsed::default() }
     }
 
     fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
@@ -166,6 +153,11 @@ impl Reader {
             first_content_chunk_tokens: None,
         }
     }
+}
+
+/// Nothing is read of an exchange that failed: its end is when it did.
+fn unread(exchange: &Exchange) -> Parsed {
+    Parsed { last_response: exchange.timeline.end, ..Parsed::default() }
 }
 
 fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {

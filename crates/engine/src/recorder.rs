@@ -1,178 +1,141 @@
-//! The threads that turn exchanges into records.
-//!
-//! They run under SCHED_IDLE: on two cores, one busy thread beside a thousand streams adds 0.2 ms to the mean read so,
-//! and 0.6 to 1.4 ms when merely nice. Such a thread may get no time at all on busy cores, so one relief thread of
-//! normal priority helps when the oldest exchange has waited for half a second or half of the budget is used.
+//! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
+//! merged when the run is over.
 
 use crate::curves::SharedSweep;
-use crate::lines::{LineWriter, OrderedLines};
 use crate::quality::Quality;
-use crate::queue::{self, Batch, Queue};
-use crate::record::Reader;
-use crate::watch::Watch;
-use aiperf_metrics::{Accumulator, Metrics, RecordMetrics};
-use aiperf_transport::clock::mono_now;
-use aiperf_transport::{BufferReturn, sys};
-use aiperf_types::{Nanos, PhaseKind};
+use crate::queue::{Batch, Claimant};
+use crate::record::{Reader, Record};
+use crate::sinks::Encoded;
+use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
+use aiperf_types::PhaseKind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
-/// The relief thread helps when something has waited for this long.
-const RELIEF_AGE: Nanos = Nanos(500_000_000);
-/// How long a record thread sleeps when there is nothing to do.
-const IDLE_SLEEP: Duration = Duration::from_millis(2);
-/// How often the relief thread looks.
-const RELIEF_SLEEP: Duration = Duration::from_millis(20);
-/// A line buffer larger than this is not kept.
-const LINE_BUFFER: usize = 64 << 10;
+/// A buffer of encoded records starts this large: a batch of them fits.
+const ENCODED_BYTES: usize = 64 << 10;
 
-/// What every record thread shares.
-pub(crate) struct Shared {
-    pub(crate) queue: Queue,
-    pub(crate) lines: OrderedLines,
+/// What all recorders of a run share.
+pub(crate) struct RecordContext {
     pub(crate) reader: Reader,
     pub(crate) metrics: Arc<Metrics>,
     /// By phase.
     pub(crate) sweeps: Vec<SharedSweep>,
-    /// By worker.
-    pub(crate) buffers: Vec<BufferReturn>,
-    /// Records computed, and of these failed ones.
-    pub(crate) records: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    /// Time the relief thread worked before the queue was closed, in nanoseconds.
-    pub(crate) relief: AtomicU64,
 }
 
-/// What one record thread found: by phase, and over all.
+/// What one thread found: by phase, and over all.
 pub(crate) struct Findings {
     pub(crate) phases: Vec<Accumulator>,
     pub(crate) quality: Quality,
 }
 
-/// One record thread's own state.
+impl Findings {
+    pub(crate) fn merge(mut self, other: Self) -> Self {
+        self.phases = self.phases.into_iter().zip(other.phases).map(|(one, two)| one.merge(two)).collect();
+        self.quality.merge(&other.quality);
+        self
+    }
+}
+
+/// Running statistics, warm-up and profiling apart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveByKind {
+    pub(crate) warmup: Option<Live>,
+    pub(crate) profiling: Option<Live>,
+}
+
+impl LiveByKind {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (own, others) in [(&mut self.warmup, &other.warmup), (&mut self.profiling, &other.profiling)] {
+            match (own.as_mut(), others) {
+                (Some(own), Some(others)) => own.merge(others),
+                (None, Some(others)) => *own = Some(others.clone()),
+                (_, None) => {}
+            }
+        }
+    }
+}
+
+/// One thread's state.
 pub(crate) struct Recorder {
-    shared: Arc<Shared>,
+    context: Arc<RecordContext>,
     number: u16,
-    writer: Option<Box<dyn LineWriter>>,
-    watch: Watch,
-    /// Which question of the watch was answered last.
-    answered: u64,
+    encoders: Vec<Box<dyn RecordEncoder>>,
     findings: Findings,
-    computed: RecordMetrics,
-    spent: Vec<Vec<aiperf_transport::buffers::Spent>>,
+    /// The records of the batch at hand.
+    records: Vec<Record>,
+    /// Their metrics; longer than the batch, so that nothing is allocated anew.
+    metrics: Vec<RecordMetrics>,
 }
 
 impl Recorder {
-    pub(crate) fn new(shared: Arc<Shared>, number: u16, writer: Option<Box<dyn LineWriter>>, watch: Watch) -> Self {
-        let phases = shared.reader.phases.iter().map(|_| Accumulator::new(&shared.metrics)).collect();
-        let spent = shared.buffers.iter().map(|_| Vec::new()).collect();
+    pub(crate) fn new(context: Arc<RecordContext>, number: u16, encoders: Vec<Box<dyn RecordEncoder>>) -> Self {
+        let phases = context.reader.phases.iter().map(|_| Accumulator::new(&context.metrics)).collect();
         let findings = Findings { phases, quality: Quality::default() };
-        Self { shared, number, writer, watch, answered: 0, findings, computed: RecordMetrics::default(), spent }
+        Self { context, number, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
 
-    /// Works at the lowest priority until the queue is closed and empty.
-    pub(crate) fn run(mut self) -> Findings {
-        // A kernel that refuses leaves the thread at normal priority: slower reads, same results.
-        let _ = sys::yield_to_everyone();
-        loop {
-            match self.shared.queue.take() {
-                Some(batch) => self.compute(batch),
-                None if self.shared.queue.is_closed() && self.shared.queue.waiting() == 0 => break,
-                None => {
-                    self.shared.lines.tick();
-                    self.hand_on();
-                    std::thread::sleep(IDLE_SLEEP);
-                }
+    /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when somebody
+    /// else claimed the batch.
+    pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Encoded> {
+        self.records.clear();
+        let mut encoded: Encoded = self.encoders.iter().map(|_| Vec::with_capacity(ENCODED_BYTES)).collect();
+        for (at, exchange) in batch.exchanges.iter().enumerate() {
+            if batch.is_claimed_by(other) {
+                return None;
             }
-        }
-        self.findings
-    }
-
-    /// Helps at normal priority when the others fall behind, and when only the rest is left to do.
-    pub(crate) fn relieve(mut self) -> Findings {
-        loop {
-            let queue = &self.shared.queue;
-            let closed = queue.is_closed();
-            if closed && queue.waiting() == 0 {
-                break;
+            let record = self.context.reader.read(exchange, self.number);
+            if self.metrics.len() == at {
+                self.metrics.push(RecordMetrics::default());
             }
-            let needed = closed || queue.age(mono_now()) > RELIEF_AGE || queue.is_half_full();
-            let batch = if needed { queue.take() } else { None };
-            match batch {
-                Some(batch) => {
-                    let start = mono_now();
-                    self.compute(batch);
-                    if !closed {
-                        self.shared.relief.fetch_add(mono_now().since(start).0, Relaxed);
-                    }
-                }
-                None if closed => std::thread::sleep(Duration::from_micros(200)),
-                None => {
-                    self.hand_on();
-                    std::thread::sleep(RELIEF_SLEEP);
-                }
-            }
-        }
-        self.findings
-    }
-
-    fn compute(&mut self, batch: Batch) {
-        let Batch { number, exchanges } = batch;
-        let (count, mut bytes, mut errors) = (exchanges.len(), 0, 0);
-        let mut lines = Vec::with_capacity(if self.writer.is_some() { LINE_BUFFER } else { 0 });
-        for exchange in exchanges {
-            bytes += queue::size(&exchange);
-            let record = self.shared.reader.read(&exchange, self.number);
-            self.shared.metrics.record(&record.measured, &mut self.computed);
-            errors += u64::from(record.measured.error.is_some());
-            if let Some(writer) = &mut self.writer {
-                writer.write(&mut lines, &record.meta, &record.measured, &self.computed);
-            }
-            // A request that the run itself cut short says nothing about the server.
-            if !record.meta.was_cancelled {
-                let phase = usize::from(record.meta.phase.index);
-                self.findings.phases[phase].add(&record.measured, &self.computed);
-                if record.meta.phase.kind == PhaseKind::Profiling {
-                    self.findings.quality.add(&exchange, &record);
-                }
-            }
-            self.spent[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
+            let metrics = &mut self.metrics[at];
+            self.context.metrics.record(&record.measured, metrics);
+            let Record { meta, measured, parsed, .. } = &record;
+            let view = RecordView { exchange, parsed, meta, measured, metrics };
+            self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
+            self.records.push(record);
             // A kernel that preempts lazily notices that a worker wants this core only when this thread enters it or
             // the clock ticks, 4 ms later. Entering it after every record makes that one record's time.
             std::thread::yield_now();
         }
-        for (buffers, spent) in self.shared.buffers.iter().zip(&mut self.spent) {
-            if !spent.is_empty() {
-                buffers.give(spent);
+        Some(encoded)
+    }
+
+    /// Adds up the records of the batch computed last.
+    pub(crate) fn add_up(&mut self, batch: &Batch) {
+        let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
+        for ((record, metrics), exchange) in computed {
+            // A request that the run itself cut short says nothing about the server.
+            if record.meta.was_cancelled {
+                continue;
+            }
+            self.findings.phases[usize::from(record.meta.phase.index)].add(&record.measured, metrics);
+            if record.meta.phase.kind == PhaseKind::Profiling {
+                self.findings.quality.add(exchange, &record);
             }
         }
-        self.shared.lines.submit(number, lines);
-        self.shared.records.fetch_add(count as u64, Relaxed);
-        self.shared.errors.fetch_add(errors, Relaxed);
-        self.shared.queue.done(count, bytes);
-        self.hand_on();
+        self.sweep();
     }
 
-    /// Tells those who watch what is known so far, if they asked.
-    fn answer(&mut self) {
-        let asked = self.watch.asked();
-        if asked == self.answered {
-            return;
+    /// Hands on what the curves of long runs need.
+    pub(crate) fn sweep(&mut self) {
+        let sweeps = &self.context.sweeps;
+        self.findings.phases.iter_mut().zip(sweeps).for_each(|(records, sweep)| sweep.tend(records));
+    }
+
+    /// The metrics so far.
+    pub(crate) fn live(&self) -> LiveByKind {
+        let mut live = LiveByKind::default();
+        for (id, records) in self.context.reader.phases.iter().zip(&self.findings.phases) {
+            if records.records() > 0 {
+                live.merge(&match id.kind {
+                    PhaseKind::Warmup => LiveByKind { warmup: Some(records.live()), profiling: None },
+                    PhaseKind::Profiling => LiveByKind { warmup: None, profiling: Some(records.live()) },
+                });
+            }
         }
-        self.answered = asked;
-        let phases = self.shared.reader.phases.iter().zip(&self.findings.phases);
-        let profiling = phases.filter(|(id, records)| id.kind == PhaseKind::Profiling && records.records() > 0);
-        let live = profiling.map(|(_, records)| records.live()).reduce(|mut all, live| {
-            all.merge(&live);
-            all
-        });
-        self.watch.answer(usize::from(self.number), asked, live);
+        live
     }
 
-    /// Hands on what the curves of long runs need, and what those who watch asked for.
-    fn hand_on(&mut self) {
-        self.answer();
-        self.findings.phases.iter_mut().zip(&self.shared.sweeps).for_each(|(records, sweep)| sweep.tend(records));
+    pub(crate) fn into_findings(self) -> Findings {
+        self.findings
     }
 }

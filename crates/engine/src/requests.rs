@@ -46,7 +46,7 @@ pub struct Requests {
 
 /// What is sent for a conversation, and what records say of it.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct EncodedRequest {
     /// The encoded body.
     pub body: Bytes,
     /// Dataset session id.
@@ -56,7 +56,7 @@ pub struct Said {
 }
 
 struct Entry {
-    said: Said,
+    request: EncodedRequest,
     input_tokens: AtomicU32,
 }
 
@@ -69,9 +69,9 @@ impl Requests {
         let mut requests = Self { plan, dataset, dialect, heads, kept: Vec::new() };
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
-            let said = requests.make(requests.kept.len())?;
-            bytes += said.body.len();
-            requests.kept.push(Entry { said, input_tokens: AtomicU32::new(NOT_COUNTED) });
+            let request = requests.make(requests.kept.len())?;
+            bytes += request.body.len();
+            requests.kept.push(Entry { request, input_tokens: AtomicU32::new(NOT_COUNTED) });
         }
         Ok(requests)
     }
@@ -94,17 +94,17 @@ impl Requests {
     }
 
     /// What is sent for a conversation. One that is not kept is encoded on the spot.
-    pub fn said(&self, conversation: u32) -> Said {
+    pub fn request(&self, conversation: u32) -> EncodedRequest {
         match self.kept.get(conversation as usize) {
-            Some(entry) => entry.said.clone(),
+            Some(entry) => entry.request.clone(),
             // What can be encoded was decided by the first entries, which have the same shape.
-            None => self.make(conversation as usize).unwrap_or_else(|_| self.kept[0].said.clone()),
+            None => self.make(conversation as usize).unwrap_or_else(|_| self.kept[0].request.clone()),
         }
     }
 
     /// Everything that may be sent, in order.
-    pub fn all(&self) -> impl Iterator<Item = Said> + '_ {
-        (0..self.dataset.len()).map(|index| self.said(index as u32))
+    pub fn all(&self) -> impl Iterator<Item = EncodedRequest> + '_ {
+        (0..self.dataset.len()).map(|index| self.request(index as u32))
     }
 
     /// Which dialect is spoken.
@@ -127,7 +127,7 @@ impl Requests {
         counted
     }
 
-    fn make(&self, index: usize) -> Result<Said, RequestsError> {
+    fn make(&self, index: usize) -> Result<EncodedRequest, RequestsError> {
         let conversation = self.dataset.conversation(index);
         let turn = conversation.turns.len().saturating_sub(1);
         let model = self.plan.models.first().map_or("", String::as_str);
@@ -137,7 +137,11 @@ impl Requests {
             RequestsError::Dialect { session, source }
         })?;
         let requested_osl = conversation.turns.last().and_then(|turn| turn.max_tokens);
-        Ok(Said { body: Bytes::from(body), session_id: conversation.session_id.as_str().into(), requested_osl })
+        Ok(EncodedRequest {
+            body: Bytes::from(body),
+            session_id: conversation.session_id.as_str().into(),
+            requested_osl,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::requests::Requests;
 use aiperf_schedule::{Dispatch, Event, Outcome};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{Cancel, CancelReason, Client, Outgoing};
-use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag, WallAnchor};
+use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,13 +14,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Requests started between two looks at what has arrived.
-const LAUNCHES_A_TURN: usize = 4;
+const LAUNCHES_A_ROUND: usize = 4;
 
 /// What a worker is told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
     /// Send a request.
-    Send(Dispatch, WallAnchor, MonoNs),
+    Send(Dispatch, MonoNs),
     /// Cancel what a phase has in flight.
     Cancel(PhaseIndex),
 }
@@ -30,11 +30,11 @@ pub(crate) struct Worker {
     number: u16,
     client: Client,
     requests: Arc<Requests>,
-    queue: Arc<crate::recorder::Shared>,
+    queue: Arc<Queue>,
     ids: Ids,
     timeout: Option<Nanos>,
     /// Requests to start, in order.
-    waiting: RefCell<VecDeque<(Dispatch, WallAnchor, MonoNs)>>,
+    waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
     flying: RefCell<Flying>,
     returned: Box<dyn Fn(Event)>,
@@ -58,12 +58,12 @@ struct Flight {
 }
 
 impl Worker {
-    #[allow(clippy::too_many_arguments, reason = "called once, where the worker's thread starts")]
+    #[expect(clippy::too_many_arguments, reason = "called once, where the worker's thread starts")]
     pub(crate) fn new(
         number: u16,
         client: Client,
         requests: Arc<Requests>,
-        queue: Arc<crate::recorder::Shared>,
+        queue: Arc<Queue>,
         ids: Ids,
         timeout: Option<Nanos>,
         returned: Box<dyn Fn(Event)>,
@@ -80,8 +80,8 @@ impl Worker {
 
     pub(crate) fn perform(self: &Rc<Self>, command: Command) {
         match command {
-            Command::Send(dispatch, anchor, issued) => {
-                self.waiting.borrow_mut().push_back((dispatch, anchor, issued));
+            Command::Send(dispatch, issued) => {
+                self.waiting.borrow_mut().push_back((dispatch, issued));
                 self.more.notify_one();
             }
             Command::Cancel(phase) => self.cancel(phase),
@@ -92,9 +92,9 @@ impl Worker {
     /// end together would otherwise have their successors sent before the last of them is read, 20 ms late.
     pub(crate) async fn launch(self: Rc<Self>) {
         loop {
-            for _ in 0..LAUNCHES_A_TURN {
-                let Some((dispatch, anchor, issued)) = self.waiting.borrow_mut().pop_front() else { break };
-                self.send(dispatch, anchor, issued);
+            for _ in 0..LAUNCHES_A_ROUND {
+                let Some((dispatch, issued)) = self.waiting.borrow_mut().pop_front() else { break };
+                self.send(dispatch, issued);
             }
             if self.waiting.borrow().is_empty() {
                 self.more.notified().await;
@@ -104,10 +104,10 @@ impl Worker {
         }
     }
 
-    fn send(self: &Rc<Self>, dispatch: Dispatch, anchor: WallAnchor, issued: MonoNs) {
+    fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
         let conversation = self.requests.conversation_of(dispatch.draw);
         let target = self.requests.target_of(dispatch.session);
-        let said = self.requests.said(conversation);
+        let request = self.requests.request(conversation);
         let tag = RequestTag {
             phase: dispatch.phase,
             number: dispatch.number,
@@ -117,12 +117,12 @@ impl Worker {
             request_id: self.ids.request(dispatch.phase, dispatch.number),
             correlation_id: self.ids.session(dispatch.session),
             worker: self.number,
-            session_id: said.session_id,
-            requested_osl: said.requested_osl,
+            session_id: request.session_id,
+            requested_osl: request.requested_osl,
         };
-        let body = said.body;
+        let body = request.body;
         let head = self.requests.head(target, tag.request_id, tag.correlation_id, body.len());
-        let out = Outgoing { tag, anchor, intended: dispatch.intended, issued, target, head, body };
+        let out = Outgoing { tag, intended: dispatch.intended, issued, target, head, body };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase, self.timeout);
         let worker = self.clone();
         tokio::task::spawn_local(async move {
@@ -143,13 +143,9 @@ impl Worker {
             Outcome::Answered
         };
         if outcome != Outcome::Cancelled || (self.keep_cancelled)() {
-            self.queue().push(exchange);
+            self.queue.push(exchange);
         }
         (self.returned)(Event::Returned { phase, outcome });
-    }
-
-    fn queue(&self) -> &Queue {
-        &self.queue.queue
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {

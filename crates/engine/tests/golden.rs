@@ -143,11 +143,11 @@ fn send(plan: &Arc<Plan>, requests: &Requests, timeout: Duration) -> Exchange {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = Client::new(settings, vec![Target::new(url.host(), url.port())], Default::default());
-        let body = requests.said(0).body;
+        let body = requests.request(0).body;
         let head = requests.head(0, 1, 2, body.len());
         let now = clock::mono_now();
         let tag = RequestTag::default();
-        let out = Outgoing { tag, anchor: clock::anchor(), intended: now, issued: now, target: 0, head, body };
+        let out = Outgoing { tag, intended: now, issued: now, target: 0, head, body };
         let cancel = Cancel::default();
         let late = async {
             tokio::time::sleep(timeout).await;
@@ -183,7 +183,8 @@ fn golden_scripted_servers_give_the_records_they_should() {
         let _ = over.send(());
         let name = Arc::from("profiling");
         let phase = PhaseId { index: 0, profiling_index: Some(0), name, kind: PhaseKind::Profiling };
-        let reader = Reader { plan, requests, tokenizer: Some(tokenizer.clone()), phases: vec![Arc::new(phase)] };
+        let (tokenizer, anchor) = (Some(tokenizer.clone()), clock::anchor());
+        let reader = Reader { plan, requests, tokenizer, anchor, phases: vec![Arc::new(phase)] };
         let record = reader.read(&exchange, 0);
         check(case, id, &exchange, record.measured.error.as_ref());
         assert!(record.measured.end >= record.measured.start, "{id}");

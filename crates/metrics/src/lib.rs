@@ -12,7 +12,7 @@
 //!   finding them; [`docs`]: the registry as text
 //! - [`run`]: what decides which metrics a run has; [`goodput`]: service level objectives; [`check`]: whether a request is a
 //!   result at all
-//! - [`facts`]: a record as integers; [`record`]: its metrics
+//! - [`facts`]: a record as integers; [`record`]: its metrics; [`view`]: all of it, for those who write it down
 //! - [`accumulator`]: the records of a phase. `columns`: their facts, packed; `gaps`: values of which a record has many;
 //!   `histogram` and `weights`: how often they are what; `errors`: why some failed
 //! - [`stats`]: statistics of a population; [`scope`] and `tally`: the values that derived metrics see; `summarise` and
@@ -54,6 +54,7 @@ mod tally;
 pub mod text;
 mod timing;
 pub mod unit;
+pub mod view;
 mod weighted;
 mod weights;
 
@@ -71,8 +72,9 @@ pub use live::Live;
 pub use metric::{ConsoleGroup, Kind, Metric};
 pub use record::{BaseValue, RecordMetrics, Value};
 pub use run::{Metrics, RunTraits};
-pub use stats::Stats;
+pub use stats::{Stats, stats_of, stats_with_errors};
 pub use summary::{Context, Exactness, MetricResult, Slice, Summary};
 pub use sweep::Sweep;
 pub use text::{LiveBlock, ServerLine, accepted_drafts_line, live_block};
 pub use unit::Unit;
+pub use view::{RecordEncoder, RecordView};

@@ -1,135 +1,18 @@
 //! Statistics of a population: exact, of integers or floats.
 
 use crate::scope::Scalar;
+pub use aiperf_types::stats::{PERCENTILES, Stats};
 
-/// The percentiles of a distribution, in order.
-pub const PERCENTILES: [u8; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
-
-/// The statistics of one metric. What a kind of metric does not have is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stats {
-    /// Mean; the value itself where there is only one.
-    pub avg: Option<f64>,
-    /// Smallest value.
-    pub min: Option<f64>,
-    /// Largest value.
-    pub max: Option<f64>,
-    /// Sum.
-    pub sum: Option<f64>,
-    /// 1st percentile.
-    pub p1: Option<f64>,
-    /// 5th percentile.
-    pub p5: Option<f64>,
-    /// 10th percentile.
-    pub p10: Option<f64>,
-    /// 25th percentile.
-    pub p25: Option<f64>,
-    /// Median.
-    pub p50: Option<f64>,
-    /// 75th percentile.
-    pub p75: Option<f64>,
-    /// 90th percentile.
-    pub p90: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// Standard deviation: of a sample for records, of time for curves.
-    pub std: Option<f64>,
-    /// Number of values.
-    pub count: Option<u64>,
+/// The statistics of some numbers; `None` of none. Their order is lost.
+pub fn stats_of(values: &mut [f64]) -> Option<Stats> {
+    let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
+    Encoding::Float.distribution(&mut keys, 0).map(|distribution| distribution.stats)
 }
 
-impl Stats {
-    /// The statistics by name, in the order of summaries; `count` is apart.
-    pub const NAMES: [&'static str; 14] =
-        ["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"];
-
-    /// A single value.
-    pub fn of(value: f64) -> Self {
-        Self { avg: Some(value), ..Self::default() }.finite()
-    }
-
-    /// The statistics of some numbers; `None` of none. Their order is lost.
-    pub fn of_floats(values: &mut [f64]) -> Option<Self> {
-        let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
-        Encoding::Float.distribution(&mut keys, 0).map(|distribution| distribution.stats)
-    }
-
-    /// The same with one infinite value for each of `errors` failures; percentiles by nearest rank.
-    pub fn of_floats_with_errors(values: &mut [f64], errors: u64) -> Option<Self> {
-        let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
-        Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
-    }
-
-    /// A statistic by name.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        match name {
-            "count" => self.count.map(|count| count as f64),
-            _ => Self::NAMES.iter().position(|known| *known == name).and_then(|at| *self.slots()[at]),
-        }
-    }
-
-    fn slots(&self) -> [&Option<f64>; 14] {
-        [
-            &self.avg, &self.min, &self.max, &self.sum, &self.p1, &self.p5, &self.p10, &self.p25, &self.p50, &self.p75,
-            &self.p90, &self.p95, &self.p99, &self.std,
-        ]
-    }
-
-    fn slots_mut(&mut self) -> [&mut Option<f64>; 14] {
-        [
-            &mut self.avg,
-            &mut self.min,
-            &mut self.max,
-            &mut self.sum,
-            &mut self.p1,
-            &mut self.p5,
-            &mut self.p10,
-            &mut self.p25,
-            &mut self.p50,
-            &mut self.p75,
-            &mut self.p90,
-            &mut self.p95,
-            &mut self.p99,
-            &mut self.std,
-        ]
-    }
-
-    pub(crate) fn set_percentiles(&mut self, values: [Option<f64>; 9]) {
-        let slots = [
-            &mut self.p1,
-            &mut self.p5,
-            &mut self.p10,
-            &mut self.p25,
-            &mut self.p50,
-            &mut self.p75,
-            &mut self.p90,
-            &mut self.p95,
-            &mut self.p99,
-        ];
-        for (slot, value) in slots.into_iter().zip(values) {
-            *slot = value;
-        }
-    }
-
-    /// In another unit.
-    pub(crate) fn scaled(mut self, factor: f64) -> Self {
-        if factor != 1.0 {
-            for slot in self.slots_mut() {
-                *slot = slot.map(|value| value * factor);
-            }
-        }
-        self
-    }
-
-    /// Without what is infinite or not a number.
-    pub(crate) fn finite(mut self) -> Self {
-        for slot in self.slots_mut() {
-            *slot = slot.filter(|value| value.is_finite());
-        }
-        self
-    }
+/// The same with one infinite value for each of `errors` failures; percentiles by nearest rank.
+pub fn stats_with_errors(values: &mut [f64], errors: u64) -> Option<Stats> {
+    let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
+    Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
 }
 
 /// A population's statistics in its own unit, with its exact sum.

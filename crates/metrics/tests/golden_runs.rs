@@ -4,7 +4,9 @@
 
 mod support;
 
-use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, Stats, Summary, Window};
+use aiperf_metrics::{
+    Accumulator, Context, Metrics, RecordMetrics, Stats, Summary, Window, stats_of, stats_with_errors,
+};
 use aiperf_types::{Measured, Nanos, WallNs};
 use serde_json::{Map, Value};
 use support::{cases, close, measured, name, number, omitted, traits};
@@ -176,9 +178,9 @@ fn check_stats(case: &str, ours: &Stats, theirs: &Value) {
 fn golden_stats() {
     for case in cases("stats.json") {
         let mut values: Vec<f64> = case["values"].as_array().unwrap().iter().filter_map(number).collect();
-        check_stats(name(&case), &Stats::of_floats(&mut values).unwrap(), &case["expected"]);
+        check_stats(name(&case), &stats_of(&mut values).unwrap(), &case["expected"]);
         if let Some(errors) = case["error_count"].as_u64() {
-            let adjusted = Stats::of_floats_with_errors(&mut values, errors).unwrap();
+            let adjusted = stats_with_errors(&mut values, errors).unwrap();
             check_stats(name(&case), &adjusted, &case["expected_adjusted"]);
         }
     }

@@ -5,7 +5,7 @@
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
     Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
-    Window, registry,
+    Window, registry, stats_of,
 };
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{
@@ -222,7 +222,7 @@ proptest! {
     #[test]
     fn percentiles_are_those_of_a_sorted_list(mut values in vec(-1e6..1e6_f64, 1..400)) {
         let expected = naive(values.clone());
-        let found = Stats::of_floats(&mut values).unwrap();
+        let found = stats_of(&mut values).unwrap();
         for stat in Stats::NAMES {
             prop_assert!(near(found.get(stat), expected.get(stat), 1e-9), "{stat}");
         }

@@ -80,9 +80,10 @@ pub struct TokenizerPlan {
 }
 
 impl Plan {
-    /// The largest number of requests this plan may have in flight at once.
-    pub fn peak_concurrency(&self) -> u32 {
-        self.phases.iter().filter_map(|phase| phase.concurrency).max().unwrap_or(1)
+    /// Requests that may be in flight at once; `None` where a phase does not bound them.
+    pub fn peak_in_flight(&self) -> Option<u64> {
+        let peaks: Option<Vec<u64>> = self.phases.iter().map(PhasePlan::peak_in_flight).collect();
+        peaks.map(|peaks| peaks.into_iter().max().unwrap_or(1))
     }
 
     /// Seed of every draw: the user's, or one drawn from the benchmark id so that a run can be repeated from its files.

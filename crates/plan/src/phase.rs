@@ -51,8 +51,31 @@ impl PhasePlan {
         self.stop.iter().find_map(|stop| if let StopWhen::Sessions(n) = stop { Some(*n) } else { None })
     }
 
+    /// Requests it may have in flight at once: one a live session, and no more than it ever sends. `None` where nothing
+    /// bounds them.
+    pub fn peak_in_flight(&self) -> Option<u64> {
+        [self.concurrency.map(u64::from), self.requests(), self.sessions()].into_iter().flatten().min()
+    }
+
     /// The time that ends it, if one does.
     pub fn duration(&self) -> Option<Nanos> {
         self.stop.iter().find_map(|stop| if let StopWhen::Elapsed(n) = stop { Some(*n) } else { None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_in_flight_is_bounded_by_slots_and_by_what_is_sent() {
+        let peak = |concurrency, stop| {
+            let (name, kind, arrival) = (String::new(), PhaseKind::Profiling, Arrival::Concurrency);
+            PhasePlan { name, kind, arrival, concurrency, stop: vec![stop], grace: None }.peak_in_flight()
+        };
+        assert_eq!(peak(Some(64), StopWhen::Elapsed(Nanos(1))), Some(64));
+        assert_eq!(peak(Some(64), StopWhen::Requests(10)), Some(10));
+        assert_eq!(peak(None, StopWhen::Sessions(10)), Some(10));
+        assert_eq!(peak(None, StopWhen::Elapsed(Nanos(1))), None);
     }
 }

@@ -2,23 +2,17 @@
 //!
 //! Exporters do not depend on each other: one that fails is reported, and the others still write.
 
-use crate::console::page::Page;
-use crate::console::report;
 use crate::files::{self, LinesFile};
 use crate::inputs_json::write_inputs;
+use crate::kinds::{FileKind, Folder, KINDS, RecordFile};
 use crate::marker::{READY_MARKER, ready_marker};
-use crate::phases::{PHASE_MANIFEST, phase_folder, phase_manifest};
 use crate::run::RunResult;
-use crate::summary_csv::summary_csv;
-use crate::summary_json::{phase_summary_json, summary_json};
-use crate::timeslices_csv::write_timeslices_csv;
-use crate::timeslices_json::write_timeslices_json;
-use aiperf_plan::{ArtifactPlan, ExportLevel};
+use aiperf_plan::ArtifactPlan;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const INPUTS: &str = "inputs.json";
-const LOG: &str = "logs/aiperf.log";
+pub(crate) const INPUTS: &str = "inputs.json";
+pub(crate) const LOG: &str = "logs/aiperf.log";
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -28,20 +22,10 @@ pub enum ReportError {
         "cannot write to the artifact directory {}: {source}\n  every result of a run is written there\n  \
          try: --artifact-dir with a directory that can be written to", dir.display()
     )]
-    Directory {
-        /// The directory.
-        dir: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
+    Directory { dir: PathBuf, source: io::Error },
     /// A file in it cannot be written.
     #[error("cannot write {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
 }
 
 /// An exporter that failed.
@@ -49,16 +33,20 @@ pub enum ReportError {
 pub struct ExportFailure {
     /// Name of the exporter, as the ready marker lists it.
     pub exporter: &'static str,
-    /// What happened.
     pub error: ReportError,
+}
+
+impl ExportFailure {
+    /// An exporter that could not write a file.
+    pub fn of(exporter: &'static str, path: PathBuf, source: io::Error) -> Self {
+        Self { exporter, error: ReportError::File { path, source } }
+    }
 }
 
 /// A file of the run and what it is called in the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
-    /// What it is.
     pub label: &'static str,
-    /// Where it is.
     pub path: PathBuf,
 }
 
@@ -77,23 +65,31 @@ pub struct Artifacts {
     plan: ArtifactPlan,
 }
 
+/// A record file that is open for the run.
+pub struct OpenRecordFile {
+    pub kind: &'static RecordFile,
+    pub path: PathBuf,
+    pub file: LinesFile,
+}
+
 impl Artifacts {
-    /// Makes the directory, makes sure that it can be written to, and removes what an earlier run left in it and this
-    /// one may not write, so that nothing of it is taken for this run's.
+    /// Makes the directory and makes sure that it can be written to. Nothing in it is touched.
     pub fn prepare(plan: &ArtifactPlan) -> Result<Self, ReportError> {
-        let artifacts = Self { plan: plan.clone() };
-        let names = &plan.names;
-        let slices = [names.timeslices_csv.as_str(), &names.timeslices_json];
-        let streamed = [names.records_jsonl.as_str(), &names.raw_jsonl];
-        let stale = [READY_MARKER, PHASE_MANIFEST].into_iter().chain(slices).chain(streamed);
         std::fs::create_dir_all(&plan.dir)
             .and_then(|()| probe(&plan.dir))
-            .and_then(|()| { stale }.try_for_each(|name| files::remove_if_there(&artifacts.path(name))))
             .map_err(|source| ReportError::Directory { dir: plan.dir.clone(), source })?;
-        Ok(artifacts)
+        Ok(Self { plan: plan.clone() })
     }
 
-    /// The directory.
+    /// Removes what an earlier run left and this one may not write, so that nothing of it is taken for this run's.
+    pub fn remove_stale(&self) -> Result<(), ReportError> {
+        let stale = KINDS.iter().filter(|kind| kind.may_be_stale()).map(|kind| kind.file(&self.plan.names));
+        std::iter::once(READY_MARKER)
+            .chain(stale)
+            .try_for_each(|name| files::remove_if_there(&self.path(name)))
+            .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
+    }
+
     pub fn dir(&self) -> &Path {
         &self.plan.dir
     }
@@ -103,13 +99,20 @@ impl Artifacts {
         self.path(LOG)
     }
 
-    /// The file of record lines, when the export level has one.
-    pub fn records(&self) -> Result<Option<LinesFile>, ReportError> {
-        if self.plan.level < ExportLevel::Records {
-            return Ok(None);
-        }
-        let path = self.path(&self.plan.names.records_jsonl);
-        LinesFile::create(&path).map(Some).map_err(|source| ReportError::File { path, source })
+    /// Opens every file that takes records while the run is on.
+    pub fn open_record_files(&self) -> Result<Vec<OpenRecordFile>, ReportError> {
+        let kinds = KINDS.iter().filter_map(|kind| match kind {
+            FileKind::Records(kind) if (kind.wanted)(&self.plan) => Some(*kind),
+            _ => None,
+        });
+        let open = |kind: &'static RecordFile| {
+            let path = self.path((kind.file)(&self.plan.names));
+            match LinesFile::create(&path) {
+                Ok(file) => Ok(OpenRecordFile { kind, path, file }),
+                Err(source) => Err(ReportError::File { path, source }),
+            }
+        };
+        kinds.map(open).collect()
     }
 
     /// Writes `inputs.json`: for each session its id and the body of each turn.
@@ -121,44 +124,23 @@ impl Artifacts {
         B::Item: AsRef<[u8]>,
     {
         let path = self.path(INPUTS);
-        files::write_whole_with(&path, |file| write_inputs(file, sessions))
+        files::write_whole(&path, |file| write_inputs(file, sessions))
             .map_err(|source| ReportError::File { path, source })
     }
 
-    /// Writes everything that a finished run leaves, the ready marker last. `earlier` are exporters that failed while
-    /// the run was on; `page` is how the console file is laid out.
-    pub fn write(&self, run: &RunResult, page: Page, earlier: Vec<ExportFailure>) -> Written {
-        let names = &self.plan.names;
+    /// Writes everything that a finished run leaves, the ready marker last. `earlier` are exporters that failed before.
+    pub fn write(&self, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
         let mut failures = earlier;
-        let mut check = |exporter, path: PathBuf, written: io::Result<()>| {
-            if let Err(source) = written {
-                failures.push(ExportFailure { exporter, error: ReportError::File { path, source } });
+        for kind in KINDS {
+            if let FileKind::Export(exporter) = kind
+                && exporter.applies.is_none_or(|applies| applies(run))
+            {
+                let mut folder = Folder::new(&self.plan.dir);
+                (exporter.write)(run, &mut folder);
+                let failed = folder.into_failures().into_iter();
+                failures.extend(failed.map(|(path, source)| ExportFailure::of(exporter.name, path, source)));
             }
-        };
-        if !run.slices.is_empty() {
-            let (csv, json) = (self.path(&names.timeslices_csv), self.path(&names.timeslices_json));
-            let written = files::write_whole_with(&csv, |file| write_timeslices_csv(file, &run.slices));
-            check("timeslices_csv", csv, written);
-            let written = files::write_whole_with(&json, |file| write_timeslices_json(file, run));
-            check("timeslices_json", json, written);
         }
-        let mut export = |exporter, name: &str, bytes: &[u8]| {
-            let path = self.path(name);
-            let written = files::write_whole(&path, bytes);
-            check(exporter, path, written);
-        };
-        export("csv", &names.summary_csv, summary_csv(&run.metrics).as_bytes());
-        export("json", &names.summary_json, &summary_json(run));
-        if run.phases.len() > 1 {
-            for phase in &run.phases {
-                let folder = phase_folder(&phase.id.name);
-                let csv = summary_csv(&phase.metrics);
-                export("phases", &format!("{folder}/{}", names.summary_csv), csv.as_bytes());
-                export("phases", &format!("{folder}/{}", names.summary_json), &phase_summary_json(run, phase));
-            }
-            export("phases", PHASE_MANIFEST, &phase_manifest(run));
-        }
-        export("console", &names.console_txt, report(run, page).as_bytes());
         self.mark_ready(run.was_cancelled, &mut failures);
         Written { files: self.files_there(&failures), failures }
     }
@@ -168,32 +150,17 @@ impl Artifacts {
         failed.dedup();
         let path = self.path(READY_MARKER);
         if let Err(source) = files::write_private(&path, &ready_marker(was_cancelled, &failed)) {
-            failures.push(ExportFailure { exporter: "ready_marker", error: ReportError::File { path, source } });
+            failures.push(ExportFailure::of("ready_marker", path, source));
         }
     }
 
     /// Every file of this run that is on disk; one that an exporter failed on may be an earlier run's.
     fn files_there(&self, failures: &[ExportFailure]) -> Vec<WrittenFile> {
-        let names = &self.plan.names;
         let failed = |path: &Path| {
             failures.iter().any(|failure| matches!(&failure.error, ReportError::File { path: at, .. } if at == path))
         };
-        [
-            ("CSV Export", names.summary_csv.as_str()),
-            ("JSON Export", &names.summary_json),
-            ("Records JSONL", &names.records_jsonl),
-            ("Raw Records", &names.raw_jsonl),
-            ("Timeslice CSV Export", &names.timeslices_csv),
-            ("Timeslice JSON Export", &names.timeslices_json),
-            ("Inputs JSON", INPUTS),
-            ("Console Output", &names.console_txt),
-            ("Phase Manifest", PHASE_MANIFEST),
-            ("Log File", LOG),
-        ]
-        .into_iter()
-        .map(|(label, name)| WrittenFile { label, path: self.path(name) })
-        .filter(|file| file.path.is_file() && !failed(&file.path))
-        .collect()
+        let file = |kind: &FileKind| WrittenFile { label: kind.label(), path: self.path(kind.file(&self.plan.names)) };
+        KINDS.iter().map(file).filter(|file| file.path.is_file() && !failed(&file.path)).collect()
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -5,15 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a file as a whole: readers see the old one or the new one, never a part. Missing folders are made.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_whole_with(path, |file| file.write_all(bytes))
-}
-
-/// As [`write_whole`], for contents that are produced piece by piece.
-pub(crate) fn write_whole_with(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     replace(path, None, fill)
 }
 
@@ -69,13 +61,9 @@ pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file of lines that grows during a run. What was flushed survives anything that happens to the process.
+/// A file that grows during a run. What was flushed survives anything that happens to the process.
 #[derive(Debug)]
-pub struct LinesFile {
-    path: PathBuf,
-    file: BufWriter<File>,
-    written: bool,
-}
+pub struct LinesFile(BufWriter<File>);
 
 impl LinesFile {
     /// Starts an empty file, with the folders it needs.
@@ -84,34 +72,17 @@ impl LinesFile {
             fs::create_dir_all(folder)?;
         }
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(1 << 18, file), written: false })
+        Ok(Self(BufWriter::with_capacity(1 << 18, file)))
+    }
+}
+
+impl Write for LinesFile {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        self.0.write(lines)
     }
 
-    /// Appends whole lines, each with its line break.
-    pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.written = true;
-        self.file.write_all(lines)
-    }
-
-    /// Hands everything to the operating system. Call at least once a second.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-
-    /// Flushes and waits until the disk has it.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().sync_data()
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether nothing was appended yet.
-    pub fn is_empty(&self) -> bool {
-        !self.written
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -123,8 +94,8 @@ mod tests {
     fn a_failed_write_leaves_the_old_file_and_no_litter() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/x.json");
-        write_whole(&path, b"old").unwrap();
-        let failed = write_whole_with(&path, |file| {
+        write_whole(&path, |file| file.write_all(b"old")).unwrap();
+        let failed = write_whole(&path, |file| {
             file.write_all(b"half")?;
             Err(io::Error::other("disk gone"))
         });
@@ -138,10 +109,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b.jsonl");
         let mut file = LinesFile::create(&path).unwrap();
-        assert!(file.is_empty());
-        file.append(b"{}\n").unwrap();
+        file.write_all(b"{}\n").unwrap();
         file.flush().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"{}\n");
-        file.finish().unwrap();
     }
 }

@@ -10,8 +10,8 @@
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
-//! - [`console`]: the report that people read
-//! - [`artifacts`], [`files`]: the directory, and files that appear whole
+//! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
+//! - `kinds`: every kind of file in one table; [`artifacts`], [`files`]: the directory, and files that appear whole
 //! - `json`, `number`, `stamp`: how values become text
 
 pub mod artifacts;
@@ -19,6 +19,8 @@ pub mod console;
 pub mod files;
 pub mod inputs_json;
 mod json;
+mod kinds;
+pub mod log_lines;
 pub mod marker;
 mod number;
 pub mod phases;
@@ -30,12 +32,14 @@ pub mod summary_json;
 pub mod timeslices_csv;
 pub mod timeslices_json;
 
-pub use artifacts::{Artifacts, ExportFailure, ReportError, Written, WrittenFile};
+pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, Written, WrittenFile};
 pub use console::footer::footer;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;
 pub use console::report;
 pub use files::LinesFile;
+pub use kinds::RecordFile;
+pub use log_lines::{LogLine, LogLines};
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use stamp::log_time;

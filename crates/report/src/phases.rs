@@ -1,12 +1,37 @@
 //! `phase_manifest.json`: an index of the phases of a run that had more than one.
 
 use crate::json::Pretty;
+use crate::kinds::{Exporter, Folder};
 use crate::run::{PhaseResult, RunResult};
+use crate::summary_csv::summary_csv;
+use crate::summary_json::phase_summary_json;
 use aiperf_plan::FileNames;
 use serde_json::{Value, json};
+use std::io::Write;
 
 /// Name of the index in the artifact directory.
 pub const PHASE_MANIFEST: &str = "phase_manifest.json";
+
+pub(crate) const EXPORTER: Exporter = Exporter {
+    name: "phases",
+    label: "Phase Manifest",
+    file: |_| PHASE_MANIFEST,
+    applies: Some(|run| run.phases.len() > 1),
+    write: write_phases,
+};
+
+fn write_phases(run: &RunResult, folder: &mut Folder<'_>) {
+    let names = &run.artifacts.names;
+    for phase in &run.phases {
+        let of_phase = phase_folder(&phase.id.name);
+        folder.write(&format!("{of_phase}/{}", names.summary_csv), |out| {
+            out.write_all(summary_csv(&phase.metrics).as_bytes())
+        });
+        folder
+            .write(&format!("{of_phase}/{}", names.summary_json), |out| out.write_all(&phase_summary_json(run, phase)));
+    }
+    folder.write(PHASE_MANIFEST, |out| out.write_all(&phase_manifest(run)));
+}
 
 /// Folder of a phase's own files, relative to the artifact directory.
 pub fn phase_folder(name: &str) -> String {

@@ -5,9 +5,19 @@
 //! nothing is allocated. `cargo bench -p aiperf-report` gives its cost.
 
 use crate::json::{push_f64, push_int, push_str};
-use aiperf_metrics::{Metric, RecordMetrics, Value, registry};
+use crate::kinds::RecordFile;
+use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};
+use aiperf_plan::ExportLevel;
 use aiperf_types::{Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};
 use std::sync::Arc;
+
+pub(crate) const SINK: RecordFile = RecordFile {
+    name: "records",
+    label: "Records JSONL",
+    file: |names| &names.records_jsonl,
+    wanted: |plan| plan.level >= ExportLevel::Records,
+    encoder: |benchmark_id| Box::new(RecordLine::new(benchmark_id)),
+};
 
 /// Writes record lines. Each record thread has its own.
 #[derive(Debug)]
@@ -120,6 +130,12 @@ impl RecordLine {
             out.extend_from_slice(&key.after);
         }
         out.len() > start
+    }
+}
+
+impl RecordEncoder for RecordLine {
+    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
+        self.write(out, record.meta, record.measured, record.metrics);
     }
 }
 

@@ -1,10 +1,22 @@
 //! The summary CSV: a table of distributions and a table of single values.
 
+use crate::kinds::Exporter;
 use crate::number::csv_cell;
 use aiperf_metrics::{MetricResult, Stats, Summary};
+use std::io::Write;
 
 pub(crate) const LINE_END: &str = "\r\n";
 const VALUES: &str = "Metric,Value";
+
+pub(crate) const EXPORTER: Exporter = Exporter {
+    name: "csv",
+    label: "CSV Export",
+    file: |names| &names.summary_csv,
+    applies: None,
+    write: |run, folder| {
+        folder.write(&run.artifacts.names.summary_csv, |out| out.write_all(summary_csv(&run.metrics).as_bytes()));
+    },
+};
 
 /// The summary of a run or of one phase.
 pub fn summary_csv(metrics: &Summary) -> String {

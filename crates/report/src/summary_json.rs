@@ -1,15 +1,27 @@
 //! The summary JSON: one stats block a metric, and what is needed to understand and repeat the run.
 
 use crate::json::Pretty;
+use crate::kinds::Exporter;
 use crate::run::{PhaseResult, RunInfo, RunResult};
 use crate::stamp::iso;
 use aiperf_metrics::registry::LEADING;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use aiperf_types::{RequestError, WallNs};
 use serde_json::Value;
+use std::io::Write;
 
 /// Version of the document's layout.
 const SCHEMA_VERSION: &str = "1.4";
+
+pub(crate) const EXPORTER: Exporter = Exporter {
+    name: "json",
+    label: "JSON Export",
+    file: |names| &names.summary_json,
+    applies: None,
+    write: |run, folder| {
+        folder.write(&run.artifacts.names.summary_json, |out| out.write_all(&summary_json(run)));
+    },
+};
 
 /// The part of a run that a document covers: all of it, or one phase.
 struct Scope<'a> {

@@ -1,11 +1,22 @@
 //! Time slices as CSV: a row for each statistic of each metric of each slice.
 
+use crate::kinds::Exporter;
 use crate::number::csv_cell;
 use crate::summary_csv::{LINE_END, columns, quoted};
 use aiperf_metrics::{MetricResult, Slice};
 use std::io::{self, Write};
 
 const HEADER: &str = "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value";
+
+pub(crate) const EXPORTER: Exporter = Exporter {
+    name: "timeslices_csv",
+    label: "Timeslice CSV Export",
+    file: |names| &names.timeslices_csv,
+    applies: Some(|run| !run.slices.is_empty()),
+    write: |run, folder| {
+        folder.write(&run.artifacts.names.timeslices_csv, |out| write_timeslices_csv(out, &run.slices));
+    },
+};
 
 /// Writes the slices of a run in which a request started, metrics by tag. Their numbers count from the start of the run.
 pub fn write_timeslices_csv(out: &mut impl Write, slices: &[Slice]) -> io::Result<()> {

@@ -3,10 +3,21 @@
 //! A slice takes some 25 KB, and a long run has tens of thousands: one is in memory as text at a time.
 
 use crate::json::Pretty;
+use crate::kinds::Exporter;
 use crate::run::RunResult;
 use crate::summary_json::{in_file_order, push_metric};
 use aiperf_metrics::Slice;
 use std::io::{self, Write};
+
+pub(crate) const EXPORTER: Exporter = Exporter {
+    name: "timeslices_json",
+    label: "Timeslice JSON Export",
+    file: |names| &names.timeslices_json,
+    applies: Some(|run| !run.slices.is_empty()),
+    write: |run, folder| {
+        folder.write(&run.artifacts.names.timeslices_json, |out| write_timeslices_json(out, run));
+    },
+};
 
 /// Writes the slices of a run in which a request started. Their numbers count from the start of the run, so that a gap
 /// shows.

@@ -4,10 +4,11 @@
 mod support;
 
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
-use aiperf_report::{Artifacts, ExportFailure, Page, PhaseResult, ReportError, RunResult};
+use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use serde_json::json;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use support::*;
 
@@ -55,11 +56,11 @@ fn a_run_leaves_its_files_and_the_marker_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(&dir.path().join("deep/er"), ExportLevel::Records);
     let artifacts = Artifacts::prepare(&plan).unwrap();
-    let mut records = artifacts.records().unwrap().unwrap();
-    records.append(b"{}\n").unwrap();
-    records.finish().unwrap();
+    let mut records = artifacts.open_record_files().unwrap();
+    records[0].file.write_all(b"{}\n").unwrap();
+    drop(records);
     artifacts.write_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
-    let written = artifacts.write(&run(&plan), Page::file(), Vec::new());
+    let written = artifacts.write(&run(&plan), Vec::new());
     assert!(written.failures.is_empty());
     assert_eq!(
         tree(&plan.dir),
@@ -83,7 +84,7 @@ fn the_marker_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path(), ExportLevel::Summary);
-    Artifacts::prepare(&plan).unwrap().write(&run(&plan), Page::file(), Vec::new());
+    Artifacts::prepare(&plan).unwrap().write(&run(&plan), Vec::new());
     let mode = fs::metadata(dir.path().join(".aiperf_results_ready.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -92,7 +93,7 @@ fn the_marker_is_for_its_owner_alone() {
 fn a_summary_run_has_no_records() {
     let dir = tempfile::tempdir().unwrap();
     let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Summary)).unwrap();
-    assert!(artifacts.records().unwrap().is_none());
+    assert!(artifacts.open_record_files().unwrap().is_empty());
 }
 
 #[test]
@@ -102,7 +103,9 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
         ["profile_export.jsonl", "profile_export_raw.jsonl", ".aiperf_results_ready.json", "phase_manifest.json"];
     stale.iter().for_each(|name| fs::write(dir.path().join(name), "old").unwrap());
     fs::write(dir.path().join("notes.txt"), "mine").unwrap();
-    Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
+    let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
+    assert_eq!(tree(dir.path()).len(), 5, "only what is sure to run removes anything");
+    artifacts.remove_stale().unwrap();
     assert_eq!(tree(dir.path()), ["notes.txt"]);
 }
 
@@ -113,9 +116,9 @@ fn phases_have_folders_of_their_own_when_there_are_several() {
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let warmup = phase(0, "warmup", PhaseKind::Warmup);
     let profiling = phase(1, "profiling", PhaseKind::Profiling);
-    artifacts.write(&RunResult { phases: vec![profiling.clone()], ..run(&plan) }, Page::file(), Vec::new());
+    artifacts.write(&RunResult { phases: vec![profiling.clone()], ..run(&plan) }, Vec::new());
     assert!(!dir.path().join("phase_manifest.json").exists());
-    artifacts.write(&RunResult { phases: vec![warmup, profiling], ..run(&plan) }, Page::file(), Vec::new());
+    artifacts.write(&RunResult { phases: vec![warmup, profiling], ..run(&plan) }, Vec::new());
     let files = tree(dir.path());
     for name in [
         "phase_manifest.json",
@@ -133,14 +136,9 @@ fn one_exporter_that_fails_does_not_stop_the_others() {
     let artifacts = Artifacts::prepare(&plan).unwrap();
     // A folder in its place: the file cannot be renamed onto it.
     fs::create_dir_all(dir.path().join("profile_export_aiperf.csv/in the way")).unwrap();
-    let earlier = ExportFailure {
-        exporter: "records",
-        error: ReportError::File {
-            path: dir.path().join("profile_export.jsonl"),
-            source: std::io::Error::other("disk full"),
-        },
-    };
-    let written = artifacts.write(&run(&plan), Page::file(), vec![earlier]);
+    let earlier =
+        ExportFailure::of("records", dir.path().join("profile_export.jsonl"), std::io::Error::other("disk full"));
+    let written = artifacts.write(&run(&plan), vec![earlier]);
     let failed: Vec<&str> = written.failures.iter().map(|failure| failure.exporter).collect();
     assert_eq!(failed, ["records", "csv"]);
     let marker = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();

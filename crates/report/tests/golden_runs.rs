@@ -232,7 +232,7 @@ fn golden_ready_marker() {
         let dir = tempfile::tempdir().unwrap();
         let plan = ArtifactPlan { dir: dir.path().into(), level: ExportLevel::Summary, names: FileNames::new(None) };
         let run = RunResult { was_cancelled: document["was_cancelled"].as_bool().unwrap(), ..empty_run() };
-        Artifacts::prepare(&plan).unwrap().write(&run, Page::file(), Vec::new());
+        Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
         let written = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();
         assert_eq!(written, expected, "{path:?}");
     }

@@ -101,7 +101,7 @@ fn slices_have_files_of_their_own_when_there_are_any() {
     let files = || ["deep/mine_timeslices.csv", "deep/mine_timeslices.json"].map(|name| dir.path().join(name).exists());
 
     let run = RunResult { artifacts: plan.clone(), ..sliced_run() };
-    let written = Artifacts::prepare(&plan).unwrap().write(&run, Page::file(), Vec::new());
+    let written = Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
     assert_eq!(files(), [true, true]);
     let labels: Vec<&str> = written.files.iter().map(|file| file.label).collect();
     assert_eq!(
@@ -111,7 +111,7 @@ fn slices_have_files_of_their_own_when_there_are_any() {
 
     // A later run without slices into the same directory.
     let run = RunResult { slices: Vec::new(), ..run };
-    let written = Artifacts::prepare(&plan).unwrap().write(&run, Page::file(), Vec::new());
+    let written = Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
     assert_eq!(files(), [false, false]);
     assert!(!written.files.iter().any(|file| file.label.starts_with("Timeslice")));
 }

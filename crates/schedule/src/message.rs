@@ -1,7 +1,7 @@
 //! What goes into the schedule and what comes out.
 
 use crate::phase::PhaseEnd;
-use aiperf_types::{MonoNs, PhaseIndex};
+use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,16 +35,16 @@ pub enum Outcome {
 /// Something to do, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A phase starts now: take its wall-clock anchor.
+    /// A phase starts now.
     Start(PhaseIndex),
     /// Send a request.
     Send(Dispatch),
     /// A phase sends no more.
-    SendingComplete(PhaseIndex),
+    SendingComplete(PhaseIndex, PhaseProgress),
     /// Cancel everything a phase has in flight.
     Cancel(PhaseIndex),
-    /// A phase is over.
-    Complete(PhaseIndex, PhaseEnd),
+    /// A phase's requests are done: how it ended, and its counters.
+    Complete(PhaseIndex, PhaseEnd, PhaseProgress),
     /// All phases are over.
     Finished,
 }

@@ -82,7 +82,7 @@ impl Phase {
     }
 
     /// Counts a request as sent and gives its number; the request that meets a target ends the sending.
-    pub fn sent(&mut self) -> u64 {
+    pub fn count_sent(&mut self) -> u64 {
         let number = self.counts.sent;
         self.counts.sent += 1;
         self.counts.sessions_sent += 1;
@@ -90,7 +90,7 @@ impl Phase {
     }
 
     /// Counts a request that came back.
-    pub fn returned(&mut self, outcome: crate::Outcome) {
+    pub fn count_returned(&mut self, outcome: crate::Outcome) {
         match outcome {
             crate::Outcome::Cancelled => self.counts.cancelled += 1,
             crate::Outcome::Failed => {
@@ -121,7 +121,7 @@ impl Phase {
         self.plan.grace.map(|grace| end.plus(grace))
     }
 
-    /// Moves on as far as time and counts allow. `true` when something changed.
+    /// Takes the next step that time and counts allow; `None` when there is none.
     pub fn advance(&mut self, now: MonoNs) -> Option<PhaseState> {
         let next = match self.state {
             PhaseState::Sending if self.is_met() => PhaseState::Draining,

@@ -56,7 +56,7 @@ impl Schedule {
                 if phase == self.index()
                     && let Some(current) = &mut self.current
                 {
-                    current.returned(outcome);
+                    current.count_returned(outcome);
                 }
             }
             Event::Hold => self.held = true,
@@ -67,7 +67,7 @@ impl Schedule {
                 let index = self.index();
                 if let Some(phase) = &mut self.current {
                     if phase.state() == PhaseState::Sending {
-                        actions.push(Action::SendingComplete(index));
+                        actions.push(Action::SendingComplete(index, *phase.counts()));
                     }
                     phase.stop(now);
                     actions.push(Action::Cancel(index));
@@ -86,17 +86,17 @@ impl Schedule {
             return self.start_next(now, actions);
         };
         match phase.advance(now) {
-            Some(PhaseState::Draining) => actions.push(Action::SendingComplete(index)),
+            Some(PhaseState::Draining) => actions.push(Action::SendingComplete(index, *phase.counts())),
             Some(PhaseState::Cancelling) => actions.push(Action::Cancel(index)),
             Some(PhaseState::Complete) => {
-                actions.push(Action::Complete(index, phase.end()));
+                actions.push(Action::Complete(index, phase.end(), *phase.counts()));
                 self.current = None;
                 // The conversation of the next request is drawn one ahead, so a phase leaves one behind unsaid.
                 self.drawn += 1;
             }
             Some(PhaseState::Sending) => {}
             None if !self.held && phase.may_send() => {
-                let number = phase.sent();
+                let number = phase.count_sent();
                 let (draw, session) = (self.drawn, self.sessions);
                 self.drawn += 1;
                 self.sessions += 1;

@@ -2,7 +2,7 @@
 //! nothing a request.
 
 use aiperf_types::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Bytes of a fresh buffer: a whole burst answer of 32 tokens fits, a thousand of them are 8 MB.
 const FRESH: usize = 8 << 10;
@@ -19,9 +19,10 @@ pub type Spent = (Vec<u8>, Vec<Read>);
 pub struct BufferReturn(Arc<Mutex<Vec<Spent>>>);
 
 impl BufferReturn {
-    /// Gives buffers back, all at once.
+    /// Gives buffers back, all at once. They are let go when somebody else has the shelf just now: that may be a thread
+    /// of lowest priority without a core, and nobody waits for one.
     pub fn give(&self, spent: &mut Vec<Spent>) {
-        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(mut shelf) = self.0.try_lock() else { return spent.clear() };
         let room = KEEP_COUNT.saturating_sub(shelf.len());
         shelf.extend(spent.drain(..).filter(|(raw, _)| raw.len() <= KEEP_LIMIT).take(room));
     }

@@ -8,7 +8,7 @@ use crate::connect::{Connector, SocketOptions, os_reason};
 use crate::framer::{FrameError, Framer};
 use crate::pool::Pool;
 use crate::stamp::{StampMode, StampedReader};
-use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline, WallAnchor};
+use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline};
 use bytes::Bytes;
 use nix::sys::uio::writev;
 use std::cell::RefCell;
@@ -45,8 +45,6 @@ pub struct ClientSettings {
 pub struct Outgoing {
     /// Which request it is.
     pub tag: RequestTag,
-    /// From monotonic to wall time.
-    pub anchor: WallAnchor,
     /// When the schedule wanted it sent.
     pub intended: MonoNs,
     /// When the conductor released it.
@@ -102,7 +100,6 @@ impl Client {
             Timeline { intended: out.intended, issued: out.issued, start: mono_now(), reads, ..Timeline::default() };
         let mut exchange = Exchange {
             tag: out.tag,
-            anchor: out.anchor,
             timeline,
             status: None,
             raw,

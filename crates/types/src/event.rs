@@ -1,12 +1,99 @@
-//! What a run tells those who watch it: snapshots, never a message per record.
+//! What a run tells those who watch it: log, progress, dashboards, scrapers, exporters.
+//!
+//! Phases and messages reach everyone who listens; of snapshots only the latest does. Nobody gets a message per record.
 
-use crate::PhaseKind;
+use crate::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, Stats, WallAnchor, WallNs};
+use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
+/// Something that happened in a run. Instants are on the run's monotonic clock; [`RunStarted::anchor`] turns them into
+/// wall time.
+///
+/// The events of one phase come in the order of this list. Phases follow one another as soon as their requests are done,
+/// so a phase may be complete after the next one started.
+#[derive(Clone, Debug)]
+pub enum RunEvent {
+    RunStarted(Arc<RunStarted>),
+    PhaseStarted(Arc<PhaseStarted>),
+    /// A phase sends no more; requests may be in flight.
+    SendingComplete(PhaseMoment),
+    /// Its last request came back, or was given up; records may still be computed.
+    RequestsDone(PhaseMoment),
+    /// Its records are computed and written.
+    PhaseComplete(PhaseMoment),
+    Message(Message),
+    /// Ten times a second, the latest only.
+    Progress(Arc<Progress>),
+    /// As often as the most eager listener wants it, the latest only.
+    Metrics(Arc<MetricsSnapshot>),
+    /// A source of measurements beside the requests answers: a scraped endpoint, a GPU.
+    SourceFound {
+        at: MonoNs,
+        source: Source,
+    },
+    SourceLost {
+        at: MonoNs,
+        source: Source,
+    },
+    /// Everything is written.
+    RunFinished {
+        was_stopped: bool,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct RunStarted {
+    pub benchmark_id: Arc<str>,
+    /// The run's one pair of clock readings, taken before anything of it began.
+    pub anchor: WallAnchor,
+    /// Where its files go.
+    pub directory: Arc<Path>,
+}
+
+#[derive(Clone, Debug)]
+pub struct PhaseStarted {
+    pub phase: Arc<PhaseId>,
+    pub at: MonoNs,
+    pub targets: PhaseTargets,
+}
+
+/// What a phase is meant to do; whichever is met first ends its sending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseTargets {
+    pub requests: Option<u64>,
+    pub length: Option<Nanos>,
+    /// Slots for requests in flight.
+    pub concurrency: Option<u32>,
+}
+
+/// A phase at one of its turning points.
+#[derive(Clone, Debug)]
+pub struct PhaseMoment {
+    pub phase: Arc<PhaseId>,
+    pub at: MonoNs,
+    pub counts: PhaseProgress,
+}
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub at: WallNs,
+    pub level: LogLevel,
+    pub text: Arc<str>,
+}
+
+/// Where measurements come from, as in (`server metrics`, `http://host:8000/metrics`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub kind: &'static str,
+    pub address: Arc<str>,
+    /// Why it was lost, or what it was found to be.
+    pub detail: Option<Arc<str>>,
+}
+
 /// How far one phase is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseProgress {
-    /// Requests sent.
     pub sent: u64,
     /// Requests that came back, failed ones included.
     pub completed: u64,
@@ -14,33 +101,51 @@ pub struct PhaseProgress {
     pub errors: u64,
     /// Cancelled from outside.
     pub cancelled: u64,
-    /// Sessions started.
     pub sessions_sent: u64,
-    /// Sessions finished.
     pub sessions_completed: u64,
 }
 
-/// The state of a run, published about ten times a second.
-#[derive(Clone, Debug, Default)]
+/// The phase now running, about ten times a second.
+#[derive(Clone, Debug)]
 pub struct Progress {
-    /// Name of the phase now running.
-    pub phase: Option<Arc<str>>,
-    /// Its kind.
-    pub kind: Option<PhaseKind>,
-    /// Requests it will send, when known.
-    pub expected: Option<u64>,
-    /// Its length in nanoseconds, when it is bound by time.
-    pub length_ns: Option<u64>,
-    /// Time since it started, in nanoseconds.
-    pub elapsed_ns: u64,
-    /// Its counters.
+    pub phase: Arc<PhaseId>,
+    pub targets: PhaseTargets,
+    pub elapsed: Nanos,
     pub counts: PhaseProgress,
-    /// Whether it stopped sending and waits for what is in flight.
+    /// It stopped sending and waits for what is in flight.
     pub draining: bool,
     /// Records computed so far, all phases.
     pub records: u64,
     /// Records waiting to be computed.
     pub backlog: u64,
-    /// The run is over.
-    pub finished: bool,
+}
+
+/// The metrics so far: percentiles within 0.4%; counts, totals and rates exact.
+#[derive(Clone, Debug)]
+pub struct MetricsSnapshot {
+    /// Over which phases: all warm-ups so far, or all profiling phases so far.
+    pub kind: PhaseKind,
+    pub at: MonoNs,
+    /// Since the running phase started.
+    pub elapsed: Nanos,
+    /// Records, failed ones included.
+    pub records: u64,
+    pub failed: u64,
+    pub metrics: Vec<MetricSnapshot>,
+}
+
+/// One metric of a snapshot, in its display unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricSnapshot {
+    pub tag: Cow<'static, str>,
+    pub header: Cow<'static, str>,
+    pub unit: &'static str,
+    pub stats: Stats,
+}
+
+impl MetricsSnapshot {
+    /// A statistic of a metric by their names.
+    pub fn stat(&self, tag: &str, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|metric| metric.tag == tag)?.stats.get(name)
+    }
 }

@@ -1,6 +1,6 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{MonoNs, RequestError, WallAnchor};
+use crate::{MonoNs, RequestError};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -97,8 +97,6 @@ pub struct Timeline {
 pub struct Exchange {
     /// Which request.
     pub tag: RequestTag,
-    /// From monotonic to wall time, for this phase.
-    pub anchor: WallAnchor,
     /// When everything happened.
     pub timeline: Timeline,
     /// Status code, once the head was read.

@@ -13,6 +13,8 @@
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
 //! - [`record`]: one finished request as the metrics see it
 //! - [`limits`]: what results are held against
+//! - [`stats`]: the statistics of a metric
+//! - [`log`]: levels of messages
 //! - [`event`]: what a run tells those who watch it
 
 pub mod conversation;
@@ -22,17 +24,24 @@ pub mod event;
 pub mod exchange;
 pub mod id;
 pub mod limits;
+pub mod log;
 pub mod record;
 pub mod response;
+pub mod stats;
 pub mod time;
 
 pub use conversation::{Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, Traits};
 pub use error::RequestError;
-pub use event::{PhaseProgress, Progress};
+pub use event::{
+    Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Progress,
+    RunEvent, RunStarted, Source,
+};
 pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
 pub use id::uuid_text;
 pub use limits::{Slo, SloFault, Thresholds};
+pub use log::LogLevel;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Usage};
+pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

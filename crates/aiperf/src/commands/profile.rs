@@ -1,17 +1,16 @@
 //! `aiperf profile`: a benchmark from the command line.
 
 use crate::exit::{self, Exit};
-use crate::log::Log;
-use crate::progress::Bar;
+use crate::log_file::LogFile;
+use crate::screen::Screen;
 use crate::signals::Signals;
-use aiperf_campaign::{Board, CampaignError, Finished, Prepared, Stop, Teller};
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Stop, Subscription};
 use aiperf_config::{ConfigError, Context, resolve_profile};
 use aiperf_plan::{LogLevel, Plan, UiKind};
-use aiperf_report::{ExitError, Page, exit_panel, footer, report};
+use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Runs with the arguments after `profile`.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -66,9 +65,7 @@ fn fresh_id() -> String {
 pub(crate) fn run_plan(plan: Plan) -> Exit {
     let stop = Stop::default();
     let signals = Signals::watch(stop.clone());
-    let log = Arc::new(Log::new(plan.runtime.log_level));
-    let ui = plan.runtime.ui;
-    let finished = match profile(plan, &stop, &log, ui) {
+    let finished = match profile(plan, stop) {
         Ok(finished) => finished,
         Err(error) => {
             eprintln!("error: {error}");
@@ -82,18 +79,39 @@ pub(crate) fn run_plan(plan: Plan) -> Exit {
     if finished.all_failed || !finished.written.failures.is_empty() { Exit::Failed } else { Exit::Success }
 }
 
-fn profile(plan: Plan, stop: &Stop, log: &Arc<Log>, ui: UiKind) -> Result<Finished, CampaignError> {
-    let prepared = Prepared::new(plan, env!("CARGO_PKG_VERSION"), log.as_ref())?;
-    if let Err(error) = log.open(&prepared.log_file()) {
-        log.tell(LogLevel::Warning, &format!("cannot write {}: {error}", prepared.log_file().display()));
-    }
-    let board = Board::default();
-    let bar = (ui != UiKind::None).then(|| Bar::show(board.clone(), log.clone()));
-    let finished = prepared.run(stop.clone(), board, log.as_ref());
-    if let Some(bar) = bar {
-        bar.finish();
-    }
-    finished
+/// A campaign of one run, with those who listen to it.
+fn profile(plan: Plan, stop: Stop) -> Result<Finished, CampaignError> {
+    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), stop);
+    let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
+    let lines = LogLines::new(plan.runtime.log_level, metrics_every);
+    let with_bar = ui != UiKind::None;
+    let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
+    let screen = Screen::start(lines.clone(), with_bar, events);
+    let events = campaign.subscribe(Interest { progress: false, metrics_every });
+    let finished = prepare_and_run(&campaign, plan, lines, events);
+    // Whoever listens ends with the campaign.
+    drop(campaign);
+    screen.finish();
+    finished.map(|(finished, log)| {
+        log.map(LogFile::finish);
+        finished
+    })
+}
+
+/// The log lies among the run's files: it is there once they are prepared for.
+fn prepare_and_run(
+    campaign: &Campaign,
+    plan: Plan,
+    lines: LogLines,
+    events: Subscription,
+) -> Result<(Finished, Option<LogFile>), CampaignError> {
+    let prepared = campaign.prepare(plan)?;
+    let path = prepared.log_file();
+    let log = LogFile::start(&path, lines, events);
+    let log = log.map_err(|error| {
+        campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display()));
+    });
+    Ok((campaign.run(prepared)?, log.ok()))
 }
 
 fn show(finished: &Finished) {

@@ -20,8 +20,20 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod warnings;
 
+use crate::kinds::Exporter;
 use crate::run::RunResult;
 use page::{Page, Style};
+use std::io::Write;
+
+pub(crate) const EXPORTER: Exporter = Exporter {
+    name: "console",
+    label: "Console Output",
+    file: |names| &names.console_txt,
+    applies: None,
+    write: |run, folder| {
+        folder.write(&run.artifacts.names.console_txt, |out| out.write_all(report(run, Page::file()).as_bytes()));
+    },
+};
 
 /// The report of a run: every block that has something to say, in a fixed order.
 pub fn report(run: &RunResult, page: Page) -> String {

@@ -1,0 +1,38 @@
+//! `logs/aiperf.log`: what a run said, line by line.
+
+use aiperf_campaign::Subscription;
+use aiperf_report::{LogLines, log_time};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::thread::JoinHandle;
+
+/// Writes log lines until the campaign is over.
+pub(crate) struct LogFile {
+    thread: JoinHandle<()>,
+}
+
+impl LogFile {
+    /// Makes the file. What was told before it was there is written first.
+    pub(crate) fn start(path: &Path, mut lines: LogLines, events: Subscription) -> io::Result<Self> {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir)?;
+        }
+        let mut file = File::create(path)?;
+        let write = move || {
+            for line in events.flat_map(|event| lines.lines(&event)) {
+                let (date, time) = log_time(line.at);
+                let text = format!("{date} {time} - aiperf - {} - {}\n", line.level.name(), line.text);
+                // A log that cannot be written must not end a run.
+                let _ = file.write_all(text.as_bytes());
+            }
+        };
+        let thread = std::thread::Builder::new().name("aiperf-log".into()).spawn(write)?;
+        Ok(Self { thread })
+    }
+
+    /// Waits for the last line.
+    pub(crate) fn finish(self) {
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,100 @@
+//! What a run came to: its phases summarised, merged and cut into slices.
+
+use crate::measurement::{self, Measurement};
+use crate::slices::{TooManySlices, slices};
+use aiperf_engine::{Outcome, PhaseOutcome};
+use aiperf_metrics::{Accumulator, Context, Metrics, Summary, Window};
+use aiperf_plan::Plan;
+use aiperf_report::{PhaseResult, RunInfo, RunResult};
+use aiperf_types::{PhaseKind, WallNs};
+
+/// The result of a run, and what people should be told of it.
+pub(crate) struct Summarised {
+    pub(crate) result: RunResult,
+    /// What a reader of the numbers should know, one sentence each.
+    pub(crate) doubts: Vec<String>,
+    pub(crate) no_slices: Option<TooManySlices>,
+}
+
+/// Summarises a finished run.
+pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: Outcome) -> Summarised {
+    let Outcome { phases, quality, conduct, was_stopped, .. } = outcome;
+    let (start, end) = profiling_window(&phases);
+    let mut merged = None;
+    let mut warmup = None;
+    let mut listed = Vec::new();
+    for phase in phases {
+        let result = phase_result(&phase, metrics);
+        match phase.id.kind {
+            PhaseKind::Warmup => warmup = Some(result.metrics.clone()),
+            PhaseKind::Profiling => {
+                merged = Some(match merged {
+                    None => phase.records,
+                    Some(earlier) => Accumulator::merge(earlier, phase.records),
+                });
+            }
+        }
+        listed.push(result);
+    }
+    let only = listed.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling).collect::<Vec<_>>();
+    let summary = match (only.as_slice(), &merged) {
+        ([phase], _) => phase.metrics.clone(),
+        (_, Some(records)) => records.summarise(metrics, Context::from(Window { start, end })),
+        (_, None) => Summary::default(),
+    };
+    let sliced = merged.as_ref().zip(plan.metrics.slice);
+    let (slices, no_slices) = match sliced.map(|(records, length)| slices(records, metrics, length)) {
+        None => (Vec::new(), None),
+        Some(Ok(slices)) => (slices, None),
+        Some(Err(error)) => (Vec::new(), Some(error)),
+    };
+    let errors = merged.map(|records| records.errors()).unwrap_or_default();
+    let Measurement { block, doubts } = measurement::of(plan, &quality, &conduct, &summary);
+    let run = &plan.run;
+    let result = RunResult {
+        version: version.to_owned(),
+        info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(run.cli_command.clone())),
+        endpoint: plan.endpoint.kind,
+        input_config: plan.input_config.clone(),
+        artifacts: plan.artifacts.clone(),
+        measurement: Some(block),
+        metrics: summary,
+        slices,
+        warmup: warmup.filter(|warmup| warmup.records > 0),
+        phases: listed,
+        errors,
+        start,
+        end,
+        was_cancelled: was_stopped,
+        incomplete_reason: was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()),
+        limits: metrics.traits().thresholds,
+        show_trace_timing: plan.metrics.show_trace_timing,
+    };
+    Summarised { result, doubts, no_slices }
+}
+
+/// From the start of the first profiling phase to the end of the last; of any phase where none profiled.
+fn profiling_window(phases: &[PhaseOutcome]) -> (WallNs, WallNs) {
+    phases
+        .iter()
+        .filter(|phase| phase.id.kind == PhaseKind::Profiling)
+        .map(|phase| (phase.start, phase.end))
+        .reduce(|(start, end), (s, e)| (start.min(s), end.max(e)))
+        .or(phases.first().map(|phase| (phase.start, phase.end)))
+        .unwrap_or_default()
+}
+
+fn phase_result(phase: &PhaseOutcome, metrics: &Metrics) -> PhaseResult {
+    let window = Window { start: phase.start, end: phase.end };
+    let summary = phase.records.summarise(metrics, Context::from(window));
+    PhaseResult {
+        id: (*phase.id).clone(),
+        start: phase.start,
+        end: phase.end,
+        successful: summary.records - summary.failed,
+        failed: summary.failed,
+        errors: phase.records.errors(),
+        was_cancelled: phase.was_stopped,
+        metrics: summary,
+    }
+}

@@ -1,0 +1,266 @@
+//! The thread between the workers and the record threads: it hands out finished exchanges, writes the records in order of
+//! completion, and asks for running statistics.
+//!
+//! It runs at normal priority and waits for nobody. Record threads may get no core at all on a busy machine; then it computes
+//! what has waited for too long itself, also what it handed out and did not get back. So a record is on disk within a second
+//! of its request's end whatever the record threads do.
+
+use crate::events::Events;
+use crate::phases::PhaseTrack;
+use crate::queue::{Arrival, Batch, Claimant, Queue};
+use crate::record_thread::{Desk, Reply};
+use crate::recorder::{Findings, Recorder};
+use crate::sampler::{self, Sampler};
+use crate::sinks::{Encoded, OrderedSinks, SinkFailure, Size};
+use aiperf_metrics::Metrics;
+use aiperf_transport::BufferReturn;
+use aiperf_transport::clock::mono_now;
+use aiperf_types::{MonoNs, Nanos, PhaseMoment, RunEvent};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// Exchanges in a batch: few, so that a thread that gets no core holds few back.
+const BATCH: usize = 16;
+/// Batches that a record thread may have at a time: what it computes between two looks of the coordinator, and some more.
+const HANDED: usize = 8;
+/// What has waited for this long, or was handed out this long ago, is computed here.
+const PATIENCE: Nanos = Nanos(300_000_000);
+/// How long to sleep when there is nothing to do: while requests are sent, and afterwards.
+const SLEEP: Duration = Duration::from_millis(5);
+const SHORT_SLEEP: Duration = Duration::from_micros(200);
+
+/// What the coordinator needs.
+pub(crate) struct Parts {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) arrivals: Receiver<Arrival>,
+    pub(crate) desks: Vec<Arc<Desk>>,
+    /// Its own, for what the record threads do not get done.
+    pub(crate) recorder: Recorder,
+    pub(crate) sinks: OrderedSinks,
+    pub(crate) buffers: Arc<[BufferReturn]>,
+    pub(crate) phases: Arc<[PhaseTrack]>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) events: Events,
+}
+
+/// What it leaves.
+pub(crate) struct Coordinated {
+    pub(crate) findings: Findings,
+    pub(crate) failures: Vec<SinkFailure>,
+    /// Time it spent computing while requests were being sent.
+    pub(crate) relief: Nanos,
+}
+
+pub(crate) struct Coordinator {
+    parts: Parts,
+    pending: VecDeque<Arrival>,
+    /// By record thread, in the order handed out.
+    handed: Vec<VecDeque<Handed>>,
+    next_batch: u64,
+    replies: Vec<Reply>,
+    sampler: Option<Sampler>,
+    /// By phase: records written, and whether its completion was told.
+    written: Vec<(u64, bool)>,
+    relief: Nanos,
+}
+
+struct Handed {
+    at: MonoNs,
+    batch: Arc<Batch>,
+}
+
+impl Coordinator {
+    pub(crate) fn new(parts: Parts, now: MonoNs) -> Self {
+        let threads = parts.desks.len();
+        let sampler = parts.events.metrics_every().map(|every| Sampler::new(every, threads, now));
+        let written = parts.phases.iter().map(|_| (0, false)).collect();
+        let handed = (0..threads).map(|_| VecDeque::new()).collect();
+        Self {
+            parts,
+            pending: VecDeque::new(),
+            handed,
+            next_batch: 0,
+            replies: Vec::new(),
+            sampler,
+            written,
+            relief: Nanos::ZERO,
+        }
+    }
+
+    /// Works until the queue is closed and everything is written.
+    pub(crate) fn run(mut self) -> Coordinated {
+        loop {
+            let closed = self.parts.queue.is_closed();
+            let computed = self.step(mono_now());
+            if closed && self.parts.queue.waiting() == 0 {
+                break;
+            }
+            if !computed {
+                std::thread::sleep(if closed { SHORT_SLEEP } else { SLEEP });
+            }
+        }
+        self.tell_completed_phases(mono_now());
+        self.parts.desks.iter().for_each(|desk| desk.close());
+        Coordinated {
+            findings: self.parts.recorder.into_findings(),
+            failures: self.parts.sinks.finish(),
+            relief: self.relief,
+        }
+    }
+
+    /// One round; `true` when it computed something itself, so that there may be more of it.
+    fn step(&mut self, now: MonoNs) -> bool {
+        self.collect_replies();
+        self.pending.extend(self.parts.arrivals.try_iter());
+        self.hand_out(now);
+        let took_over = self.take_over(now);
+        let helped = self.help(now);
+        self.parts.sinks.flush_if_due(now);
+        self.sample(now);
+        self.tell_completed_phases(now);
+        took_over || helped
+    }
+
+    fn collect_replies(&mut self) {
+        for thread in 0..self.parts.desks.len() {
+            self.parts.desks[thread].try_collect(&mut self.replies);
+            for reply in std::mem::take(&mut self.replies) {
+                match reply {
+                    Reply::Encoded { batch, encoded } => self.take_back(thread, batch, encoded),
+                    Reply::Live { asked, live } => {
+                        if let Some(sampler) = &mut self.sampler {
+                            sampler.answer(thread, asked, *live);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A record thread is done with a batch. One that was taken over is no longer known, and its records come a second time.
+    fn take_back(&mut self, thread: usize, batch: u64, encoded: Encoded) {
+        let handed = &mut self.handed[thread];
+        if let Some(at) = handed.iter().position(|handed| handed.batch.number == batch)
+            && let Some(Handed { batch, .. }) = handed.remove(at)
+        {
+            self.write(&batch, encoded);
+        }
+    }
+
+    /// Gives each record thread as much as it may have, those with the least first.
+    fn hand_out(&mut self, now: MonoNs) {
+        let mut busy = vec![false; self.handed.len()];
+        while !self.pending.is_empty() {
+            let free = |(thread, handed): &(usize, &VecDeque<Handed>)| !busy[*thread] && handed.len() < HANDED;
+            let least = self.handed.iter().enumerate().filter(free).min_by_key(|(_, handed)| handed.len());
+            let Some((thread, _)) = least else { return };
+            let batch = self.next_batch();
+            if self.parts.desks[thread].try_hand(&batch) {
+                self.handed[thread].push_back(Handed { at: now, batch });
+            } else {
+                // Numbers follow the order of completion: what cannot be handed over now is computed here.
+                busy[thread] = true;
+                batch.claim(Claimant::Coordinator);
+                self.compute(&batch);
+            }
+        }
+    }
+
+    fn next_batch(&mut self) -> Arc<Batch> {
+        let count = self.pending.len().min(BATCH);
+        let exchanges = self.pending.drain(..count).map(|(_, exchange)| exchange).collect();
+        let batch = Batch::new(self.next_batch, exchanges, self.parts.buffers.clone());
+        self.next_batch += 1;
+        Arc::new(batch)
+    }
+
+    /// Computes what was handed out and did not come back.
+    fn take_over(&mut self, now: MonoNs) -> bool {
+        let overdue = |handed: &Handed| now.since(handed.at) > PATIENCE;
+        let mut took_over = false;
+        for thread in 0..self.handed.len() {
+            // One a round, so that whatever the thread gets done meanwhile is not done twice.
+            if self.handed[thread].front().is_some_and(overdue)
+                && let Some(handed) = self.handed[thread].pop_front()
+            {
+                if handed.batch.claim(Claimant::Coordinator) {
+                    took_over = true;
+                    self.relieve(&handed.batch);
+                } else {
+                    // The thread claimed it, so its answer lies at the desk already.
+                    self.handed[thread].push_front(handed);
+                }
+            }
+        }
+        took_over
+    }
+
+    /// Computes a batch of what waits, where the record threads fall behind or only the rest is left to do.
+    fn help(&mut self, now: MonoNs) -> bool {
+        let queue = &self.parts.queue;
+        let is_old = self.pending.front().is_some_and(|(at, _)| now.since(*at) > PATIENCE);
+        if self.pending.is_empty() || !(is_old || queue.is_half_full() || queue.is_closed()) {
+            return false;
+        }
+        let batch = self.next_batch();
+        batch.claim(Claimant::Coordinator);
+        self.relieve(&batch);
+        true
+    }
+
+    fn relieve(&mut self, batch: &Batch) {
+        let start = mono_now();
+        self.compute(batch);
+        if !self.parts.queue.is_closed() {
+            self.relief.0 += mono_now().since(start).0;
+        }
+    }
+
+    fn compute(&mut self, batch: &Batch) {
+        if let Some(encoded) = self.parts.recorder.compute(batch, Claimant::RecordThread) {
+            self.parts.recorder.add_up(batch);
+            self.write(batch, encoded);
+        }
+    }
+
+    fn write(&mut self, batch: &Batch, encoded: Encoded) {
+        for exchange in &batch.exchanges {
+            self.written[usize::from(exchange.tag.phase.0)].0 += 1;
+        }
+        let size = Size { records: batch.exchanges.len() as u64, bytes: batch.bytes };
+        let written = self.parts.sinks.write(batch.number, encoded, size);
+        self.parts.queue.finish(written.records, written.bytes);
+    }
+
+    /// A phase is complete when its requests are done and all their records written.
+    fn tell_completed_phases(&mut self, now: MonoNs) {
+        for (index, (written, told)) in self.written.iter_mut().enumerate() {
+            let phase = &self.parts.phases[index];
+            if !*told
+                && let Some(done) = phase.requests_done.get()
+                && *written >= self.parts.queue.arrived(index)
+            {
+                *told = true;
+                self.parts.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, ..done.clone() }));
+            }
+        }
+    }
+
+    fn sample(&mut self, now: MonoNs) {
+        let Some(sampler) = &mut self.sampler else { return };
+        if sampler.is_due(now) {
+            let asked = sampler.ask(now);
+            self.parts.desks.iter().for_each(|desk| desk.ask(asked));
+        }
+        if let Some(live) = sampler.take_answers(now, &self.parts.recorder)
+            && let Some(snapshot) = sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now)
+        {
+            self.parts.events.emit(RunEvent::Metrics(Arc::new(snapshot)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

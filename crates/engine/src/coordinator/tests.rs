@@ -1,0 +1,240 @@
+use super::*;
+use crate::curves::SharedSweep;
+use crate::events::Interest;
+use crate::phases;
+use crate::record::Reader;
+use crate::record_thread;
+use crate::recorder::RecordContext;
+use crate::requests::Requests;
+use aiperf_dataset::Dataset;
+use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
+use aiperf_plan::{
+    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
+    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps,
+    TokenizerPlan, UiKind,
+};
+use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_types::{EndpointKind, Exchange, PhaseIndex, PhaseProgress, RequestError, RequestTag, Timeline, WallAnchor};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+fn plan() -> Plan {
+    Plan {
+        run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
+        models: vec!["m".into()],
+        endpoint: EndpointPlan {
+            kind: EndpointKind::Chat,
+            urls: vec![BaseUrl::parse("http://127.0.0.1:1").unwrap()],
+            path: None,
+            streaming: true,
+            api_key: None,
+            headers: Vec::new(),
+            extra: serde_json::Map::new(),
+            timeout_seconds: 0.0,
+            legacy_max_tokens: false,
+            server_token_count: false,
+            per_chunk_usage: false,
+            reuse: ReuseStrategy::Pooled,
+            http: HttpSettings::default(),
+        },
+        tokenizer: TokenizerPlan::default(),
+        dataset: DatasetPlan::Synthetic(SyntheticPlan {
+            entries: 1,
+            isl: Some(Length { mean: 4.0, stddev: 0.0 }),
+            osl: None,
+        }),
+        phases: vec![PhasePlan {
+            name: "profiling".into(),
+            kind: aiperf_types::PhaseKind::Profiling,
+            arrival: Arrival::Concurrency,
+            concurrency: Some(1),
+            stop: vec![StopWhen::Requests(1)],
+            grace: None,
+        }],
+        metrics: MetricsPlan::default(),
+        artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },
+        runtime: RuntimePlan {
+            workers_max: None,
+            timestamps: Timestamps::Auto,
+            ui: UiKind::None,
+            log_level: LogLevel::Error,
+            stats_interval: None,
+            record_queue_budget: 1 << 20,
+        },
+        input_config: serde_json::Value::Null,
+    }
+}
+
+/// Writes the number of each record, so that order, loss and repetition show.
+struct Numbers;
+
+impl RecordEncoder for Numbers {
+    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("{} ", record.meta.session_num).as_bytes());
+    }
+}
+
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shown {
+    fn numbers(&self) -> Vec<u64> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        text.split_whitespace().map(|number| number.parse().unwrap()).collect()
+    }
+}
+
+/// A coordinator whose record threads do only what the test makes them do.
+struct Bench {
+    coordinator: Coordinator,
+    context: Arc<RecordContext>,
+    queue: Arc<Queue>,
+    phases: Arc<[PhaseTrack]>,
+    shown: Shown,
+}
+
+const THREADS: usize = 2;
+
+impl Bench {
+    fn new(events: Events) -> Self {
+        let plan = Arc::new(plan());
+        let tokenizer = Tokenizer::load("builtin", &Lookup::from_env()).unwrap();
+        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
+        let phases = phases::of(&plan);
+        let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
+        let ids = phases.iter().map(|phase| phase.id.clone()).collect();
+        let anchor = WallAnchor::default();
+        let context = Arc::new(RecordContext {
+            reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
+            metrics: metrics.clone(),
+            sweeps: vec![SharedSweep::new(&metrics)],
+        });
+        let (queue, arrivals) = Queue::new(1 << 30, 1);
+        let (queue, shown) = (Arc::new(queue), Shown::default());
+        let parts = Parts {
+            queue: queue.clone(),
+            arrivals,
+            desks: (0..THREADS).map(|_| Arc::new(Desk::default())).collect(),
+            recorder: Self::recorder(&context),
+            sinks: OrderedSinks::new(vec![("numbers", Box::new(shown.clone()))], MonoNs(0)),
+            buffers: vec![BufferReturn::default()].into(),
+            phases: phases.clone(),
+            metrics,
+            events,
+        };
+        Self { coordinator: Coordinator::new(parts, MonoNs(0)), context, queue, phases, shown }
+    }
+
+    fn recorder(context: &Arc<RecordContext>) -> Recorder {
+        Recorder::new(context.clone(), 0, vec![Box::new(Numbers)])
+    }
+
+    fn push(&self, numbers: std::ops::Range<u64>) {
+        for number in numbers {
+            self.queue.push(Exchange {
+                tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
+                timeline: Timeline::default(),
+                status: None,
+                raw: Vec::new(),
+                raw_len: 0,
+                head_at: 0,
+                body_at: 0,
+                chunked: false,
+                error: Some(RequestError::client("Error", "of a test", &[])),
+                was_cancelled: false,
+                request_body: bytes::Bytes::new(),
+            });
+        }
+    }
+
+    /// Rounds at one instant until there is nothing more to compute.
+    fn settle(&mut self, at: MonoNs) {
+        while self.coordinator.step(at) {}
+    }
+
+    fn desk(&self, thread: usize) -> Arc<Desk> {
+        self.coordinator.parts.desks[thread].clone()
+    }
+}
+
+/// Later than anything that was pushed, by more than patience.
+fn later(by: u64) -> MonoNs {
+    mono_now().plus(Nanos(PATIENCE.0 * by + 1))
+}
+
+#[test]
+fn records_are_written_though_no_record_thread_ever_gets_a_core() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..100);
+    let handed_out = mono_now();
+    bench.settle(handed_out);
+    assert!(bench.shown.numbers().is_empty(), "everything is with the record threads");
+    bench.settle(later(1));
+    assert_eq!(bench.shown.numbers(), (0..100).collect::<Vec<u64>>());
+    assert_eq!((bench.queue.waiting(), bench.queue.recorded()), (0, 100));
+}
+
+#[test]
+fn a_thread_that_comes_too_late_counts_nothing_twice() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..40);
+    bench.settle(mono_now());
+    let desks = [bench.desk(0), bench.desk(1)];
+    bench.settle(later(1));
+    let mut late = Bench::recorder(&bench.context);
+    for desk in &desks {
+        while let Some(batch) = desk.take() {
+            record_thread::work(&mut late, desk, &batch);
+        }
+    }
+    bench.settle(later(2));
+    assert_eq!(bench.shown.numbers(), (0..40).collect::<Vec<u64>>());
+    let late = late.into_findings().phases[0].records();
+    let own = bench.coordinator.parts.recorder.into_findings().phases[0].records();
+    assert_eq!((late, own), (0, 40));
+}
+
+#[test]
+fn a_thread_interrupted_between_its_answer_and_its_claim_still_counts() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..10);
+    bench.settle(mono_now());
+    let desk = bench.desk(0);
+    let batch = desk.take().unwrap();
+    let mut recorder = Bench::recorder(&bench.context);
+    let encoded = recorder.compute(&batch, Claimant::Coordinator).unwrap();
+    desk.answer(Reply::Encoded { batch: batch.number, encoded });
+    bench.settle(later(1));
+    assert_eq!(bench.shown.numbers(), (0..10).collect::<Vec<u64>>());
+    assert!(batch.claim(Claimant::RecordThread), "an answered batch is never taken over");
+}
+
+#[test]
+fn a_phase_is_complete_when_its_last_record_is_written() {
+    let mut events = Events::new(WallAnchor::default());
+    let heard = events.subscribe(Interest::default());
+    let mut bench = Bench::new(events);
+    bench.push(0..3);
+    bench.settle(mono_now());
+    let phase = &bench.phases[0];
+    let (id, counts) = (phase.id.clone(), PhaseProgress::default());
+    phase.requests_done.set(PhaseMoment { phase: id, at: MonoNs(7), counts }).unwrap();
+    bench.settle(mono_now());
+    assert_eq!(bench.coordinator.written, [(0, false)]);
+    bench.settle(later(1));
+    assert_eq!(bench.coordinator.written, [(3, true)]);
+    drop(bench);
+    assert_eq!(heard.filter(|event| matches!(event, RunEvent::PhaseComplete(_))).count(), 1);
+}

@@ -1,0 +1,193 @@
+//! The stream of run events. Whoever wants to listen says so before the run starts; whoever has something to tell never
+//! waits for a listener: phases and messages queue up, of snapshots the latest replaces the one before.
+
+use aiperf_transport::clock::mono_now;
+use aiperf_types::{LogLevel, Message, MetricsSnapshot, Nanos, Progress, RunEvent, WallAnchor};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Which snapshots a listener wants besides phases and messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interest {
+    pub progress: bool,
+    /// How often it wants to see metrics; a more eager listener makes them come more often for all.
+    pub metrics_every: Option<Nanos>,
+}
+
+/// Where a run puts its events. Clones share the listeners there were when they were made.
+#[derive(Clone)]
+pub struct Events {
+    anchor: WallAnchor,
+    listeners: Vec<Listener>,
+}
+
+#[derive(Clone)]
+struct Listener {
+    sender: Sender<Item>,
+    interest: Interest,
+    progress: Arc<Latest<Progress>>,
+    metrics: Arc<Latest<MetricsSnapshot>>,
+}
+
+/// What travels to a listener: an event, or the notice that a snapshot lies ready.
+enum Item {
+    Event(RunEvent),
+    Progress,
+    Metrics,
+}
+
+/// The latest of something, until it is taken.
+struct Latest<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Latest<T> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(None)))
+    }
+
+    /// Puts a value in the place of the one before; `true` when there was none, so that the listener must be told. A
+    /// listener that is just taking keeps what it takes, and this value is lost: another comes soon.
+    fn put(&self, value: &Arc<T>) -> bool {
+        self.0.try_lock().is_ok_and(|mut place| place.replace(value.clone()).is_none())
+    }
+
+    fn take(&self) -> Option<Arc<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Events {
+    /// A stream that nobody listens to yet; messages are stamped by the anchor.
+    pub fn new(anchor: WallAnchor) -> Self {
+        Self { anchor, listeners: Vec::new() }
+    }
+
+    /// Adds a listener. It hears what is told through this value and through clones made from now on.
+    pub fn subscribe(&mut self, interest: Interest) -> Subscription {
+        let (sender, receiver) = mpsc::channel();
+        let (progress, metrics) = (Latest::new(), Latest::new());
+        self.listeners.push(Listener { sender, interest, progress: progress.clone(), metrics: metrics.clone() });
+        Subscription { receiver, progress, metrics }
+    }
+
+    /// Tells every listener who wants it. Never waits.
+    pub fn emit(&self, event: RunEvent) {
+        for listener in &self.listeners {
+            let item = match &event {
+                RunEvent::Progress(progress) => {
+                    (listener.interest.progress && listener.progress.put(progress)).then_some(Item::Progress)
+                }
+                RunEvent::Metrics(metrics) => (listener.interest.metrics_every.is_some()
+                    && listener.metrics.put(metrics))
+                .then_some(Item::Metrics),
+                event => Some(Item::Event(event.clone())),
+            };
+            if let Some(item) = item {
+                // A listener that went away is no reason to stop.
+                let _ = listener.sender.send(item);
+            }
+        }
+    }
+
+    /// Says something to people.
+    pub fn say(&self, level: LogLevel, text: impl Into<Arc<str>>) {
+        let at = self.anchor.wall(mono_now());
+        self.emit(RunEvent::Message(Message { at, level, text: text.into() }));
+    }
+
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.listeners.iter().any(|listener| listener.interest.progress)
+    }
+
+    /// The shortest interval at which anybody wants metrics.
+    pub(crate) fn metrics_every(&self) -> Option<Nanos> {
+        self.listeners.iter().filter_map(|listener| listener.interest.metrics_every).min()
+    }
+}
+
+/// A listener's end of the stream: an iterator that waits for the next event and ends with the last [`Events`].
+pub struct Subscription {
+    receiver: Receiver<Item>,
+    progress: Arc<Latest<Progress>>,
+    metrics: Arc<Latest<MetricsSnapshot>>,
+}
+
+impl Iterator for Subscription {
+    type Item = RunEvent;
+
+    fn next(&mut self) -> Option<RunEvent> {
+        loop {
+            let event = match self.receiver.recv().ok()? {
+                Item::Event(event) => Some(event),
+                Item::Progress => self.progress.take().map(RunEvent::Progress),
+                Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
+            };
+            if event.is_some() {
+                return event;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::{PhaseId, PhaseKind, PhaseProgress, PhaseTargets};
+
+    fn progress(sent: u64) -> RunEvent {
+        let phase = Arc::new(PhaseId { index: 0, profiling_index: None, name: "w".into(), kind: PhaseKind::Warmup });
+        RunEvent::Progress(Arc::new(Progress {
+            phase,
+            targets: PhaseTargets::default(),
+            elapsed: Nanos(0),
+            counts: PhaseProgress { sent, ..PhaseProgress::default() },
+            draining: false,
+            records: 0,
+            backlog: 0,
+        }))
+    }
+
+    fn heard(subscription: Subscription) -> Vec<String> {
+        let text = |event| match event {
+            RunEvent::Progress(progress) => format!("progress {}", progress.counts.sent),
+            RunEvent::Message(message) => message.text.to_string(),
+            other => format!("{other:?}"),
+        };
+        subscription.map(text).collect()
+    }
+
+    #[test]
+    fn a_slow_listener_loses_old_snapshots_but_no_message() {
+        let mut events = Events::new(WallAnchor::default());
+        let slow = events.subscribe(Interest { progress: true, metrics_every: None });
+        let plain = events.subscribe(Interest::default());
+        for sent in 0..100 {
+            events.emit(progress(sent));
+            events.say(LogLevel::Info, format!("message {sent}"));
+        }
+        drop(events);
+        let heard_slow = heard(slow);
+        assert_eq!(heard_slow.iter().filter(|text| text.starts_with("message")).count(), 100);
+        let snapshots: Vec<&String> = heard_slow.iter().filter(|text| text.starts_with("progress")).collect();
+        assert_eq!(snapshots, ["progress 99"]);
+        assert_eq!(heard(plain).len(), 100);
+    }
+
+    #[test]
+    fn a_listener_that_went_away_stops_nobody() {
+        let mut events = Events::new(WallAnchor::default());
+        drop(events.subscribe(Interest::default()));
+        let other = events.subscribe(Interest::default());
+        events.say(LogLevel::Info, "on");
+        drop(events);
+        assert_eq!(heard(other), ["on"]);
+    }
+
+    #[test]
+    fn the_most_eager_listener_sets_the_pace() {
+        let mut events = Events::new(WallAnchor::default());
+        assert!(events.metrics_every().is_none() && !events.wants_progress());
+        let every = |ms| Interest { progress: false, metrics_every: Some(Nanos::from_millis(ms)) };
+        let _both = (events.subscribe(every(5000)), events.subscribe(every(100)));
+        assert_eq!(events.metrics_every(), Some(Nanos::from_millis(100)));
+    }
+}

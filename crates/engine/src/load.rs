@@ -1,0 +1,225 @@
+//! The sending side of a run: workers and their conductor.
+
+use crate::conductor::{Conductor, PhaseRun, Workers};
+use crate::events::Events;
+use crate::phases::PhaseTrack;
+use crate::quality::{Conduct, run_queue_wait};
+use crate::queue::Queue;
+use crate::requests::Requests;
+use crate::run::EngineError;
+use crate::sizing::Sizing;
+use crate::stop::Stop;
+use crate::worker::{Command, Ids, Worker};
+use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
+use aiperf_schedule::Event;
+use aiperf_transport::connect::SocketOptions;
+use aiperf_transport::{BufferReturn, Client, ClientSettings, StampMode, Target};
+use aiperf_types::Nanos;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// What a worker's thread starts from. The client itself is made there: it belongs to that thread.
+pub(crate) struct WorkerSetup {
+    number: u16,
+    settings: ClientSettings,
+    pub(crate) buffers: BufferReturn,
+}
+
+impl WorkerSetup {
+    pub(crate) fn new(plan: &Plan, number: usize, sizing: Sizing) -> Self {
+        let endpoint = &plan.endpoint;
+        let http = &endpoint.http;
+        let share = |total: u64| total.div_ceil(sizing.workers as u64) as usize;
+        let settings = ClientSettings {
+            stamps: match plan.runtime.timestamps {
+                Timestamps::User => StampMode::User,
+                Timestamps::Auto | Timestamps::Kernel => StampMode::Kernel,
+            },
+            socket: SocketOptions {
+                recv_buffer: http.recv_buffer as usize,
+                send_buffer: http.send_buffer as usize,
+                keep_idle: http.keep_idle,
+                keep_interval: http.keep_interval,
+                keep_count: http.keep_count,
+                user_timeout_ms: http.user_timeout_ms,
+            },
+            connection_limit: share(sizing.connections),
+            connects_outstanding: share(u64::from(http.connects_outstanding)),
+            keepalive: if http.keepalive_timeout_seconds > 0.0 {
+                Nanos::from_secs_f64(http.keepalive_timeout_seconds)
+            } else {
+                Nanos::MAX
+            },
+            kept_limit: http.kept_body_limit,
+            never_reuse: endpoint.reuse == ReuseStrategy::Never,
+        };
+        Self { number: number as u16, settings, buffers: BufferReturn::default() }
+    }
+}
+
+/// The sending side of a run.
+#[derive(Clone)]
+pub(crate) struct Load {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) requests: Arc<Requests>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) phases: Arc<[PhaseTrack]>,
+    pub(crate) stop: Stop,
+    pub(crate) events: Events,
+}
+
+type Driven = (Conduct, Vec<PhaseRun>);
+
+impl Load {
+    /// Sends until every phase is over.
+    pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>) -> Result<Driven, EngineError> {
+        if setups.len() == 1
+            && let Some(setup) = setups.pop()
+        {
+            return self.drive_here(setup);
+        }
+        self.drive_several(setups)
+    }
+
+    /// One worker: the conductor lives in its loop.
+    fn drive_here(&self, setup: WorkerSetup) -> Result<Driven, EngineError> {
+        let runtime = local_runtime()?;
+        sharpen_timers();
+        let waited = run_queue_wait();
+        runtime.block_on(async {
+            let conductor = self.conductor();
+            let told = Rc::downgrade(&conductor);
+            let tell = move |event| {
+                if let Some(conductor) = told.upgrade() {
+                    conductor.tell(event);
+                }
+            };
+            let worker = self.worker(setup, Box::new(tell));
+            conductor.set_workers(Workers::Local(worker.clone()));
+            tokio::task::spawn_local(worker.clone().watch_deadlines());
+            tokio::task::spawn_local(worker.clone().launch());
+            conductor.drive(self.stop.clone()).await?;
+            let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
+            Ok((self.conduct(&conductor, worker.clock_steps(), waits), conductor.phase_runs()))
+        })
+    }
+
+    /// Several workers: each a thread, the conductor on this one.
+    fn drive_several(&self, setups: Vec<WorkerSetup>) -> Result<Driven, EngineError> {
+        let (report, mut reports) = unbounded_channel::<(usize, Event)>();
+        let mut threads = Vec::new();
+        let mut links = Vec::new();
+        for setup in setups {
+            let (command, commands) = unbounded_channel::<Command>();
+            links.push((command, std::cell::Cell::new(0)));
+            let (load, report) = (self.clone(), report.clone());
+            let name = format!("aiperf-worker-{}", setup.number);
+            let work = move || load.work(setup, commands, report);
+            threads.push(std::thread::Builder::new().name(name).spawn(work)?);
+        }
+        drop(report);
+        let runtime = local_runtime()?;
+        sharpen_timers();
+        let driven = runtime.block_on(async {
+            let conductor = self.conductor();
+            conductor.set_workers(Workers::Remote(links));
+            let listener = conductor.clone();
+            let listen = tokio::task::spawn_local(async move {
+                while let Some((worker, event)) = reports.recv().await {
+                    listener.unload(worker);
+                    listener.tell(event);
+                }
+            });
+            let result = conductor.drive(self.stop.clone()).await;
+            listen.abort();
+            // Closing the queues of commands ends the workers.
+            conductor.set_workers(Workers::Remote(Vec::new()));
+            result.map(|()| conductor)
+        });
+        let mut waits = Vec::new();
+        let mut steps = 0;
+        for thread in threads {
+            let (waited, clock_steps) = thread.join().map_err(|_| EngineError::Panicked("worker"))??;
+            waits.push(waited);
+            steps += clock_steps;
+        }
+        let conductor = driven?;
+        Ok((self.conduct(&conductor, steps, waits), conductor.phase_runs()))
+    }
+
+    fn conductor(&self) -> Rc<Conductor> {
+        Conductor::new(&self.plan, self.queue.clone(), self.phases.clone(), self.events.clone())
+    }
+
+    /// A worker's thread, until its commands end.
+    fn work(
+        &self,
+        setup: WorkerSetup,
+        mut commands: UnboundedReceiver<Command>,
+        report: UnboundedSender<(usize, Event)>,
+    ) -> io::Result<(Nanos, u64)> {
+        let runtime = local_runtime()?;
+        sharpen_timers();
+        let before = run_queue_wait();
+        runtime.block_on(async {
+            let number = usize::from(setup.number);
+            let tell = move |event| {
+                let _ = report.send((number, event));
+            };
+            let worker = self.worker(setup, Box::new(tell));
+            let watch = tokio::task::spawn_local(worker.clone().watch_deadlines());
+            let launch = tokio::task::spawn_local(worker.clone().launch());
+            while let Some(command) = commands.recv().await {
+                worker.perform(command);
+            }
+            watch.abort();
+            launch.abort();
+            Ok((Nanos(run_queue_wait().0.saturating_sub(before.0)), worker.clock_steps()))
+        })
+    }
+
+    fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>) -> Rc<Worker> {
+        let targets = self.plan.endpoint.urls.iter().map(|url| Target::new(url.host(), url.port())).collect();
+        let client = Client::new(setup.settings, targets, setup.buffers);
+        let timeout = self.plan.endpoint.timeout_seconds;
+        let timeout = (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout));
+        let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
+        let stop = self.stop.clone();
+        let keep_cancelled = Box::new(move || stop.is_stopped());
+        Worker::new(
+            setup.number,
+            client,
+            self.requests.clone(),
+            self.queue.clone(),
+            Ids::new(key ^ self.started()),
+            timeout,
+            tell,
+            keep_cancelled,
+        )
+    }
+
+    /// The same for every worker of this run, another for the next.
+    fn started(&self) -> u64 {
+        u64::from(std::process::id()) << 32
+    }
+
+    fn conduct(&self, conductor: &Conductor, clock_steps: u64, worker_run_queue_wait: Vec<Nanos>) -> Conduct {
+        let (holds, held) = conductor.holds();
+        let workers = worker_run_queue_wait.len();
+        Conduct { workers, holds, held, clock_steps, worker_run_queue_wait, ..Conduct::default() }
+    }
+}
+
+/// A runtime for the tasks of one thread. It looks for arrivals after every few tasks; tokio's own habit of 61 lets a
+/// burst of new requests keep what has arrived waiting.
+fn local_runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread().enable_all().event_interval(16).build_local(LocalOptions::default())
+}
+
+/// The kernel may delay a sleeper's wake-up by 50 us to save power; a worker asks for 1 ns.
+fn sharpen_timers() {
+    let _ = nix::sys::prctl::set_timerslack(1);
+}

@@ -1,0 +1,35 @@
+//! The phases of a run as its threads see them.
+
+use aiperf_plan::{PhasePlan, Plan};
+use aiperf_types::{MonoNs, PhaseId, PhaseKind, PhaseMoment, PhaseTargets};
+use std::sync::{Arc, OnceLock};
+
+/// One phase: what it is meant to do, and how far it is.
+pub(crate) struct PhaseTrack {
+    pub(crate) id: Arc<PhaseId>,
+    pub(crate) targets: PhaseTargets,
+    pub(crate) started: OnceLock<MonoNs>,
+    pub(crate) requests_done: OnceLock<PhaseMoment>,
+}
+
+impl PhaseTrack {
+    fn new(id: PhaseId, plan: &PhasePlan) -> Self {
+        let targets =
+            PhaseTargets { requests: plan.requests(), length: plan.duration(), concurrency: plan.concurrency };
+        Self { id: Arc::new(id), targets, started: OnceLock::new(), requests_done: OnceLock::new() }
+    }
+}
+
+/// The phases of a plan, none of them started.
+pub(crate) fn of(plan: &Plan) -> Arc<[PhaseTrack]> {
+    let mut profiling = 0;
+    let mut track = |index: usize, phase: &PhasePlan| {
+        let profiling_index = (phase.kind == PhaseKind::Profiling).then(|| {
+            profiling += 1;
+            profiling - 1
+        });
+        let name = phase.name.as_str().into();
+        PhaseTrack::new(PhaseId { index: index as u16, profiling_index, name, kind: phase.kind }, phase)
+    };
+    plan.phases.iter().enumerate().map(|(index, phase)| track(index, phase)).collect()
+}

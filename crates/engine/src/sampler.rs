@@ -1,0 +1,86 @@
+//! Asks the record threads for their running statistics, once for everyone who watches.
+
+use crate::phases::PhaseTrack;
+use crate::recorder::{LiveByKind, Recorder};
+use aiperf_metrics::{Live, Metrics};
+use aiperf_types::{MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
+
+/// How long to wait for the running statistics of a thread that gets no core; its earlier ones are taken then.
+const PATIENCE: Nanos = Nanos(200_000_000);
+
+/// When to ask, and what was answered.
+pub(crate) struct Sampler {
+    every: Nanos,
+    next: MonoNs,
+    question: u64,
+    /// When the question was put that is not answered yet.
+    asked_at: Option<MonoNs>,
+    /// By record thread: its latest answer, and to which question.
+    answers: Vec<(u64, LiveByKind)>,
+}
+
+impl Sampler {
+    pub(crate) fn new(every: Nanos, threads: usize, now: MonoNs) -> Self {
+        let answers = (0..threads).map(|_| (0, LiveByKind::default())).collect();
+        Self { every, next: now.plus(every), question: 0, asked_at: None, answers }
+    }
+
+    pub(crate) fn is_due(&self, now: MonoNs) -> bool {
+        self.asked_at.is_none() && now >= self.next
+    }
+
+    pub(crate) fn ask(&mut self, now: MonoNs) -> u64 {
+        self.question += 1;
+        self.asked_at = Some(now);
+        self.next = self.next.plus(self.every).max(now);
+        self.question
+    }
+
+    pub(crate) fn answer(&mut self, thread: usize, asked: u64, live: LiveByKind) {
+        self.answers[thread] = (asked, live);
+    }
+
+    /// The statistics of all threads, once they answered the question that is open or took too long.
+    pub(crate) fn take_answers(&mut self, now: MonoNs, coordinator: &Recorder) -> Option<LiveByKind> {
+        if !self.is_answered(now) {
+            return None;
+        }
+        self.asked_at = None;
+        let mut live = coordinator.live();
+        self.answers.iter().for_each(|(_, answer)| live.merge(answer));
+        Some(live)
+    }
+
+    fn is_answered(&self, now: MonoNs) -> bool {
+        let all = || self.answers.iter().all(|(answered, _)| *answered == self.question);
+        self.asked_at.is_some_and(|at| all() || now.since(at) > PATIENCE)
+    }
+}
+
+/// The metrics of the kind of phase now running; `None` before its first record.
+pub(crate) fn snapshot(
+    phases: &[PhaseTrack],
+    metrics: &Metrics,
+    live: LiveByKind,
+    now: MonoNs,
+) -> Option<MetricsSnapshot> {
+    let (phase, started) = phases.iter().rev().find_map(|phase| Some((phase, *phase.started.get()?)))?;
+    let kind = phase.id.kind;
+    let live: Live = match kind {
+        PhaseKind::Warmup => live.warmup,
+        PhaseKind::Profiling => live.profiling,
+    }?;
+    let until = phase.requests_done.get().map_or(now, |done| done.at);
+    let results = live.summary(metrics).results.into_iter();
+    let metrics = results
+        .map(|result| MetricSnapshot { tag: result.tag, header: result.header, unit: result.unit, stats: result.stats })
+        .collect();
+    Some(MetricsSnapshot {
+        kind,
+        at: now,
+        elapsed: until.since(started),
+        records: live.records(),
+        failed: live.failed(),
+        metrics,
+    })
+}
