@@ -78,7 +78,6 @@ impl Quality {
         self.spec_decode_faults.1 = self.spec_decode_faults.1.or(first);
     }
 
-    /// Adds another thread's.
     pub fn merge(&mut self, other: &Self) {
         self.receive_lag.merge(&other.receive_lag);
         self.unstamped_reads += other.unstamped_reads;
@@ -100,9 +99,7 @@ impl Quality {
 /// What is known of the run as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Conduct {
-    /// Workers used.
     pub workers: usize,
-    /// Record threads used.
     pub record_threads: usize,
     /// Records not computed yet when the last response came.
     pub backlog_at_end: u64,
@@ -110,11 +107,10 @@ pub struct Conduct {
     pub drain: Nanos,
     /// Most bytes of finished exchanges that waited.
     pub peak_backlog_bytes: usize,
-    /// Time that the relief thread worked while requests were being sent.
+    /// Time that the coordinator spent computing while requests were being sent.
     pub relief: Nanos,
     /// How often dispatch was held back, and for how long in all.
     pub holds: u64,
-    /// Time held back.
     pub held: Nanos,
     /// Steps of the wall clock.
     pub clock_steps: u64,

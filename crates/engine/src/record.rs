@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 /// Turns exchanges into records. One a run, shared by the record threads.
 pub struct Reader {
-    /// The plan.
     pub plan: Arc<Plan>,
-    /// What was sent.
     pub requests: Arc<Requests>,
     /// Counts tokens; `None` when the server's counts are used.
     pub tokenizer: Option<Tokenizer>,

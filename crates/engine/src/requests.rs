@@ -26,12 +26,7 @@ pub enum RequestsError {
     NotSpoken(&'static str),
     /// A turn cannot be put into the dialect.
     #[error("conversation {session}: {source}")]
-    Dialect {
-        /// Dataset session id.
-        session: String,
-        /// Why.
-        source: DialectError,
-    },
+    Dialect { session: String, source: DialectError },
 }
 
 /// The requests of a run, by conversation.
@@ -47,9 +42,7 @@ pub struct Requests {
 /// What is sent for a conversation, and what records say of it.
 #[derive(Clone, Debug)]
 pub struct EncodedRequest {
-    /// The encoded body.
     pub body: Bytes,
-    /// Dataset session id.
     pub session_id: Arc<str>,
     /// Output length asked for.
     pub requested_osl: Option<u32>,

@@ -19,7 +19,6 @@ const LAUNCHES_A_ROUND: usize = 4;
 /// What a worker is told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
-    /// Send a request.
     Send(Dispatch, MonoNs),
     /// Cancel what a phase has in flight.
     Cancel(PhaseIndex),

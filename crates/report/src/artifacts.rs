@@ -55,7 +55,6 @@ pub struct WrittenFile {
 pub struct Written {
     /// Files that are there, in the order the footer lists them.
     pub files: Vec<WrittenFile>,
-    /// Exporters that failed.
     pub failures: Vec<ExportFailure>,
 }
 

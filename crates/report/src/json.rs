@@ -29,7 +29,6 @@ fn push_extreme(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(format!("{digits}e{sign}{exponent:0>2}").as_bytes());
 }
 
-/// Appends an integer.
 #[inline]
 pub(crate) fn push_int(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
@@ -72,12 +71,10 @@ pub(crate) struct Pretty {
 }
 
 impl Pretty {
-    /// Opens an object.
     pub(crate) fn begin_object(&mut self) {
         self.begin(b'{');
     }
 
-    /// Opens a list.
     pub(crate) fn begin_list(&mut self) {
         self.begin(b'[');
     }

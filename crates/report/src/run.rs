@@ -47,21 +47,16 @@ pub struct RunResult {
 /// What happened in one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseResult {
-    /// Which phase.
     pub id: PhaseId,
-    /// When it began.
     pub start: WallNs,
     /// When its last request was over.
     pub end: WallNs,
-    /// Requests that succeeded.
     pub successful: u64,
-    /// Requests that failed.
     pub failed: u64,
     /// Distinct errors with how often each happened.
     pub errors: Vec<(RequestError, u64)>,
     /// Interrupted by the user.
     pub was_cancelled: bool,
-    /// Its metrics.
     pub metrics: Summary,
 }
 

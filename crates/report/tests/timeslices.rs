@@ -111,7 +111,9 @@ fn slices_have_files_of_their_own_when_there_are_any() {
 
     // A later run without slices into the same directory.
     let run = RunResult { slices: Vec::new(), ..run };
-    let written = Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    artifacts.remove_stale().unwrap();
+    let written = artifacts.write(&run, Vec::new());
     assert_eq!(files(), [false, false]);
     assert!(!written.files.iter().any(|file| file.label.starts_with("Timeslice")));
 }

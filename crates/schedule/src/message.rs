@@ -7,12 +7,7 @@ use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A request came back.
-    Returned {
-        /// Its phase.
-        phase: PhaseIndex,
-        /// How it went.
-        outcome: Outcome,
-    },
+    Returned { phase: PhaseIndex, outcome: Outcome },
     /// Finished exchanges wait past their budget: send nothing new.
     Hold,
     /// They no longer do.
@@ -24,9 +19,7 @@ pub enum Event {
 /// How a request went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Answered.
     Answered,
-    /// Failed.
     Failed,
     /// Cancelled by the run itself.
     Cancelled,
@@ -37,7 +30,6 @@ pub enum Outcome {
 pub enum Action {
     /// A phase starts now.
     Start(PhaseIndex),
-    /// Send a request.
     Send(Dispatch),
     /// A phase sends no more.
     SendingComplete(PhaseIndex, PhaseProgress),
@@ -52,7 +44,6 @@ pub enum Action {
 /// A request to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dispatch {
-    /// Its phase.
     pub phase: PhaseIndex,
     /// Its number within the phase, from 0.
     pub number: u64,

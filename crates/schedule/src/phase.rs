@@ -22,13 +22,11 @@ pub struct PhaseEnd {
 /// What a phase does now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseState {
-    /// Requests go out.
     Sending,
     /// No more go out; some are in flight.
     Draining,
     /// In-flight requests were cancelled and are awaited.
     Cancelling,
-    /// Over.
     Complete,
 }
 
@@ -55,12 +53,10 @@ impl Phase {
         self.state
     }
 
-    /// Its counters.
     pub fn counts(&self) -> &PhaseProgress {
         &self.counts
     }
 
-    /// When it started.
     pub fn started(&self) -> MonoNs {
         self.started
     }
@@ -70,7 +66,6 @@ impl Phase {
         self.end
     }
 
-    /// Requests in flight.
     pub fn in_flight(&self) -> u64 {
         self.counts.sent - self.counts.completed - self.counts.cancelled
     }

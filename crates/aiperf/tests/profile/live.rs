@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Run, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
+use serde_json::Value;
 use std::time::Duration;
 
 /// Half a second of requests.
@@ -39,4 +40,26 @@ fn statistics_so_far_are_logged_as_often_as_asked_for() {
 fn nobody_is_told_who_did_not_ask() {
     assert_eq!(done(&run(&[], None)), [0; 0]);
     assert_eq!(done(&run(&["--stats-interval", "0"], Some(("AIPERF_UI_REALTIME_METRICS_ENABLED", "true")))), [0; 0]);
+}
+
+/// Milliseconds since midnight of the log line that announces a phase.
+fn announced(log: &str, phase: &str) -> u64 {
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(&format!("Phase {phase} ("))).collect();
+    let [line] = lines[..] else { panic!("{phase} is announced {} times in\n{log}", lines.len()) };
+    let time = line.split_whitespace().nth(1).unwrap();
+    let parts: Vec<u64> = time.split([':', '.']).map(|part| part.parse().unwrap()).collect();
+    ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1000 + parts[3]
+}
+
+#[test]
+fn each_phase_is_announced_at_the_moment_it_starts() {
+    let run = run(&["--warmup-request-count", "5"], None);
+    let log = run.text("logs/aiperf.log");
+    let manifest: Value = serde_json::from_str(&run.text("phase_manifest.json")).unwrap();
+    let phases = manifest["phases"].as_array().unwrap();
+    assert_eq!(phases.len(), 2);
+    for phase in phases {
+        let start = phase["start_ns"].as_u64().unwrap() / 1_000_000 % 86_400_000;
+        assert_eq!(announced(&log, phase["phase_name"].as_str().unwrap()), start);
+    }
 }

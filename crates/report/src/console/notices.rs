@@ -14,9 +14,7 @@ pub struct ExitError {
     pub operation: String,
     /// Type of the error.
     pub kind: Option<String>,
-    /// What went wrong.
     pub message: String,
-    /// Its cause.
     pub cause: Option<String>,
 }
 

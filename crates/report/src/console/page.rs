@@ -37,7 +37,6 @@ impl Page {
         Self { colours, ..self }
     }
 
-    /// Columns.
     pub const fn width(self) -> usize {
         self.width
     }
