@@ -1,6 +1,6 @@
 //! Metrics as lines of text: the block a run prints now and then, and the line of accepted drafts.
 
-use crate::summary::Summary;
+use crate::phase::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

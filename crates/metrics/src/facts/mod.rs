@@ -1,0 +1,6 @@
+//! A record as integers, and many records as packed columns of them.
+
+pub(crate) mod columns;
+mod fact;
+
+pub use fact::{FACTS, Fact, Facts};

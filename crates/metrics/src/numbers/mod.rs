@@ -1,0 +1,7 @@
+//! Numbers, whatever they are of: statistics of a population, histograms, sums.
+
+pub(crate) mod gaps;
+pub(crate) mod histogram;
+pub(crate) mod quantiles;
+pub mod stats;
+pub(crate) mod weights;

@@ -1,0 +1,352 @@
+//! Statistics of a population: exact, of integers or floats.
+
+use crate::registry::scope::Scalar;
+
+/// The percentiles of a distribution, in order.
+pub const PERCENTILES: [u8; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
+
+/// The statistics of one metric. What a kind of metric does not have is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Mean; the value itself where there is only one.
+    pub avg: Option<f64>,
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+    /// Sum.
+    pub sum: Option<f64>,
+    /// 1st percentile.
+    pub p1: Option<f64>,
+    /// 5th percentile.
+    pub p5: Option<f64>,
+    /// 10th percentile.
+    pub p10: Option<f64>,
+    /// 25th percentile.
+    pub p25: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 75th percentile.
+    pub p75: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Standard deviation: of a sample for records, of time for curves.
+    pub std: Option<f64>,
+    /// Number of values.
+    pub count: Option<u64>,
+}
+
+impl Stats {
+    /// The statistics by name, in the order of summaries; `count` is apart.
+    pub const NAMES: [&'static str; 14] =
+        ["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"];
+
+    /// A single value.
+    pub fn of(value: f64) -> Self {
+        Self { avg: Some(value), ..Self::default() }.finite()
+    }
+
+    /// The statistics of some numbers; `None` of none. Their order is lost.
+    pub fn of_floats(values: &mut [f64]) -> Option<Self> {
+        let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
+        Encoding::Float.distribution(&mut keys, 0).map(|distribution| distribution.stats)
+    }
+
+    /// The same with one infinite value for each of `errors` failures; percentiles by nearest rank.
+    pub fn of_floats_with_errors(values: &mut [f64], errors: u64) -> Option<Self> {
+        let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
+        Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
+    }
+
+    /// A statistic by name.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        match name {
+            "count" => self.count.map(|count| count as f64),
+            _ => Self::NAMES.iter().position(|known| *known == name).and_then(|at| *self.slots()[at]),
+        }
+    }
+
+    fn slots(&self) -> [&Option<f64>; 14] {
+        [
+            &self.avg, &self.min, &self.max, &self.sum, &self.p1, &self.p5, &self.p10, &self.p25, &self.p50, &self.p75,
+            &self.p90, &self.p95, &self.p99, &self.std,
+        ]
+    }
+
+    fn slots_mut(&mut self) -> [&mut Option<f64>; 14] {
+        [
+            &mut self.avg,
+            &mut self.min,
+            &mut self.max,
+            &mut self.sum,
+            &mut self.p1,
+            &mut self.p5,
+            &mut self.p10,
+            &mut self.p25,
+            &mut self.p50,
+            &mut self.p75,
+            &mut self.p90,
+            &mut self.p95,
+            &mut self.p99,
+            &mut self.std,
+        ]
+    }
+
+    pub(crate) fn set_percentiles(&mut self, values: [Option<f64>; 9]) {
+        let slots = [
+            &mut self.p1,
+            &mut self.p5,
+            &mut self.p10,
+            &mut self.p25,
+            &mut self.p50,
+            &mut self.p75,
+            &mut self.p90,
+            &mut self.p95,
+            &mut self.p99,
+        ];
+        for (slot, value) in slots.into_iter().zip(values) {
+            *slot = value;
+        }
+    }
+
+    /// In another unit.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        if factor != 1.0 {
+            for slot in self.slots_mut() {
+                *slot = slot.map(|value| value * factor);
+            }
+        }
+        self
+    }
+
+    /// Without what is infinite or not a number.
+    pub(crate) fn finite(mut self) -> Self {
+        for slot in self.slots_mut() {
+            *slot = slot.filter(|value| value.is_finite());
+        }
+        self
+    }
+}
+
+/// A population's statistics in its own unit, with its exact sum.
+#[derive(Clone, Debug)]
+pub(crate) struct Distribution {
+    pub(crate) stats: Stats,
+    pub(crate) sum: Scalar,
+    /// With one infinite value for each failure, if there were any.
+    pub(crate) adjusted: Option<Stats>,
+}
+
+/// How the values of a population are written as integers that sort alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As they are.
+    Int,
+    /// As [`float_key`]s.
+    Float,
+}
+
+impl Encoding {
+    pub(crate) fn decode(self, value: i64) -> f64 {
+        match self {
+            Self::Int => value as f64,
+            Self::Float => float_of_key(value),
+        }
+    }
+
+    /// The statistics of a population, and of that population with one infinite value for each of `errors` failures. The order
+    /// of the values is lost.
+    pub(crate) fn distribution(self, values: &mut [i64], errors: u64) -> Option<Distribution> {
+        let bounds = bounds(values)?;
+        let (sum, std) = match self {
+            Self::Int => sum_of_ints(values, bounds),
+            Self::Float => sum_of_floats(values),
+        };
+        Some(distribution(values, self, sum, std, bounds, errors))
+    }
+}
+
+/// The exact sum, and the deviation computed from exact sums where these fit.
+fn sum_of_ints(values: &[i64], (min, max): (i64, i64)) -> (Scalar, f64) {
+    let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
+    let std = if max.abs_diff(min) < 1 << 40 {
+        let mut moments = Moments::default();
+        values.iter().for_each(|&value| moments.add(value.abs_diff(min)));
+        moments.std()
+    } else {
+        deviation(values.iter().map(|&value| value as f64), sum as f64 / values.len() as f64, values.len() as u64)
+    };
+    (Scalar::Int(sum), std)
+}
+
+fn sum_of_floats(keys: &[i64]) -> (Scalar, f64) {
+    let values = || keys.iter().map(|&key| float_of_key(key));
+    let sum = precise_sum(values());
+    (Scalar::Float(sum), deviation(values(), sum / keys.len() as f64, keys.len() as u64))
+}
+
+fn bounds(values: &[i64]) -> Option<(i64, i64)> {
+    let first = *values.first()?;
+    Some(values.iter().fold((first, first), |(min, max), &value| (min.min(value), max.max(value))))
+}
+
+fn distribution(
+    values: &mut [i64],
+    encoding: Encoding,
+    sum: Scalar,
+    std: f64,
+    (min, max): (i64, i64),
+    errors: u64,
+) -> Distribution {
+    let count = values.len() as u64;
+    let linear = PERCENTILES.map(|percent| Rank::linear(percent, count));
+    let nearest = PERCENTILES.map(|percent| nearest_rank(percent, count + errors));
+    let mut ranks: Vec<usize> = linear.iter().flat_map(|rank| [rank.low, rank.high]).collect();
+    if errors > 0 {
+        ranks.extend(nearest.iter().copied().filter(|&rank| rank < count).map(|rank| rank as usize));
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
+    if min < max {
+        place_ranks(values, &ranks, 0);
+    }
+    let at = |rank: usize| encoding.decode(values[rank]);
+    let total = sum.as_f64();
+    let mut stats = Stats {
+        avg: Some(total / count as f64),
+        min: Some(encoding.decode(min)),
+        max: Some(encoding.decode(max)),
+        sum: Some(total),
+        std: Some(std),
+        count: Some(count),
+        ..Stats::default()
+    };
+    stats.set_percentiles(linear.map(|rank| Some(rank.between(at(rank.low), at(rank.high)))));
+    let adjusted = (errors > 0).then(|| {
+        let mut stats = Stats { min: stats.min, count: Some(count + errors), ..Stats::default() };
+        stats.set_percentiles(nearest.map(|rank| (rank < count).then(|| at(rank as usize))));
+        stats
+    });
+    Distribution { stats, sum, adjusted }
+}
+
+/// Where a percentile lies between two values of a sorted population.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rank {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+    share: f64,
+}
+
+impl Rank {
+    /// Linear interpolation between closest ranks.
+    pub(crate) fn linear(percent: u8, count: u64) -> Self {
+        let position = f64::from(percent) / 100.0 * (count - 1) as f64;
+        let low = position.floor();
+        let high = (low as usize + 1).min(count as usize - 1);
+        Self { low: low as usize, high, share: position - low }
+    }
+
+    pub(crate) fn between(self, low: f64, high: f64) -> f64 {
+        low + self.share * (high - low)
+    }
+}
+
+/// The nearest rank, halves to the even one.
+fn nearest_rank(percent: u8, count: u64) -> u64 {
+    (f64::from(percent) / 100.0 * (count.max(1) - 1) as f64).round_ties_even() as u64
+}
+
+/// Brings the values of some ranks (ascending) to their places without sorting the rest.
+fn place_ranks(values: &mut [i64], ranks: &[usize], offset: usize) {
+    if ranks.is_empty() || values.len() < 2 {
+        return;
+    }
+    if values.len() <= 64 {
+        values.sort_unstable();
+        return;
+    }
+    let middle = ranks.len() / 2;
+    let rank = ranks[middle] - offset;
+    let (left, _, right) = values.select_nth_unstable(rank);
+    place_ranks(left, &ranks[..middle], offset);
+    place_ranks(right, &ranks[middle + 1..], offset + rank + 1);
+}
+
+/// A float as an integer of the same order.
+pub(crate) fn float_key(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+/// The float of a key.
+pub(crate) fn float_of_key(key: i64) -> f64 {
+    f64::from_bits((key ^ (((key >> 63) as u64) >> 1) as i64) as u64)
+}
+
+/// Exact sums of integers and their squares, for values below 2^48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moments {
+    pub(crate) count: u64,
+    pub(crate) sum: u128,
+    squares: u128,
+}
+
+impl Moments {
+    pub(crate) fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
+    }
+
+    pub(crate) fn add_all(&mut self, values: &[u64]) {
+        let (mut sum, mut squares) = (0_u128, 0_u128);
+        for &value in values {
+            sum += u128::from(value);
+            squares = squares.saturating_add(u128::from(value) * u128::from(value));
+        }
+        self.count += values.len() as u64;
+        self.sum += sum;
+        self.squares = self.squares.saturating_add(squares);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
+    /// Sample deviation. Distances are taken from the integer part of the mean, so nothing is lost to cancellation.
+    pub(crate) fn std(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let count = u128::from(self.count);
+        let (mean, rest) = (self.sum / count, self.sum % count);
+        let distances = self.squares.saturating_sub(mean * (self.sum + rest));
+        let around_mean = distances as f64 - rest as f64 * (rest as f64 / count as f64);
+        (around_mean.max(0.0) / (self.count - 1) as f64).sqrt()
+    }
+}
+
+/// A sum that does not depend on the order of its terms, to the last bit or two.
+pub(crate) fn precise_sum(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
+    for value in values {
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+    }
+    sum + lost
+}
+
+fn deviation(values: impl Iterator<Item = f64>, mean: f64, count: u64) -> f64 {
+    if count < 2 {
+        return 0.0;
+    }
+    (precise_sum(values.map(|value| (value - mean) * (value - mean))) / (count - 1) as f64).sqrt()
+}
