@@ -8,8 +8,10 @@
 //! - [`objectives`]: whether requests can meet what they are held to
 //! - `slices`: its results cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
+//! - [`mod@confidence`]: several runs of one benchmark, how far they agree
 //! - [`tell`]: what is said while it runs; `live`: its statistics so far
 
+pub mod confidence;
 mod live;
 pub mod measurement;
 pub mod objectives;

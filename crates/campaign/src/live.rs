@@ -2,9 +2,9 @@
 
 use crate::tell::Teller;
 use aiperf_engine::{Board, Watch};
-use aiperf_metrics::text::stats_of;
-use aiperf_metrics::{LiveBlock, Metrics, live_block};
+use aiperf_metrics::Metrics;
 use aiperf_plan::LogLevel;
+use aiperf_report::{LiveBlock, live_block, stats_of};
 use aiperf_types::PhaseKind;
 use std::time::Duration;
 

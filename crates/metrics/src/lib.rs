@@ -1,7 +1,7 @@
 //! What an exchange meant: record metrics, run statistics and the metric registry.
 //!
-//! A finished request comes in as [`Measured`](aiperf_types::Measured); its metrics, the statistics of a phase, its time
-//! slices and the comparison of several runs come out. The crate is pure: no clock, no file, no thread.
+//! A finished request comes in as [`Measured`](aiperf_types::Measured); its metrics, the statistics of a phase and its
+//! time slices come out. The crate is pure: no clock, no file, no thread.
 //!
 //! Every metric is one row of one table, and that table is also the documentation (`docs/metrics.md`). A record becomes
 //! base facts, integers that every metric of the record is a function of; an accumulator keeps these in packed columns and
@@ -16,19 +16,15 @@
 //! - [`run`]: what decides which metrics a run has; the metrics of one record; service level objectives; whether a request is a
 //!   result at all
 //! - [`phase`]: the records of a phase, what is known of them while it is on, and what they and their slices come to
-//! - [`text`]: the lines printed of a phase; [`mod@confidence`]: several runs of one benchmark
 
-pub mod confidence;
 pub mod curves;
 pub mod facts;
 mod numbers;
 pub mod phase;
 pub mod registry;
 pub mod run;
-pub mod text;
 
 pub use aiperf_types::{Slo, Thresholds};
-pub use confidence::{AcrossRuns, Confidence, ConfidenceError, RunMetric, RunOutcome, confidence};
 pub use curves::curve::{Curve, Window};
 pub use curves::sweep::Sweep;
 pub use numbers::stats::{self, Stats};
@@ -45,4 +41,3 @@ pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_over
 pub use run::goodput::{self, GoodputError, check_goodput};
 pub use run::record::{BaseValue, RecordMetrics, Value};
 pub use run::{Metrics, RunTraits};
-pub use text::{LiveBlock, ServerLine, accepted_drafts_line, live_block};

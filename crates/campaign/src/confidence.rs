@@ -1,6 +1,6 @@
 //! Several runs of one benchmark: how far their results agree.
 
-use crate::numbers::stats::Stats;
+use aiperf_metrics::Stats;
 use std::collections::HashMap;
 
 /// One run of several.

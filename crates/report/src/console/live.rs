@@ -1,7 +1,6 @@
-//! Metrics as lines of text: the block a run prints now and then, and the line of accepted drafts.
+//! A run while it is on, as lines of text: the block it prints now and then.
 
-use crate::phase::summary::Summary;
-use std::collections::BTreeMap;
+use aiperf_metrics::Summary;
 use std::fmt::Write;
 
 /// What a server's own metrics say, for the last line of the block.
@@ -188,25 +187,4 @@ fn whole(value: Option<f64>) -> String {
         text.push(digit);
     }
     text
-}
-
-/// Buckets of accepted drafts that are shown one by one.
-const SINGLE_BUCKETS: u32 = 8;
-
-/// The line below the table of speculative decoding: how many drafted tokens steps accepted. `None` without steps.
-pub fn accepted_drafts_line(histogram: &BTreeMap<u32, u64>) -> Option<String> {
-    let total: u64 = histogram.values().sum();
-    if total == 0 {
-        return None;
-    }
-    let percent = |steps: u64| (100.0 * steps as f64 / total as f64).round_ties_even();
-    let largest = histogram.keys().next_back().copied().unwrap_or(0);
-    let mut parts: Vec<String> = (0..=largest.min(SINGLE_BUCKETS - 1))
-        .map(|accepted| format!("{accepted}: {}%", percent(histogram.get(&accepted).copied().unwrap_or(0))))
-        .collect();
-    if largest >= SINGLE_BUCKETS {
-        let more: u64 = histogram.range(SINGLE_BUCKETS..).map(|(_, steps)| steps).sum();
-        parts.push(format!(">={SINGLE_BUCKETS}: {}%", percent(more)));
-    }
-    Some(format!("Accepted drafts per step (% of steps):  {}", parts.join("   ")))
 }
