@@ -13,7 +13,7 @@ pub(crate) struct SharedSweep {
 
 impl SharedSweep {
     pub(crate) fn new(metrics: &Metrics) -> Self {
-        Self { sweep: Mutex::new(Sweep::new(metrics)), letting_go: AtomicBool::new(false) }
+        Self { sweep: Mutex::new(Sweep::new(metrics.slice())), letting_go: AtomicBool::new(false) }
     }
 
     /// Takes over what one thread cannot keep, unless another thread is just doing so. Nobody waits: a thread of lowest priority
@@ -27,7 +27,7 @@ impl SharedSweep {
         if records.unswept() > 0
             && let Ok(mut sweep) = self.sweep.try_lock()
         {
-            sweep.take_from(records);
+            records.hand_over(&mut sweep);
             while sweep.go_on() {
                 // For the same reason that a record thread enters the kernel after every record.
                 std::thread::yield_now();
@@ -38,7 +38,7 @@ impl SharedSweep {
     /// Gives the records of all threads what was swept of them.
     pub(crate) fn finish(&self, metrics: &Metrics, records: &mut Accumulator) {
         let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
-        records.put_back(std::mem::replace(&mut sweep, Sweep::new(metrics)));
+        records.put_back(std::mem::replace(&mut sweep, Sweep::new(metrics.slice())));
     }
 }
 

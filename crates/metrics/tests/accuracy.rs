@@ -102,7 +102,7 @@ fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
     let mut exact = Accumulator::with_limits(&metrics, EXACT);
     // Two threads share the records of the run and hand them on now and then, not always in step.
     let mut parts = [LISTS_BINNED; 2].map(|limits| Accumulator::with_limits(&metrics, limits));
-    let mut sweep = Sweep::new(&metrics);
+    let mut sweep = Sweep::new(metrics.slice());
     let mut most = 0;
     for number in 0..2 * RECORDS {
         load.next_into(&mut m);
@@ -112,15 +112,15 @@ fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
         part.add(&m, &record);
         if number % 50 == 0 {
             parts.iter_mut().for_each(Accumulator::let_go_of_gaps);
-            sweep.take_from(&mut parts[number / 50 % 2]);
+            parts[number / 50 % 2].hand_over(&mut sweep);
             while sweep.go_on() {}
         }
         most = most.max(sweep.held());
     }
     assert!(most < 500, "{most} requests were held for the curves of 100 users");
     let [mut one, mut other] = parts;
-    sweep.take_from(&mut one);
-    sweep.take_from(&mut other);
+    one.hand_over(&mut sweep);
+    other.hand_over(&mut sweep);
     let mut merged = one.merge(other);
     merged.put_back(sweep);
     let summary = merged.summarise(&metrics, Context::default());

@@ -10,8 +10,7 @@ use crate::curves::curve::CurveStats;
 use crate::curves::flight::{Flight, Lanes, Pace};
 use crate::curves::gauges::{Film, Frame, Frames, Gauges};
 use crate::curves::timing::Timing;
-use crate::phase::accumulator::Accumulator;
-use crate::run::Metrics;
+use aiperf_types::Nanos;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
@@ -89,9 +88,9 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep of nothing, for the phases of a run.
-    pub fn new(metrics: &Metrics) -> Self {
-        Self::over(Frames::Whole(metrics.slice), Pace::Gaps, 0, false)
+    /// A sweep of nothing, from the first request on; if a length is given, by slices of it.
+    pub fn new(slice: Option<Nanos>) -> Self {
+        Self::over(Frames::Whole(slice), Pace::Gaps, 0, false)
     }
 
     pub(crate) fn over(frames: Frames, pace: Pace, limit: u64, exact: bool) -> Self {
@@ -118,10 +117,10 @@ impl Sweep {
         }
     }
 
-    /// Takes over the requests whose gaps an accumulator no longer keeps.
-    pub fn take_from(&mut self, records: &mut Accumulator) {
+    /// Takes over the requests of another sweep, which has swept none of them.
+    pub(crate) fn take_over(&mut self, other: &mut Self) {
         let before = self.held_gaps;
-        self.absorb(&mut records.sweep);
+        self.absorb(other);
         self.fresh_gaps += self.held_gaps - before;
     }
 
@@ -368,13 +367,11 @@ fn hold(gauges: &mut Gauges, at: u64, lanes: &Lanes, streaming_since: &mut u64, 
 mod tests {
     use super::*;
     use crate::curves::curve::Curve;
-    use crate::run::RunTraits;
-    use aiperf_types::EndpointKind;
 
     const GAP: u64 = 1_000;
 
     fn sweep() -> Sweep {
-        Sweep::new(&Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)))
+        Sweep::new(None)
     }
 
     /// A request that waits for a gap, answers with one content a gap, and ends a gap after the last.

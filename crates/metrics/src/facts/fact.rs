@@ -3,7 +3,6 @@
 //! A record is turned into facts once, when it ends; metrics of the record are computed from them at once, and the same
 //! functions compute them again, a column at a time, when the run is summarised.
 
-use crate::run::Applies;
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{ContentMark, Measured};
 
@@ -136,6 +135,17 @@ pub const FACTS: usize = Fact::ALL.len();
 /// Every fact of one record; see [`Fact`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts([u64; FACTS]);
+
+/// Which facts mean anything in a run. A fact that no metric of the run may use is not read: what depends on it has no
+/// value then, whatever asks for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Applies {
+    pub(crate) streaming: bool,
+    pub(crate) chunks: bool,
+    pub(crate) output: bool,
+    pub(crate) input: bool,
+    pub(crate) schedule: bool,
+}
 
 /// Flips the sign bit, so that signed facts keep their order as unsigned ones and pack like them.
 const SIGN: u64 = 1 << 63;

@@ -3,4 +3,5 @@
 pub(crate) mod columns;
 mod fact;
 
+pub(crate) use fact::Applies;
 pub use fact::{FACTS, Fact, Facts};

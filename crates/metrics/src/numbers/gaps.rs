@@ -1,8 +1,8 @@
 //! The gaps between content responses: summed up as they come, whether or not they are kept one by one.
 
+use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Moments, Stats};
 use crate::numbers::weights::Weights;
-use crate::registry::scope::Scalar;
 
 /// Gaps of a phase or of a slice: percentiles from a histogram, everything else exact.
 #[derive(Clone, Debug)]

@@ -3,5 +3,6 @@
 pub(crate) mod gaps;
 pub(crate) mod histogram;
 pub(crate) mod quantiles;
+pub(crate) mod scalar;
 pub mod stats;
 pub(crate) mod weights;

@@ -1,6 +1,6 @@
 //! Statistics of a population: exact, of integers or floats.
 
-use crate::registry::scope::Scalar;
+use crate::numbers::scalar::Scalar;
 
 /// The percentiles of a distribution, in order.
 pub const PERCENTILES: [u8; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];

@@ -51,7 +51,7 @@ impl Accumulator {
         Self {
             columns: Columns::new(),
             gaps: Gaps::new(),
-            sweep: Sweep::new(metrics),
+            sweep: Sweep::new(metrics.slice()),
             live: Live::new(metrics),
             errors: Errors::default(),
             spec_decode: BTreeMap::new(),
@@ -115,7 +115,12 @@ impl Accumulator {
         self.columns.keeps_gaps()
     }
 
-    /// Requests that wait for [`Sweep::take_from`].
+    /// Hands over the requests whose gaps are no longer kept.
+    pub fn hand_over(&mut self, sweep: &mut Sweep) {
+        sweep.take_over(&mut self.sweep);
+    }
+
+    /// Requests that wait to be [handed over](Self::hand_over).
     pub fn unswept(&self) -> usize {
         self.sweep.held()
     }

@@ -1,11 +1,11 @@
 //! A phase while it is on: running statistics, nothing sorted.
 
 use crate::numbers::histogram::Histogram;
+use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Stats};
 use crate::phase::summary::{Summary, is_live};
 use crate::phase::tally::Tally;
 use crate::registry::metric::{Compute, Fold};
-use crate::registry::scope::Scalar;
 use crate::run::Metrics;
 use crate::run::record::{Number, RecordMetrics};
 

@@ -1,6 +1,7 @@
 //! The records of one phase: kept, watched, summed up.
 
 pub mod accumulator;
+mod curves;
 mod errors;
 pub mod gpu;
 pub mod live;

@@ -2,6 +2,7 @@
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::facts::{Fact, Facts};
+use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Encoding, Rank, Stats, float_key};
 use crate::phase::accumulator::Accumulator;
 use crate::phase::live::fold;
@@ -9,7 +10,6 @@ use crate::phase::summary::{Context, Exactness, Slice, Summary};
 use crate::phase::tally::Tally;
 use crate::registry::flags::Flags;
 use crate::registry::metric::{Compute, Metric};
-use crate::registry::scope::Scalar;
 use crate::run::{Chosen, Metrics};
 use aiperf_types::{Nanos, WallNs};
 use std::collections::BTreeMap;

@@ -1,11 +1,12 @@
 //! The values of one scope, by metric, on their way to a summary.
 
+use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Stats};
 use crate::phase::summary::{MetricResult, Summary};
 use crate::registry;
 use crate::registry::flags::Flags;
 use crate::registry::metric::{Compute, Kind};
-use crate::registry::scope::{Scalar, Scope};
+use crate::registry::scope::Scope;
 use crate::run::Metrics;
 use aiperf_types::Nanos;
 

@@ -3,9 +3,9 @@
 use crate::curves::curve::Curve;
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
+use crate::registry::rules::Rules;
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
-use crate::run::Rules;
 
 /// The console table a metric is shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

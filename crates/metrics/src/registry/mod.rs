@@ -4,6 +4,7 @@ pub mod docs;
 pub(crate) mod families;
 pub mod flags;
 pub mod metric;
+pub mod rules;
 pub mod scope;
 mod table;
 pub mod unit;

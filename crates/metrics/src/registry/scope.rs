@@ -1,25 +1,8 @@
 //! The values of one scope (a run, a slice, a run so far) as derived metrics see them.
 
+use crate::numbers::scalar::Scalar;
 use crate::registry;
 use aiperf_types::Nanos;
-
-/// One number of a scope, in base units.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Scalar {
-    /// Exact.
-    Int(i128),
-    /// As near as floats come.
-    Float(f64),
-}
-
-impl Scalar {
-    pub(crate) fn as_f64(self) -> f64 {
-        match self {
-            Self::Int(value) => value as f64,
-            Self::Float(value) => value,
-        }
-    }
-}
 
 /// The values of one scope, by metric.
 #[derive(Debug)]

@@ -4,6 +4,8 @@ pub mod check;
 pub mod goodput;
 pub mod record;
 mod selection;
+mod traits;
 
-pub(crate) use selection::{Applies, Chosen};
-pub use selection::{Metrics, Rules, RunTraits};
+pub(crate) use selection::Chosen;
+pub use selection::Metrics;
+pub use traits::RunTraits;

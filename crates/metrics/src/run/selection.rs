@@ -1,143 +1,13 @@
-//! What is known about a run before it starts, and which metrics that leaves.
+//! Which metrics a run has.
 
-use crate::facts::{Fact, Facts};
+use crate::facts::{Applies, Fact};
 use crate::registry;
 use crate::registry::flags::Flags;
-use crate::registry::metric::{Compute, FloatFn, IntFn, Metric};
+use crate::registry::metric::Metric;
+use crate::registry::rules::{Objective, Rules};
 use crate::run::record::RecordMetrics;
-use aiperf_types::{EndpointKind, Measured, Nanos, Slo, Thresholds};
-
-/// What decides which metrics a run has.
-#[derive(Clone, Debug)]
-pub struct RunTraits {
-    /// The endpoint type.
-    pub endpoint: EndpointKind,
-    /// Whether answers are streamed.
-    pub streaming: bool,
-    /// Token counts are the server's, so comparing them with it says nothing.
-    pub server_token_count: bool,
-    /// Service level objectives, thresholds in display units.
-    pub slos: Vec<Slo>,
-    /// A profiling phase replays a schedule.
-    pub fixed_schedule: bool,
-    /// Answers are graded.
-    pub accuracy: bool,
-    /// Keep internal metrics in exports.
-    pub show_internal: bool,
-    /// Compute and keep experimental metrics.
-    pub show_experimental: bool,
-    /// Limits of the deviation counts.
-    pub thresholds: Thresholds,
-}
-
-impl RunTraits {
-    /// A run with nothing special about it.
-    pub fn new(endpoint: EndpointKind, streaming: bool) -> Self {
-        Self {
-            endpoint,
-            streaming,
-            server_token_count: false,
-            slos: Vec::new(),
-            fixed_schedule: false,
-            accuracy: false,
-            show_internal: false,
-            show_experimental: false,
-            thresholds: Thresholds::default(),
-        }
-    }
-
-    /// Whether a metric is part of such a run.
-    pub fn has(&self, metric: &Metric) -> bool {
-        self.lacks(metric).is_none()
-    }
-
-    /// The first condition of a metric that such a run does not fulfil.
-    pub(crate) fn lacks(&self, metric: &Metric) -> Option<Flags> {
-        let endpoint = self.endpoint.traits();
-        [
-            (Flags::STREAMING_ONLY, self.streaming),
-            (Flags::PRODUCES_TOKENS_ONLY, endpoint.produces_tokens),
-            (Flags::TOKENIZES_INPUT_ONLY, endpoint.tokenizes_input),
-            (Flags::SUPPORTS_AUDIO_ONLY, endpoint.accepts_audio),
-            (Flags::SUPPORTS_IMAGE_ONLY, endpoint.accepts_images || endpoint.produces_images),
-            (Flags::PRODUCES_VIDEO_ONLY, endpoint.produces_videos),
-            (Flags::USAGE_DIFF_ONLY, !self.server_token_count),
-            (Flags::EXPERIMENTAL, self.show_experimental),
-            (Flags::FIXED_SCHEDULE_ONLY, self.fixed_schedule),
-            (Flags::GOODPUT, !self.slos.is_empty()),
-            (Flags::DISABLE_ON_ACCURACY, !self.accuracy),
-        ]
-        .into_iter()
-        .find(|(flag, fulfilled)| metric.flags.has(*flag) && !fulfilled)
-        .map(|(flag, _)| flag)
-    }
-
-    /// Whether a metric of the run may be exported.
-    pub fn exports(&self, metric: &Metric) -> bool {
-        self.show_internal || !metric.flags.has(Flags::INTERNAL)
-    }
-}
-
-/// Which facts mean anything in a run. A fact that no metric of the run may use is not read: what depends on it has no
-/// value then, whatever asks for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Applies {
-    pub(crate) streaming: bool,
-    pub(crate) chunks: bool,
-    pub(crate) output: bool,
-    pub(crate) input: bool,
-    pub(crate) schedule: bool,
-}
-
-/// What metrics of single records depend on besides the record.
-#[derive(Debug)]
-pub struct Rules {
-    pub(crate) thresholds: Thresholds,
-    pub(crate) objectives: Vec<Objective>,
-}
-
-/// One service level objective, ready to be checked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Objective {
-    compute: Option<Number>,
-    /// In the metric's base unit.
-    threshold: f64,
-    larger_is_better: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Number {
-    Int(IntFn),
-    Float(FloatFn),
-}
-
-impl Objective {
-    fn new(slo: &Slo, traits: &RunTraits) -> Self {
-        let metric = registry::find(&slo.tag).filter(|metric| traits.has(metric));
-        let compute = metric.and_then(|metric| match metric.compute {
-            Compute::Ints(compute) | Compute::Fold(_, compute) => Some(Number::Int(compute)),
-            Compute::Floats(compute) => Some(Number::Float(compute)),
-            _ => None,
-        });
-        let to_base = metric.map_or(1.0, |metric| metric.display.factor_to(metric.unit));
-        Self {
-            compute,
-            threshold: slo.threshold * to_base,
-            larger_is_better: metric.is_some_and(|metric| metric.larger_is_better() == Some(true)),
-        }
-    }
-
-    pub(crate) fn value(&self, facts: &Facts, rules: &Rules) -> Option<f64> {
-        match self.compute? {
-            Number::Int(compute) => compute(facts, rules).map(|value| value as f64),
-            Number::Float(compute) => compute(facts, rules),
-        }
-    }
-
-    pub(crate) fn is_met(&self, value: f64) -> bool {
-        if self.larger_is_better { value >= self.threshold } else { value <= self.threshold }
-    }
-}
+use crate::run::traits::RunTraits;
+use aiperf_types::{Measured, Nanos, Slo};
 
 /// A metric of the run.
 #[derive(Debug)]
@@ -186,7 +56,7 @@ impl Metrics {
                 facts: facts_of(metric, &traits.slos),
             })
             .collect();
-        let objectives = traits.slos.iter().map(|slo| Objective::new(slo, &traits)).collect();
+        let objectives = traits.slos.iter().map(|slo| objective(slo, &traits)).collect();
         let rules = Rules { thresholds: traits.thresholds, objectives };
         Self { traits, rules, applies, chosen, slice: None }
     }
@@ -195,6 +65,11 @@ impl Metrics {
     pub fn with_slices(mut self, length: Nanos) -> Self {
         self.slice = (length.0 > 0).then_some(length);
         self
+    }
+
+    /// The length of the time slices that were prepared for.
+    pub fn slice(&self) -> Option<Nanos> {
+        self.slice
     }
 
     /// What the run was said to be.
@@ -211,6 +86,10 @@ impl Metrics {
     pub fn record(&self, m: &Measured, out: &mut RecordMetrics) {
         out.compute(self, m);
     }
+}
+
+fn objective(slo: &Slo, traits: &RunTraits) -> Objective {
+    Objective::new(slo.threshold, registry::find(&slo.tag).filter(|metric| traits.has(metric)))
 }
 
 /// The facts a metric reads, with those of the metrics it is computed from.

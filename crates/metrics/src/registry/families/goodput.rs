@@ -5,9 +5,9 @@ use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::{Derived, Fold};
 use crate::registry::metric::Short::Bare;
 use crate::registry::metric::{self, ConsoleGroup, Metric};
+use crate::registry::rules::Rules;
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
-use crate::run::Rules;
 
 /// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[

@@ -5,8 +5,8 @@ use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::Ints;
 use crate::registry::metric::Metric;
 use crate::registry::metric::Short::WithUnit;
+use crate::registry::rules::Rules;
 use crate::registry::unit::Unit;
-use crate::run::Rules;
 
 use super::int;
 

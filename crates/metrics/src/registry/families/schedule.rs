@@ -5,9 +5,9 @@ use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::{Derived, Ints, Pass, ReplayLag};
 use crate::registry::metric::Short::WithUnit;
 use crate::registry::metric::{ConsoleGroup, Metric};
+use crate::registry::rules::Rules;
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
-use crate::run::Rules;
 
 use super::int;
 

@@ -5,8 +5,8 @@ use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::{Floats, Gaps, Ints};
 use crate::registry::metric::Short::{Bare, WithUnit};
 use crate::registry::metric::{ConsoleGroup, Metric};
+use crate::registry::rules::Rules;
 use crate::registry::unit::Unit;
-use crate::run::Rules;
 
 use super::requests::request_latency;
 use super::tokens::{input_sequence_length, output_sequence_length};

@@ -5,9 +5,9 @@ use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::{Derived, Floats, Fold, Ints, Total};
 use crate::registry::metric::Short::{Bare, WithUnit};
 use crate::registry::metric::{self, ConsoleGroup, Metric};
+use crate::registry::rules::Rules;
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
-use crate::run::Rules;
 
 use super::int;
 use super::tokens::{input_sequence_length, output_sequence_length, reasoning_token_count};
