@@ -28,7 +28,6 @@ pub mod record;
 mod recorder;
 pub mod requests;
 pub mod run;
-pub mod spread;
 pub mod watch;
 mod worker;
 

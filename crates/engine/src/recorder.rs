@@ -170,7 +170,7 @@ impl Recorder {
         self.watch.answer(usize::from(self.number), asked, live);
     }
 
-    /// Hands on what the curves of long runs need, and what those who watch asked for.
+    /// Hands on what curves need, and what those who watch asked for.
     fn hand_on(&mut self) {
         self.answer();
         self.findings.phases.iter_mut().zip(&self.shared.sweeps).for_each(|(records, sweep)| sweep.tend(records));

@@ -134,7 +134,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
             phases: phase_ids(&setup.plan),
         },
         metrics: setup.metrics.clone(),
-        sweeps: setup.plan.phases.iter().map(|_| SharedSweep::new(&setup.metrics)).collect(),
+        sweeps: SharedSweep::of_phases(&setup.plan.phases, &setup.metrics),
         buffers: clients.iter().map(|seat| seat.buffers.clone()).collect(),
         records: AtomicU64::new(0),
         errors: AtomicU64::new(0),
@@ -166,7 +166,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     shared.queue.close();
     let mut findings = collect(recorders)?;
     for (records, sweep) in findings.phases.iter_mut().zip(&shared.sweeps) {
-        sweep.finish(&shared.metrics, records);
+        sweep.finish(records);
     }
     let line_failure = shared.lines.finish();
     setup.board.finish();

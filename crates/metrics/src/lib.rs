@@ -27,6 +27,7 @@ pub mod run;
 pub use aiperf_types::{Slo, Thresholds};
 pub use curves::curve::{Curve, Window};
 pub use curves::sweep::Sweep;
+pub use numbers::durations::Durations;
 pub use numbers::stats::{self, Stats};
 pub use phase::accumulator::{Accumulator, Limits};
 pub use phase::gpu::{self, FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals};

@@ -71,7 +71,7 @@ fn run(metrics: &Metrics) -> Run {
         adding += busy() - start;
     }
     println!("{} bytes held for the curves", sweep.size());
-    accumulator.put_back(sweep);
+    accumulator.finish_sweep(sweep);
     let each = |time: Duration| time.as_secs_f64() * 1e6 / RECORDS as f64;
     Run { accumulator, computing: each(computing), adding: each(adding) }
 }

@@ -1,6 +1,6 @@
 //! Changes of some stretch of time, brought into the order of time.
 
-use crate::curves::flight::{Content, Turn};
+use crate::curves::change::{Content, Transition};
 
 /// What comes first of changes at the same instant: a request begins before its content comes, and ends after it.
 const BEGIN: u64 = 0;
@@ -20,7 +20,7 @@ pub(crate) struct Changes {
     scratch: Vec<u64>,
     ends: Vec<u32>,
     contents: Vec<Content>,
-    turns: Vec<Turn>,
+    transitions: Vec<Transition>,
     origin: u64,
     length: u64,
 }
@@ -31,21 +31,21 @@ impl Changes {
     pub(crate) fn restart(&mut self, origin: u64, end: u64) {
         self.order.clear();
         self.contents.clear();
-        self.turns.clear();
+        self.transitions.clear();
         self.origin = origin;
         self.length = end - origin;
     }
 
     #[inline]
-    pub(crate) fn content(&mut self, at: u64, content: Content) {
+    pub(crate) fn push_content(&mut self, at: u64, content: Content) {
         self.order.push(at.saturating_sub(self.origin) << 32 | CONTENT | self.contents.len() as u64);
         self.contents.push(content);
     }
 
-    pub(crate) fn turn(&mut self, at: u64, turn: Turn) {
-        let rank = if turn.is_end() { END } else { BEGIN };
-        self.order.push(at.saturating_sub(self.origin) << 32 | rank | self.turns.len() as u64);
-        self.turns.push(turn);
+    pub(crate) fn push_transition(&mut self, at: u64, transition: Transition) {
+        let rank = if transition.is_end() { END } else { BEGIN };
+        self.order.push(at.saturating_sub(self.origin) << 32 | rank | self.transitions.len() as u64);
+        self.transitions.push(transition);
     }
 
     /// Brings them into the order of time.
@@ -53,8 +53,8 @@ impl Changes {
         sort(&mut self.order, self.length, &mut self.scratch, &mut self.ends);
     }
 
-    /// Runs of contents, each with the turn that ends it; the last one may have none.
-    pub(crate) fn runs(&self) -> impl Iterator<Item = (Run<'_>, Option<(u64, &Turn)>)> {
+    /// Runs of contents, each with the transition that ends it; the last one may have none.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (Run<'_>, Option<(u64, &Transition)>)> {
         let mut rest = self.order.as_slice();
         std::iter::from_fn(move || {
             if rest.is_empty() {
@@ -62,9 +62,10 @@ impl Changes {
             }
             let length = rest.iter().position(|place| place & CONTENT == 0).unwrap_or(rest.len());
             let (order, after) = rest.split_at(length);
-            let turn = after.first().map(|place| (self.origin + (place >> 32), &self.turns[number(*place)]));
+            let transition =
+                after.first().map(|place| (self.origin + (place >> 32), &self.transitions[number(*place)]));
             rest = after.get(1..).unwrap_or_default();
-            Some((Run { order, contents: &self.contents, origin: self.origin }, turn))
+            Some((Run { order, contents: &self.contents, origin: self.origin }, transition))
         })
     }
 }
@@ -73,7 +74,7 @@ fn number(place: u64) -> usize {
     (place & NUMBERS) as usize
 }
 
-/// Contents that follow one another with no turn between.
+/// Contents that follow one another with no transition between.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     order: &'a [u64],

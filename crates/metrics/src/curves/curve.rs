@@ -1,8 +1,7 @@
 //! Time-weighted curves: what was going on at each instant, as statistics over a window of time.
 //!
-//! Every request is swept in the order of time, content by content. While the gaps between contents are kept, that is done when
-//! the run is summarised; once they have become too many, while it is on (`sweep`). Either way mean, deviation, smallest and
-//! largest value are exact; percentiles are so up to a limit of events, and come from a histogram past it.
+//! Every request is swept in the order of time, content by content, from the first one on. Mean, deviation, smallest and largest
+//! value are exact; percentiles are so up to a limit of stretches of time, and come from a histogram past it.
 
 use crate::numbers::stats::Stats;
 use aiperf_types::WallNs;
@@ -56,6 +55,15 @@ impl CurveStats {
     pub(crate) fn set(&mut self, place: usize, (effective, active): (Stats, Stats)) {
         self.effective[place] = Some(effective);
         self.active[place] = Some(active);
+    }
+
+    /// No tokens were produced in the window.
+    pub(crate) fn set_decode_to_zero(&mut self) {
+        for place in [Curve::DecodeThroughput, Curve::DecodePerUser].map(|curve| curve as usize) {
+            for stats in [&mut self.effective[place], &mut self.active[place]] {
+                *stats = stats.map(|stats| stats.scaled(0.0));
+            }
+        }
     }
 
     pub(crate) fn active(&self, curve: Curve) -> Option<Stats> {

@@ -1,122 +1,8 @@
 //! One request on its way through time: when it changes something, and what it changes.
 
+use crate::curves::change::{Content, Transition};
 use crate::curves::changes::Changes;
 use crate::curves::timing::Timing;
-
-/// A sum of rates. What each addition loses is kept beside it: content that follows another within nanoseconds gives a rate
-/// beside which all others would vanish.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Rate {
-    sum: f64,
-    lost: f64,
-}
-
-impl Rate {
-    #[inline]
-    pub(crate) fn add(&mut self, height: f64) {
-        let next = self.sum + height;
-        let added = next - self.sum;
-        self.lost += (self.sum - (next - added)) + (height - added);
-        self.sum = next;
-    }
-
-    /// Takes one height away and adds another.
-    #[inline]
-    pub(crate) fn pass(&mut self, content: &Content) {
-        self.add(content.decode);
-        self.lost += content.decode_lost;
-    }
-
-    #[inline]
-    pub(crate) fn value(self) -> f64 {
-        self.sum + self.lost
-    }
-
-    /// What nobody is left for is nothing.
-    fn add_for(&mut self, height: f64, users: i64) {
-        self.add(height);
-        if users == 0 {
-            *self = Self::default();
-        }
-    }
-}
-
-/// What is going on at an instant. Rates are per second.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lanes {
-    /// Requests in flight.
-    pub(crate) in_flight: i64,
-    /// Requests that will answer and have not begun to.
-    pub(crate) prefilling: i64,
-    /// Requests that have begun to answer.
-    pub(crate) decoding: i64,
-    /// Tokens read.
-    pub(crate) prefill: Rate,
-    /// Tokens produced.
-    pub(crate) decode: Rate,
-    /// Tokens read or produced.
-    pub(crate) total: Rate,
-    /// Tokens of requests in flight.
-    pub(crate) tokens: f64,
-}
-
-impl Lanes {
-    pub(crate) fn pass(&mut self, content: &Content) {
-        self.decode.pass(content);
-        self.tokens += content.tokens;
-    }
-
-    pub(crate) fn turn(&mut self, turn: &Turn) {
-        self.in_flight += i64::from(turn.in_flight);
-        self.prefilling += i64::from(turn.prefilling);
-        self.decoding += i64::from(turn.decoding);
-        self.prefill.add_for(turn.prefill, self.prefilling);
-        self.decode.add_for(turn.decode, self.decoding);
-        self.total.add(turn.prefill);
-        self.total.add_for(turn.even, self.in_flight);
-        self.tokens = if self.in_flight == 0 { 0.0 } else { self.tokens + turn.tokens };
-    }
-}
-
-impl Turn {
-    /// Whether a request ends with it.
-    pub(crate) fn is_end(&self) -> bool {
-        self.in_flight < 0
-    }
-}
-
-/// A change that content after the first makes: most changes are such.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Content {
-    decode: f64,
-    /// What that lacks.
-    decode_lost: f64,
-    pub(crate) tokens: f64,
-}
-
-impl Content {
-    /// From one rate to another.
-    #[inline]
-    fn new(before: f64, after: f64, tokens: f64) -> Self {
-        let decode = after - before;
-        let less = decode - after;
-        let decode_lost = (after - (decode - less)) - (before + less);
-        Self { decode, decode_lost, tokens }
-    }
-}
-
-/// A change that the start, the first content or the end of a request makes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Turn {
-    in_flight: i8,
-    prefilling: i8,
-    decoding: i8,
-    prefill: f64,
-    decode: f64,
-    /// Tokens produced, if they are evenly.
-    even: f64,
-    tokens: f64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
@@ -184,6 +70,9 @@ impl ShortGaps {
 }
 
 impl Flight {
+    /// Bytes of one without its gaps, with what an allocator adds to the two blocks it takes.
+    pub(crate) const SIZE: usize = size_of::<Self>() + 48;
+
     pub(crate) fn new(timing: Timing, gaps: &[u64]) -> Self {
         let (at, next, rate) = (timing.start, Next::Start, 0.0);
         let mut flight = Self { at, next, rate, arrival: 0.0, share: 0.0, gaps: ShortGaps::default(), timing };
@@ -200,12 +89,10 @@ impl Flight {
         *self = Self { at, next, rate, arrival, share, gaps, timing };
     }
 
-    /// How many gaps it has.
     pub(crate) fn gap_count(&self) -> usize {
         self.gaps.short.len()
     }
 
-    /// Its gaps.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = u64> {
         (0..self.gap_count()).map_while(|at| self.gaps.get(at))
     }
@@ -217,35 +104,35 @@ impl Flight {
     /// Makes all changes that come before `limit`.
     pub(crate) fn go_on(&mut self, limit: u64, pace: Pace, changes: &mut Changes) {
         while self.at < limit {
-            let turn = match self.next {
-                Next::Start => self.begin(),
-                Next::FirstContent => self.answer(pace),
-                Next::End => self.end(),
+            let transition = match self.next {
+                Next::Start => self.start_transition(),
+                Next::FirstContent => self.start_to_answer(pace),
+                Next::End => self.end_transition(),
                 Next::Content(gap) => {
-                    self.stream(gap, limit, changes);
+                    self.go_on_streaming(gap, limit, changes);
                     continue;
                 }
                 Next::ContentWithEnd(gap) => {
                     let contents = self.gap_count() - gap;
-                    changes.content(self.at, Content::new(self.rate, self.rate, self.arrival * contents as f64));
+                    changes.push_content(self.at, Content::new(self.rate, self.rate, self.arrival * contents as f64));
                     (self.at, self.next) = (self.timing.end, Next::End);
                     continue;
                 }
                 Next::Nothing => return,
             };
-            changes.turn(self.at, turn);
-            self.turn_over();
+            changes.push_transition(self.at, transition);
+            self.advance();
         }
     }
 
-    /// Passes contents, from the one that ends a gap on.
+    /// Makes the changes of contents, from the one that ends a gap on.
     #[inline]
-    fn stream(&mut self, mut gap: usize, limit: u64, changes: &mut Changes) {
+    fn go_on_streaming(&mut self, mut gap: usize, limit: u64, changes: &mut Changes) {
         let (tokens, share) = (self.arrival, self.share);
         while self.at < limit {
             let next = self.gaps.get(gap + 1);
             let pace = pace_of(next, share, self.rate);
-            changes.content(self.at, Content::new(self.rate, pace, tokens));
+            changes.push_content(self.at, Content::new(self.rate, pace, tokens));
             self.rate = pace;
             gap += 1;
             (self.at, self.next) = match next {
@@ -266,6 +153,11 @@ impl Flight {
         if at < end { (at, Next::Content(gap)) } else { (end - 1, Next::ContentWithEnd(gap)) }
     }
 
+    /// Produces nothing from now on: other requests have shown gaps, and this one has none.
+    pub(crate) fn stop_even_pace(&mut self) {
+        self.rate = 0.0;
+    }
+
     /// Whether its output is taken to come content by content.
     fn streams(&self) -> bool {
         self.timing.generation.is_some_and(|first| self.timing.end > first)
@@ -273,7 +165,7 @@ impl Flight {
             && self.gap_count() > 0
     }
 
-    fn turn_over(&mut self) {
+    fn advance(&mut self) {
         let end = self.timing.end;
         (self.at, self.next) = match (self.next, self.timing.generation) {
             (Next::Start, Some(first)) => (first, Next::FirstContent),
@@ -285,14 +177,14 @@ impl Flight {
         };
     }
 
-    fn begin(&self) -> Turn {
+    fn start_transition(&self) -> Transition {
         let answers = i8::from(self.timing.generation.is_some());
         let rate = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
         let tokens = self.timing.prompt().unwrap_or(0) as f64;
-        Turn { in_flight: 1, prefilling: answers, prefill: rate, tokens, ..Turn::default() }
+        Transition { in_flight: 1, prefilling: answers, prefill: rate, tokens, ..Transition::default() }
     }
 
-    fn answer(&mut self, pace: Pace) -> Turn {
+    fn start_to_answer(&mut self, pace: Pace) -> Transition {
         let prefill = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
         let even = self.timing.decode().unwrap_or(0.0) * PER_SECOND;
         self.rate = match pace {
@@ -301,21 +193,21 @@ impl Flight {
             Pace::Gaps => 0.0,
         };
         let tokens = if self.streams() { 1.0 } else { self.timing.produced().unwrap_or(0) as f64 };
-        Turn { in_flight: 0, prefilling: -1, decoding: 1, prefill: -prefill, decode: self.rate, even, tokens }
+        Transition { in_flight: 0, prefilling: -1, decoding: 1, prefill: -prefill, decode: self.rate, even, tokens }
     }
 
-    fn end(&self) -> Turn {
+    fn end_transition(&self) -> Transition {
         if self.timing.generation.is_none() {
-            return Turn { in_flight: -1, ..Turn::default() };
+            return Transition { in_flight: -1, ..Transition::default() };
         }
         let held = self.timing.prompt().unwrap_or(0) + self.timing.produced().unwrap_or(0);
-        Turn {
+        Transition {
             in_flight: -1,
             decoding: -1,
             decode: -self.rate,
             even: -self.timing.decode().unwrap_or(0.0) * PER_SECOND,
             tokens: -(held as f64),
-            ..Turn::default()
+            ..Transition::default()
         }
     }
 }
@@ -333,6 +225,8 @@ fn pace_of(gap: Option<u64>, share: f64, before: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curves::change::Levels;
+    use crate::numbers::sum::Sum;
 
     fn flight(gaps: &[u64]) -> Flight {
         let timing = Timing { start: 100, end: 1000, generation: Some(300), input: Some(7), output: Some(5) };
@@ -341,27 +235,27 @@ mod tests {
 
     /// Instants, with requests and tokens in flight after each.
     fn seen(flight: &mut Flight, limits: &[u64], pace: Pace) -> Vec<(u64, i64, f64)> {
-        let (mut seen, mut lanes, mut changes) = (Vec::new(), Lanes::default(), Changes::default());
+        let (mut seen, mut levels, mut changes) = (Vec::new(), Levels::default(), Changes::default());
         for &limit in limits {
             changes.restart(0, limit);
             flight.go_on(limit, pace, &mut changes);
             changes.sort();
-            for (contents, turn) in changes.runs() {
+            for (contents, transition) in changes.runs() {
                 for (at, content) in contents.iter() {
-                    lanes.pass(content);
-                    seen.push((at, lanes.in_flight, lanes.tokens));
+                    levels.add_content(content);
+                    seen.push((at, levels.in_flight, levels.tokens));
                 }
-                if let Some((at, turn)) = turn {
-                    lanes.turn(turn);
-                    seen.push((at, lanes.in_flight, lanes.tokens));
+                if let Some((at, transition)) = transition {
+                    levels.add_transition(transition);
+                    seen.push((at, levels.in_flight, levels.tokens));
                 }
             }
             assert!(seen.iter().all(|(at, ..)| *at < limit));
         }
         assert!(flight.is_over());
-        assert_eq!((lanes.in_flight, lanes.prefilling, lanes.decoding), (0, 0, 0));
-        assert_eq!([lanes.prefill, lanes.decode, lanes.total], [Rate::default(); 3]);
-        assert_eq!(lanes.tokens, 0.0);
+        assert_eq!((levels.in_flight, levels.prefilling, levels.decoding), (0, 0, 0));
+        assert_eq!([levels.prefill, levels.decode, levels.total], [Sum::default(); 3]);
+        assert_eq!(levels.tokens, 0.0);
         seen
     }
 
@@ -389,15 +283,6 @@ mod tests {
         // The first gap takes no time, and the last content comes with the end.
         let at_once = seen(&mut flight(&[0, 700]), &[5000], Pace::Gaps);
         assert_eq!(at_once, [(100, 1, 7.0), (300, 1, 8.0), (300, 1, 10.0), (999, 1, 12.0), (1000, 0, 0.0)]);
-    }
-
-    #[test]
-    fn no_rate_is_lost_beside_another() {
-        let (mut rate, rates) = (Rate::default(), [0.0, 1e12, 0.1, 3.3e10, 1e-3, 0.0]);
-        for pair in rates.windows(2) {
-            rate.pass(&Content::new(pair[0], pair[1], 0.0));
-            assert!((rate.value() - pair[1]).abs() <= pair[1] * 1e-15);
-        }
     }
 
     #[test]

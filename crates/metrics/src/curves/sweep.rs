@@ -5,56 +5,33 @@
 //! the last of these was sent. Up to there time is swept and what was swept is let go: what is held is what is in flight and
 //! what has ended since the oldest of it began, however long the run.
 
+use crate::curves::change::Levels;
 use crate::curves::changes::Changes;
-use crate::curves::curve::CurveStats;
-use crate::curves::flight::{Flight, Lanes, Pace};
-use crate::curves::gauges::{Film, Frame, Frames, Gauges};
-use crate::curves::timing::Timing;
-use aiperf_types::Nanos;
+use crate::curves::curve::{CurveStats, Window};
+use crate::curves::flight::{Flight, Pace};
+use crate::curves::gauges::Gauges;
+use crate::curves::order::Order;
+use crate::curves::pending::Pending;
+use crate::curves::windowed::{Slices, WindowedCurves, Windows};
+use crate::numbers::stats::Distribution;
+use aiperf_types::{Nanos, WallNs};
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+
+/// Stretches of time that are kept one by one, over all curves; past it percentiles come from a histogram.
+pub const EXACT_STRETCHES: u64 = 8_000_000;
 
 /// Changes sorted at a time: few enough to stay in a core's second cache.
 const AT_ONCE: u64 = 1 << 13;
+/// Changes of a request besides those of its gaps: its start, its first content, its end.
+const CHANGES_EACH: u64 = 3;
 /// Shortest and longest time swept at a time; offsets within it have 32 bits.
 const SHORTEST: f64 = 1e3;
 const LONGEST: f64 = u32::MAX as f64;
-/// How far ahead of the first number that is missing another may be: further than any run has requests in flight.
-const FURTHEST: u64 = 1 << 24;
 /// Requests that are over and kept for their memory: about as many as come before the next are needed.
 const MOST_SPARE: usize = 1 << 12;
-/// Gaps that may wait for an older request: past this time goes on without it.
-const MOST_WAITING: u64 = 48_000_000;
-
-/// Up to which number every record is in, and when that one was sent.
-#[derive(Clone, Debug, Default)]
-struct Order {
-    next: u64,
-    sent: u64,
-    /// Numbers that came in since the last look, with when they were sent.
-    fresh: Vec<(u64, u64)>,
-    /// When `next` and those after it were sent, of those that are in.
-    ahead: VecDeque<Option<u64>>,
-}
-
-impl Order {
-    /// Sees how far records are complete by now.
-    fn catch_up(&mut self) {
-        for (number, sent) in self.fresh.drain(..) {
-            let Some(place) = number.checked_sub(self.next).filter(|&place| place < FURTHEST) else { continue };
-            let place = place as usize;
-            if self.ahead.len() <= place {
-                self.ahead.resize(place + 1, None);
-            }
-            self.ahead[place] = Some(sent);
-        }
-        while let Some(&Some(sent)) = self.ahead.front() {
-            self.ahead.pop_front();
-            self.next += 1;
-            self.sent = self.sent.max(sent);
-        }
-    }
-}
+/// Bytes of requests that may wait for an older one: past this time goes on without it. It may never come (a request that was
+/// cut off leaves no record), or be in the hands of a thread that got no core for seconds.
+const MOST_WAITING: usize = 192 << 20;
 
 /// The curves of a phase, as far as they are known.
 #[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
@@ -64,9 +41,10 @@ pub struct Sweep {
     waiting: Vec<(u64, Box<Flight>)>,
     is_sorted: bool,
     flights: Vec<Box<Flight>>,
+    /// Even until a request with gaps comes.
     pace: Pace,
-    lanes: Lanes,
-    film: Film,
+    levels: Levels,
+    curves: WindowedCurves,
     order: Order,
     /// When the sweep began, once it has.
     began: Option<u64>,
@@ -77,30 +55,38 @@ pub struct Sweep {
     last_end: u64,
     swept: u64,
     held_gaps: u64,
-    /// Gaps taken over since it was last seen how far requests are known.
-    fresh_gaps: u64,
+    /// Gaps of all requests that were ever taken.
+    taken_gaps: u64,
+    /// Changes of requests taken since it was last seen how far requests are known.
+    fresh_changes: u64,
     /// So far they are.
     goal: u64,
     late: u64,
     changes: Changes,
     /// Requests that are over, for their memory.
     spare: Vec<Box<Flight>>,
+    most_waiting: usize,
 }
 
 impl Sweep {
     /// A sweep of nothing, from the first request on; if a length is given, by slices of it.
     pub fn new(slice: Option<Nanos>) -> Self {
-        Self::over(Frames::Whole(slice), Pace::Gaps, 0, false)
+        Self::with_limit(slice, EXACT_STRETCHES)
     }
 
-    pub(crate) fn over(frames: Frames, pace: Pace, limit: u64, exact: bool) -> Self {
+    /// The same with another limit of stretches that are kept one by one.
+    pub fn with_limit(slice: Option<Nanos>, stretches: u64) -> Self {
+        Self::over(Windows::Whole(slice.map(|length| Slices { length, origin: None })), stretches)
+    }
+
+    pub(crate) fn over(windows: Windows, stretches: u64) -> Self {
         Self {
             waiting: Vec::new(),
             is_sorted: true,
             flights: Vec::new(),
-            pace,
-            lanes: Lanes::default(),
-            film: Film::new(frames, limit, exact),
+            pace: Pace::Even,
+            levels: Levels::default(),
+            curves: WindowedCurves::new(windows, stretches),
             order: Order::default(),
             began: None,
             front: 0,
@@ -109,106 +95,113 @@ impl Sweep {
             last_end: 0,
             swept: 0,
             held_gaps: 0,
-            fresh_gaps: 0,
+            taken_gaps: 0,
+            fresh_changes: 0,
             goal: 0,
             late: 0,
             changes: Changes::default(),
             spare: Vec::new(),
+            most_waiting: MOST_WAITING,
         }
     }
 
-    /// Takes over the requests of another sweep, which has swept none of them.
-    pub(crate) fn take_over(&mut self, other: &mut Self) {
-        let before = self.held_gaps;
-        self.absorb(other);
-        self.fresh_gaps += self.held_gaps - before;
+    /// Lets a slice begin at this instant, unless the sweep has begun: the slices of a later phase are those of the run.
+    pub fn align_slices(&mut self, origin: WallNs) {
+        if self.began.is_none() {
+            self.curves.set_origin(origin);
+        }
+    }
+
+    pub(crate) fn take(&mut self, pending: &mut Pending) {
+        if pending.gaps > 0 && self.pace == Pace::Even {
+            self.stop_even_pace();
+        }
+        self.late += pending.requests.iter().filter(|(start, _)| *start < self.front).count() as u64;
+        self.fresh_changes += pending.gaps + CHANGES_EACH * pending.len() as u64;
+        self.is_sorted &= pending.requests.is_empty();
+        self.waiting.append(&mut pending.requests);
+        self.order.add(&mut pending.sent);
+        self.last_end = self.last_end.max(pending.last_end);
+        self.held_gaps += pending.gaps;
+        self.taken_gaps += std::mem::take(&mut pending.gaps);
+        pending.spare.append(&mut self.spare);
+    }
+
+    /// How many gaps all requests had that were ever taken.
+    pub(crate) fn taken_gaps(&self) -> u64 {
+        self.taken_gaps
+    }
+
+    /// A run in which some request has gaps takes tokens to be produced in gaps alone. None of those swept so far had any.
+    fn stop_even_pace(&mut self) {
+        self.pace = Pace::Gaps;
+        self.levels.decode = Default::default();
+        self.flights.iter_mut().for_each(|flight| flight.stop_even_pace());
+        self.curves.set_decode_to_zero();
     }
 
     /// Sweeps on a little, as far as every request is known; `false` when there is too little to do. It takes a fraction of a
     /// millisecond, so that other work can come between.
     pub fn go_on(&mut self) -> bool {
-        if self.fresh_gaps >= AT_ONCE {
+        if self.fresh_changes >= AT_ONCE {
             self.look_ahead();
         }
-        self.toward(self.goal)
+        self.sweep_toward(self.goal)
     }
 
-    /// Adds a request, with its number and the time it was sent.
-    pub(crate) fn add(&mut self, number: u64, sent: u64, timing: Timing, gaps: &[u64]) {
-        self.order.fresh.push((number, sent));
-        self.add_unordered(timing, gaps);
-    }
-
-    pub(crate) fn add_unordered(&mut self, timing: Timing, gaps: &[u64]) {
-        self.last_end = self.last_end.max(timing.end);
-        self.late += u64::from(timing.start < self.front);
-        let flight = match self.spare.pop() {
-            Some(mut flight) => {
-                flight.restart(timing, gaps);
-                flight
-            }
-            None => Box::new(Flight::new(timing, gaps)),
-        };
-        self.held_gaps += gaps.len() as u64;
-        self.waiting.push((timing.start, flight));
-        self.is_sorted = false;
-    }
-
-    /// Requests that were added and are not swept to their end yet.
+    /// Requests that were taken and are not swept to their end yet.
     pub fn held(&self) -> usize {
         self.waiting.len() + self.flights.len()
     }
 
-    /// Requests that were added only after their time was swept: their part of it is missing from the curves.
+    /// Requests that were taken only after their time was swept: their part of it is missing from the curves.
     pub(crate) fn late(&self) -> u64 {
         self.late
     }
 
     pub(crate) fn is_exact(&self) -> bool {
-        self.film.is_exact()
+        self.curves.is_exact()
     }
 
-    fn absorb(&mut self, other: &mut Self) {
-        self.late += other.waiting.iter().filter(|(start, _)| *start < self.front).count() as u64;
-        self.waiting.append(&mut other.waiting);
-        self.is_sorted = false;
-        self.last_end = self.last_end.max(other.last_end);
-        self.held_gaps += std::mem::take(&mut other.held_gaps);
-        self.order.fresh.append(&mut other.order.fresh);
-        other.spare.append(&mut self.spare);
-    }
-
-    /// Both together: of what was swept before, in the order of time.
-    pub(crate) fn merge(&mut self, mut other: Self) {
-        if self.began.is_none() {
-            std::mem::swap(self, &mut other);
-        }
-        if other.began.is_none() {
-            self.absorb(&mut other);
-            return;
-        }
+    /// Goes on with the sweep of another phase, in the order of time. Both are ended first.
+    pub(crate) fn append(&mut self, mut other: Self) {
         self.end();
         other.end();
-        if self.began > other.began {
+        if other.began.is_none() {
+            return;
+        }
+        if self.began.is_none_or(|began| other.began.is_some_and(|others| others < began)) {
             std::mem::swap(self, &mut other);
+        }
+        if self.pace != other.pace {
+            [&mut *self, &mut other]
+                .into_iter()
+                .filter(|sweep| sweep.pace == Pace::Even)
+                .for_each(Self::stop_even_pace);
         }
         let overlap = other.began.is_some_and(|began| began < self.last_end);
         self.late += other.late + u64::from(overlap);
-        self.film.append(other.film);
+        self.curves.append(other.curves);
         self.swept += other.swept;
+        self.taken_gaps += other.taken_gaps;
         self.last_end = self.last_end.max(other.last_end);
     }
 
     /// Sees how far every request is known by now, or how far to go without some that others have waited for too long.
     fn look_ahead(&mut self) {
-        self.fresh_gaps = 0;
-        self.order.catch_up();
-        self.goal = self.order.sent;
-        if self.held_gaps > MOST_WAITING {
+        self.fresh_changes = 0;
+        self.goal = self.order.catch_up();
+        if self.waiting_size() > self.most_waiting {
             self.sort();
             let first = self.waiting.last().map_or(self.front, |(start, _)| self.front.max(*start));
-            self.goal = self.goal.max(first + self.last_end.saturating_sub(first) / 2);
+            let halfway = first + self.last_end.saturating_sub(first) / 2;
+            self.order.skip_to(halfway);
+            self.goal = self.order.catch_up().max(halfway);
         }
+    }
+
+    fn waiting_size(&self) -> usize {
+        self.held() * Flight::SIZE + self.held_gaps as usize * 4
     }
 
     /// Sweeps everything.
@@ -216,41 +209,41 @@ impl Sweep {
         if self.is_ended() {
             return;
         }
-        self.to(self.last_end);
+        self.sweep_to(self.last_end);
         self.sort();
         if self.began.is_some() || self.begin(u64::MAX) {
-            self.part(self.last_end, self.last_end + 1);
+            self.sweep_part(self.last_end, self.last_end + 1);
             self.front = self.front.max(self.last_end);
-            self.to(self.film.last_edge());
+            self.sweep_to(self.curves.last_edge());
             self.hold_until(self.last_end);
         }
-        self.film.end();
+        self.curves.end(self.last_end);
         self.swept = self.last_end - self.began.unwrap_or(self.last_end);
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        self.waiting.is_empty() && self.flights.is_empty() && !self.film.is_open()
+        self.waiting.is_empty() && self.flights.is_empty() && !self.curves.is_open()
     }
 
     /// Sweeps everything before `limit`.
-    pub(crate) fn to(&mut self, limit: u64) {
-        while self.toward(limit) {}
+    fn sweep_to(&mut self, limit: u64) {
+        while self.sweep_toward(limit) {}
     }
 
     /// Sweeps some of what lies before `limit`; `false` when there is nothing left.
-    fn toward(&mut self, limit: u64) -> bool {
+    fn sweep_toward(&mut self, limit: u64) -> bool {
         self.sort();
         if self.front >= limit || self.began.is_none() && !self.begin(limit) {
             return false;
         }
-        let until = limit.min(self.film.edge()).min(self.front + self.stride());
-        self.part(self.front, until);
+        let until = limit.min(self.curves.edge()).min(self.front + self.stride());
+        self.sweep_part(self.front, until);
         self.front = until;
-        if self.film.edge() <= until {
+        if self.curves.edge() <= until {
             self.hold_until(until);
-            self.film.cross(until);
+            self.curves.cross(until);
         }
-        self.film.settle();
+        self.curves.settle();
         self.front < limit
     }
 
@@ -259,7 +252,7 @@ impl Sweep {
         let Some(first) = self.waiting.last().map(|(start, _)| *start).filter(|&first| first < limit) else {
             return false;
         };
-        self.front = self.film.begin(first);
+        self.front = self.curves.begin(first);
         self.streaming_since = self.front;
         self.others_since = self.front;
         self.began = Some(self.front);
@@ -275,32 +268,32 @@ impl Sweep {
 
     /// How much time has about as many changes as are to be sorted at once.
     fn stride(&self) -> u64 {
-        let changes = self.held_gaps + 3 * self.held() as u64;
+        let changes = self.held_gaps + CHANGES_EACH * self.held() as u64;
         let time = self.last_end.saturating_sub(self.front);
         (time as f64 * AT_ONCE as f64 / changes.max(1) as f64).clamp(SHORTEST, LONGEST) as u64
     }
 
     /// Sweeps from `front` to `until`.
-    fn part(&mut self, front: u64, until: u64) {
+    fn sweep_part(&mut self, front: u64, until: u64) {
         while let Some((_, flight)) = self.waiting.pop_if(|(start, _)| *start < until) {
-            self.film.take_off(flight.gaps());
+            self.curves.add_gaps(flight.gaps());
             self.flights.push(flight);
         }
         // What is late happens at the front.
         self.changes.restart(front, until);
         self.flights.iter_mut().for_each(|flight| flight.go_on(until, self.pace, &mut self.changes));
         self.changes.sort();
-        let Self { lanes, film, streaming_since, others_since, .. } = self;
-        for (contents, turn) in self.changes.runs() {
-            match film.gauges() {
-                Some(gauges) if !contents.is_empty() => gauges.pass(contents, lanes, streaming_since),
-                _ => contents.iter().for_each(|(_, content)| lanes.pass(content)),
+        let Self { levels, curves, streaming_since, others_since, .. } = self;
+        for (contents, transition) in self.changes.runs() {
+            match curves.gauges() {
+                Some(gauges) if !contents.is_empty() => gauges.add_contents(contents, levels, streaming_since),
+                _ => contents.iter().for_each(|(_, content)| levels.add_content(content)),
             }
-            let Some((at, turn)) = turn else { continue };
-            if let Some(gauges) = film.gauges() {
-                hold(gauges, at, lanes, streaming_since, others_since);
+            let Some((at, transition)) = transition else { continue };
+            if let Some(gauges) = curves.gauges() {
+                hold(gauges, at, levels, streaming_since, others_since);
             }
-            lanes.turn(turn);
+            levels.add_transition(transition);
         }
         self.let_go();
     }
@@ -323,21 +316,26 @@ impl Sweep {
 
     /// Nothing changes until `at`.
     fn hold_until(&mut self, at: u64) {
-        if let Some(gauges) = self.film.gauges() {
-            hold(gauges, at, &self.lanes, &mut self.streaming_since, &mut self.others_since);
+        if let Some(gauges) = self.curves.gauges() {
+            hold(gauges, at, &self.levels, &mut self.streaming_since, &mut self.others_since);
         }
         self.streaming_since = self.streaming_since.max(at);
         self.others_since = self.others_since.max(at);
     }
 
-    /// What came of each stretch of time.
-    pub(crate) fn frames(&self) -> &[Frame] {
-        self.film.closed()
+    /// The statistics over a window that is over; `None` of one that was not told apart.
+    pub(crate) fn stats(&self, window: &Window) -> Option<CurveStats> {
+        self.curves.stats(window)
     }
 
-    /// What all frames came to, with so much more time in which nothing was going on.
+    /// The gaps of the requests that began in a window.
+    pub(crate) fn gaps(&self, window: &Window) -> Option<Distribution> {
+        self.curves.gaps(window)
+    }
+
+    /// The statistics of all the time that was swept, with so much more in which nothing was going on.
     pub(crate) fn whole(&self, idle: u64) -> CurveStats {
-        self.film.whole(idle)
+        self.curves.whole(idle)
     }
 
     /// The time that was swept; of several phases, that of each.
@@ -347,18 +345,18 @@ impl Sweep {
 
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
-        (self.held() + self.spare.len()) * size_of::<Flight>() + self.held_gaps as usize * 4 + self.film.size()
+        self.waiting_size() + self.spare.len() * Flight::SIZE + self.order.size() + self.curves.size()
     }
 }
 
 /// All curves held still until `at`.
-fn hold(gauges: &mut Gauges, at: u64, lanes: &Lanes, streaming_since: &mut u64, others_since: &mut u64) {
+fn hold(gauges: &mut Gauges, at: u64, levels: &Levels, streaming_since: &mut u64, others_since: &mut u64) {
     if at > *streaming_since {
-        gauges.hold(at - *streaming_since, lanes);
+        gauges.add_streaming(at - *streaming_since, levels);
         *streaming_since = at;
     }
     if at > *others_since {
-        gauges.add_others(at - *others_since, lanes);
+        gauges.add_others(at - *others_since, levels);
         *others_since = at;
     }
 }
@@ -367,6 +365,7 @@ fn hold(gauges: &mut Gauges, at: u64, lanes: &Lanes, streaming_since: &mut u64, 
 mod tests {
     use super::*;
     use crate::curves::curve::Curve;
+    use crate::curves::timing::Timing;
 
     const GAP: u64 = 1_000;
 
@@ -387,7 +386,9 @@ mod tests {
     }
 
     fn add(sweep: &mut Sweep, number: u64, start: u64, gaps: u64) {
-        sweep.add(number, start, timing(start, gaps), &vec![GAP; gaps as usize]);
+        let mut pending = Pending::default();
+        pending.add(number, start, timing(start, gaps), &vec![GAP; gaps as usize]);
+        sweep.take(&mut pending);
     }
 
     fn go_on(sweep: &mut Sweep) {
@@ -418,7 +419,7 @@ mod tests {
         for number in 0..10 {
             add(&mut sweep, number, number * 5 * GAP, 3);
         }
-        sweep.to(30 * GAP);
+        sweep.sweep_to(30 * GAP);
         assert_eq!(sweep.late(), 0);
         add(&mut sweep, 10, 7 * GAP, 60);
         sweep.end();
@@ -439,10 +440,81 @@ mod tests {
         early.end();
         late.end();
         for (mut one, other) in [(early.clone(), late.clone()), (late, early)] {
-            one.merge(other);
+            one.append(other);
             assert_eq!((one.late(), one.swept()), (0, (50 + 55) * GAP));
             let stats = one.whole(1055 * GAP - one.swept()).effective(Curve::Concurrency).unwrap_or_default();
             assert!((stats.avg.unwrap_or(0.0) - 150.0 / 1055.0).abs() < 1e-12, "{:?}", stats.avg);
+        }
+    }
+    #[test]
+    fn the_slices_of_a_later_phase_are_those_of_the_run() {
+        let slice = Nanos(40 * GAP);
+        let sweeps = || [(); 3].map(|()| Sweep::new(Some(slice)));
+        let [mut early, mut late, mut whole] = sweeps();
+        for number in 0..10 {
+            let (first, second) = (number * 5 * GAP, 105 * GAP + number * 5 * GAP);
+            add(&mut early, number, first, 3);
+            add(&mut late, number, second, 3);
+            add(&mut whole, number, first, 3);
+            add(&mut whole, number + 10, second, 3);
+        }
+        late.align_slices(WallNs(0));
+        late.end();
+        early.append(late);
+        whole.end();
+        let last = 155 * GAP;
+        for start in (0..last).step_by(slice.0 as usize) {
+            let window = Window { start: WallNs(start), end: WallNs((start + slice.0).min(last)) };
+            let stats = |sweep: &Sweep| {
+                let stats = sweep.stats(&window)?;
+                Some([Curve::Concurrency, Curve::DecodeThroughput, Curve::TokensInFlight].map(|curve| {
+                    let stats = stats.effective(curve).unwrap_or_default();
+                    [stats.avg, stats.min, stats.max, stats.p50, stats.p99].map(|value| value.map(|value| value as f32))
+                }))
+            };
+            assert_eq!(stats(&early), stats(&whole), "{start}");
+            assert!(stats(&whole).is_some());
+        }
+    }
+
+    #[test]
+    fn tokens_are_produced_evenly_until_a_request_has_gaps() {
+        let decoding = |sweep: &Sweep| sweep.whole(0).effective(Curve::DecodeThroughput).unwrap_or_default();
+        let (mut even, mut mixed, mut at_once) = (sweep(), sweep(), sweep());
+        for number in 0..10 {
+            add(&mut even, number, number * 5 * GAP, 0);
+            add(&mut mixed, number, number * 5 * GAP, 0);
+            add(&mut at_once, number, number * 5 * GAP, 0);
+        }
+        // Some are over by the time the first one with gaps comes, and one is being answered.
+        mixed.sweep_to(41 * GAP + GAP / 2);
+        add(&mut mixed, 10, 60 * GAP, 3);
+        add(&mut at_once, 10, 60 * GAP, 3);
+        [&mut even, &mut mixed, &mut at_once].into_iter().for_each(Sweep::end);
+        assert!(decoding(&even).min == Some(0.0) && decoding(&even).avg > Some(0.0));
+        assert_eq!(decoding(&mixed), decoding(&at_once));
+        assert_eq!(mixed.late(), 0);
+        let mut merged = sweep();
+        add(&mut merged, 0, 100 * GAP, 3);
+        merged.append(even);
+        assert!(decoding(&merged).p50 == Some(0.0) && decoding(&merged).max == decoding(&mixed).max);
+    }
+
+    #[test]
+    fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
+        for gaps in [0, 20] {
+            let mut sweep = Sweep { most_waiting: 100_000, ..sweep() };
+            let mut most = 0;
+            for number in (0..40_000).filter(|number| *number != 7) {
+                add(&mut sweep, number, number * GAP, gaps);
+                while sweep.go_on() {}
+                most = most.max(sweep.size());
+            }
+            // A few thousand changes come before it is looked, and so many requests are kept for their memory.
+            assert!(most < 4_000_000, "{most} bytes with {gaps} gaps a request");
+            add(&mut sweep, 7, 7 * GAP, gaps);
+            sweep.end();
+            assert_eq!((sweep.late(), sweep.held()), (1, 0));
         }
     }
 }

@@ -14,9 +14,6 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    pub(crate) const FACTS: &[Fact] =
-        &[Fact::Start, Fact::End, Fact::First, Fact::Input, Fact::Output, Fact::Reasoning];
-
     pub(crate) fn of(facts: &Facts) -> Option<Self> {
         let start = facts.get(Fact::Start)?;
         let end = start.checked_add(facts.get(Fact::End)?)?;

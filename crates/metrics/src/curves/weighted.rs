@@ -3,11 +3,15 @@
 //! Mean, deviation, smallest and largest value are exact at any length. Percentiles are so while the stretches are kept one by
 //! one; when they have become too many, percentiles come from a histogram.
 
+use crate::numbers::histogram::{Histogram, NOTHING};
 use crate::numbers::quantiles::quantiles;
 use crate::numbers::stats::Stats;
-use crate::numbers::weights::{NOTHING, Weights};
+use crate::numbers::sum::BatchedSum;
 
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+/// Parts of an octave in the histogram of lengths, as a power of two: a percentile is within 0.05%.
+const BITS: u32 = 11;
 
 /// How long a value was what.
 #[derive(Clone, Debug)]
@@ -22,9 +26,9 @@ pub(crate) struct Weighted {
     /// How much time there is to be before the centre is moved again.
     centre_until: u64,
     /// Sum of values by how long each held.
-    area: Precise,
-    distances: Precise,
-    squares: Precise,
+    area: BatchedSum,
+    distances: BatchedSum,
+    squares: BatchedSum,
     min: f64,
     max: f64,
 }
@@ -34,7 +38,7 @@ pub(crate) enum Kept {
     /// Values with how long each held.
     Stretches(Vec<(f64, f64)>),
     /// Only how long each was held in all.
-    Lengths(Weights),
+    Lengths(Histogram<BITS>),
 }
 
 /// Something that keeps stretches, one way or the other.
@@ -43,7 +47,7 @@ pub(crate) trait Keep {
     fn keep(&mut self, length: u64, value: f64);
 }
 
-impl Keep for Weights {
+impl Keep for Histogram<BITS> {
     #[inline]
     fn keep(&mut self, length: u64, value: f64) {
         self.add(length, value);
@@ -87,8 +91,9 @@ impl Sums {
         self.max = if value > self.max { value } else { self.max };
     }
 
-    /// The same of values that are `share` of these, around another centre.
-    pub(crate) fn scaled(&self, share: f64, centre: f64) -> Self {
+    /// The same of values that are `share` of these, around the centre of other sums.
+    pub(crate) fn scaled(&self, share: f64, other: &Self) -> Self {
+        let centre = other.centre;
         let (time, shift) = (self.busy as f64, self.centre - centre / share);
         Self {
             centre,
@@ -104,44 +109,17 @@ impl Sums {
 /// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the lowest then.
 const SETTLED: u64 = 1_000_000;
 
-/// A sum of floats that loses nothing to the number of its terms: plain additions, set down every few thousand of them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Precise {
-    sum: f64,
-    lost: f64,
-    running: f64,
-}
-
-impl Precise {
-    #[inline]
-    fn add(&mut self, term: f64) {
-        self.running += term;
-    }
-
-    fn settle(&mut self) {
-        let (term, next) = (self.running, self.sum + self.running);
-        let larger = self.sum.abs() >= term.abs();
-        self.lost += if larger { (self.sum - next) + term } else { (term - next) + self.sum };
-        self.sum = next;
-        self.running = 0.0;
-    }
-
-    fn value(&self) -> f64 {
-        self.sum + (self.lost + self.running)
-    }
-}
-
 impl Weighted {
     pub(crate) fn new(exact: bool) -> Self {
         Self {
-            kept: if exact { Kept::Stretches(Vec::new()) } else { Kept::Lengths(Weights::default()) },
+            kept: if exact { Kept::Stretches(Vec::new()) } else { Kept::Lengths(Histogram::default()) },
             idle: 0,
             busy: 0,
             centre: f64::NAN,
             centre_until: 0,
-            area: Precise::default(),
-            distances: Precise::default(),
-            squares: Precise::default(),
+            area: BatchedSum::default(),
+            distances: BatchedSum::default(),
+            squares: BatchedSum::default(),
             min: f64::INFINITY,
             max: f64::NEG_INFINITY,
         }
@@ -149,7 +127,7 @@ impl Weighted {
 
     /// The value held for so many nanoseconds.
     pub(crate) fn add(&mut self, length: u64, value: f64) {
-        let mut sums = self.sums(value);
+        let mut sums = self.begin_sums(value);
         sums.add(length, value);
         self.add_sums(&sums);
         match &mut self.kept {
@@ -169,7 +147,7 @@ impl Weighted {
     }
 
     /// Empty sums to add stretches to, with this value among them.
-    pub(crate) fn sums(&mut self, first: f64) -> Sums {
+    pub(crate) fn begin_sums(&mut self, first: f64) -> Sums {
         if self.centre.is_nan() {
             self.centre = first;
         } else if !self.is_settled() {
@@ -177,11 +155,6 @@ impl Weighted {
         }
         let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
         Sums { busy: 0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
-    }
-
-    /// Where distances are taken from, with this value among those that follow.
-    pub(crate) fn centre_or(&mut self, first: f64) -> f64 {
-        self.sums(first).centre
     }
 
     /// Adds what some stretches came to; they have to be [kept](Self::kept), too.
@@ -209,7 +182,7 @@ impl Weighted {
         }
     }
 
-    /// Sets sums down; to be called every few thousand stretches.
+    /// Settles the sums; to be called every few thousand stretches.
     pub(crate) fn settle(&mut self) {
         self.area.settle();
         self.distances.settle();
@@ -231,7 +204,7 @@ impl Weighted {
     /// Lets go of the stretches: from now on percentiles come from a histogram.
     pub(crate) fn let_go(&mut self) {
         if let Kept::Stretches(stretches) = &self.kept {
-            let mut lengths = Weights::default();
+            let mut lengths = Histogram::default();
             stretches.iter().for_each(|&(value, length)| lengths.add(length as u64, value));
             self.kept = Kept::Lengths(lengths);
         }
@@ -239,6 +212,16 @@ impl Weighted {
 
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.kept, Kept::Stretches(_))
+    }
+
+    /// Whatever the value was, it was zero, for as long as something was going on.
+    pub(crate) fn set_to_zero(&mut self) {
+        let (idle, busy) = (self.idle, self.busy);
+        *self = Self::new(self.is_exact());
+        self.idle = idle;
+        if busy > 0 {
+            self.add(busy, 0.0);
+        }
     }
 
     /// Both together.

@@ -23,8 +23,6 @@ macro_rules! facts {
 facts! {
     /// Wall clock at the start.
     Start,
-    /// Its number, in the order of sending.
-    Number,
     /// Bits of [`Facts::FAILED`], [`Facts::OVERFLOW`] and [`Facts::UNORDERED`].
     Status,
     /// End: last raw response, else the error.
@@ -171,7 +169,6 @@ impl Facts {
         *self = Self::default();
         gaps.clear();
         self.set(Fact::Start, Some(m.start_wall.0));
-        self.set(Fact::Number, Some(m.number));
         self.set(Fact::End, Some(m.end.since(m.start).0));
         self.set_signed(Fact::Credit, m.credit_issued.map(|issued| m.start_wall.0.wrapping_sub(issued.0) as i64));
         self.set(Fact::Input, m.tokens.input.filter(|_| applies.input));

@@ -1,163 +1,134 @@
-//! A log-linear histogram: every power of two is cut into equal parts.
+//! A histogram by magnitude: how often a value occurred, or how long it held.
 //!
-//! With 2^b parts a value is known to within 2^-(b+1) of itself: 0.049% for b = 10. An octave takes memory only once a
-//! value falls into it, so a population that spans a factor of a thousand needs ten of them, 4 KB each. Counts are
-//! integers: adding two histograms gives the histogram of both populations, bit for bit.
+//! Every power of two is cut into 2^`BITS` parts, and a part stands for the end of it that is nearer to zero: a value is known to
+//! within 2^-`BITS` of itself (0.049% for 11 bits), and whole numbers up to 2^(`BITS` + 1) exactly. Weights are integers, so
+//! adding two histograms gives that of both, bit for bit.
 
 use crate::numbers::stats::{PERCENTILES, Rank};
-use std::collections::BTreeMap;
 
-/// Exponents that have octaves of their own: 2^-128 to 2^127; values beyond count as the nearest.
-const EXPONENTS: usize = 256;
-const LOWEST: i64 = -128;
-const NONE: u8 = u8::MAX;
+/// Values nearer to zero are zero: they are what rounding left of it.
+pub(crate) const NOTHING: f64 = 1e-9;
 
-#[derive(Clone, Debug)]
-struct Octave {
-    exponent: usize,
-    counts: Box<[u32]>,
-}
-
-/// Counts of values by magnitude.
-#[derive(Clone, Debug)]
-pub(crate) struct Histogram {
-    bits: u32,
-    zeros: u64,
-    slots: Box<[u8; EXPONENTS]>,
-    octaves: Vec<Octave>,
-    /// How often a count of 32 bits ran over, by exponent and part.
-    overruns: BTreeMap<(usize, usize), u64>,
+/// Weights by value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Histogram<const BITS: u32> {
+    zero: u64,
+    /// The part that the first of `weights` belongs to.
+    first: usize,
+    weights: Vec<u64>,
     /// Values below zero, by their distance from it.
-    negative: Option<Box<Histogram>>,
+    negative: Option<Box<Self>>,
 }
 
-impl Histogram {
-    /// An empty histogram that cuts an octave into 2^`bits` parts.
-    pub(crate) fn new(bits: u32) -> Self {
-        Self {
-            bits,
-            zeros: 0,
-            slots: Box::new([NONE; EXPONENTS]),
-            octaves: Vec::new(),
-            overruns: BTreeMap::new(),
-            negative: None,
+impl<const BITS: u32> Histogram<BITS> {
+    const OCTAVE: usize = 1 << BITS;
+    const SHIFT: u32 = 52 - BITS;
+
+    #[inline]
+    pub(crate) fn add(&mut self, weight: u64, value: f64) {
+        if value < NOTHING {
+            self.add_below(weight, value);
+            return;
+        }
+        let part = (value.to_bits() >> Self::SHIFT) as usize;
+        let at = part.wrapping_sub(self.first);
+        match self.weights.get_mut(at) {
+            Some(known) => *known += weight,
+            None => self.add_outside(part, weight),
         }
     }
 
-    #[inline]
-    pub(crate) fn add(&mut self, value: f64) {
-        if value > 0.0 {
-            let (exponent, part) = self.place(value);
-            self.add_at(exponent, part, 1);
-        } else if value < 0.0 {
-            let bits = self.bits;
-            self.negative.get_or_insert_with(|| Box::new(Self::new(bits))).add(-value);
+    fn add_below(&mut self, weight: u64, value: f64) {
+        if value > -NOTHING {
+            self.zero += weight;
         } else {
-            self.zeros += 1;
-        }
-    }
-
-    #[inline]
-    fn place(&self, value: f64) -> (usize, usize) {
-        let bits = value.to_bits();
-        let exponent = (bits >> 52) as i64 - 1023 - LOWEST;
-        let part = (bits >> (52 - self.bits)) as usize & ((1 << self.bits) - 1);
-        match exponent {
-            ..0 => (0, 0),
-            0..256 => (exponent as usize, part),
-            _ => (EXPONENTS - 1, (1 << self.bits) - 1),
-        }
-    }
-
-    #[inline]
-    fn add_at(&mut self, exponent: usize, part: usize, count: u32) {
-        let slot = match self.slots[exponent] {
-            NONE => self.open_octave(exponent),
-            slot => slot as usize,
-        };
-        let cell = &mut self.octaves[slot].counts[part];
-        let (sum, over) = cell.overflowing_add(count);
-        *cell = sum;
-        if over {
-            *self.overruns.entry((exponent, part)).or_default() += 1;
+            self.negative.get_or_insert_default().add(weight, -value);
         }
     }
 
     #[cold]
-    fn open_octave(&mut self, exponent: usize) -> usize {
-        let slot = self.octaves.len();
-        self.slots[exponent] = slot as u8;
-        self.octaves.push(Octave { exponent, counts: vec![0; 1 << self.bits].into_boxed_slice() });
-        slot
+    fn add_outside(&mut self, part: usize, weight: u64) {
+        let octave = part & !(Self::OCTAVE - 1);
+        if self.weights.is_empty() {
+            self.first = octave;
+        }
+        let (first, end) = (self.first.min(octave), (self.first + self.weights.len()).max(octave + Self::OCTAVE));
+        self.weights.splice(0..0, std::iter::repeat_n(0, self.first - first));
+        self.weights.resize(end - first, 0);
+        self.first = first;
+        self.weights[part - first] += weight;
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.zeros += other.zeros;
-        for octave in &other.octaves {
-            for (part, &count) in octave.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                self.add_at(octave.exponent, part, count);
-            }
-        }
-        for (place, count) in &other.overruns {
-            *self.overruns.entry(*place).or_default() += count;
+        self.zero += other.zero;
+        for (part, &weight) in (other.first..).zip(&other.weights).filter(|(_, weight)| **weight > 0) {
+            self.add(weight, Self::value_of(part));
         }
         if let Some(negative) = &other.negative {
-            let bits = self.bits;
-            self.negative.get_or_insert_with(|| Box::new(Self::new(bits))).merge(negative);
+            self.negative.get_or_insert_default().merge(negative);
         }
     }
 
-    /// Values with their counts, ascending. A value is the middle of its part.
-    fn ascending(&self) -> Vec<(f64, u64)> {
-        let mut values: Vec<(f64, u64)> = self
-            .negative
-            .iter()
-            .flat_map(|negative| negative.ascending())
-            .map(|(value, count)| (-value, count))
-            .collect();
-        values.reverse();
-        if self.zeros > 0 {
-            values.push((0.0, self.zeros));
-        }
-        let mut octaves: Vec<&Octave> = self.octaves.iter().collect();
-        octaves.sort_unstable_by_key(|octave| octave.exponent);
-        let parts = (1_u64 << self.bits) as f64;
-        for octave in octaves {
-            let scale = 2_f64.powi((octave.exponent as i64 + LOWEST) as i32);
-            for (part, &count) in octave.counts.iter().enumerate() {
-                let overruns = self.overruns.get(&(octave.exponent, part)).copied().unwrap_or(0);
-                let count = u64::from(count) + (overruns << 32);
-                if count > 0 {
-                    values.push((scale * (1.0 + (part as f64 + 0.5) / parts), count));
+    fn value_of(part: usize) -> f64 {
+        f64::from_bits((part as u64) << Self::SHIFT)
+    }
+
+    fn above_zero(&self) -> impl DoubleEndedIterator<Item = (f64, u64)> {
+        let parts = self.weights.iter().enumerate().map(|(at, &weight)| (Self::value_of(self.first + at), weight));
+        parts.filter(|(_, weight)| *weight > 0)
+    }
+
+    /// Values with their weights, ascending.
+    fn ascending(&self) -> impl Iterator<Item = (f64, u64)> {
+        let below = self.negative.iter().flat_map(|negative| negative.above_zero().rev());
+        let below = below.map(|(value, weight)| (-value, weight));
+        below.chain((self.zero > 0).then_some((0.0, self.zero))).chain(self.above_zero())
+    }
+
+    /// For each target (ascending) the smallest value by which that much weight has passed; `top` where none is.
+    pub(crate) fn quantiles(&self, targets: &[f64], found: &mut [f64], top: f64) {
+        let mut rest = self.ascending();
+        let (mut passed, mut value) = (0_u64, 0.0);
+        for (target, found) in targets.iter().zip(found) {
+            while (passed as f64) < *target {
+                match rest.next() {
+                    Some((next, weight)) => {
+                        passed += weight;
+                        value = next;
+                    }
+                    None => {
+                        value = top;
+                        break;
+                    }
                 }
             }
+            *found = value;
         }
-        values
     }
 
-    /// The percentiles of [`PERCENTILES`], interpolated as in a sorted list, within the given bounds.
+    /// The percentiles of [`PERCENTILES`], interpolated as in a sorted list of values that weigh one each.
     pub(crate) fn percentiles(&self, min: f64, max: f64) -> [Option<f64>; 9] {
-        let values = self.ascending();
-        let total: u64 = values.iter().map(|(_, count)| count).sum();
-        if total == 0 {
+        let mut end = 0;
+        let ends: Vec<(u64, f64)> = self
+            .ascending()
+            .map(|(value, weight)| {
+                end += weight;
+                (end, value)
+            })
+            .collect();
+        if end == 0 {
             return [None; 9];
         }
-        let mut ends = Vec::with_capacity(values.len());
-        let mut end = 0;
-        for (_, count) in &values {
-            end += count;
-            ends.push(end);
-        }
-        let at = |rank: usize| values[ends.partition_point(|&end| end <= rank as u64)].0;
+        let at = |rank: usize| ends[ends.partition_point(|(end, _)| *end <= rank as u64)].1;
         PERCENTILES.map(|percent| {
-            let rank = Rank::linear(percent, total);
+            let rank = Rank::linear(percent, end);
             Some(rank.between(at(rank.low), at(rank.high)).clamp(min, max))
         })
     }
 
     /// Bytes held.
     pub(crate) fn size(&self) -> usize {
-        EXPONENTS + self.octaves.len() * (4 << self.bits) + self.negative.as_ref().map_or(0, |negative| negative.size())
+        self.weights.capacity() * 8 + self.negative.as_ref().map_or(0, |negative| negative.size())
     }
 }
 
@@ -165,37 +136,52 @@ impl Histogram {
 mod tests {
     use super::*;
 
+    fn median<const BITS: u32>(histogram: &Histogram<BITS>, total: f64) -> f64 {
+        let mut found = [0.0];
+        histogram.quantiles(&[total / 2.0], &mut found, f64::MAX);
+        found[0]
+    }
+
+    fn check_value<const BITS: u32>(value: f64) {
+        let mut histogram = Histogram::<BITS>::default();
+        histogram.add(10, value);
+        let (found, parts) = (median(&histogram, 10.0), f64::from(1 << BITS));
+        assert!(found.abs() <= value.abs() && (1.0 - found / value) < 1.0 / parts, "{value} became {found}");
+        assert!(found == value || value.abs() > 2.0 * parts || value.fract() != 0.0, "{value} became {found}");
+    }
+
     #[test]
-    fn a_value_is_known_to_within_a_twentieth_of_a_percent() {
-        for value in [1.0, 3.0, 999.0, 1023.0, 1025.0, 123_456_789.0, 2e-3, 7.5e11] {
-            let mut histogram = Histogram::new(10);
-            histogram.add(value);
-            let found = histogram.percentiles(f64::MIN, f64::MAX)[4].unwrap();
-            assert!((found / value - 1.0).abs() <= 0.0005, "{value} became {found}");
+    fn a_value_is_known_to_within_a_part_and_a_small_whole_number_exactly() {
+        for value in [3.3e-9, 0.1, 1.0, 7.0, 127.0, 999.0, 4095.0, 12_345.678, 9.9e12, -5.0, -1e7] {
+            check_value::<6>(value);
+            check_value::<11>(value);
         }
     }
 
     #[test]
-    fn negative_values_zero_and_positive_ones_are_in_order() {
-        let mut histogram = Histogram::new(10);
-        for value in [-100.0, -50.0, 0.0, 50.0, 100.0] {
-            histogram.add(value);
-        }
-        let percentiles = histogram.percentiles(-100.0, 100.0);
-        assert_eq!(percentiles[4], Some(0.0));
-        assert!((percentiles[3].unwrap() + 50.0).abs() < 0.05);
-        assert!((percentiles[5].unwrap() - 50.0).abs() < 0.05);
+    fn what_is_zero_comes_between_what_is_below_and_what_is_above() {
+        let mut histogram = Histogram::<11>::default();
+        histogram.add(5, 2.0);
+        histogram.add(6, 0.0);
+        assert_eq!(median(&histogram, 11.0), 0.0);
+        histogram.add(2, 1.0);
+        assert_eq!(median(&histogram, 13.0), 1.0);
+        histogram.add(1, -100.0);
+        histogram.add(9, -50.0);
+        assert_eq!(median(&histogram, 23.0), 0.0);
+        let percentiles = histogram.percentiles(-100.0, 2.0);
+        assert_eq!((percentiles[0], percentiles[3], percentiles[6]), (Some(-89.0), Some(-50.0), Some(2.0)));
     }
 
     #[test]
-    fn a_count_may_pass_four_thousand_million() {
-        let mut histogram = Histogram::new(10);
-        for _ in 0..3 {
-            histogram.add_at(128, 0, u32::MAX);
+    fn merged_histograms_are_that_of_both() {
+        let values = [0.0, 5e3, 2e-3, 1.0, 5e3, 70.0, 8e9, -3.0, -1e4];
+        let [mut whole, mut one, mut two] = [(); 3].map(|()| Histogram::<11>::default());
+        for (at, value) in values.into_iter().enumerate() {
+            whole.add(at as u64 + 1, value);
+            if at % 2 == 0 { &mut one } else { &mut two }.add(at as u64 + 1, value);
         }
-        assert_eq!(histogram.ascending()[0].1, 3 * u64::from(u32::MAX));
-        let mut twice = histogram.clone();
-        twice.merge(&histogram);
-        assert_eq!(twice.ascending()[0].1, 6 * u64::from(u32::MAX));
+        one.merge(&two);
+        assert_eq!(whole, one);
     }
 }

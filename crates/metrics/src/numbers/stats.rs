@@ -1,6 +1,7 @@
 //! Statistics of a population: exact, of integers or floats.
 
 use crate::numbers::scalar::Scalar;
+use crate::numbers::sum::Sum;
 
 /// The percentiles of a distribution, in order.
 pub const PERCENTILES: [u8; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
@@ -185,7 +186,7 @@ fn sum_of_ints(values: &[i64], (min, max): (i64, i64)) -> (Scalar, f64) {
 
 fn sum_of_floats(keys: &[i64]) -> (Scalar, f64) {
     let values = || keys.iter().map(|&key| float_of_key(key));
-    let sum = precise_sum(values());
+    let sum = values().collect::<Sum>().value();
     (Scalar::Float(sum), deviation(values(), sum / keys.len() as f64, keys.len() as u64))
 }
 
@@ -333,20 +334,10 @@ impl Moments {
     }
 }
 
-/// A sum that does not depend on the order of its terms, to the last bit or two.
-pub(crate) fn precise_sum(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
-    for value in values {
-        let next = sum + value;
-        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
-        sum = next;
-    }
-    sum + lost
-}
-
 fn deviation(values: impl Iterator<Item = f64>, mean: f64, count: u64) -> f64 {
     if count < 2 {
         return 0.0;
     }
-    (precise_sum(values.map(|value| (value - mean) * (value - mean))) / (count - 1) as f64).sqrt()
+    let squares: Sum = values.map(|value| (value - mean) * (value - mean)).collect();
+    (squares.value() / (count - 1) as f64).sqrt()
 }

@@ -1,10 +1,11 @@
 //! The records of one phase, as one record thread sees them.
 
-use crate::curves::sweep::Sweep;
+use crate::curves::pending::Pending;
+use crate::curves::sweep::{EXACT_STRETCHES, Sweep};
 use crate::curves::timing::Timing;
+use crate::facts::Fact;
 use crate::facts::columns::Columns;
-use crate::facts::{Fact, Facts};
-use crate::numbers::gaps::Gaps;
+use crate::numbers::durations::Gaps;
 use crate::phase::errors::Errors;
 use crate::phase::live::Live;
 use crate::run::Metrics;
@@ -13,45 +14,49 @@ use aiperf_types::{Measured, RequestError, WallNs};
 use std::collections::BTreeMap;
 
 /// Everything that is kept of the records of a phase. Merging two gives the accumulator of both.
+///
+/// A record's own numbers are kept in columns. Its part in the curves is not: it waits until it is
+/// [handed over](Self::hand_over) to a [`Sweep`] that all record threads share; what nobody takes is swept for each summary.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     pub(crate) columns: Columns,
     pub(crate) gaps: Gaps,
-    /// Requests whose gaps are no longer kept, on their way to the curves.
-    pub(crate) sweep: Sweep,
+    /// Requests that are not swept yet.
+    pub(crate) pending: Pending,
+    /// What was swept of these records while they came.
+    pub(crate) sweep: Option<Box<Sweep>>,
     pub(crate) live: Live,
     pub(crate) errors: Errors,
     pub(crate) spec_decode: BTreeMap<u32, u64>,
     pub(crate) limits: Limits,
 }
 
-/// Up to where statistics are exact.
+/// Up to where percentiles are exact; past it they come from histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Values of a list metric; past it a histogram.
+    /// Values of a list metric.
     pub list_values: u64,
-    /// Events of a curve; past it bins of time.
-    pub curve_events: u64,
+    /// Stretches of time of all curves.
+    pub curve_stretches: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { list_values: 16_000_000, curve_events: 8_000_000 }
+        Self { list_values: 16_000_000, curve_stretches: EXACT_STRETCHES }
     }
 }
 
 impl Accumulator {
-    /// An empty accumulator.
     pub fn new(metrics: &Metrics) -> Self {
         Self::with_limits(metrics, Limits::default())
     }
 
-    /// An empty accumulator with other limits.
     pub fn with_limits(metrics: &Metrics, limits: Limits) -> Self {
         Self {
             columns: Columns::new(),
-            gaps: Gaps::new(),
-            sweep: Sweep::new(metrics.slice()),
+            gaps: Gaps::default(),
+            pending: Pending::default(),
+            sweep: None,
             live: Live::new(metrics),
             errors: Errors::default(),
             spec_decode: BTreeMap::new(),
@@ -63,12 +68,11 @@ impl Accumulator {
     pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
         let facts = &record.facts;
         self.live.add(record);
-        self.gaps.add(&record.gaps);
+        self.gaps.add_all(&record.gaps);
         self.columns.push(facts, &record.gaps);
-        if !self.columns.keeps_gaps() {
-            add_to(&mut self.sweep, facts, &record.gaps);
-        } else if self.gaps.count() > self.limits.list_values {
-            self.let_go_of_gaps();
+        self.limit_gaps(self.gaps.count());
+        if let Some(timing) = Timing::of(facts) {
+            self.pending.add(m.number, m.credit_issued.unwrap_or_default().0, timing, &record.gaps);
         }
         match &m.error {
             Some(error) => self.errors.add(error, m.start_wall.0 + m.end.since(m.start).0),
@@ -80,13 +84,8 @@ impl Accumulator {
         }
     }
 
-    /// Both together.
-    pub fn merge(mut self, mut other: Self) -> Self {
-        let keep = |records: &Self| records.columns.keeps_gaps();
-        if !keep(&self) || !keep(&other) || self.gaps.count() + other.gaps.count() > self.limits.list_values {
-            self.let_go_of_gaps();
-            other.let_go_of_gaps();
-        }
+    /// Both together: two parts of a phase, or two phases of which the one ends before the other begins.
+    pub fn merge(mut self, other: Self) -> Self {
         self.live.merge(&other.live);
         self.errors.merge(&other.errors);
         for (accepted, steps) in other.spec_decode {
@@ -94,42 +93,45 @@ impl Accumulator {
         }
         self.gaps.merge(&other.gaps);
         self.columns.append(other.columns);
-        self.sweep.merge(other.sweep);
+        self.limit_gaps(self.gaps.count());
+        self.pending.append(other.pending);
+        match (&mut self.sweep, other.sweep) {
+            (Some(own), Some(others)) => own.append(*others),
+            (own, others) => *own = own.take().or(others),
+        }
         self
     }
 
-    /// Stops keeping the gaps between content responses one by one: what comes of them is summed up from now on. It happens by
-    /// itself when they become too many.
-    pub fn let_go_of_gaps(&mut self) {
-        if !self.columns.keeps_gaps() {
-            return;
+    /// Stops keeping the gaps between content responses one by one when there are more than this.
+    fn limit_gaps(&mut self, count: u64) {
+        if count > self.limits.list_values && self.columns.keeps_gaps() {
+            self.columns.drop_gaps();
         }
-        let needed: Vec<Fact> = Timing::FACTS.iter().copied().chain([Fact::Number, Fact::Credit]).collect();
-        let sweep = &mut self.sweep;
-        self.columns.each_with_gaps(&needed, |_, facts, gaps| add_to(sweep, facts, gaps));
-        self.columns.drop_gaps();
     }
 
-    /// Whether the gaps between content responses are still kept one by one.
-    pub fn keeps_gaps(&self) -> bool {
-        self.columns.keeps_gaps()
-    }
-
-    /// Hands over the requests whose gaps are no longer kept.
+    /// Hands over the requests that are not swept yet, to a sweep of all parts of the phase.
     pub fn hand_over(&mut self, sweep: &mut Sweep) {
-        sweep.take_over(&mut self.sweep);
+        sweep.take(&mut self.pending);
+        self.limit_gaps(sweep.taken_gaps());
     }
 
     /// Requests that wait to be [handed over](Self::hand_over).
     pub fn unswept(&self) -> usize {
-        self.sweep.held()
+        self.pending.len()
     }
 
-    /// Goes on with what was swept of these records so far.
-    pub fn put_back(&mut self, sweep: Sweep) {
-        self.sweep.merge(sweep);
-        if !self.columns.keeps_gaps() {
-            self.sweep.end();
+    /// When the first of them began.
+    pub fn first_unswept(&self) -> Option<WallNs> {
+        self.pending.first_start().map(WallNs)
+    }
+
+    /// Takes back the sweep that these records were handed over to, and sweeps the rest.
+    pub fn finish_sweep(&mut self, mut sweep: Sweep) {
+        self.hand_over(&mut sweep);
+        sweep.end();
+        match &mut self.sweep {
+            Some(own) => own.append(sweep),
+            none => *none = Some(Box::new(sweep)),
         }
     }
 
@@ -162,14 +164,7 @@ impl Accumulator {
 
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
-        self.columns.size() + self.gaps.size() + self.sweep.size() + self.live.size()
-    }
-}
-
-/// Adds a record to the curves: it was sent when the conductor released it.
-fn add_to(sweep: &mut Sweep, facts: &Facts, gaps: &[u64]) {
-    if let Some(timing) = Timing::of(facts) {
-        let sent = facts.signed(Fact::Credit).and_then(|credit| timing.start.checked_sub_signed(credit));
-        sweep.add(facts.get(Fact::Number).unwrap_or(0), sent.unwrap_or(0), timing, gaps);
+        let sweep = self.sweep.as_ref().map_or(0, |sweep| sweep.size());
+        self.columns.size() + self.gaps.size() + self.pending.size() + sweep + self.live.size()
     }
 }

@@ -9,8 +9,8 @@ use crate::registry::metric::{Compute, Fold};
 use crate::run::Metrics;
 use crate::run::record::{Number, RecordMetrics};
 
-/// Parts of an octave: a percentile is known to within 0.4%, which is more than a moving number shows.
-const BITS: u32 = 7;
+/// Parts of an octave, as a power of two: a percentile is known to within 0.4%, which is more than a moving number shows.
+const BITS: u32 = 8;
 
 #[derive(Clone, Debug)]
 struct Running {
@@ -23,7 +23,7 @@ struct Running {
     squares: f64,
     min: f64,
     max: f64,
-    histogram: Histogram,
+    histogram: Histogram<BITS>,
 }
 
 impl Running {
@@ -37,7 +37,7 @@ impl Running {
             squares: 0.0,
             min: f64::INFINITY,
             max: f64::NEG_INFINITY,
-            histogram: Histogram::new(BITS),
+            histogram: Histogram::default(),
         }
     }
 
@@ -63,7 +63,7 @@ impl Running {
         self.squares += distance * distance;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.histogram.add(value);
+        self.histogram.add(1, value);
     }
 
     fn merge(&mut self, other: &Self) {

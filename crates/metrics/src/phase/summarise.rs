@@ -46,7 +46,7 @@ impl Accumulator {
             return Summary::default();
         }
         let mut tallies = self.tally(metrics, context, &scopes, |_| true);
-        self.set_gaps(metrics, &mut tallies, || vec![self.gaps.distribution()], &scopes);
+        self.set_gaps(metrics, &mut tallies, &[self.gaps.distribution()], &scopes);
         let curves = self.curves(context.window);
         set_curves(metrics, &mut tallies, &curves.windows);
         let Some(mut tally) = tallies.pop() else { return Summary::default() };
@@ -62,14 +62,14 @@ impl Accumulator {
         summary
     }
 
-    /// What the requests that started in each slice of time came to. The phase's window does not matter here.
+    /// What the requests that started in each slice of time came to. The phase's window does not matter here. Records that were
+    /// swept while they came have the curves of slices only if [`Metrics::with_slices`] was given the same length.
     pub fn slices(&self, metrics: &Metrics, length: Nanos, context: Context) -> Vec<Slice> {
         let Some(grid) = self.grid(length) else { return Vec::new() };
         let mut tallies = self.tally(metrics, context, &grid.scopes, |metric| !metric.flags.has(Flags::NO_SLICES));
-        let summed = || self.gaps_of_slices(&grid.windows);
-        self.set_gaps(metrics, &mut tallies, summed, &grid.scopes);
         let curves = self.curves_of_slices(&grid.windows);
         set_curves(metrics, &mut tallies, &curves.windows);
+        self.set_gaps(metrics, &mut tallies, &curves.gaps, &grid.scopes);
         let mut slices = Vec::with_capacity(tallies.len());
         for (at, mut tally) in tallies.into_iter().enumerate() {
             let Window { start, end } = grid.windows[at];
@@ -149,19 +149,13 @@ impl Accumulator {
     }
 
     /// Sets the list metric: from the gaps themselves while they are kept, else from what was summed up over them.
-    fn set_gaps(
-        &self,
-        metrics: &Metrics,
-        tallies: &mut [Tally],
-        summed: impl FnOnce() -> Vec<Option<Distribution>>,
-        scopes: &Scopes,
-    ) {
+    fn set_gaps(&self, metrics: &Metrics, tallies: &mut [Tally], summed: &[Option<Distribution>], scopes: &Scopes) {
         let Some(chosen) = metrics.chosen.iter().find(|chosen| matches!(chosen.metric.compute, Compute::Gaps)) else {
             return;
         };
         if !self.columns.keeps_gaps() {
-            for (tally, summed) in tallies.iter_mut().zip(summed()) {
-                tally.set_distribution(chosen.place, summed);
+            for (tally, summed) in tallies.iter_mut().zip(summed) {
+                tally.set_distribution(chosen.place, summed.clone());
             }
             return;
         }

@@ -39,8 +39,7 @@ Times are kept as integer nanoseconds; where two units are given, the second is 
 
 How exact: statistics of records are exact. List metrics are exact to 16 million values; past that their percentiles come from
 a log-linear histogram and are within 0.05%, everything else stays exact. The same holds for curves past 8 million stretches of
-time, or past 16 million gaps between content responses: requests are then swept in the order of time while the run is on. The
-summary says which it was.
+time. The summary says which it was.
 ";
 
 fn entry(text: &mut String, metric: &Metric) {
