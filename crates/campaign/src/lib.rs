@@ -8,8 +8,10 @@
 //! - [`objectives`]: whether requests can meet what they are held to
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
+//! - [`mod@confidence`]: several runs of one benchmark, how far they agree
 
 pub mod campaign;
+pub mod confidence;
 pub mod measurement;
 pub mod objectives;
 mod result;

@@ -1,8 +1,7 @@
 //! The run's own error: the `measurement` block of the summary, and in words when the numbers are in doubt.
 
 use aiperf_engine::quality::{Conduct, Quality};
-use aiperf_engine::spread::Spread;
-use aiperf_metrics::Summary;
+use aiperf_metrics::{Durations, Summary};
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_types::Nanos;
 use serde_json::{Value, json};
@@ -164,7 +163,7 @@ fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) 
     out
 }
 
-fn spread(spread: &Spread) -> Value {
+fn spread(spread: &Durations) -> Value {
     let us = |nanos: f64| nanos / 1e3;
     json!({
         "count": spread.count(),

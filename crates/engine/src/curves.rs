@@ -1,33 +1,41 @@
-//! The curves of a run with too many gaps to keep: records of all threads swept together while it is on.
+//! The curves of a phase: records of all threads swept together while it is on.
 
 use aiperf_metrics::{Accumulator, Metrics, Sweep};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use aiperf_plan::PhasePlan;
+use aiperf_types::{PhaseKind, WallNs};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One phase's sweep, shared by the record threads.
 pub(crate) struct SharedSweep {
     sweep: Mutex<Sweep>,
-    /// A thread had to let go of its gaps. All others do the same: the order of time needs the records of all of them.
-    letting_go: AtomicBool,
+    /// When the first request of any profiling phase began: there the first slice of the run begins. `None` without slices.
+    first_start: Option<Arc<AtomicU64>>,
 }
 
 impl SharedSweep {
-    pub(crate) fn new(metrics: &Metrics) -> Self {
-        Self { sweep: Mutex::new(Sweep::new(metrics)), letting_go: AtomicBool::new(false) }
+    /// A sweep for each phase. Slices are those of the run, so that all profiling phases share them.
+    pub(crate) fn of_phases(phases: &[PhasePlan], metrics: &Metrics) -> Vec<Self> {
+        let first_start = metrics.slice().map(|_| Arc::new(AtomicU64::new(u64::MAX)));
+        let sweep = |phase: &PhasePlan| match phase.kind {
+            PhaseKind::Profiling => {
+                Self { sweep: Mutex::new(Sweep::new(metrics.slice())), first_start: first_start.clone() }
+            }
+            PhaseKind::Warmup => Self { sweep: Mutex::new(Sweep::new(None)), first_start: None },
+        };
+        phases.iter().map(sweep).collect()
     }
 
-    /// Takes over what one thread cannot keep, unless another thread is just doing so. Nobody waits: a thread of lowest priority
-    /// may hold the lock for long.
+    /// Takes over what one thread has added since, unless another thread is just doing so, and sweeps on. Nobody waits: a thread
+    /// of lowest priority may hold the lock for long.
     pub(crate) fn tend(&self, records: &mut Accumulator) {
-        if !records.keeps_gaps() {
-            self.letting_go.store(true, Relaxed);
-        } else if self.letting_go.load(Relaxed) {
-            records.let_go_of_gaps();
+        if records.unswept() == 0 {
+            return;
         }
-        if records.unswept() > 0
-            && let Ok(mut sweep) = self.sweep.try_lock()
-        {
-            sweep.take_from(records);
+        self.note_start(records);
+        if let Ok(mut sweep) = self.sweep.try_lock() {
+            self.align(&mut sweep);
+            records.hand_over(&mut sweep);
             while sweep.go_on() {
                 // For the same reason that a record thread enters the kernel after every record.
                 std::thread::yield_now();
@@ -35,10 +43,25 @@ impl SharedSweep {
         }
     }
 
+    fn note_start(&self, records: &Accumulator) {
+        if let (Some(known), Some(first)) = (&self.first_start, records.first_unswept()) {
+            known.fetch_min(first.0, Relaxed);
+        }
+    }
+
+    fn align(&self, sweep: &mut Sweep) {
+        let first = self.first_start.as_ref().map(|first| first.load(Relaxed)).filter(|first| *first < u64::MAX);
+        if let Some(first) = first {
+            sweep.align_slices(WallNs(first));
+        }
+    }
+
     /// Gives the records of all threads what was swept of them.
-    pub(crate) fn finish(&self, metrics: &Metrics, records: &mut Accumulator) {
+    pub(crate) fn finish(&self, records: &mut Accumulator) {
+        self.note_start(records);
         let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
-        records.put_back(std::mem::replace(&mut sweep, Sweep::new(metrics)));
+        self.align(&mut sweep);
+        records.finish_sweep(std::mem::replace(&mut sweep, Sweep::new(None)));
     }
 }
 
@@ -49,8 +72,8 @@ mod tests {
     use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, TokenCounts, WallNs};
 
     const EPOCH: u64 = 1_760_000_000_000_000_000;
-    const EXACT: Limits = Limits { list_values: u64::MAX, curve_events: u64::MAX };
-    const FEW: Limits = Limits { list_values: 200, curve_events: 200 };
+    const EXACT: Limits = Limits { list_values: u64::MAX, curve_stretches: u64::MAX };
+    const FEW: Limits = Limits { list_values: 200, curve_stretches: u64::MAX };
 
     /// Every fifth request takes twenty times as long, so records come in another order than they were sent.
     fn measured(number: u64) -> Measured {
@@ -82,7 +105,7 @@ mod tests {
         measured.sort_by_key(|m| m.end);
         let mut exact = Accumulator::with_limits(&metrics, EXACT);
         let mut parts = [FEW; 3].map(|limits| Accumulator::with_limits(&metrics, limits));
-        let shared = SharedSweep::new(&metrics);
+        let shared = SharedSweep { sweep: Mutex::new(Sweep::new(None)), first_start: None };
         let mut computed = RecordMetrics::default();
         for (at, m) in measured.iter().enumerate() {
             metrics.record(m, &mut computed);
@@ -97,9 +120,10 @@ mod tests {
         }
         let [one, two, three] = parts;
         let mut merged = one.merge(two).merge(three);
-        shared.finish(&metrics, &mut merged);
+        shared.finish(&mut merged);
         let [exact, merged] = [&exact, &merged].map(|part| part.summarise(&metrics, Context::default()));
-        assert!(merged.exactness.curves_binned && merged.exactness.late_in_curves == 0);
+        assert!(merged.exactness.lists_binned && !merged.exactness.curves_binned);
+        assert_eq!(merged.exactness.late_in_curves, 0);
         for tag in ["effective_concurrency", "effective_decode_throughput", "tokens_in_flight"] {
             for (one, two) in mean_and_deviation(&exact, tag).into_iter().zip(mean_and_deviation(&merged, tag)) {
                 assert!((one / two - 1.0).abs() < 1e-9, "{tag}: {one}, {two}");

@@ -34,7 +34,6 @@ pub mod run;
 mod sampler;
 pub mod sinks;
 mod sizing;
-pub mod spread;
 pub mod stop;
 mod worker;
 

@@ -2,7 +2,7 @@
 //! says how far it stood in the way.
 
 use crate::record::Record;
-use crate::spread::Spread;
+use aiperf_metrics::Durations;
 use aiperf_types::{Exchange, MonoNs, Nanos, Read};
 use std::fs;
 
@@ -10,7 +10,7 @@ use std::fs;
 #[derive(Clone, Debug, Default)]
 pub struct Quality {
     /// From a byte's arrival in the kernel to our read of it.
-    pub receive_lag: Spread,
+    pub receive_lag: Durations,
     /// Reads without a kernel stamp.
     pub unstamped_reads: u64,
     /// Content responses.
@@ -22,13 +22,13 @@ pub struct Quality {
     /// Widest of them.
     pub merged_width_max: u64,
     /// From when a request should have been released to when it was.
-    pub schedule_lateness: Spread,
+    pub schedule_lateness: Durations,
     /// From release to the first byte handed to a connection that was already open.
-    pub issue_to_wire: Spread,
+    pub issue_to_wire: Durations,
     /// The same when a connection had to be opened first.
-    pub issue_to_wire_connecting: Spread,
+    pub issue_to_wire_connecting: Durations,
     /// Waiting for a place among the outstanding connects.
-    pub connect_wait: Spread,
+    pub connect_wait: Durations,
     /// SYNs sent again.
     pub syn_retransmits: u64,
     /// Streams asked for that came as one body.

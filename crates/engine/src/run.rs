@@ -111,7 +111,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
         metrics: metrics.clone(),
-        sweeps: phases.iter().map(|_| SharedSweep::new(&metrics)).collect(),
+        sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
     });
     let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
     let queue = Arc::new(queue);
@@ -152,7 +152,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
     for (records, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
-        sweep.finish(&metrics, records);
+        sweep.finish(records);
     }
     let (mut conduct, runs) = driven?;
     conduct.record_threads = sizing.record_threads;

@@ -8,6 +8,9 @@
 //! # Layout
 //! - [`Area`], [`File`]: where cases are
 //! - [`Tally`]: what became of them
+//! - `lists`: the lists of cases in files, and all cases of a kind run
+
+mod lists;
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -193,9 +193,9 @@ fn check_all(naive: &Naive, summary: &Summary, percentile_share: f64) {
 
 /// Limits, and how far percentiles may be off with them.
 const LIMITS: [(Limits, f64); 3] = [
-    (Limits { list_values: u64::MAX, curve_events: u64::MAX }, 0.0),
-    (Limits { list_values: u64::MAX, curve_events: 20 }, 5e-4),
-    (Limits { list_values: 5, curve_events: 20 }, 5e-4),
+    (Limits { list_values: u64::MAX, curve_stretches: u64::MAX }, 0.0),
+    (Limits { list_values: u64::MAX, curve_stretches: 20 }, 5e-4),
+    (Limits { list_values: 5, curve_stretches: 20 }, 5e-4),
 ];
 
 proptest! {

@@ -5,9 +5,10 @@
 mod support;
 
 use aiperf_metrics::{BaseValue, Metrics, RecordMetrics, Value as Shown};
+use aiperf_types::RequestError;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use support::{cases, close, measured, name, number, omitted, traits};
+use std::collections::{BTreeMap, BTreeSet};
+use support::{RECORD, RECORD_EXPORT, close, each_case, measured, number, omitted, traits};
 
 fn base_values(record: &RecordMetrics) -> BTreeMap<&'static str, Vec<f64>> {
     let flat = |value: BaseValue<'_>| match value {
@@ -52,24 +53,34 @@ fn decided_otherwise(tag: &str, ours: Option<&Vec<f64>>, theirs: Option<&Vec<f64
     }
 }
 
+/// Fails with everything that is wrong with a case.
+fn tell(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("; "));
+}
+
+fn check_error(case: &Value, error: Option<&RequestError>) {
+    let expected = &case["expected"];
+    assert_eq!(error.is_none(), expected["valid"].as_bool().unwrap(), "whether it is valid");
+    if let Some(error) = error {
+        assert_eq!(expected["error"]["message"].as_str(), Some(error.message.as_str()));
+        assert_eq!(expected["error"]["type"].as_str(), error.kind.as_deref());
+        assert_eq!(expected["error"]["code"].as_i64(), error.code);
+    }
+}
+
 #[test]
 fn golden_record_metrics() {
-    let mut record = RecordMetrics::default();
-    for case in cases("record_metrics.json") {
+    each_case("records", RECORD, |case| {
+        let mut record = RecordMetrics::default();
         let m = measured(&case["record"]);
         let metrics = Metrics::for_run(traits(&case["config"]));
         metrics.record(&m, &mut record);
         let expected = &case["expected"];
-        assert_eq!(m.error.is_none(), expected["valid"].as_bool().unwrap(), "{}", name(&case));
-        if let Some(error) = &m.error {
-            assert_eq!(expected["error"]["message"].as_str(), Some(error.message.as_str()), "{}", name(&case));
-            assert_eq!(expected["error"]["type"].as_str(), error.kind.as_deref(), "{}", name(&case));
-            assert_eq!(expected["error"]["code"].as_i64(), error.code, "{}", name(&case));
-        }
+        check_error(case, m.error.as_ref());
         let end = m.start_wall.0 + m.end.since(m.start).0;
-        assert_eq!(Some(end), expected["request_end_ns"].as_u64(), "{}", name(&case));
+        assert_eq!(Some(end), expected["request_end_ns"].as_u64());
 
-        let omit = omitted(&case);
+        let omit = omitted(case);
         let ours = base_values(&record);
         let theirs: BTreeMap<&str, Vec<f64>> = expected["metrics_base"]
             .as_object()
@@ -78,27 +89,29 @@ fn golden_record_metrics() {
             .filter(|(tag, _)| !omit.contains(&tag.as_str()))
             .map(|(tag, value)| (tag.as_str(), flat_json(value)))
             .collect();
-        for tag in ours.keys().chain(theirs.keys()) {
+        let mut faults = Vec::new();
+        let tags: BTreeSet<&str> = ours.keys().chain(theirs.keys()).copied().collect();
+        for tag in tags {
             let (ours, theirs) = (ours.get(tag), theirs.get(tag));
             let agree = matches!((ours, theirs), (Some(ours), Some(theirs)) if same(ours, theirs));
-            assert!(agree || decided_otherwise(tag, ours, theirs), "{}: {tag}: {ours:?}, not {theirs:?}", name(&case));
+            if !agree && !decided_otherwise(tag, ours, theirs) {
+                faults.push(format!("{tag}: {ours:?}, not {theirs:?}"));
+            }
         }
-
         let shown: Vec<&str> = record.iter().map(|(metric, _)| metric.tag).collect();
-        let exported = expected["exported_tags"].as_array().unwrap().iter().filter_map(Value::as_str);
-        for tag in exported.clone().filter(|tag| !omit.contains(tag)) {
-            assert!(shown.contains(&tag), "{}: {tag} is not exported", name(&case));
-        }
-        for tag in &shown {
-            assert!(exported.clone().any(|known| known == *tag), "{}: {tag} is exported", name(&case));
-        }
-    }
+        let exported: Vec<&str> =
+            expected["exported_tags"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let missing = exported.iter().filter(|tag| !omit.contains(tag) && !shown.contains(tag));
+        faults.extend(missing.map(|tag| format!("{tag} is not exported")));
+        faults.extend(shown.iter().filter(|tag| !exported.contains(tag)).map(|tag| format!("{tag} is exported")));
+        tell(&faults);
+    });
 }
 
 #[test]
 fn golden_record_export_values() {
-    let mut record = RecordMetrics::default();
-    for case in cases("record_export_values.json") {
+    each_case("exported values of records", RECORD_EXPORT, |case| {
+        let mut record = RecordMetrics::default();
         let metrics = Metrics::for_run(traits(&case["config"]));
         metrics.record(&measured(&case["record"]), &mut record);
         let expected = case["expected_exported"].as_object().unwrap();
@@ -106,20 +119,22 @@ fn golden_record_export_values() {
             .iter()
             .map(|(metric, value)| (metric.tag, (flat(value), metric.display.name(), matches!(value, Shown::Int(_)))))
             .collect();
+        let mut faults = Vec::new();
         for (tag, theirs) in expected {
             // Without tokens there is no sequence length, whatever else asks for it.
             if tag == "output_sequence_length" && !metrics.traits().endpoint.traits().produces_tokens {
                 continue;
             }
-            let (values, unit, integer) = shown.get(tag.as_str()).unwrap_or_else(|| panic!("{}: {tag}", name(&case)));
-            assert!(same(values, &flat_json(&theirs["value"])), "{}: {tag}: {values:?}", name(&case));
-            assert_eq!(Some(*unit), theirs["unit"].as_str(), "{}: {tag}", name(&case));
-            if let Some(written) = theirs["value"].as_number() {
-                assert_eq!(*integer, !written.is_f64(), "{}: {tag} as {written}", name(&case));
+            let Some((values, unit, integer)) = shown.get(tag.as_str()) else {
+                faults.push(format!("{tag} is missing"));
+                continue;
+            };
+            let as_written = theirs["value"].as_number().is_none_or(|written| *integer != written.is_f64());
+            if !same(values, &flat_json(&theirs["value"])) || theirs["unit"].as_str() != Some(*unit) || !as_written {
+                faults.push(format!("{tag}: {values:?} {unit}, not {theirs}"));
             }
         }
-        for tag in shown.keys() {
-            assert!(expected.contains_key(*tag), "{}: {tag} is exported", name(&case));
-        }
-    }
+        faults.extend(shown.keys().filter(|tag| !expected.contains_key(**tag)).map(|tag| format!("{tag} is exported")));
+        tell(&faults);
+    });
 }

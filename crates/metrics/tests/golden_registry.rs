@@ -9,6 +9,7 @@ use aiperf_metrics::{Flags, Kind, Metric, RunTraits, Slo, registry};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use support::{LISTED_METRIC, area, each_case};
 
 /// Listed and not in the registry, with the reason.
 const NOT_REGISTERED: &[(&str, &str)] = &[
@@ -19,6 +20,9 @@ const NOT_REGISTERED: &[(&str, &str)] = &[
     ("accuracy.unparsed", "made by graders"),
     ("accuracy.unparsed.task.<task>", "made by graders"),
 ];
+
+/// Metrics of our own: in the registry and in no list of the reference's, with the reason.
+const OURS: &[(&str, &str)] = &[];
 
 /// Twins of a vendor are listed because golden data has them; no run does.
 fn is_vendor_twin(listed: &Value) -> bool {
@@ -41,10 +45,17 @@ fn texts<'a>(listed: &'a Value, key: &str) -> Vec<&'a str> {
 
 /// Every listed metric by its tag.
 fn listed() -> BTreeMap<String, Value> {
-    let file = support::golden("metrics.json");
-    let list = file.as_array().cloned().unwrap_or_default();
-    println!("metrics.json: {} metrics", list.len());
-    list.into_iter().map(|metric| (text(&metric, "tag").to_owned(), metric)).collect()
+    let lists = area().lists();
+    let metrics = lists.iter().flat_map(|list| list.cases()).filter(|case| LISTED_METRIC(case));
+    metrics.map(|metric| (text(metric, "tag").to_owned(), metric.clone())).collect()
+}
+
+/// Runs what is listed of every metric that the registry has.
+#[track_caller]
+fn each_registered(title: &str, check: impl Fn(&Value, &'static Metric)) {
+    let find = |listed: &Value| registry::find(text(listed, "tag"));
+    let skip = |listed: &Value| find(listed).is_none().then_some("not in the registry, for a reason given above");
+    area().run_cases(title, LISTED_METRIC, skip, |listed| check(listed, find(listed).unwrap()));
 }
 
 /// What an endpoint type can do, as far as metrics ask.
@@ -192,39 +203,43 @@ fn listed_for(setting: &Setting, listed: &Value, all: &BTreeMap<String, Value>) 
 fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
     let all = listed();
     assert!(EndpointKind::ALL.iter().all(|kind| ENDPOINTS.iter().any(|can| can.endpoint == *kind)));
-    let mut checked = 0;
-    for setting in Setting::every() {
-        let traits = setting.traits();
-        for metric in registry::all() {
-            let Some(listed) = all.get(metric.tag) else { continue };
-            let at = || format!("{} of {traits:?}", metric.tag);
-            assert_eq!(traits.has(metric), listed_for(&setting, listed, &all), "{}", at());
-            let internal = texts(listed, "flags").contains(&"INTERNAL") && !DECIDED_NOT_INTERNAL.contains(&metric.tag);
-            assert_eq!(traits.exports(metric), setting.internal || !internal, "{}", at());
-            checked += 1;
+    each_registered("conditions of metrics", |listed, metric| {
+        let internal = texts(listed, "flags").contains(&"INTERNAL") && !DECIDED_NOT_INTERNAL.contains(&metric.tag);
+        for setting in Setting::every() {
+            let traits = setting.traits();
+            assert_eq!(traits.has(metric), listed_for(&setting, listed, &all), "in {traits:?}");
+            assert_eq!(traits.exports(metric), setting.internal || !internal, "exported by {traits:?}");
         }
-    }
-    println!("{checked} times a metric and a way to set up a run");
+    });
 }
 
 #[test]
 fn golden_every_listed_metric_is_registered_or_known_not_to_be() {
-    let all = listed();
-    for listed in all.values() {
+    each_case("listed metrics", LISTED_METRIC, |listed| {
         let tag = text(listed, "tag");
         let known_not_to_be = is_vendor_twin(listed) || NOT_REGISTERED.iter().any(|(known, _)| *known == tag);
-        assert_eq!(registry::find(tag).is_none(), known_not_to_be, "{tag}");
-    }
-    for metric in registry::all() {
-        assert!(all.is_empty() || all.contains_key(metric.tag), "{} is not listed", metric.tag);
+        assert_eq!(registry::find(tag).is_none(), known_not_to_be, "whether it is left out");
+    });
+}
+
+#[test]
+fn golden_every_metric_is_listed_or_one_of_our_own() {
+    let all = listed();
+    let is_ours = |tag: &str| OURS.iter().any(|(own, _)| *own == tag);
+    let unlisted =
+        registry::all().iter().map(|metric| metric.tag).filter(|tag| !all.contains_key(*tag) && !is_ours(tag));
+    let unlisted: Vec<&str> = unlisted.collect();
+    assert!(all.is_empty() || unlisted.is_empty(), "neither listed nor our own: {unlisted:?}");
+    for (tag, reason) in OURS {
+        assert!(registry::find(tag).is_some(), "{tag} is no metric ({reason})");
+        assert!(!all.contains_key(*tag), "{tag} is listed: it is not our own ({reason})");
     }
 }
 
 /// What is not listed as exported is internal, experimental or a vendor's: the two that were decided otherwise aside.
 #[test]
 fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
-    for listed in listed().values() {
-        let Some(metric) = registry::find(text(listed, "tag")) else { continue };
+    each_registered("exported metrics", |listed, metric| {
         let shown = !metric.flags.has(Flags::INTERNAL) && !metric.flags.has(Flags::EXPERIMENTAL);
         let decided = DECIDED_NOT_INTERNAL.contains(&metric.tag);
         assert_eq!(shown, listed["exported"].as_bool().unwrap() || decided, "{}", metric.tag);
@@ -236,7 +251,7 @@ fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
         assert_eq!(shown && per_record, listed["per_record_export"].as_bool().unwrap(), "{}", metric.tag);
         let in_slices = !metric.flags.has(Flags::NO_SLICES) || metric.tag == DECIDED_NOT_IN_SLICES;
         assert_eq!(in_slices, listed["timeslice"].as_bool().unwrap(), "{}", metric.tag);
-    }
+    });
 }
 
 fn kind_of(metric: &Metric) -> (&'static str, &'static str, Option<&'static str>) {
@@ -253,9 +268,8 @@ fn kind_of(metric: &Metric) -> (&'static str, &'static str, Option<&'static str>
 
 #[test]
 fn golden_names_units_and_places_are_those_listed() {
-    for listed in listed().values() {
-        let tag = text(listed, "tag");
-        let Some(metric) = registry::find(tag) else { continue };
+    each_registered("names, units and places", |listed, metric| {
+        let tag = metric.tag;
         // The number of GPUs is put there when it is known.
         assert_eq!(metric.header, text(listed, "header").trim_end_matches(" (<n> GPUs)"), "{tag}");
         assert_eq!(metric.short, listed["short_header"].as_str(), "{tag}");
@@ -270,12 +284,12 @@ fn golden_names_units_and_places_are_those_listed() {
         assert_eq!(metric.larger_is_better(), listed["larger_is_better"].as_bool(), "{tag}");
         if metric.kind() == Kind::Analysis {
             // Listed in the unit they are shown in; here they are kept as integers.
-            continue;
+            return;
         }
         assert_eq!(metric.unit.name(), text(listed, "unit"), "{tag}");
         if listed.get("injected").is_some() {
             // Listed without what they are made of.
-            continue;
+            return;
         }
         for (here, key) in [(metric.needs, "required"), (metric.uses, "optional")] {
             let (mut here, mut theirs) = (here.to_vec(), texts(listed, key));
@@ -283,5 +297,5 @@ fn golden_names_units_and_places_are_those_listed() {
             theirs.sort_unstable();
             assert_eq!(here, theirs, "{tag}: {key}");
         }
-    }
+    });
 }

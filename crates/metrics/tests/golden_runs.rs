@@ -5,11 +5,11 @@
 mod support;
 
 use aiperf_metrics::{
-    Accumulator, Context, Metrics, RecordMetrics, Stats, Summary, Window, stats_of, stats_with_errors,
+    Accumulator, Context, MetricResult, Metrics, RecordMetrics, Stats, Summary, Window, stats_of, stats_with_errors,
 };
 use aiperf_types::{Measured, Nanos, WallNs};
 use serde_json::{Map, Value};
-use support::{cases, close, measured, name, number, omitted, traits};
+use support::{RUN, SLICED_RUN, STATS, close, each_case, measured, number, omitted, traits};
 
 /// The records of one phase, and an accumulator of them.
 struct Run {
@@ -52,7 +52,6 @@ const NETWORK: &str = "network_adjusted_";
 
 /// How a summary is compared with what the reference gave.
 struct Comparison<'a> {
-    case: String,
     omit: Vec<&'a str>,
     /// What the reference's rates are to be multiplied by, where it divides by another length of time.
     rates: f64,
@@ -60,28 +59,17 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn check(&self, summary: &Summary, expected: &Map<String, Value>) {
+    /// Everything in which they differ.
+    fn faults(&self, summary: &Summary, expected: &Map<String, Value>) -> Vec<String> {
+        let mut faults = Vec::new();
         for (tag, theirs) in expected.iter().filter(|(tag, _)| !self.omit.contains(&tag.as_str())) {
             // A count that is zero is left out.
             if tag == "context_overflow_count" && number(&theirs["avg"]) == Some(0.0) {
                 continue;
             }
-            let at = format!("{}: {tag}", self.case);
-            let ours = summary.get(tag).unwrap_or_else(|| panic!("{at} is missing"));
-            if tag != "good_request_fraction" {
-                assert_eq!(theirs["header"].as_str(), Some(ours.header.as_ref()), "{at}");
-            }
-            assert_eq!(theirs["unit"].as_str(), Some(ours.unit), "{at}");
-            assert_eq!(theirs["count"].as_u64(), ours.stats.count, "{at}: count");
-            for stat in Stats::NAMES {
-                let theirs = number(&theirs[stat]).filter(|value| value.is_finite());
-                let theirs = theirs.map(|value| self.as_decided(tag, stat, value, expected));
-                let ours = ours.stats.get(stat);
-                let agree = match (ours, theirs) {
-                    (Some(ours), Some(theirs)) => close(ours, theirs),
-                    (ours, theirs) => ours.is_none() && theirs.is_none(),
-                };
-                assert!(agree, "{at}: {stat}: {ours:?}, not {theirs:?}");
+            match summary.get(tag) {
+                Some(ours) => faults.extend(self.faults_of(tag, ours, theirs, expected)),
+                None => faults.push(format!("{tag} is missing")),
             }
         }
         for result in &summary.results {
@@ -94,13 +82,41 @@ impl Comparison<'_> {
                 "usage_discrepancy_count" => true,
                 _ => false,
             };
-            assert!(known || decided, "{}: {} is there", self.case, result.tag);
-        }
-        for result in &summary.results {
-            for stat in Stats::NAMES {
-                assert!(result.stats.get(stat).is_none_or(f64::is_finite), "{}: {}", self.case, result.tag);
+            if !known && !decided {
+                faults.push(format!("{} is there", result.tag));
+            }
+            if Stats::NAMES.iter().any(|stat| result.stats.get(stat).is_some_and(|value| !value.is_finite())) {
+                faults.push(format!("{} is not finite", result.tag));
             }
         }
+        faults
+    }
+
+    fn faults_of(&self, tag: &str, ours: &MetricResult, theirs: &Value, all: &Map<String, Value>) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut compare = |what: &str, ours: String, theirs: String| {
+            if ours != theirs {
+                faults.push(format!("{tag} {what}: {ours}, not {theirs}"));
+            }
+        };
+        if tag != "good_request_fraction" {
+            compare("header", ours.header.to_string(), theirs["header"].as_str().unwrap_or_default().to_owned());
+        }
+        compare("unit", ours.unit.to_owned(), theirs["unit"].as_str().unwrap_or_default().to_owned());
+        compare("count", format!("{:?}", ours.stats.count), format!("{:?}", theirs["count"].as_u64()));
+        for stat in Stats::NAMES {
+            let theirs = number(&theirs[stat]).filter(|value| value.is_finite());
+            let theirs = theirs.map(|value| self.as_decided(tag, stat, value, all));
+            let ours = ours.stats.get(stat);
+            let agree = match (ours, theirs) {
+                (Some(ours), Some(theirs)) => close(ours, theirs),
+                (ours, theirs) => ours.is_none() && theirs.is_none(),
+            };
+            if !agree {
+                faults.push(format!("{tag} {stat}: {ours:?}, not {theirs:?}"));
+            }
+        }
+        faults
     }
 
     /// The reference's number, with the decisions that changed it: sample deviation, and rates over the benchmark's duration
@@ -127,42 +143,43 @@ fn check_summary(case: &Value) {
     let duration = summary.avg("benchmark_duration");
     let theirs = window.map(|window| (window.end.0 - window.start.0) as f64 / 1e9).or(run.duration_of_valid());
     let rates = theirs.zip(duration).map_or(1.0, |(theirs, ours)| theirs / ours);
-    Comparison { case: name(case).to_owned(), omit: omitted(case), rates, duration }.check(&summary, expected);
-    for (accepted, steps) in
-        case["expected"]["pooled_spec_decode_acceptance_histogram"].as_object().into_iter().flatten()
-    {
+    let faults = Comparison { omit: omitted(case), rates, duration }.faults(&summary, expected);
+    assert!(faults.is_empty(), "{}", faults.join("; "));
+    let pooled = case["expected"]["pooled_spec_decode_acceptance_histogram"].as_object();
+    for (accepted, steps) in pooled.into_iter().flatten() {
         assert_eq!(summary.spec_decode_histogram.get(&accepted.parse().unwrap()).copied(), steps.as_u64());
     }
 }
 
 #[test]
 fn golden_run_summaries() {
-    cases("run_summary_1.json").iter().chain(&cases("run_summary_2.json")).for_each(check_summary);
+    each_case("runs", RUN, check_summary);
 }
 
 #[test]
 fn golden_timeslices() {
-    for case in cases("timeslices.json") {
-        check_summary(&case);
-        let run = Run::of(&case, "profiling");
+    each_case("time slices", SLICED_RUN, |case| {
+        let run = Run::of(case, "profiling");
         let length = Nanos::from_secs_f64(case["config"]["slice_duration"].as_f64().unwrap());
         let slices = run.accumulator.slices(&run.metrics, length, Context::default());
         let expected = case["expected"]["timeslices"].as_array().unwrap();
-        assert_eq!(slices.len(), expected.len(), "{}", name(&case));
+        assert_eq!(slices.len(), expected.len(), "number of slices");
+        let mut faults = Vec::new();
         for (number, (slice, expected)) in slices.iter().zip(expected).enumerate() {
-            let at = format!("{} slice {number}", name(&case));
-            assert_eq!(expected["start_ns"].as_u64(), Some(slice.start.0), "{at}");
-            assert_eq!(expected["end_ns"].as_u64(), Some(slice.end.0), "{at}");
-            assert_eq!(expected["is_complete"].as_bool().unwrap_or(true), slice.complete, "{at}");
+            assert_eq!(expected["start_ns"].as_u64(), Some(slice.start.0), "start of slice {number}");
+            assert_eq!(expected["end_ns"].as_u64(), Some(slice.end.0), "end of slice {number}");
+            assert_eq!(expected["is_complete"].as_bool().unwrap_or(true), slice.complete, "slice {number}");
             let duration = slice.summary.avg("benchmark_duration");
-            let comparison = Comparison { case: at, omit: omitted(&case), rates: 1.0, duration };
-            comparison.check(&slice.summary, expected["metrics"].as_object().unwrap());
+            let comparison = Comparison { omit: omitted(case), rates: 1.0, duration };
+            let found = comparison.faults(&slice.summary, expected["metrics"].as_object().unwrap());
+            faults.extend(found.into_iter().map(|fault| format!("slice {number} {fault}")));
         }
-    }
+        assert!(faults.is_empty(), "{}", faults.join("; "));
+    });
 }
 
-fn check_stats(case: &str, ours: &Stats, theirs: &Value) {
-    assert_eq!(theirs["count"].as_u64(), ours.count, "{case}");
+fn check_stats(ours: &Stats, theirs: &Value) {
+    assert_eq!(theirs["count"].as_u64(), ours.count, "count");
     for stat in Stats::NAMES {
         let given = if stat == "std" { "std_sample_ddof1" } else { stat };
         let theirs = number(&theirs[given]).filter(|value| value.is_finite());
@@ -170,18 +187,18 @@ fn check_stats(case: &str, ours: &Stats, theirs: &Value) {
             (Some(ours), Some(theirs)) => close(ours, theirs),
             (ours, theirs) => ours.is_none() && theirs.is_none(),
         };
-        assert!(agree, "{case}: {stat}: {:?}, not {theirs:?}", ours.get(stat));
+        assert!(agree, "{stat}: {:?}, not {theirs:?}", ours.get(stat));
     }
 }
 
 #[test]
 fn golden_stats() {
-    for case in cases("stats.json") {
+    each_case("plain statistics", STATS, |case| {
         let mut values: Vec<f64> = case["values"].as_array().unwrap().iter().filter_map(number).collect();
-        check_stats(name(&case), &stats_of(&mut values).unwrap(), &case["expected"]);
+        check_stats(&stats_of(&mut values).unwrap(), &case["expected"]);
         if let Some(errors) = case["error_count"].as_u64() {
             let adjusted = stats_with_errors(&mut values, errors).unwrap();
-            check_stats(name(&case), &adjusted, &case["expected_adjusted"]);
+            check_stats(&adjusted, &case["expected_adjusted"]);
         }
-    }
+    });
 }

@@ -47,7 +47,7 @@ struct Run {
 /// Computes and accumulates the records of a run.
 fn run(metrics: &Metrics) -> Run {
     let mut accumulator = Accumulator::new(metrics);
-    let mut sweep = Sweep::new(metrics);
+    let mut sweep = Sweep::new(metrics.slice());
     let mut record = RecordMetrics::default();
     // Few at a time, so that they are as near at hand as a record thread finds them, which has just read them.
     let mut batch: Vec<Measured> = (0..BATCH).map(|_| Measured::default()).collect();
@@ -66,12 +66,12 @@ fn run(metrics: &Metrics) -> Run {
             metrics.record(m, &mut record);
             accumulator.add(m, &record);
         }
-        sweep.take_from(&mut accumulator);
+        accumulator.hand_over(&mut sweep);
         while sweep.go_on() {}
         adding += busy() - start;
     }
     println!("{} bytes held for the curves", sweep.size());
-    accumulator.put_back(sweep);
+    accumulator.finish_sweep(sweep);
     let each = |time: Duration| time.as_secs_f64() * 1e6 / RECORDS as f64;
     Run { accumulator, computing: each(computing), adding: each(adding) }
 }

@@ -211,9 +211,9 @@ fn assert_same(one: &Summary, other: &Summary, share: f64) {
 }
 
 const LIMITS: [Limits; 3] = [
-    Limits { list_values: u64::MAX, curve_events: u64::MAX },
-    Limits { list_values: 40, curve_events: u64::MAX },
-    Limits { list_values: 40, curve_events: 30 },
+    Limits { list_values: u64::MAX, curve_stretches: u64::MAX },
+    Limits { list_values: 40, curve_stretches: u64::MAX },
+    Limits { list_values: 40, curve_stretches: 30 },
 ];
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Run events as lines of a log.
 
-use aiperf_metrics::{LiveBlock, live_block};
+use crate::console::live::{LiveBlock, live_block};
 use aiperf_types::{
     LogLevel, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStarted, RunEvent, Source, WallAnchor, WallNs,
 };

@@ -7,7 +7,7 @@ use aiperf_metrics::{Slice, Summary};
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
 use aiperf_report::timeslices_csv::write_timeslices_csv;
 use aiperf_report::timeslices_json::write_timeslices_json;
-use aiperf_report::{Artifacts, Page, RunResult};
+use aiperf_report::{Artifacts, RunResult};
 use aiperf_types::WallNs;
 use serde_json::{Value, json};
 use std::fs;

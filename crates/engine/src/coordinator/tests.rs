@@ -119,7 +119,7 @@ impl Bench {
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
             metrics: metrics.clone(),
-            sweeps: vec![SharedSweep::new(&metrics)],
+            sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
         });
         let (queue, arrivals) = Queue::new(1 << 30, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());

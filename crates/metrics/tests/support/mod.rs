@@ -2,33 +2,36 @@
 
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
+use aiperf_golden::Area;
 use aiperf_metrics::{RunTraits, Slo, invalid_result};
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};
 use serde_json::Value;
-use std::path::PathBuf;
 
-/// A golden file of this area, or nothing where the folder given from outside lacks it.
-pub(crate) fn golden(file: &str) -> Value {
-    let folder = match std::env::var_os("AIPERF_GOLDEN_DIR") {
-        Some(folder) => PathBuf::from(folder).join("metrics"),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/metrics"),
-    };
-    match std::fs::read(folder.join(file)) {
-        Ok(bytes) => serde_json::from_slice(&bytes).expect("golden data is JSON"),
-        Err(_) => Value::Null,
-    }
+pub(crate) fn area() -> Area {
+    Area::of(env!("CARGO_MANIFEST_DIR"), "metrics")
 }
 
-/// The cases of a file.
-pub(crate) fn cases(file: &str) -> Vec<Value> {
-    let cases = golden(file)["cases"].as_array().cloned().unwrap_or_default();
-    println!("{file}: {} cases", cases.len());
-    cases
-}
+/// What the cases of a kind look like.
+pub(crate) type Kind = fn(&Value) -> bool;
 
-pub(crate) fn name(case: &Value) -> &str {
-    case["name"].as_str().unwrap_or("?")
+pub(crate) const RECORD: Kind = |case| case["record"].is_object() && case["expected"]["metrics_base"].is_object();
+pub(crate) const RECORD_EXPORT: Kind = |case| case["record"].is_object() && case["expected_exported"].is_object();
+pub(crate) const RUN: Kind = |case| case["records"].is_array() && case["expected"]["metrics"].is_object();
+pub(crate) const SLICED_RUN: Kind = |case| RUN(case) && case["expected"]["timeslices"].is_array();
+pub(crate) const STATS: Kind = |case| case["values"].is_array() && case["expected"].is_object();
+pub(crate) const POWER: Kind = |case| case["gpus"].is_object() && case["expected"].is_array();
+pub(crate) const OBJECTIVES: Kind =
+    |case| case["input"].is_string() && (case["error"].is_string() || case["expected"].is_object());
+pub(crate) const LISTED_METRIC: Kind = |case| case["tag"].is_string() && case["conditions"].is_array();
+
+/// Every one of them: what no test here looks like is unread.
+pub(crate) const KINDS: &[Kind] = &[RECORD, RECORD_EXPORT, RUN, SLICED_RUN, STATS, POWER, OBJECTIVES, LISTED_METRIC];
+
+/// Runs every case of a kind.
+#[track_caller]
+pub(crate) fn each_case(title: &str, kind: Kind, check: impl Fn(&Value)) {
+    area().run_cases(title, kind, |_| None, check);
 }
 
 /// Tags that the case says a correct implementation leaves out.

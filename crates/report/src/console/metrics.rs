@@ -5,8 +5,9 @@ use super::table::{Cell, Column, Table};
 use super::text::{Align, wrap};
 use crate::number::grouped;
 use crate::run::RunResult;
-use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Stats, Summary, accepted_drafts_line};
+use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Stats, Summary};
 use aiperf_types::EndpointKind;
+use std::collections::BTreeMap;
 
 /// Groups that have a table, in order, with what their title adds. Usage is exported and not shown.
 const TABLES: &[(ConsoleGroup, &str)] =
@@ -147,4 +148,25 @@ fn row(metric: &MetricResult) -> Vec<Cell> {
 fn label(metric: &MetricResult) -> String {
     let gap = if metric.header.chars().count() > LONGEST_HEADER { '\n' } else { ' ' };
     format!("{}{gap}({})", metric.header, metric.unit)
+}
+
+/// Buckets of accepted drafts that are shown one by one.
+const SINGLE_BUCKETS: u32 = 8;
+
+/// The line below the table of speculative decoding: how many drafted tokens steps accepted. `None` without steps.
+pub fn accepted_drafts_line(histogram: &BTreeMap<u32, u64>) -> Option<String> {
+    let total: u64 = histogram.values().sum();
+    if total == 0 {
+        return None;
+    }
+    let percent = |steps: u64| (100.0 * steps as f64 / total as f64).round_ties_even();
+    let largest = histogram.keys().next_back().copied().unwrap_or(0);
+    let mut parts: Vec<String> = (0..=largest.min(SINGLE_BUCKETS - 1))
+        .map(|accepted| format!("{accepted}: {}%", percent(histogram.get(&accepted).copied().unwrap_or(0))))
+        .collect();
+    if largest >= SINGLE_BUCKETS {
+        let more: u64 = histogram.range(SINGLE_BUCKETS..).map(|(_, steps)| steps).sum();
+        parts.push(format!(">={SINGLE_BUCKETS}: {}%", percent(more)));
+    }
+    Some(format!("Accepted drafts per step (% of steps):  {}", parts.join("   ")))
 }

@@ -9,9 +9,11 @@
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
+//! - `live`: the block printed while a run is on
 
 pub(crate) mod errors;
 pub(crate) mod footer;
+pub(crate) mod live;
 pub(crate) mod metrics;
 pub(crate) mod notices;
 pub mod page;

@@ -1,0 +1,19 @@
+//! What was going on at each instant: requests swept in the order of time, and statistics over it.
+//!
+//! # Layout
+//! - [`curve`]: which curves there are
+//! - `timing`, `flight`: a record as curves see it; `change`, `changes`: what it changes, in the order of time
+//! - `weighted`: how long a value was what; `gauges`: all curves at once; `windowed`: over one window after another
+//! - `pending`, `order`: requests that wait, and up to which number every one is in; [`sweep`]: all of it together
+
+pub(crate) mod change;
+pub(crate) mod changes;
+pub mod curve;
+pub(crate) mod flight;
+pub(crate) mod gauges;
+pub(crate) mod order;
+pub(crate) mod pending;
+pub mod sweep;
+pub(crate) mod timing;
+pub(crate) mod weighted;
+pub(crate) mod windowed;

@@ -1,0 +1,56 @@
+//! Requests that are over and have not been swept.
+
+use crate::curves::flight::Flight;
+use crate::curves::timing::Timing;
+
+/// Requests on their way to a sweep, in whatever order they ended.
+#[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    /// With when each begins.
+    pub(crate) requests: Vec<(u64, Box<Flight>)>,
+    /// The number of each, and when it was sent.
+    pub(crate) sent: Vec<(u64, u64)>,
+    pub(crate) gaps: u64,
+    pub(crate) last_end: u64,
+    /// Requests that are over, for their memory.
+    pub(crate) spare: Vec<Box<Flight>>,
+}
+
+impl Pending {
+    /// Adds a request, with its number and the time it was sent.
+    pub(crate) fn add(&mut self, number: u64, sent: u64, timing: Timing, gaps: &[u64]) {
+        let flight = match self.spare.pop() {
+            Some(mut flight) => {
+                flight.restart(timing, gaps);
+                flight
+            }
+            None => Box::new(Flight::new(timing, gaps)),
+        };
+        self.requests.push((timing.start, flight));
+        self.sent.push((number, sent));
+        self.gaps += gaps.len() as u64;
+        self.last_end = self.last_end.max(timing.end);
+    }
+
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.requests.append(&mut other.requests);
+        self.sent.append(&mut other.sent);
+        self.gaps += other.gaps;
+        self.last_end = self.last_end.max(other.last_end);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// When the first of them begins.
+    pub(crate) fn first_start(&self) -> Option<u64> {
+        self.requests.iter().map(|(start, _)| *start).min()
+    }
+
+    /// Bytes held, roughly.
+    pub(crate) fn size(&self) -> usize {
+        (self.len() + self.spare.len()) * Flight::SIZE + self.gaps as usize * 4
+    }
+}

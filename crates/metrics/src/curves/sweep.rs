@@ -1,0 +1,520 @@
+//! Requests swept in the order of time.
+//!
+//! A curve is known only where every request that it depends on is. Records come when requests end, in the order of their ends;
+//! but requests are sent in the order of their numbers, so once all up to some number are in, no other can have begun before
+//! the last of these was sent. Up to there time is swept and what was swept is let go: what is held is what is in flight and
+//! what has ended since the oldest of it began, however long the run.
+
+use crate::curves::change::Levels;
+use crate::curves::changes::Changes;
+use crate::curves::curve::{CurveStats, Window};
+use crate::curves::flight::{Flight, Pace};
+use crate::curves::gauges::Gauges;
+use crate::curves::order::Order;
+use crate::curves::pending::Pending;
+use crate::curves::windowed::{Slices, WindowedCurves, Windows};
+use crate::numbers::stats::Distribution;
+use aiperf_types::{Nanos, WallNs};
+use std::cmp::Reverse;
+
+/// Stretches of time that are kept one by one, over all curves; past it percentiles come from a histogram.
+pub const EXACT_STRETCHES: u64 = 8_000_000;
+
+/// Changes sorted at a time: few enough to stay in a core's second cache.
+const AT_ONCE: u64 = 1 << 13;
+/// Changes of a request besides those of its gaps: its start, its first content, its end.
+const CHANGES_EACH: u64 = 3;
+/// Shortest and longest time swept at a time; offsets within it have 32 bits.
+const SHORTEST: f64 = 1e3;
+const LONGEST: f64 = u32::MAX as f64;
+/// Requests that are over and kept for their memory: about as many as come before the next are needed.
+const MOST_SPARE: usize = 1 << 12;
+/// Bytes of requests that may wait for an older one: past this time goes on without it. It may never come (a request that was
+/// cut off leaves no record), or be in the hands of a thread that got no core for seconds.
+const MOST_WAITING: usize = 192 << 20;
+
+/// The curves of a phase, as far as they are known.
+#[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Requests that have not begun yet, with when they will; the earliest last, once they are sorted.
+    waiting: Vec<(u64, Box<Flight>)>,
+    is_sorted: bool,
+    flights: Vec<Box<Flight>>,
+    /// Even until a request with gaps comes.
+    pace: Pace,
+    levels: Levels,
+    curves: WindowedCurves,
+    order: Order,
+    /// When the sweep began, once it has.
+    began: Option<u64>,
+    /// Everything before is swept.
+    front: u64,
+    streaming_since: u64,
+    others_since: u64,
+    last_end: u64,
+    swept: u64,
+    held_gaps: u64,
+    /// Gaps of all requests that were ever taken.
+    taken_gaps: u64,
+    /// Changes of requests taken since it was last seen how far requests are known.
+    fresh_changes: u64,
+    /// So far they are.
+    goal: u64,
+    late: u64,
+    changes: Changes,
+    /// Requests that are over, for their memory.
+    spare: Vec<Box<Flight>>,
+    most_waiting: usize,
+}
+
+impl Sweep {
+    /// A sweep of nothing, from the first request on; if a length is given, by slices of it.
+    pub fn new(slice: Option<Nanos>) -> Self {
+        Self::with_limit(slice, EXACT_STRETCHES)
+    }
+
+    /// The same with another limit of stretches that are kept one by one.
+    pub fn with_limit(slice: Option<Nanos>, stretches: u64) -> Self {
+        Self::over(Windows::Whole(slice.map(|length| Slices { length, origin: None })), stretches)
+    }
+
+    pub(crate) fn over(windows: Windows, stretches: u64) -> Self {
+        Self {
+            waiting: Vec::new(),
+            is_sorted: true,
+            flights: Vec::new(),
+            pace: Pace::Even,
+            levels: Levels::default(),
+            curves: WindowedCurves::new(windows, stretches),
+            order: Order::default(),
+            began: None,
+            front: 0,
+            streaming_since: 0,
+            others_since: 0,
+            last_end: 0,
+            swept: 0,
+            held_gaps: 0,
+            taken_gaps: 0,
+            fresh_changes: 0,
+            goal: 0,
+            late: 0,
+            changes: Changes::default(),
+            spare: Vec::new(),
+            most_waiting: MOST_WAITING,
+        }
+    }
+
+    /// Lets a slice begin at this instant, unless the sweep has begun: the slices of a later phase are those of the run.
+    pub fn align_slices(&mut self, origin: WallNs) {
+        if self.began.is_none() {
+            self.curves.set_origin(origin);
+        }
+    }
+
+    pub(crate) fn take(&mut self, pending: &mut Pending) {
+        if pending.gaps > 0 && self.pace == Pace::Even {
+            self.stop_even_pace();
+        }
+        self.late += pending.requests.iter().filter(|(start, _)| *start < self.front).count() as u64;
+        self.fresh_changes += pending.gaps + CHANGES_EACH * pending.len() as u64;
+        self.is_sorted &= pending.requests.is_empty();
+        self.waiting.append(&mut pending.requests);
+        self.order.add(&mut pending.sent);
+        self.last_end = self.last_end.max(pending.last_end);
+        self.held_gaps += pending.gaps;
+        self.taken_gaps += std::mem::take(&mut pending.gaps);
+        pending.spare.append(&mut self.spare);
+    }
+
+    /// How many gaps all requests had that were ever taken.
+    pub(crate) fn taken_gaps(&self) -> u64 {
+        self.taken_gaps
+    }
+
+    /// A run in which some request has gaps takes tokens to be produced in gaps alone. None of those swept so far had any.
+    fn stop_even_pace(&mut self) {
+        self.pace = Pace::Gaps;
+        self.levels.decode = Default::default();
+        self.flights.iter_mut().for_each(|flight| flight.stop_even_pace());
+        self.curves.set_decode_to_zero();
+    }
+
+    /// Sweeps on a little, as far as every request is known; `false` when there is too little to do. It takes a fraction of a
+    /// millisecond, so that other work can come between.
+    pub fn go_on(&mut self) -> bool {
+        if self.fresh_changes >= AT_ONCE {
+            self.look_ahead();
+        }
+        self.sweep_toward(self.goal)
+    }
+
+    /// Requests that were taken and are not swept to their end yet.
+    pub fn held(&self) -> usize {
+        self.waiting.len() + self.flights.len()
+    }
+
+    /// Requests that were taken only after their time was swept: their part of it is missing from the curves.
+    pub(crate) fn late(&self) -> u64 {
+        self.late
+    }
+
+    pub(crate) fn is_exact(&self) -> bool {
+        self.curves.is_exact()
+    }
+
+    /// Goes on with the sweep of another phase, in the order of time. Both are ended first.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.end();
+        other.end();
+        if other.began.is_none() {
+            return;
+        }
+        if self.began.is_none_or(|began| other.began.is_some_and(|others| others < began)) {
+            std::mem::swap(self, &mut other);
+        }
+        if self.pace != other.pace {
+            [&mut *self, &mut other]
+                .into_iter()
+                .filter(|sweep| sweep.pace == Pace::Even)
+                .for_each(Self::stop_even_pace);
+        }
+        let overlap = other.began.is_some_and(|began| began < self.last_end);
+        self.late += other.late + u64::from(overlap);
+        self.curves.append(other.curves);
+        self.swept += other.swept;
+        self.taken_gaps += other.taken_gaps;
+        self.last_end = self.last_end.max(other.last_end);
+    }
+
+    /// Sees how far every request is known by now, or how far to go without some that others have waited for too long.
+    fn look_ahead(&mut self) {
+        self.fresh_changes = 0;
+        self.goal = self.order.catch_up();
+        if self.waiting_size() > self.most_waiting {
+            self.sort();
+            let first = self.waiting.last().map_or(self.front, |(start, _)| self.front.max(*start));
+            let halfway = first + self.last_end.saturating_sub(first) / 2;
+            self.order.skip_to(halfway);
+            self.goal = self.order.catch_up().max(halfway);
+        }
+    }
+
+    fn waiting_size(&self) -> usize {
+        self.held() * Flight::SIZE + self.held_gaps as usize * 4
+    }
+
+    /// Sweeps everything.
+    pub(crate) fn end(&mut self) {
+        if self.is_ended() {
+            return;
+        }
+        self.sweep_to(self.last_end);
+        self.sort();
+        if self.began.is_some() || self.begin(u64::MAX) {
+            self.sweep_part(self.last_end, self.last_end + 1);
+            self.front = self.front.max(self.last_end);
+            self.sweep_to(self.curves.last_edge());
+            self.hold_until(self.last_end);
+        }
+        self.curves.end(self.last_end);
+        self.swept = self.last_end - self.began.unwrap_or(self.last_end);
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.waiting.is_empty() && self.flights.is_empty() && !self.curves.is_open()
+    }
+
+    /// Sweeps everything before `limit`.
+    fn sweep_to(&mut self, limit: u64) {
+        while self.sweep_toward(limit) {}
+    }
+
+    /// Sweeps some of what lies before `limit`; `false` when there is nothing left.
+    fn sweep_toward(&mut self, limit: u64) -> bool {
+        self.sort();
+        if self.front >= limit || self.began.is_none() && !self.begin(limit) {
+            return false;
+        }
+        let until = limit.min(self.curves.edge()).min(self.front + self.stride());
+        self.sweep_part(self.front, until);
+        self.front = until;
+        if self.curves.edge() <= until {
+            self.hold_until(until);
+            self.curves.cross(until);
+        }
+        self.curves.settle();
+        self.front < limit
+    }
+
+    /// Begins with the first request, if it begins before `limit`.
+    fn begin(&mut self, limit: u64) -> bool {
+        let Some(first) = self.waiting.last().map(|(start, _)| *start).filter(|&first| first < limit) else {
+            return false;
+        };
+        self.front = self.curves.begin(first);
+        self.streaming_since = self.front;
+        self.others_since = self.front;
+        self.began = Some(self.front);
+        true
+    }
+
+    fn sort(&mut self) {
+        if !self.is_sorted {
+            self.waiting.sort_by_key(|(start, _)| Reverse(*start));
+            self.is_sorted = true;
+        }
+    }
+
+    /// How much time has about as many changes as are to be sorted at once.
+    fn stride(&self) -> u64 {
+        let changes = self.held_gaps + CHANGES_EACH * self.held() as u64;
+        let time = self.last_end.saturating_sub(self.front);
+        (time as f64 * AT_ONCE as f64 / changes.max(1) as f64).clamp(SHORTEST, LONGEST) as u64
+    }
+
+    /// Sweeps from `front` to `until`.
+    fn sweep_part(&mut self, front: u64, until: u64) {
+        while let Some((_, flight)) = self.waiting.pop_if(|(start, _)| *start < until) {
+            self.curves.add_gaps(flight.gaps());
+            self.flights.push(flight);
+        }
+        // What is late happens at the front.
+        self.changes.restart(front, until);
+        self.flights.iter_mut().for_each(|flight| flight.go_on(until, self.pace, &mut self.changes));
+        self.changes.sort();
+        let Self { levels, curves, streaming_since, others_since, .. } = self;
+        for (contents, transition) in self.changes.runs() {
+            match curves.gauges() {
+                Some(gauges) if !contents.is_empty() => gauges.add_contents(contents, levels, streaming_since),
+                _ => contents.iter().for_each(|(_, content)| levels.add_content(content)),
+            }
+            let Some((at, transition)) = transition else { continue };
+            if let Some(gauges) = curves.gauges() {
+                hold(gauges, at, levels, streaming_since, others_since);
+            }
+            levels.add_transition(transition);
+        }
+        self.let_go();
+    }
+
+    /// Lets go of requests that are over.
+    fn let_go(&mut self) {
+        let mut at = 0;
+        while let Some(flight) = self.flights.get(at) {
+            if flight.is_over() {
+                self.held_gaps -= flight.gap_count() as u64;
+                let over = self.flights.swap_remove(at);
+                if self.spare.len() < MOST_SPARE {
+                    self.spare.push(over);
+                }
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Nothing changes until `at`.
+    fn hold_until(&mut self, at: u64) {
+        if let Some(gauges) = self.curves.gauges() {
+            hold(gauges, at, &self.levels, &mut self.streaming_since, &mut self.others_since);
+        }
+        self.streaming_since = self.streaming_since.max(at);
+        self.others_since = self.others_since.max(at);
+    }
+
+    /// The statistics over a window that is over; `None` of one that was not told apart.
+    pub(crate) fn stats(&self, window: &Window) -> Option<CurveStats> {
+        self.curves.stats(window)
+    }
+
+    /// The gaps of the requests that began in a window.
+    pub(crate) fn gaps(&self, window: &Window) -> Option<Distribution> {
+        self.curves.gaps(window)
+    }
+
+    /// The statistics of all the time that was swept, with so much more in which nothing was going on.
+    pub(crate) fn whole(&self, idle: u64) -> CurveStats {
+        self.curves.whole(idle)
+    }
+
+    /// The time that was swept; of several phases, that of each.
+    pub(crate) fn swept(&self) -> u64 {
+        self.swept
+    }
+
+    /// Bytes held, roughly.
+    pub fn size(&self) -> usize {
+        self.waiting_size() + self.spare.len() * Flight::SIZE + self.order.size() + self.curves.size()
+    }
+}
+
+/// All curves held still until `at`.
+fn hold(gauges: &mut Gauges, at: u64, levels: &Levels, streaming_since: &mut u64, others_since: &mut u64) {
+    if at > *streaming_since {
+        gauges.add_streaming(at - *streaming_since, levels);
+        *streaming_since = at;
+    }
+    if at > *others_since {
+        gauges.add_others(at - *others_since, levels);
+        *others_since = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curves::curve::Curve;
+    use crate::curves::timing::Timing;
+
+    const GAP: u64 = 1_000;
+
+    fn sweep() -> Sweep {
+        Sweep::new(None)
+    }
+
+    /// A request that waits for a gap, answers with one content a gap, and ends a gap after the last.
+    fn timing(start: u64, gaps: u64) -> Timing {
+        let generation = start + GAP;
+        Timing {
+            start,
+            end: generation + (gaps + 1) * GAP,
+            generation: Some(generation),
+            input: Some(9),
+            output: Some(5),
+        }
+    }
+
+    fn add(sweep: &mut Sweep, number: u64, start: u64, gaps: u64) {
+        let mut pending = Pending::default();
+        pending.add(number, start, timing(start, gaps), &vec![GAP; gaps as usize]);
+        sweep.take(&mut pending);
+    }
+
+    fn go_on(sweep: &mut Sweep) {
+        sweep.look_ahead();
+        while sweep.go_on() {}
+    }
+
+    fn in_flight(sweep: &Sweep) -> [Option<f64>; 3] {
+        let stats = sweep.whole(0).effective(Curve::Concurrency).unwrap_or_default();
+        [stats.avg, stats.min, stats.max]
+    }
+
+    #[test]
+    fn time_is_swept_up_to_the_last_number_that_every_earlier_one_is_known_of() {
+        let mut sweep = sweep();
+        add(&mut sweep, 2, 20 * GAP, 3);
+        add(&mut sweep, 1, 10 * GAP, 3);
+        go_on(&mut sweep);
+        assert_eq!(sweep.held(), 2, "the first one may still have begun at any time");
+        add(&mut sweep, 0, 5 * GAP, 3);
+        go_on(&mut sweep);
+        assert_eq!((sweep.held(), sweep.front), (1, 20 * GAP));
+    }
+
+    #[test]
+    fn a_request_that_comes_after_its_time_was_swept_is_counted_and_goes_on_from_there() {
+        let mut sweep = sweep();
+        for number in 0..10 {
+            add(&mut sweep, number, number * 5 * GAP, 3);
+        }
+        sweep.sweep_to(30 * GAP);
+        assert_eq!(sweep.late(), 0);
+        add(&mut sweep, 10, 7 * GAP, 60);
+        sweep.end();
+        assert_eq!((sweep.late(), sweep.held(), sweep.held_gaps), (1, 0, 0));
+        let [mean, min, max] = in_flight(&sweep);
+        // One after another, and from the thirtieth gap to the sixty-ninth the late one beside them.
+        assert_eq!((min, max), (Some(1.0), Some(2.0)));
+        assert!((mean.unwrap_or(0.0) - (50.0 + 39.0) / 69.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_later_phase_goes_on_where_an_earlier_one_ended() {
+        let [mut early, mut late] = [sweep(), sweep()];
+        for number in 0..10 {
+            add(&mut early, number, number * 5 * GAP, 3);
+            add(&mut late, number, 1000 * GAP + number * 5 * GAP, 8);
+        }
+        early.end();
+        late.end();
+        for (mut one, other) in [(early.clone(), late.clone()), (late, early)] {
+            one.append(other);
+            assert_eq!((one.late(), one.swept()), (0, (50 + 55) * GAP));
+            let stats = one.whole(1055 * GAP - one.swept()).effective(Curve::Concurrency).unwrap_or_default();
+            assert!((stats.avg.unwrap_or(0.0) - 150.0 / 1055.0).abs() < 1e-12, "{:?}", stats.avg);
+        }
+    }
+    #[test]
+    fn the_slices_of_a_later_phase_are_those_of_the_run() {
+        let slice = Nanos(40 * GAP);
+        let sweeps = || [(); 3].map(|()| Sweep::new(Some(slice)));
+        let [mut early, mut late, mut whole] = sweeps();
+        for number in 0..10 {
+            let (first, second) = (number * 5 * GAP, 105 * GAP + number * 5 * GAP);
+            add(&mut early, number, first, 3);
+            add(&mut late, number, second, 3);
+            add(&mut whole, number, first, 3);
+            add(&mut whole, number + 10, second, 3);
+        }
+        late.align_slices(WallNs(0));
+        late.end();
+        early.append(late);
+        whole.end();
+        let last = 155 * GAP;
+        for start in (0..last).step_by(slice.0 as usize) {
+            let window = Window { start: WallNs(start), end: WallNs((start + slice.0).min(last)) };
+            let stats = |sweep: &Sweep| {
+                let stats = sweep.stats(&window)?;
+                Some([Curve::Concurrency, Curve::DecodeThroughput, Curve::TokensInFlight].map(|curve| {
+                    let stats = stats.effective(curve).unwrap_or_default();
+                    [stats.avg, stats.min, stats.max, stats.p50, stats.p99].map(|value| value.map(|value| value as f32))
+                }))
+            };
+            assert_eq!(stats(&early), stats(&whole), "{start}");
+            assert!(stats(&whole).is_some());
+        }
+    }
+
+    #[test]
+    fn tokens_are_produced_evenly_until_a_request_has_gaps() {
+        let decoding = |sweep: &Sweep| sweep.whole(0).effective(Curve::DecodeThroughput).unwrap_or_default();
+        let (mut even, mut mixed, mut at_once) = (sweep(), sweep(), sweep());
+        for number in 0..10 {
+            add(&mut even, number, number * 5 * GAP, 0);
+            add(&mut mixed, number, number * 5 * GAP, 0);
+            add(&mut at_once, number, number * 5 * GAP, 0);
+        }
+        // Some are over by the time the first one with gaps comes, and one is being answered.
+        mixed.sweep_to(41 * GAP + GAP / 2);
+        add(&mut mixed, 10, 60 * GAP, 3);
+        add(&mut at_once, 10, 60 * GAP, 3);
+        [&mut even, &mut mixed, &mut at_once].into_iter().for_each(Sweep::end);
+        assert!(decoding(&even).min == Some(0.0) && decoding(&even).avg > Some(0.0));
+        assert_eq!(decoding(&mixed), decoding(&at_once));
+        assert_eq!(mixed.late(), 0);
+        let mut merged = sweep();
+        add(&mut merged, 0, 100 * GAP, 3);
+        merged.append(even);
+        assert!(decoding(&merged).p50 == Some(0.0) && decoding(&merged).max == decoding(&mixed).max);
+    }
+
+    #[test]
+    fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
+        for gaps in [0, 20] {
+            let mut sweep = Sweep { most_waiting: 100_000, ..sweep() };
+            let mut most = 0;
+            for number in (0..40_000).filter(|number| *number != 7) {
+                add(&mut sweep, number, number * GAP, gaps);
+                while sweep.go_on() {}
+                most = most.max(sweep.size());
+            }
+            // A few thousand changes come before it is looked, and so many requests are kept for their memory.
+            assert!(most < 4_000_000, "{most} bytes with {gaps} gaps a request");
+            add(&mut sweep, 7, 7 * GAP, gaps);
+            sweep.end();
+            assert_eq!((sweep.late(), sweep.held()), (1, 0));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! When a record started, began to answer and ended, and how many tokens it took and gave: what curves are made of.
+
+use crate::facts::{Fact, Facts};
+
+/// One record as curves see it. Instants are on the wall clock, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// First content; only streams have it, and only if they did not fail.
+    pub(crate) generation: Option<u64>,
+    pub(crate) input: Option<u64>,
+    pub(crate) output: Option<u64>,
+}
+
+impl Timing {
+    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+        let start = facts.get(Fact::Start)?;
+        let end = start.checked_add(facts.get(Fact::End)?)?;
+        if facts.failed() {
+            return Some(Self { start, end, generation: None, input: None, output: None });
+        }
+        let output = match (facts.get(Fact::Output), facts.get(Fact::Reasoning)) {
+            (None, None) => None,
+            (output, reasoning) => Some(output.unwrap_or(0).saturating_add(reasoning.unwrap_or(0))),
+        };
+        let generation = facts.get(Fact::First).map(|first| (start + first).min(end));
+        Some(Self { start, end, generation, input: facts.get(Fact::Input), output })
+    }
+
+    /// Input tokens that are in flight from the start to the first content.
+    pub(crate) fn prompt(&self) -> Option<u64> {
+        self.input.filter(|_| self.generation.is_some_and(|generation| generation > self.start))
+    }
+
+    /// Tokens read a nanosecond, between start and first content.
+    pub(crate) fn prefill(&self) -> Option<f64> {
+        Some(self.prompt()? as f64 / (self.generation? - self.start) as f64)
+    }
+
+    /// Tokens produced a nanosecond if they are evenly, between first content and end.
+    pub(crate) fn decode(&self) -> Option<f64> {
+        let generation = self.generation.filter(|&generation| self.end > generation)?;
+        let output = self.output.filter(|&output| output >= 1)?;
+        Some((output - 1) as f64 / (self.end - generation) as f64)
+    }
+
+    /// Output tokens that are in flight from the first content to the end.
+    pub(crate) fn produced(&self) -> Option<u64> {
+        self.output.filter(|_| self.generation.is_some_and(|generation| self.end > generation))
+    }
+
+    /// What a chunk carries when all chunks but the first carry alike, and how many such chunks there are.
+    fn chunk_share(&self, gaps: &[u64], counts: impl Fn(&u64) -> bool) -> Option<f64> {
+        let output = self.output.filter(|&output| output >= 1)?;
+        let chunks = gaps.iter().filter(|gap| counts(gap)).count();
+        (chunks > 0).then(|| (output - 1) as f64 / chunks as f64)
+    }
+
+    /// Tokens of a chunk while decoding: shared between the gaps that take any time.
+    pub(crate) fn decode_share(&self, gaps: &[u64]) -> Option<f64> {
+        self.chunk_share(gaps, |gap| *gap > 0)
+    }
+
+    /// Tokens of a chunk as it arrives: shared between all gaps.
+    pub(crate) fn arrival_share(&self, gaps: &[u64]) -> Option<f64> {
+        self.chunk_share(gaps, |_| true)
+    }
+}

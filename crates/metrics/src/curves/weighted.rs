@@ -1,0 +1,353 @@
+//! Statistics of a value over time: how long it was what.
+//!
+//! Mean, deviation, smallest and largest value are exact at any length. Percentiles are so while the stretches are kept one by
+//! one; when they have become too many, percentiles come from a histogram.
+
+use crate::numbers::histogram::{Histogram, NOTHING};
+use crate::numbers::quantiles::quantiles;
+use crate::numbers::stats::Stats;
+use crate::numbers::sum::BatchedSum;
+
+const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+/// Parts of an octave in the histogram of lengths, as a power of two: a percentile is within 0.05%.
+const BITS: u32 = 11;
+
+/// How long a value was what.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighted {
+    kept: Kept,
+    /// Time in which nothing was going on: the value was zero, and active statistics leave it out.
+    idle: u64,
+    /// Time in which something was.
+    busy: u64,
+    /// Distances are summed up from here, the mean so far or nearly: squares of large values leave no room for their deviation.
+    centre: f64,
+    /// How much time there is to be before the centre is moved again.
+    centre_until: u64,
+    /// Sum of values by how long each held.
+    area: BatchedSum,
+    distances: BatchedSum,
+    squares: BatchedSum,
+    min: f64,
+    max: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    /// Values with how long each held.
+    Stretches(Vec<(f64, f64)>),
+    /// Only how long each was held in all.
+    Lengths(Histogram<BITS>),
+}
+
+/// Something that keeps stretches, one way or the other.
+pub(crate) trait Keep {
+    /// The value held for so many nanoseconds.
+    fn keep(&mut self, length: u64, value: f64);
+}
+
+impl Keep for Histogram<BITS> {
+    #[inline]
+    fn keep(&mut self, length: u64, value: f64) {
+        self.add(length, value);
+    }
+}
+
+impl Keep for Vec<(f64, f64)> {
+    #[inline]
+    fn keep(&mut self, length: u64, value: f64) {
+        match self.last_mut() {
+            Some(last) if last.0 == value => last.1 += length as f64,
+            _ => self.push((or_nothing(value), length as f64)),
+        }
+    }
+}
+
+/// What some thousand stretches at most come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums {
+    busy: u64,
+    centre: f64,
+    distances: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+}
+
+/// A thousand-millionth of a token, or one in thirty years, is what rounding left of nothing.
+fn or_nothing(value: f64) -> f64 {
+    if value.abs() < NOTHING { 0.0 } else { value }
+}
+
+impl Sums {
+    #[inline]
+    pub(crate) fn add(&mut self, length: u64, value: f64) {
+        let (time, distance) = (length as i64 as f64, value - self.centre);
+        self.busy += length;
+        self.distances += time * distance;
+        self.squares += time * distance * distance;
+        self.min = if value < self.min { value } else { self.min };
+        self.max = if value > self.max { value } else { self.max };
+    }
+
+    /// The same of values that are `share` of these, around the centre of other sums.
+    pub(crate) fn scaled(&self, share: f64, other: &Self) -> Self {
+        let centre = other.centre;
+        let (time, shift) = (self.busy as f64, self.centre - centre / share);
+        Self {
+            centre,
+            distances: share * (self.distances + shift * time),
+            squares: share * share * (self.squares + shift * (2.0 * self.distances + shift * time)),
+            min: self.min * share,
+            max: self.max * share,
+            ..*self
+        }
+    }
+}
+
+/// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the lowest then.
+const SETTLED: u64 = 1_000_000;
+
+impl Weighted {
+    pub(crate) fn new(exact: bool) -> Self {
+        Self {
+            kept: if exact { Kept::Stretches(Vec::new()) } else { Kept::Lengths(Histogram::default()) },
+            idle: 0,
+            busy: 0,
+            centre: f64::NAN,
+            centre_until: 0,
+            area: BatchedSum::default(),
+            distances: BatchedSum::default(),
+            squares: BatchedSum::default(),
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+        }
+    }
+
+    /// The value held for so many nanoseconds.
+    pub(crate) fn add(&mut self, length: u64, value: f64) {
+        let mut sums = self.begin_sums(value);
+        sums.add(length, value);
+        self.add_sums(&sums);
+        match &mut self.kept {
+            Kept::Lengths(lengths) => lengths.keep(length, value),
+            Kept::Stretches(stretches) => stretches.keep(length, value),
+        }
+    }
+
+    /// Nothing was going on for so many nanoseconds.
+    pub(crate) fn add_idle(&mut self, length: u64) {
+        self.idle += length;
+    }
+
+    /// Whether there is so much time that no single value is far from all that follow.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.busy >= SETTLED
+    }
+
+    /// Empty sums to add stretches to, with this value among them.
+    pub(crate) fn begin_sums(&mut self, first: f64) -> Sums {
+        if self.centre.is_nan() {
+            self.centre = first;
+        } else if !self.is_settled() {
+            self.move_centre(first.min(self.centre));
+        }
+        let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
+        Sums { busy: 0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
+    }
+
+    /// Adds what some stretches came to; they have to be [kept](Self::kept), too.
+    pub(crate) fn add_sums(&mut self, sums: &Sums) {
+        self.busy += sums.busy;
+        self.area.add(sums.distances + sums.centre * sums.busy as f64);
+        self.distances.add(sums.distances);
+        self.squares.add(sums.squares);
+        self.min = self.min.min(sums.min);
+        self.max = self.max.max(sums.max);
+        // Each time there is twice as much time, the mean so far is the new centre.
+        if self.busy >= self.centre_until.max(SETTLED) {
+            self.centre_until = 2 * self.busy;
+            self.move_centre(self.centre + self.distances.value() / self.busy as f64);
+        }
+    }
+
+    fn move_centre(&mut self, to: f64) {
+        let (step, time) = (to - self.centre, self.busy as f64);
+        if step != 0.0 {
+            self.squares.add(step * (step * time - 2.0 * self.distances.value()));
+            self.distances.add(-step * time);
+            self.centre = to;
+            self.settle();
+        }
+    }
+
+    /// Settles the sums; to be called every few thousand stretches.
+    pub(crate) fn settle(&mut self) {
+        self.area.settle();
+        self.distances.settle();
+        self.squares.settle();
+    }
+
+    pub(crate) fn kept(&mut self) -> &mut Kept {
+        &mut self.kept
+    }
+
+    /// Stretches kept one by one.
+    pub(crate) fn stretches(&self) -> usize {
+        match &self.kept {
+            Kept::Stretches(stretches) => stretches.len(),
+            Kept::Lengths(_) => 0,
+        }
+    }
+
+    /// Lets go of the stretches: from now on percentiles come from a histogram.
+    pub(crate) fn let_go(&mut self) {
+        if let Kept::Stretches(stretches) = &self.kept {
+            let mut lengths = Histogram::default();
+            stretches.iter().for_each(|&(value, length)| lengths.add(length as u64, value));
+            self.kept = Kept::Lengths(lengths);
+        }
+    }
+
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self.kept, Kept::Stretches(_))
+    }
+
+    /// Whatever the value was, it was zero, for as long as something was going on.
+    pub(crate) fn set_to_zero(&mut self) {
+        let (idle, busy) = (self.idle, self.busy);
+        *self = Self::new(self.is_exact());
+        self.idle = idle;
+        if busy > 0 {
+            self.add(busy, 0.0);
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        if self.centre.is_nan() {
+            self.centre = other.centre;
+        }
+        if other.busy > 0 {
+            let (shift, time) = (other.centre - self.centre, other.busy as f64);
+            let distances = other.distances.value();
+            self.distances.add(distances + time * shift);
+            self.squares.add(other.squares.value() + shift * (2.0 * distances + time * shift));
+        }
+        self.busy += other.busy;
+        self.area.add(other.area.value());
+        self.idle += other.idle;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        if !self.is_exact() || !other.is_exact() {
+            self.let_go();
+            other.let_go();
+        }
+        match (&mut self.kept, other.kept) {
+            (Kept::Stretches(own), Kept::Stretches(others)) => own.extend(others),
+            (Kept::Lengths(own), Kept::Lengths(others)) => own.merge(&others),
+            _ => {}
+        }
+    }
+
+    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on.
+    pub(crate) fn stats(&mut self, more: u64) -> (Stats, Stats) {
+        let all = self.over(self.idle + more);
+        (all, if self.idle + more == 0 { all } else { self.over(0) })
+    }
+
+    fn over(&mut self, idle: u64) -> Stats {
+        let (whole, idle) = ((self.busy + idle) as f64, idle as f64);
+        if whole <= 0.0 {
+            return stats(0.0, 0.0, 0.0, [0.0; 4], 0.0);
+        }
+        let centre = if self.busy > 0 { self.centre } else { 0.0 };
+        let distance = (self.distances.value() - idle * centre) / whole;
+        let square = (self.squares.value() + idle * centre * centre) / whole;
+        let std = (square - distance * distance).max(0.0).sqrt();
+        let (min, max) = (or_nothing(self.min), or_nothing(self.max));
+        let (min, max) = if idle > 0.0 { (min.min(0.0), max.max(0.0)) } else { (min, max) };
+        // Idle time is at zero, below all else: it only moves the targets.
+        let targets = PERCENTS.map(|percent| percent / 100.0 * whole - idle);
+        let mut found = [0.0; 4];
+        let first = targets.iter().position(|&target| target > 0.0).unwrap_or(targets.len());
+        match &mut self.kept {
+            Kept::Stretches(stretches) => quantiles(stretches, 0.0, &targets[first..], &mut found[first..], max),
+            Kept::Lengths(lengths) => lengths.quantiles(&targets[first..], &mut found[first..], max),
+        }
+        stats(self.area.value() / whole, min, max, found.map(|value| value.clamp(min, max)), std)
+    }
+
+    /// Bytes held.
+    pub(crate) fn size(&self) -> usize {
+        match &self.kept {
+            Kept::Stretches(stretches) => stretches.capacity() * 16,
+            Kept::Lengths(lengths) => lengths.size(),
+        }
+    }
+}
+
+fn stats(avg: f64, min: f64, max: f64, [p50, p90, p95, p99]: [f64; 4], std: f64) -> Stats {
+    Stats {
+        avg: Some(avg),
+        min: Some(min),
+        max: Some(max),
+        p50: Some(p50),
+        p90: Some(p90),
+        p95: Some(p95),
+        p99: Some(p99),
+        std: Some(std),
+        ..Stats::default()
+    }
+    .finite()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weighted(exact: bool, stretches: &[(u64, f64)]) -> Weighted {
+        let mut weighted = Weighted::new(exact);
+        stretches.iter().for_each(|&(length, value)| weighted.add(length, value));
+        weighted
+    }
+
+    #[test]
+    fn a_percentile_is_the_first_value_that_enough_time_has_passed_by() {
+        for exact in [true, false] {
+            let (all, active) = weighted(exact, &[(1, 30.0), (5, 10.0), (4, 20.0)]).stats(0);
+            assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
+            assert_eq!(all, active);
+        }
+    }
+
+    #[test]
+    fn idle_time_counts_as_zero_and_only_for_the_whole() {
+        let mut weighted = weighted(true, &[(2, 8.0)]);
+        weighted.add_idle(4);
+        let (all, active) = weighted.stats(2);
+        assert_eq!((all.avg, all.min, all.p50, all.p90), (Some(2.0), Some(0.0), Some(0.0), Some(8.0)));
+        assert_eq!((active.avg, active.min, active.p50, active.std), (Some(8.0), Some(8.0), Some(8.0), Some(0.0)));
+    }
+
+    #[test]
+    fn a_value_that_never_changes_does_not_deviate() {
+        let (all, _) = weighted(false, &[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).stats(0);
+        assert_eq!((all.avg, all.std), (Some(0.1), Some(0.0)));
+    }
+
+    #[test]
+    fn two_parts_come_to_the_whole() {
+        let stretches: Vec<(u64, f64)> = (1..400).map(|n| (n * 7919 % 101, (n * 31 % 97) as f64 + 0.25)).collect();
+        let near = |one: Option<f64>, two: Option<f64>| one.zip(two).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-13);
+        for exact in [true, false] {
+            let (whole, _) = weighted(exact, &stretches).stats(0);
+            let mut parts = weighted(exact, &stretches[..150]);
+            parts.merge(weighted(exact, &stretches[150..]));
+            let (merged, _) = parts.stats(0);
+            assert!(near(whole.avg, merged.avg) && near(whole.std, merged.std));
+            assert_eq!((whole.min, whole.max, whole.p50), (merged.min, merged.max, merged.p50));
+        }
+    }
+}

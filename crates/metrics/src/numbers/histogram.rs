@@ -1,0 +1,187 @@
+//! A histogram by magnitude: how often a value occurred, or how long it held.
+//!
+//! Every power of two is cut into 2^`BITS` parts, and a part stands for the end of it that is nearer to zero: a value is known to
+//! within 2^-`BITS` of itself (0.049% for 11 bits), and whole numbers up to 2^(`BITS` + 1) exactly. Weights are integers, so
+//! adding two histograms gives that of both, bit for bit.
+
+use crate::numbers::stats::{PERCENTILES, Rank};
+
+/// Values nearer to zero are zero: they are what rounding left of it.
+pub(crate) const NOTHING: f64 = 1e-9;
+
+/// Weights by value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Histogram<const BITS: u32> {
+    zero: u64,
+    /// The part that the first of `weights` belongs to.
+    first: usize,
+    weights: Vec<u64>,
+    /// Values below zero, by their distance from it.
+    negative: Option<Box<Self>>,
+}
+
+impl<const BITS: u32> Histogram<BITS> {
+    const OCTAVE: usize = 1 << BITS;
+    const SHIFT: u32 = 52 - BITS;
+
+    #[inline]
+    pub(crate) fn add(&mut self, weight: u64, value: f64) {
+        if value < NOTHING {
+            self.add_below(weight, value);
+            return;
+        }
+        let part = (value.to_bits() >> Self::SHIFT) as usize;
+        let at = part.wrapping_sub(self.first);
+        match self.weights.get_mut(at) {
+            Some(known) => *known += weight,
+            None => self.add_outside(part, weight),
+        }
+    }
+
+    fn add_below(&mut self, weight: u64, value: f64) {
+        if value > -NOTHING {
+            self.zero += weight;
+        } else {
+            self.negative.get_or_insert_default().add(weight, -value);
+        }
+    }
+
+    #[cold]
+    fn add_outside(&mut self, part: usize, weight: u64) {
+        let octave = part & !(Self::OCTAVE - 1);
+        if self.weights.is_empty() {
+            self.first = octave;
+        }
+        let (first, end) = (self.first.min(octave), (self.first + self.weights.len()).max(octave + Self::OCTAVE));
+        self.weights.splice(0..0, std::iter::repeat_n(0, self.first - first));
+        self.weights.resize(end - first, 0);
+        self.first = first;
+        self.weights[part - first] += weight;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.zero += other.zero;
+        for (part, &weight) in (other.first..).zip(&other.weights).filter(|(_, weight)| **weight > 0) {
+            self.add(weight, Self::value_of(part));
+        }
+        if let Some(negative) = &other.negative {
+            self.negative.get_or_insert_default().merge(negative);
+        }
+    }
+
+    fn value_of(part: usize) -> f64 {
+        f64::from_bits((part as u64) << Self::SHIFT)
+    }
+
+    fn above_zero(&self) -> impl DoubleEndedIterator<Item = (f64, u64)> {
+        let parts = self.weights.iter().enumerate().map(|(at, &weight)| (Self::value_of(self.first + at), weight));
+        parts.filter(|(_, weight)| *weight > 0)
+    }
+
+    /// Values with their weights, ascending.
+    fn ascending(&self) -> impl Iterator<Item = (f64, u64)> {
+        let below = self.negative.iter().flat_map(|negative| negative.above_zero().rev());
+        let below = below.map(|(value, weight)| (-value, weight));
+        below.chain((self.zero > 0).then_some((0.0, self.zero))).chain(self.above_zero())
+    }
+
+    /// For each target (ascending) the smallest value by which that much weight has passed; `top` where none is.
+    pub(crate) fn quantiles(&self, targets: &[f64], found: &mut [f64], top: f64) {
+        let mut rest = self.ascending();
+        let (mut passed, mut value) = (0_u64, 0.0);
+        for (target, found) in targets.iter().zip(found) {
+            while (passed as f64) < *target {
+                match rest.next() {
+                    Some((next, weight)) => {
+                        passed += weight;
+                        value = next;
+                    }
+                    None => {
+                        value = top;
+                        break;
+                    }
+                }
+            }
+            *found = value;
+        }
+    }
+
+    /// The percentiles of [`PERCENTILES`], interpolated as in a sorted list of values that weigh one each.
+    pub(crate) fn percentiles(&self, min: f64, max: f64) -> [Option<f64>; 9] {
+        let mut end = 0;
+        let ends: Vec<(u64, f64)> = self
+            .ascending()
+            .map(|(value, weight)| {
+                end += weight;
+                (end, value)
+            })
+            .collect();
+        if end == 0 {
+            return [None; 9];
+        }
+        let at = |rank: usize| ends[ends.partition_point(|(end, _)| *end <= rank as u64)].1;
+        PERCENTILES.map(|percent| {
+            let rank = Rank::linear(percent, end);
+            Some(rank.between(at(rank.low), at(rank.high)).clamp(min, max))
+        })
+    }
+
+    /// Bytes held.
+    pub(crate) fn size(&self) -> usize {
+        self.weights.capacity() * 8 + self.negative.as_ref().map_or(0, |negative| negative.size())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn median<const BITS: u32>(histogram: &Histogram<BITS>, total: f64) -> f64 {
+        let mut found = [0.0];
+        histogram.quantiles(&[total / 2.0], &mut found, f64::MAX);
+        found[0]
+    }
+
+    fn check_value<const BITS: u32>(value: f64) {
+        let mut histogram = Histogram::<BITS>::default();
+        histogram.add(10, value);
+        let (found, parts) = (median(&histogram, 10.0), f64::from(1 << BITS));
+        assert!(found.abs() <= value.abs() && (1.0 - found / value) < 1.0 / parts, "{value} became {found}");
+        assert!(found == value || value.abs() > 2.0 * parts || value.fract() != 0.0, "{value} became {found}");
+    }
+
+    #[test]
+    fn a_value_is_known_to_within_a_part_and_a_small_whole_number_exactly() {
+        for value in [3.3e-9, 0.1, 1.0, 7.0, 127.0, 999.0, 4095.0, 12_345.678, 9.9e12, -5.0, -1e7] {
+            check_value::<6>(value);
+            check_value::<11>(value);
+        }
+    }
+
+    #[test]
+    fn what_is_zero_comes_between_what_is_below_and_what_is_above() {
+        let mut histogram = Histogram::<11>::default();
+        histogram.add(5, 2.0);
+        histogram.add(6, 0.0);
+        assert_eq!(median(&histogram, 11.0), 0.0);
+        histogram.add(2, 1.0);
+        assert_eq!(median(&histogram, 13.0), 1.0);
+        histogram.add(1, -100.0);
+        histogram.add(9, -50.0);
+        assert_eq!(median(&histogram, 23.0), 0.0);
+        let percentiles = histogram.percentiles(-100.0, 2.0);
+        assert_eq!((percentiles[0], percentiles[3], percentiles[6]), (Some(-89.0), Some(-50.0), Some(2.0)));
+    }
+
+    #[test]
+    fn merged_histograms_are_that_of_both() {
+        let values = [0.0, 5e3, 2e-3, 1.0, 5e3, 70.0, 8e9, -3.0, -1e4];
+        let [mut whole, mut one, mut two] = [(); 3].map(|()| Histogram::<11>::default());
+        for (at, value) in values.into_iter().enumerate() {
+            whole.add(at as u64 + 1, value);
+            if at % 2 == 0 { &mut one } else { &mut two }.add(at as u64 + 1, value);
+        }
+        one.merge(&two);
+        assert_eq!(whole, one);
+    }
+}

@@ -1,0 +1,8 @@
+//! Numbers, whatever they are of: statistics of a population, histograms, sums.
+
+pub(crate) mod durations;
+pub(crate) mod histogram;
+pub(crate) mod quantiles;
+pub(crate) mod scalar;
+pub mod stats;
+pub(crate) mod sum;

@@ -1,0 +1,226 @@
+//! Statistics of a population: exact, of integers or floats.
+
+use crate::numbers::scalar::Scalar;
+use crate::numbers::sum::Sum;
+pub use aiperf_types::stats::{PERCENTILES, Stats};
+
+/// The statistics of some numbers; `None` of none. Their order is lost.
+pub fn stats_of(values: &mut [f64]) -> Option<Stats> {
+    let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
+    Encoding::Float.distribution(&mut keys, 0).map(|distribution| distribution.stats)
+}
+
+/// The same with one infinite value for each of `errors` failures; percentiles by nearest rank.
+pub fn stats_with_errors(values: &mut [f64], errors: u64) -> Option<Stats> {
+    let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
+    Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
+}
+
+/// A population's statistics in its own unit, with its exact sum.
+#[derive(Clone, Debug)]
+pub(crate) struct Distribution {
+    pub(crate) stats: Stats,
+    pub(crate) sum: Scalar,
+    /// With one infinite value for each failure, if there were any.
+    pub(crate) adjusted: Option<Stats>,
+}
+
+/// How the values of a population are written as integers that sort alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As they are.
+    Int,
+    /// As [`float_key`]s.
+    Float,
+}
+
+impl Encoding {
+    pub(crate) fn decode(self, value: i64) -> f64 {
+        match self {
+            Self::Int => value as f64,
+            Self::Float => float_of_key(value),
+        }
+    }
+
+    /// The statistics of a population, and of that population with one infinite value for each of `errors` failures. The order
+    /// of the values is lost.
+    pub(crate) fn distribution(self, values: &mut [i64], errors: u64) -> Option<Distribution> {
+        let bounds = bounds(values)?;
+        let (sum, std) = match self {
+            Self::Int => sum_of_ints(values, bounds),
+            Self::Float => sum_of_floats(values),
+        };
+        Some(distribution(values, self, sum, std, bounds, errors))
+    }
+}
+
+/// The exact sum, and the deviation computed from exact sums where these fit.
+fn sum_of_ints(values: &[i64], (min, max): (i64, i64)) -> (Scalar, f64) {
+    let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
+    let std = if max.abs_diff(min) < 1 << 40 {
+        let mut moments = Moments::default();
+        values.iter().for_each(|&value| moments.add(value.abs_diff(min)));
+        moments.std()
+    } else {
+        deviation(values.iter().map(|&value| value as f64), sum as f64 / values.len() as f64, values.len() as u64)
+    };
+    (Scalar::Int(sum), std)
+}
+
+fn sum_of_floats(keys: &[i64]) -> (Scalar, f64) {
+    let values = || keys.iter().map(|&key| float_of_key(key));
+    let sum = values().collect::<Sum>().value();
+    (Scalar::Float(sum), deviation(values(), sum / keys.len() as f64, keys.len() as u64))
+}
+
+fn bounds(values: &[i64]) -> Option<(i64, i64)> {
+    let first = *values.first()?;
+    Some(values.iter().fold((first, first), |(min, max), &value| (min.min(value), max.max(value))))
+}
+
+fn distribution(
+    values: &mut [i64],
+    encoding: Encoding,
+    sum: Scalar,
+    std: f64,
+    (min, max): (i64, i64),
+    errors: u64,
+) -> Distribution {
+    let count = values.len() as u64;
+    let linear = PERCENTILES.map(|percent| Rank::linear(percent, count));
+    let nearest = PERCENTILES.map(|percent| nearest_rank(percent, count + errors));
+    let mut ranks: Vec<usize> = linear.iter().flat_map(|rank| [rank.low, rank.high]).collect();
+    if errors > 0 {
+        ranks.extend(nearest.iter().copied().filter(|&rank| rank < count).map(|rank| rank as usize));
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
+    if min < max {
+        place_ranks(values, &ranks, 0);
+    }
+    let at = |rank: usize| encoding.decode(values[rank]);
+    let total = sum.as_f64();
+    let mut stats = Stats {
+        avg: Some(total / count as f64),
+        min: Some(encoding.decode(min)),
+        max: Some(encoding.decode(max)),
+        sum: Some(total),
+        std: Some(std),
+        count: Some(count),
+        ..Stats::default()
+    };
+    stats.set_percentiles(linear.map(|rank| Some(rank.between(at(rank.low), at(rank.high)))));
+    let adjusted = (errors > 0).then(|| {
+        let mut stats = Stats { min: stats.min, count: Some(count + errors), ..Stats::default() };
+        stats.set_percentiles(nearest.map(|rank| (rank < count).then(|| at(rank as usize))));
+        stats
+    });
+    Distribution { stats, sum, adjusted }
+}
+
+/// Where a percentile lies between two values of a sorted population.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rank {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+    share: f64,
+}
+
+impl Rank {
+    /// Linear interpolation between closest ranks.
+    pub(crate) fn linear(percent: u8, count: u64) -> Self {
+        let position = f64::from(percent) / 100.0 * (count - 1) as f64;
+        let low = position.floor();
+        let high = (low as usize + 1).min(count as usize - 1);
+        Self { low: low as usize, high, share: position - low }
+    }
+
+    pub(crate) fn between(self, low: f64, high: f64) -> f64 {
+        low + self.share * (high - low)
+    }
+}
+
+/// The nearest rank, halves to the even one.
+fn nearest_rank(percent: u8, count: u64) -> u64 {
+    (f64::from(percent) / 100.0 * (count.max(1) - 1) as f64).round_ties_even() as u64
+}
+
+/// Brings the values of some ranks (ascending) to their places without sorting the rest.
+fn place_ranks(values: &mut [i64], ranks: &[usize], offset: usize) {
+    if ranks.is_empty() || values.len() < 2 {
+        return;
+    }
+    if values.len() <= 64 {
+        values.sort_unstable();
+        return;
+    }
+    let middle = ranks.len() / 2;
+    let rank = ranks[middle] - offset;
+    let (left, _, right) = values.select_nth_unstable(rank);
+    place_ranks(left, &ranks[..middle], offset);
+    place_ranks(right, &ranks[middle + 1..], offset + rank + 1);
+}
+
+/// A float as an integer of the same order.
+pub(crate) fn float_key(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+/// The float of a key.
+pub(crate) fn float_of_key(key: i64) -> f64 {
+    f64::from_bits((key ^ (((key >> 63) as u64) >> 1) as i64) as u64)
+}
+
+/// Exact sums of integers and their squares, for values below 2^48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moments {
+    pub(crate) count: u64,
+    pub(crate) sum: u128,
+    squares: u128,
+}
+
+impl Moments {
+    pub(crate) fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
+    }
+
+    pub(crate) fn add_all(&mut self, values: &[u64]) {
+        let (mut sum, mut squares) = (0_u128, 0_u128);
+        for &value in values {
+            sum += u128::from(value);
+            squares = squares.saturating_add(u128::from(value) * u128::from(value));
+        }
+        self.count += values.len() as u64;
+        self.sum += sum;
+        self.squares = self.squares.saturating_add(squares);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
+    /// Sample deviation. Distances are taken from the integer part of the mean, so nothing is lost to cancellation.
+    pub(crate) fn std(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let count = u128::from(self.count);
+        let (mean, rest) = (self.sum / count, self.sum % count);
+        let distances = self.squares.saturating_sub(mean * (self.sum + rest));
+        let around_mean = distances as f64 - rest as f64 * (rest as f64 / count as f64);
+        (around_mean.max(0.0) / (self.count - 1) as f64).sqrt()
+    }
+}
+
+fn deviation(values: impl Iterator<Item = f64>, mean: f64, count: u64) -> f64 {
+    if count < 2 {
+        return 0.0;
+    }
+    let squares: Sum = values.map(|value| (value - mean) * (value - mean)).collect();
+    (squares.value() / (count - 1) as f64).sqrt()
+}

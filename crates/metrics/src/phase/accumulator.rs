@@ -1,0 +1,170 @@
+//! The records of one phase, as one record thread sees them.
+
+use crate::curves::pending::Pending;
+use crate::curves::sweep::{EXACT_STRETCHES, Sweep};
+use crate::curves::timing::Timing;
+use crate::facts::Fact;
+use crate::facts::columns::Columns;
+use crate::numbers::durations::Gaps;
+use crate::phase::errors::Errors;
+use crate::phase::live::Live;
+use crate::run::Metrics;
+use crate::run::record::RecordMetrics;
+use aiperf_types::{Measured, RequestError, WallNs};
+use std::collections::BTreeMap;
+
+/// Everything that is kept of the records of a phase. Merging two gives the accumulator of both.
+///
+/// A record's own numbers are kept in columns. Its part in the curves is not: it waits until it is
+/// [handed over](Self::hand_over) to a [`Sweep`] that all record threads share; what nobody takes is swept for each summary.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    pub(crate) columns: Columns,
+    pub(crate) gaps: Gaps,
+    /// Requests that are not swept yet.
+    pub(crate) pending: Pending,
+    /// What was swept of these records while they came.
+    pub(crate) sweep: Option<Box<Sweep>>,
+    pub(crate) live: Live,
+    pub(crate) errors: Errors,
+    pub(crate) spec_decode: BTreeMap<u32, u64>,
+    pub(crate) limits: Limits,
+}
+
+/// Up to where percentiles are exact; past it they come from histograms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Values of a list metric.
+    pub list_values: u64,
+    /// Stretches of time of all curves.
+    pub curve_stretches: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { list_values: 16_000_000, curve_stretches: EXACT_STRETCHES }
+    }
+}
+
+impl Accumulator {
+    pub fn new(metrics: &Metrics) -> Self {
+        Self::with_limits(metrics, Limits::default())
+    }
+
+    pub fn with_limits(metrics: &Metrics, limits: Limits) -> Self {
+        Self {
+            columns: Columns::new(),
+            gaps: Gaps::default(),
+            pending: Pending::default(),
+            sweep: None,
+            live: Live::new(metrics),
+            errors: Errors::default(),
+            spec_decode: BTreeMap::new(),
+            limits,
+        }
+    }
+
+    /// Adds a record: what was measured, and the metrics computed from that.
+    pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
+        let facts = &record.facts;
+        self.live.add(record);
+        self.gaps.add_all(&record.gaps);
+        self.columns.push(facts, &record.gaps);
+        self.limit_gaps(self.gaps.count());
+        if let Some(timing) = Timing::of(facts) {
+            self.pending.add(m.number, m.credit_issued.unwrap_or_default().0, timing, &record.gaps);
+        }
+        match &m.error {
+            Some(error) => self.errors.add(error, m.start_wall.0 + m.end.since(m.start).0),
+            None => {
+                for (&accepted, &steps) in m.spec_decode.iter().flat_map(|spec| &spec.acceptance_histogram) {
+                    *self.spec_decode.entry(accepted).or_default() += steps;
+                }
+            }
+        }
+    }
+
+    /// Both together: two parts of a phase, or two phases of which the one ends before the other begins.
+    pub fn merge(mut self, other: Self) -> Self {
+        self.live.merge(&other.live);
+        self.errors.merge(&other.errors);
+        for (accepted, steps) in other.spec_decode {
+            *self.spec_decode.entry(accepted).or_default() += steps;
+        }
+        self.gaps.merge(&other.gaps);
+        self.columns.append(other.columns);
+        self.limit_gaps(self.gaps.count());
+        self.pending.append(other.pending);
+        match (&mut self.sweep, other.sweep) {
+            (Some(own), Some(others)) => own.append(*others),
+            (own, others) => *own = own.take().or(others),
+        }
+        self
+    }
+
+    /// Stops keeping the gaps between content responses one by one when there are more than this.
+    fn limit_gaps(&mut self, count: u64) {
+        if count > self.limits.list_values && self.columns.keeps_gaps() {
+            self.columns.drop_gaps();
+        }
+    }
+
+    /// Hands over the requests that are not swept yet, to a sweep of all parts of the phase.
+    pub fn hand_over(&mut self, sweep: &mut Sweep) {
+        sweep.take(&mut self.pending);
+        self.limit_gaps(sweep.taken_gaps());
+    }
+
+    /// Requests that wait to be [handed over](Self::hand_over).
+    pub fn unswept(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// When the first of them began.
+    pub fn first_unswept(&self) -> Option<WallNs> {
+        self.pending.first_start().map(WallNs)
+    }
+
+    /// Takes back the sweep that these records were handed over to, and sweeps the rest.
+    pub fn finish_sweep(&mut self, mut sweep: Sweep) {
+        self.hand_over(&mut sweep);
+        sweep.end();
+        match &mut self.sweep {
+            Some(own) => own.append(sweep),
+            none => *none = Some(Box::new(sweep)),
+        }
+    }
+
+    /// The state for those who watch: running statistics, no sorting. Costs a copy of some 100 KB.
+    pub fn live(&self) -> Live {
+        self.live.clone()
+    }
+
+    /// Records so far.
+    pub fn records(&self) -> u64 {
+        self.columns.rows() as u64
+    }
+
+    /// Distinct errors with their counts, in order of first occurrence; at most a thousand, the rest counted together.
+    pub fn errors(&self) -> Vec<(RequestError, u64)> {
+        self.errors.list()
+    }
+
+    /// From the first request sent to the last one ended, failed ones included.
+    pub fn attempted_span(&self) -> Option<(WallNs, WallNs)> {
+        let (mut first, mut last) = (u64::MAX, 0);
+        self.columns.each(&[Fact::Start, Fact::End], |_, facts| {
+            if let (Some(start), Some(length)) = (facts.get(Fact::Start), facts.get(Fact::End)) {
+                first = first.min(start);
+                last = last.max(start + length);
+            }
+        });
+        (first <= last).then_some((WallNs(first), WallNs(last)))
+    }
+
+    /// Bytes held, roughly.
+    pub fn size(&self) -> usize {
+        let sweep = self.sweep.as_ref().map_or(0, |sweep| sweep.size());
+        self.columns.size() + self.gaps.size() + self.pending.size() + sweep + self.live.size()
+    }
+}

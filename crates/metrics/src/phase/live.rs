@@ -1,0 +1,245 @@
+//! A phase while it is on: running statistics, nothing sorted.
+
+use crate::numbers::histogram::Histogram;
+use crate::numbers::scalar::Scalar;
+use crate::numbers::stats::{Distribution, Stats};
+use crate::phase::summary::{Summary, is_live};
+use crate::phase::tally::Tally;
+use crate::registry::metric::{Compute, Fold};
+use crate::run::Metrics;
+use crate::run::record::{Number, RecordMetrics};
+
+/// Parts of an octave, as a power of two: a percentile is known to within 0.4%, which is more than a moving number shows.
+const BITS: u32 = 8;
+
+#[derive(Clone, Debug)]
+struct Running {
+    count: u64,
+    ints: i128,
+    floats: f64,
+    /// The first value: distances from it are summed up, since squares of large values leave no room for their deviation.
+    origin: f64,
+    distances: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+    histogram: Histogram<BITS>,
+}
+
+impl Running {
+    fn new() -> Self {
+        Self {
+            count: 0,
+            ints: 0,
+            floats: 0.0,
+            origin: 0.0,
+            distances: 0.0,
+            squares: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            histogram: Histogram::default(),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, number: Number) {
+        let value = match number {
+            Number::Int(value) => {
+                self.ints += i128::from(value);
+                value as f64
+            }
+            Number::Float(value) => {
+                self.floats += value;
+                value
+            }
+            Number::Gaps => return,
+        };
+        if self.count == 0 {
+            self.origin = value;
+        }
+        self.count += 1;
+        let distance = value - self.origin;
+        self.distances += distance;
+        self.squares += distance * distance;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.histogram.add(1, value);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if self.count == 0 {
+            self.origin = other.origin;
+        }
+        let (shift, count) = (other.origin - self.origin, other.count as f64);
+        self.distances += other.distances + count * shift;
+        self.squares += other.squares + shift * (2.0 * other.distances + count * shift);
+        self.count += other.count;
+        self.ints += other.ints;
+        self.floats += other.floats;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.histogram.merge(&other.histogram);
+    }
+
+    fn sum(&self) -> Scalar {
+        if self.floats == 0.0 { Scalar::Int(self.ints) } else { Scalar::Float(self.floats + self.ints as f64) }
+    }
+
+    fn distribution(&self) -> Option<Distribution> {
+        if self.count == 0 {
+            return None;
+        }
+        let (count, sum) = (self.count as f64, self.sum().as_f64());
+        let squares = (self.squares - self.distances * self.distances / count).max(0.0);
+        let std = if self.count > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
+        let mut stats = Stats {
+            avg: Some(sum / count),
+            min: Some(self.min),
+            max: Some(self.max),
+            sum: Some(sum),
+            std: Some(std),
+            count: Some(self.count),
+            ..Stats::default()
+        };
+        stats.set_percentiles(self.histogram.percentiles(self.min, self.max));
+        Some(Distribution { stats, sum: self.sum(), adjusted: None })
+    }
+}
+
+/// The sum of a metric that nobody watches: totals are made of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    count: u64,
+    ints: i128,
+    floats: f64,
+}
+
+impl Total {
+    #[inline]
+    fn add(&mut self, number: Number) {
+        match number {
+            Number::Int(value) => self.ints += i128::from(value),
+            Number::Float(value) => self.floats += value,
+            Number::Gaps => return,
+        }
+        self.count += 1;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.ints += other.ints;
+        self.floats += other.floats;
+    }
+
+    fn sum(&self) -> Option<Scalar> {
+        let sum =
+            if self.floats == 0.0 { Scalar::Int(self.ints) } else { Scalar::Float(self.floats + self.ints as f64) };
+        (self.count > 0).then_some(sum)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Slot {
+    Running(Running),
+    Total(Total),
+    Folded(Fold, Option<i128>),
+    Unused,
+}
+
+/// Running statistics of a phase. Those of several threads are merged by whoever shows them.
+#[derive(Clone, Debug)]
+pub struct Live {
+    slots: Vec<Slot>,
+    records: u64,
+    failed: u64,
+}
+
+impl Live {
+    pub(crate) fn new(metrics: &Metrics) -> Self {
+        let slots = metrics
+            .chosen
+            .iter()
+            .map(|chosen| match chosen.metric.compute {
+                Compute::Ints(_) | Compute::Floats(_) if is_live(chosen.metric.group, chosen.metric.flags) => {
+                    Slot::Running(Running::new())
+                }
+                Compute::Ints(_) | Compute::Floats(_) => Slot::Total(Total::default()),
+                Compute::Fold(fold, _) => Slot::Folded(fold, None),
+                _ => Slot::Unused,
+            })
+            .collect();
+        Self { slots, records: 0, failed: 0 }
+    }
+
+    pub(crate) fn add(&mut self, record: &RecordMetrics) {
+        self.records += 1;
+        self.failed += u64::from(record.facts.failed());
+        for entry in &record.entries {
+            match (&mut self.slots[entry.chosen], entry.number) {
+                (Slot::Running(running), number) => running.add(number),
+                (Slot::Total(total), number) => total.add(number),
+                (Slot::Folded(how, folded), Number::Int(value)) => {
+                    *folded = Some(fold(*how, *folded, i128::from(value)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what another thread saw of the same phase.
+    pub fn merge(&mut self, other: &Self) {
+        self.records += other.records;
+        self.failed += other.failed;
+        for (own, others) in self.slots.iter_mut().zip(&other.slots) {
+            match (own, others) {
+                (Slot::Running(own), Slot::Running(others)) => own.merge(others),
+                (Slot::Total(own), Slot::Total(others)) => own.merge(others),
+                (Slot::Folded(how, own), Slot::Folded(_, Some(others))) => *own = Some(fold(*how, *own, *others)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Records so far, failed ones included.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Failed records so far.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no lists, and of
+    /// what nobody watches no more than what the rest is made of.
+    pub fn summary(&self, metrics: &Metrics) -> Summary {
+        let mut tally = Tally::new(self.records, self.failed);
+        for (slot, chosen) in self.slots.iter().zip(&metrics.chosen) {
+            match slot {
+                Slot::Running(running) => tally.set_distribution(chosen.place, running.distribution()),
+                Slot::Total(total) => tally.set_sum(chosen.place, total.sum()),
+                Slot::Folded(_, folded) => tally.set_scalar(chosen.place, folded.map(Scalar::Int)),
+                Slot::Unused => {}
+            }
+        }
+        tally.derive(metrics, None);
+        tally.into_summary(metrics)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        let running = self.slots.iter().map(|slot| match slot {
+            Slot::Running(running) => size_of::<Running>() + running.histogram.size(),
+            _ => 0,
+        });
+        running.sum()
+    }
+}
+
+pub(crate) fn fold(how: Fold, folded: Option<i128>, value: i128) -> i128 {
+    match (how, folded) {
+        (_, None) => value,
+        (Fold::Sum, Some(folded)) => folded + value,
+        (Fold::Min, Some(folded)) => folded.min(value),
+        (Fold::Max, Some(folded)) => folded.max(value),
+    }
+}

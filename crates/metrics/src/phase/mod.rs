@@ -1,0 +1,10 @@
+//! The records of one phase: kept, watched, summed up.
+
+pub mod accumulator;
+mod curves;
+mod errors;
+pub mod gpu;
+pub mod live;
+mod summarise;
+pub mod summary;
+mod tally;

@@ -1,0 +1,128 @@
+//! What the records of a phase, or of a slice of it, come to.
+
+use crate::curves::curve::Window;
+use crate::numbers::stats::Stats;
+use crate::registry::export_rank;
+use crate::registry::flags::Flags;
+use crate::registry::metric::{ConsoleGroup, Metric};
+use aiperf_types::WallNs;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The statistics of one metric, in its display unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricResult {
+    /// The metric's tag.
+    pub tag: Cow<'static, str>,
+    /// The metric's header.
+    pub header: Cow<'static, str>,
+    /// The unit of all statistics but the count.
+    pub unit: &'static str,
+    /// Where the console shows it.
+    pub group: ConsoleGroup,
+    /// Its place there.
+    pub order: Option<u32>,
+    /// Its flags.
+    pub flags: Flags,
+    /// The statistics.
+    pub stats: Stats,
+}
+
+impl MetricResult {
+    pub(crate) fn new(metric: &'static Metric, stats: Stats) -> Self {
+        Self {
+            tag: metric.tag.into(),
+            header: metric.header.into(),
+            unit: metric.display.name(),
+            group: metric.group,
+            order: metric.order,
+            flags: metric.flags,
+            stats: stats.scaled(metric.scale()).finite(),
+        }
+    }
+
+    /// Whether those who watch a run are shown this metric.
+    pub fn is_live(&self) -> bool {
+        is_live(self.group, self.flags)
+    }
+}
+
+/// Whether those who watch a run are shown a metric with this group and these flags.
+pub(crate) fn is_live(group: ConsoleGroup, flags: Flags) -> bool {
+    let hidden = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
+    group != ConsoleGroup::None && !hidden.iter().any(|flag| flags.has(*flag))
+}
+
+/// How exact a summary is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exactness {
+    /// Values of list metrics.
+    pub list_values: u64,
+    /// Percentiles of list metrics come from a histogram, within 0.05%; everything else is exact.
+    pub lists_binned: bool,
+    /// Percentiles of curves come from a histogram, within 0.05%; everything else is exact.
+    pub curves_binned: bool,
+    /// Requests that ended so late that curves had gone on without them: their first part is missing there.
+    pub late_in_curves: u64,
+}
+
+/// What a phase, or a slice of it, came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The metrics: those that summaries list first, then by display order, then by name.
+    pub results: Vec<MetricResult>,
+    /// How exact they are.
+    pub exactness: Exactness,
+    /// Accepted drafts per step, over all records.
+    pub spec_decode_histogram: BTreeMap<u32, u64>,
+    /// Records, failed ones included.
+    pub records: u64,
+    /// Failed records.
+    pub failed: u64,
+}
+
+impl Summary {
+    /// A metric by tag.
+    pub fn get(&self, tag: &str) -> Option<&MetricResult> {
+        self.results.iter().find(|result| result.tag == tag)
+    }
+
+    /// The mean, or the single value, of a metric.
+    pub fn avg(&self, tag: &str) -> Option<f64> {
+        self.get(tag)?.stats.avg
+    }
+
+    pub(crate) fn sort(&mut self) {
+        self.results.sort_by(|one, other| export_rank(&one.tag, one.order).cmp(&export_rank(&other.tag, other.order)));
+    }
+}
+
+/// What a summary depends on besides the records.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Context {
+    /// The time that curves are taken over: the phase's. From the first to the last event if absent.
+    pub window: Option<Window>,
+    /// Mean round-trip time of the network in nanoseconds, where it was measured.
+    pub network_rtt_ns: Option<f64>,
+}
+
+impl From<Window> for Context {
+    fn from(window: Window) -> Self {
+        Self { window: Some(window), network_rtt_ns: None }
+    }
+}
+
+/// One slice of time.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Its number from the start of the phase. Slices in which no request started are left out.
+    pub index: u64,
+    /// Its first instant.
+    pub start: WallNs,
+    /// Its end, not included.
+    pub end: WallNs,
+    /// Whether it is as long as the others.
+    pub complete: bool,
+    /// What the requests that started in it came to.
+    pub summary: Summary,
+}

@@ -1,0 +1,124 @@
+//! The registry as text: `docs/metrics.md` for people, JSON for programs.
+
+use crate::registry::families::FAMILIES;
+use crate::registry::flags::{Flags, MEANINGS};
+use crate::registry::metric::{Metric, Of};
+use std::fmt::Write;
+
+/// `docs/metrics.md`.
+pub fn markdown() -> String {
+    let mut text = String::from(INTRODUCTION);
+    for (family, metrics) in FAMILIES {
+        let _ = writeln!(text, "\n## {family}\n");
+        for metric in *metrics {
+            entry(&mut text, metric);
+        }
+    }
+    text.push_str("\n## Flags\n\n| flag | meaning |\n| --- | --- |\n");
+    for ((name, _), meaning) in Flags::ALL.iter().zip(MEANINGS) {
+        let _ = writeln!(text, "| `{name}` | {} |", meaning.trim());
+    }
+    text
+}
+
+const INTRODUCTION: &str = "\
+# Metrics
+
+Made from the registry of `crates/metrics`; a test keeps the two the same. To change this file, change the registry and run
+`UPDATE_DOCS=1 cargo test -p aiperf-metrics`.
+
+A **record** metric has one value a request and is exported as a distribution (`avg`, `min`, `max`, `sum`, `p1` to `p99`,
+`std`, `count`); a **list** metric has several values a request, pooled into one distribution. An **aggregate** is folded over
+requests and a **derived** metric computed from others: both are a single number, exported as `avg`. An **analysis** is a
+distribution over the whole run. `std` is the sample deviation (divisor n - 1), that of time-weighted curves the deviation over
+time. Percentiles interpolate linearly between closest ranks; those of error-adjusted metrics take the nearest rank, those of
+curves the first value by which that share of the time has passed.
+
+Times are kept as integer nanoseconds; where two units are given, the second is the one shown and the one `--goodput` takes.
+`duration_s` is `benchmark_duration` in seconds, or the length of the slice.
+
+How exact: statistics of records are exact. List metrics are exact to 16 million values; past that their percentiles come from
+a log-linear histogram and are within 0.05%, everything else stays exact. The same holds for curves past 8 million stretches of
+time. The summary says which it was.
+";
+
+fn entry(text: &mut String, metric: &Metric) {
+    let _ = write!(text, "### `{}`\n\n{}", metric.tag, metric.header);
+    if let Some(short) = metric.short.filter(|short| *short != metric.header) {
+        let _ = write!(text, " ({short})");
+    }
+    let _ = write!(text, " · {} · {}", metric.kind().name(), metric.unit.name());
+    if metric.display != metric.unit {
+        let _ = write!(text, " → {}", metric.display.name());
+    }
+    match metric.of {
+        Of::Every => text.push_str(" · of every record"),
+        Of::Failed => text.push_str(" · of failed records"),
+        Of::Valid => {}
+    }
+    let _ = write!(text, " · console: {}", metric.group.name());
+    if let Some(order) = metric.order {
+        let _ = write!(text, " {order}");
+    }
+    let _ = writeln!(text, "\n\n- value: {}", metric.formula);
+    if !metric.absent.is_empty() {
+        let _ = writeln!(text, "- absent when: {}", metric.absent);
+    }
+    for (name, tags) in [("needs", metric.needs), ("looks at", metric.uses)] {
+        if !tags.is_empty() {
+            let _ = writeln!(text, "- {name}: {}", quoted(tags.iter().copied(), '`'));
+        }
+    }
+    if metric.flags != Flags::NONE {
+        let _ = writeln!(text, "- flags: {}", quoted(metric.flags.names(), '`'));
+    }
+    text.push('\n');
+}
+
+fn quoted<'a>(words: impl Iterator<Item = &'a str>, quote: char) -> String {
+    words.map(|word| format!("{quote}{word}{quote}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The registry as a JSON array of objects.
+pub fn registry_json() -> String {
+    let mut text = String::from("[");
+    for (family, metrics) in FAMILIES {
+        for metric in *metrics {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            object(&mut text, family, metric);
+        }
+    }
+    text.push_str("\n]\n");
+    text
+}
+
+fn object(text: &mut String, family: &str, metric: &Metric) {
+    let optional = |value: Option<String>| value.unwrap_or_else(|| "null".to_owned());
+    let fields: [(&str, String); 16] = [
+        ("tag", string(metric.tag)),
+        ("header", string(metric.header)),
+        ("short_header", optional(metric.short.map(string))),
+        ("short_header_hide_unit", metric.hide_unit.to_string()),
+        ("family", string(family)),
+        ("kind", string(metric.kind().name())),
+        ("unit", string(metric.unit.name())),
+        ("display_unit", string(metric.display.name())),
+        ("console_group", string(metric.group.name())),
+        ("display_order", optional(metric.order.map(|order| order.to_string()))),
+        ("larger_is_better", optional(metric.larger_is_better().map(|larger| larger.to_string()))),
+        ("flags", format!("[{}]", quoted(metric.flags.names(), '"'))),
+        ("needs", format!("[{}]", quoted(metric.needs.iter().copied(), '"'))),
+        ("uses", format!("[{}]", quoted(metric.uses.iter().copied(), '"'))),
+        ("formula", string(metric.formula)),
+        ("absent_when", string(metric.absent)),
+    ];
+    let members: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    let _ = write!(text, "\n  {{{}}}", members.join(", "));
+}
+
+/// Texts of the registry are ASCII without control characters; a test sees to that.
+fn string(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

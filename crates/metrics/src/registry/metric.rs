@@ -1,0 +1,307 @@
+//! One metric: what it is called, when it exists, how it is computed. A row of the registry.
+
+use crate::curves::curve::Curve;
+use crate::facts::{Fact, Facts};
+use crate::registry::flags::Flags;
+use crate::registry::rules::Rules;
+use crate::registry::scope::Scope;
+use crate::registry::unit::Unit;
+
+/// The console table a metric is shown in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleGroup {
+    /// In no table.
+    None,
+    /// The main table.
+    Default,
+    /// Server-reported usage: exported, in no table.
+    Usage,
+    /// Time-weighted curves over the whole window.
+    Effective,
+    /// Time-weighted curves over the time something was going on.
+    Active,
+    /// Speculative decoding.
+    SpecDecode,
+}
+
+impl ConsoleGroup {
+    /// The group's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Default => "default",
+            Self::Usage => "usage",
+            Self::Effective => "effective",
+            Self::Active => "active",
+            Self::SpecDecode => "spec_decode",
+        }
+    }
+}
+
+/// How the values of records become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Their sum.
+    Sum,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+}
+
+/// What kind of number a metric is: decides which statistics are exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One value a record, exported as a distribution.
+    Record,
+    /// Several values a record, pooled into one distribution.
+    List,
+    /// One value a run, folded from the records.
+    Aggregate(Fold),
+    /// One value a run, computed from other metrics.
+    Derived,
+    /// A pass over the whole run: a distribution that no single record has.
+    Analysis,
+}
+
+impl Kind {
+    /// The kind's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::List => "list",
+            Self::Aggregate(Fold::Sum) => "aggregate (sum)",
+            Self::Aggregate(Fold::Min) => "aggregate (min)",
+            Self::Aggregate(Fold::Max) => "aggregate (max)",
+            Self::Derived => "derived",
+            Self::Analysis => "analysis",
+        }
+    }
+}
+
+/// Which records a metric looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Those that succeeded.
+    Valid,
+    /// Those that failed.
+    Failed,
+    /// All of them.
+    Every,
+}
+
+impl Of {
+    /// Whether a record that failed or did not is one of these.
+    pub const fn takes(self, failed: bool) -> bool {
+        match self {
+            Self::Valid => !failed,
+            Self::Failed => failed,
+            Self::Every => true,
+        }
+    }
+}
+
+/// An integer a record.
+pub type IntFn = fn(&Facts, &Rules) -> Option<i64>;
+/// A float a record.
+pub type FloatFn = fn(&Facts, &Rules) -> Option<f64>;
+/// A number a scope, from the other metrics of that scope.
+pub type ScopeFn = fn(&Scope<'_>) -> Option<f64>;
+
+/// How a metric is computed.
+#[derive(Clone, Copy, Debug)]
+pub enum Compute {
+    /// An integer a record.
+    Ints(IntFn),
+    /// A float a record.
+    Floats(FloatFn),
+    /// The gaps between content responses of a record.
+    Gaps,
+    /// Integers of records, folded.
+    Fold(Fold, IntFn),
+    /// The sum of a record metric.
+    Total(&'static str),
+    /// From other metrics of the scope.
+    Derived(ScopeFn),
+    /// An integer of every record, known only to the run.
+    Pass(IntFn),
+    /// A percentile of how late requests were against their schedule, in milliseconds.
+    ReplayLag(u8),
+    /// A record metric less the network's round-trip time.
+    NetworkAdjusted(&'static str),
+    /// The network's round-trip time.
+    NetworkRtt,
+    /// A record metric with one infinite value for each failed record.
+    ErrorAdjusted(&'static str),
+    /// A time-weighted curve over the window.
+    Effective(Curve),
+    /// A time-weighted curve over the time its users were there.
+    Active(Curve),
+    /// From GPU samples.
+    Gpu,
+}
+
+/// One row of the registry.
+#[derive(Debug)]
+pub struct Metric {
+    /// The name in every export.
+    pub tag: &'static str,
+    /// The name people read.
+    pub header: &'static str,
+    /// A shorter one, for dashboards.
+    pub short: Option<&'static str>,
+    /// Dashboards show the header without its unit.
+    pub hide_unit: bool,
+    /// What it is computed in.
+    pub unit: Unit,
+    /// What it is shown in.
+    pub display: Unit,
+    /// Which records it looks at.
+    pub of: Of,
+    /// When it exists.
+    pub flags: Flags,
+    /// Where it is shown.
+    pub group: ConsoleGroup,
+    /// Its place there; none is last.
+    pub order: Option<u32>,
+    /// Metrics it cannot do without.
+    pub needs: &'static [&'static str],
+    /// Metrics it looks at if they are there.
+    pub uses: &'static [&'static str],
+    /// Base facts it reads itself; those of `needs` and `uses` come on top.
+    pub facts: &'static [Fact],
+    /// How it is computed, in words.
+    pub formula: &'static str,
+    /// When there is no value, in words.
+    pub absent: &'static str,
+    /// How it is computed.
+    pub compute: Compute,
+}
+
+/// Whether dashboards put the unit behind a short header.
+#[derive(Clone, Copy)]
+pub(crate) enum Short {
+    WithUnit,
+    Bare,
+}
+
+impl Metric {
+    pub(crate) const fn new(tag: &'static str, header: &'static str, unit: Unit, compute: Compute) -> Self {
+        Self {
+            tag,
+            header,
+            short: None,
+            hide_unit: false,
+            unit,
+            display: unit,
+            of: match compute {
+                Compute::Pass(_) => Of::Every,
+                _ => Of::Valid,
+            },
+            flags: Flags::NONE,
+            group: ConsoleGroup::None,
+            order: None,
+            needs: &[],
+            uses: &[],
+            facts: &[],
+            formula: "",
+            absent: "",
+            compute,
+        }
+    }
+
+    pub(crate) const fn short(mut self, short: &'static str, unit: Short) -> Self {
+        self.short = Some(short);
+        self.hide_unit = matches!(unit, Short::Bare);
+        self
+    }
+
+    pub(crate) const fn without_unit(mut self) -> Self {
+        self.hide_unit = true;
+        self
+    }
+
+    pub(crate) const fn shown_in(mut self, display: Unit) -> Self {
+        self.display = display;
+        self
+    }
+
+    pub(crate) const fn flags(mut self, flags: &[Flags]) -> Self {
+        let mut at = 0;
+        while at < flags.len() {
+            self.flags = self.flags.and(flags[at]);
+            at += 1;
+        }
+        if self.flags.has(Flags::ERROR_ONLY) {
+            self.of = Of::Failed;
+        }
+        self
+    }
+
+    pub(crate) const fn of_every_record(mut self) -> Self {
+        self.of = Of::Every;
+        self
+    }
+
+    pub(crate) const fn group(mut self, group: ConsoleGroup) -> Self {
+        self.group = group;
+        self
+    }
+
+    pub(crate) const fn order(mut self, order: u32) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    pub(crate) const fn needs(mut self, tags: &'static [&'static str]) -> Self {
+        self.needs = tags;
+        self
+    }
+
+    pub(crate) const fn uses(mut self, tags: &'static [&'static str]) -> Self {
+        self.uses = tags;
+        self
+    }
+
+    pub(crate) const fn facts(mut self, facts: &'static [Fact]) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    pub(crate) const fn formula(mut self, formula: &'static str) -> Self {
+        self.formula = formula;
+        self
+    }
+
+    pub(crate) const fn absent(mut self, absent: &'static str) -> Self {
+        self.absent = absent;
+        self
+    }
+
+    /// What kind of number it is.
+    pub const fn kind(&self) -> Kind {
+        match self.compute {
+            Compute::Ints(_) | Compute::Floats(_) => Kind::Record,
+            Compute::Gaps => Kind::List,
+            Compute::Fold(fold, _) => Kind::Aggregate(fold),
+            Compute::Total(_)
+            | Compute::Derived(_)
+            | Compute::ReplayLag(_)
+            | Compute::NetworkAdjusted(_)
+            | Compute::NetworkRtt
+            | Compute::Gpu => Kind::Derived,
+            Compute::Pass(_) | Compute::ErrorAdjusted(_) | Compute::Effective(_) | Compute::Active(_) => Kind::Analysis,
+        }
+    }
+
+    /// What a value in the base unit is multiplied by to be shown.
+    pub fn scale(&self) -> f64 {
+        if self.unit == self.display { 1.0 } else { self.unit.factor_to(self.display) }
+    }
+
+    /// Whether a larger value is the better one; `None` where that is nobody's to say: what was going on at each instant, and
+    /// what is made of another metric.
+    pub fn larger_is_better(&self) -> Option<bool> {
+        (self.kind() != Kind::Analysis).then(|| self.flags.has(Flags::LARGER_IS_BETTER))
+    }
+}

@@ -1,0 +1,13 @@
+//! Every metric, one row of one table each: what it is called, when a run has it, how it is computed.
+
+pub mod docs;
+pub(crate) mod families;
+pub mod flags;
+pub mod metric;
+pub mod rules;
+pub mod scope;
+mod table;
+pub mod unit;
+
+pub use table::{LEADING, all, find};
+pub(crate) use table::{export_rank, place};

@@ -1,0 +1,12 @@
+//! One run: which metrics it has, and those of its records.
+
+pub mod check;
+pub mod goodput;
+pub mod record;
+mod selection;
+mod traits;
+pub mod view;
+
+pub(crate) use selection::Chosen;
+pub use selection::Metrics;
+pub use traits::RunTraits;

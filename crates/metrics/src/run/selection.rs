@@ -1,0 +1,114 @@
+//! Which metrics a run has.
+
+use crate::facts::{Applies, Fact};
+use crate::registry;
+use crate::registry::flags::Flags;
+use crate::registry::metric::Metric;
+use crate::registry::rules::{Objective, Rules};
+use crate::run::record::RecordMetrics;
+use crate::run::traits::RunTraits;
+use aiperf_types::{Measured, Nanos, Slo};
+
+/// A metric of the run.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) metric: &'static Metric,
+    /// Place among all metrics.
+    pub(crate) place: usize,
+    /// May stand in summaries.
+    pub(crate) exported: bool,
+    /// May stand in the export of single records.
+    pub(crate) per_record: bool,
+    /// All base facts it reads, its dependencies' included.
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// The metrics of a run.
+#[derive(Debug)]
+pub struct Metrics {
+    pub(crate) traits: RunTraits,
+    pub(crate) rules: Rules,
+    pub(crate) applies: Applies,
+    pub(crate) chosen: Vec<Chosen>,
+    pub(crate) slice: Option<Nanos>,
+}
+
+impl Metrics {
+    /// Chooses the metrics that a run has.
+    pub fn for_run(traits: RunTraits) -> Self {
+        let endpoint = traits.endpoint.traits();
+        let applies = Applies {
+            streaming: traits.streaming,
+            chunks: traits.streaming && endpoint.produces_tokens,
+            output: endpoint.produces_tokens,
+            input: endpoint.tokenizes_input,
+            schedule: traits.fixed_schedule,
+        };
+        let chosen = registry::all()
+            .iter()
+            .enumerate()
+            .filter(|(_, metric)| traits.has(metric))
+            .map(|(place, metric)| Chosen {
+                metric,
+                place,
+                exported: traits.exports(metric),
+                per_record: traits.exports(metric) && !metric.flags.has(Flags::NO_INDIVIDUAL_RECORDS),
+                facts: facts_of(metric, &traits.slos),
+            })
+            .collect();
+        let objectives = traits.slos.iter().map(|slo| objective(slo, &traits)).collect();
+        let rules = Rules { thresholds: traits.thresholds, objectives };
+        Self { traits, rules, applies, chosen, slice: None }
+    }
+
+    /// Prepares for time slices of this length, so that they can be told apart however long the run gets.
+    pub fn with_slices(mut self, length: Nanos) -> Self {
+        self.slice = (length.0 > 0).then_some(length);
+        self
+    }
+
+    /// The length of the time slices that were prepared for.
+    pub fn slice(&self) -> Option<Nanos> {
+        self.slice
+    }
+
+    /// What the run was said to be.
+    pub fn traits(&self) -> &RunTraits {
+        &self.traits
+    }
+
+    /// The metrics of the run, in registry order.
+    pub fn chosen(&self) -> impl Iterator<Item = &'static Metric> + '_ {
+        self.chosen.iter().map(|chosen| chosen.metric)
+    }
+
+    /// Computes the metrics of one record into a buffer, which is emptied first. Allocates nothing once the buffer is warm.
+    pub fn record(&self, m: &Measured, out: &mut RecordMetrics) {
+        out.compute(self, m);
+    }
+}
+
+fn objective(slo: &Slo, traits: &RunTraits) -> Objective {
+    Objective::new(slo.threshold, registry::find(&slo.tag).filter(|metric| traits.has(metric)))
+}
+
+/// The facts a metric reads, with those of the metrics it is computed from.
+fn facts_of(metric: &Metric, slos: &[Slo]) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    collect_facts(metric, slos, &mut facts);
+    facts
+}
+
+fn collect_facts(metric: &Metric, slos: &[Slo], facts: &mut Vec<Fact>) {
+    for &fact in metric.facts {
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    let objectives = slos.iter().map(|slo| slo.tag.as_str()).filter(|_| metric.tag == "good_request_count");
+    for tag in metric.needs.iter().chain(metric.uses).copied().chain(objectives) {
+        if let Some(other) = registry::find(tag).filter(|other| other.tag != metric.tag) {
+            collect_facts(other, slos, facts);
+        }
+    }
+}
