@@ -34,7 +34,7 @@ pub mod timeslices_json;
 
 pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, Written, WrittenFile};
 pub use console::footer::footer;
-pub use console::live::{LiveBlock, ServerLine, live_block, stats_of};
+pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;

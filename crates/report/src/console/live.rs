@@ -1,6 +1,5 @@
 //! A run while it is on, as lines of text: the block it prints now and then.
 
-use aiperf_metrics::Summary;
 use std::fmt::Write;
 
 /// What a server's own metrics say, for the last line of the block.
@@ -101,11 +100,6 @@ pub fn live_block(block: &LiveBlock<'_>, stat: impl Fn(&str, &str) -> Option<f64
     }
     lines.extend(block.server.and_then(server));
     lines.join("\n")
-}
-
-/// The statistics of a summary, as [`live_block`] asks for them.
-pub fn stats_of(summary: &Summary) -> impl Fn(&str, &str) -> Option<f64> + '_ {
-    |tag, name| summary.get(tag)?.stats.get(name)
 }
 
 fn clock(seconds: f64) -> String {
