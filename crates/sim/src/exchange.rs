@@ -32,7 +32,6 @@ pub(crate) enum Next {
     At(u64),
     /// Nothing, ever: the client has to give up.
     Never,
-    /// It is over.
     Over,
     /// The connection shall be closed here.
     Close,

@@ -17,13 +17,11 @@ pub(crate) enum Received<'a> {
         /// The client waits for `100 Continue` before it sends the body.
         expects_continue: bool,
     },
-    /// A whole request.
     Whole(Request<'a>),
     /// Not a request this server understands: answer with this status and close.
     Bad(Status),
 }
 
-/// One whole request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,

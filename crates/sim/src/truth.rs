@@ -34,13 +34,11 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// What a write carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carries {
-    /// The response head.
     Head,
     /// An event without text.
     Nothing,
     /// Text of the answer.
     Content,
-    /// Reasoning text.
     Reasoning,
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct Arrival {
 
 /// What a read brought.
 pub(crate) enum Incoming {
-    /// So many bytes.
     Bytes(usize),
     /// Nothing for now.
     Nothing,
