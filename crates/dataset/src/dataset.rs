@@ -8,7 +8,6 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_types::Conversation;
 
 use crate::error::DatasetError;
-use crate::sampler::Sampler;
 use crate::synthetic::Synthetic;
 
 /// Text kept in memory at most; what only a seed defines is made again when needed once it is larger.
@@ -35,7 +34,6 @@ impl Dataset {
         }
     }
 
-    /// Conversations made to length.
     pub fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
         let len = NonZeroUsize::new(plan.entries as usize).ok_or(DatasetError::NoEntries)?;
         let synthetic = Synthetic::new(plan, draws, tokenizer)?;
@@ -49,7 +47,7 @@ impl Dataset {
     }
 
     /// How many conversations there are.
-    #[allow(clippy::len_without_is_empty, reason = "it never is")]
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.len.get()
     }
@@ -65,10 +63,5 @@ impl Dataset {
             Source::Kept(conversations) => Cow::Borrowed(&conversations[index]),
             Source::Made(synthetic) => Cow::Owned(synthetic.make_nearest(index)),
         }
-    }
-
-    /// Draws the conversations in order.
-    pub fn sampler(&self) -> Sampler {
-        Sampler::sequential(self.len)
     }
 }

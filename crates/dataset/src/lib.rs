@@ -1,11 +1,10 @@
-//! What a benchmark says: conversations, and the order in which they are drawn.
+//! What a benchmark says: conversations.
 //!
 //! A conversation is a pure function of the plan, the seed and its index: it does not matter how many threads ask, in which
 //! order or how often. Nothing here knows a clock or a socket.
 //!
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
-//! - [`sampler`]: which conversation the n-th session takes
 //! - [`synthetic`]: conversations made to length
 //! - `length`: lengths drawn around a mean
 //! - `prompt`: texts of exactly so many tokens
@@ -17,9 +16,7 @@ pub mod error;
 mod length;
 mod prompt;
 mod prose;
-pub mod sampler;
 pub mod synthetic;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
-pub use sampler::Sampler;

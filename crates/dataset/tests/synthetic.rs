@@ -1,5 +1,5 @@
 //! Synthetic datasets: exact lengths, and the same conversations however they are asked for.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 

@@ -51,7 +51,6 @@ impl Answer {
         on
     }
 
-    /// The stream ended.
     pub fn end_stream(&mut self, at: MonoNs) {
         let mut splitter = std::mem::take(&mut self.splitter);
         splitter.finish(at, |message, at| self.message(message, at));
@@ -65,7 +64,6 @@ impl Answer {
         }
     }
 
-    /// What was read.
     pub fn finish(mut self) -> Parsed {
         if !self.usage.is_empty() {
             self.parsed.usage = Some(usage::read(&self.usage));

@@ -6,17 +6,13 @@ use serde_json::{Map, Value, json};
 /// What a body holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
-    /// Texts in order.
     pub texts: Vec<String>,
     /// Texts of tools and tool calls: not part of a chat template's rendering.
     pub tool_texts: Vec<String>,
     /// Chat messages, when the body has an array of them.
     pub messages: Option<Vec<Value>>,
-    /// Images.
     pub images: u32,
-    /// Audio clips.
     pub audios: u32,
-    /// Videos.
     pub videos: u32,
     /// Tokens given as ids.
     pub pretokenised: u64,

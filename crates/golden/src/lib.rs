@@ -7,6 +7,7 @@
 //!
 //! # Layout
 //! - [`Area`], [`File`]: where cases are
+//! - [`Shape`]: what the cases of a kind look like; [`has`] says whether a case has a member
 //! - [`Tally`]: what became of them
 //! - `lists`: the lists of cases in files, and all cases of a kind run
 
@@ -30,6 +31,14 @@ pub struct File {
     pub content: Value,
 }
 
+/// Whether a case looks like those of a kind: how a test finds its files.
+pub type Shape = fn(&Value) -> bool;
+
+/// Whether a case has a member, by its path: `expected.error`. One that is null is there.
+pub fn has(case: &Value, path: &str) -> bool {
+    path.split('.').try_fold(case, |value, key| value.get(key)).is_some()
+}
+
 impl Area {
     /// The area of a crate, which passes its `env!("CARGO_MANIFEST_DIR")`.
     pub fn of(crate_folder: &str, area: &str) -> Self {
@@ -45,10 +54,28 @@ impl Area {
 
     /// Every JSON file directly in the folder, by name. A folder that is missing has none.
     pub fn files(&self) -> Vec<File> {
+        self.paths().into_iter().filter(|path| is_json(path)).map(File::read).collect()
+    }
+
+    /// What lies directly in the folder, files and folders, by name.
+    pub fn paths(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_json(path)).collect();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
-        paths.into_iter().map(File::read).collect()
+        paths
+    }
+
+    /// The files in which some case looks so.
+    pub fn files_of(&self, shape: Shape) -> Vec<File> {
+        self.files().into_iter().filter(|file| file.has_case_of(shape)).collect()
+    }
+
+    /// Prints which files hold no case of these shapes: what a crate leaves unread.
+    pub fn tell_unread(&self, title: &str, shapes: &[Shape]) {
+        let is_read = |file: &File| shapes.iter().any(|shape| file.has_case_of(*shape));
+        let (read, unread): (Vec<File>, Vec<File>) = self.files().into_iter().partition(is_read);
+        println!("{title}: {} files read, {} unread", read.len(), unread.len());
+        unread.iter().for_each(|file| println!("  unread: {} ({} cases)", file.name(), file.cases().len()));
     }
 
     /// The files whose cases have all of these keys.
@@ -73,9 +100,14 @@ impl File {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// What it lists under `cases`; nothing where it lists none.
+    /// What it lists under `cases`, or all of it where it is a list; nothing where it lists none.
     pub fn cases(&self) -> &[Value] {
-        self.content["cases"].as_array().map_or(&[], Vec::as_slice)
+        let list = self.content.as_array().or_else(|| self.content["cases"].as_array());
+        list.map_or(&[], Vec::as_slice)
+    }
+
+    fn has_case_of(&self, shape: Shape) -> bool {
+        self.cases().iter().any(shape)
     }
 
     fn has_cases_with(&self, keys: &[&str]) -> bool {
@@ -112,6 +144,25 @@ impl Tally {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             self.failures.push(format!("{}: {}", case.into(), text.unwrap_or_else(|| "failed".to_owned())));
+        }
+    }
+
+    /// Runs the cases of these files that look so; `skip` gives the reason where one cannot be run.
+    pub fn run_files(
+        &mut self,
+        files: &[File],
+        shape: Shape,
+        skip: impl Fn(&Value) -> Option<String>,
+        check: impl Fn(&Value),
+    ) {
+        for file in files {
+            for case in file.cases() {
+                let reason = if shape(case) { skip(case) } else { Some("a case of another shape".to_owned()) };
+                match reason {
+                    Some(reason) => self.skip(reason),
+                    None => self.run(format!("{}: {}", file.name(), name(case)), || check(case)),
+                }
+            }
         }
     }
 
@@ -158,6 +209,18 @@ mod tests {
         let panic = catch_unwind(AssertUnwindSafe(|| tally.finish())).unwrap_err();
         let text = panic.downcast_ref::<String>().unwrap();
         assert!(text.contains("2 of 4") && text.contains("1 is odd") && text.contains("3 is odd"), "{text}");
+    }
+
+    #[test]
+    fn files_are_found_by_what_their_cases_look_like() {
+        let file = |content| File { path: PathBuf::from("any.json"), content };
+        let listed = file(serde_json::json!([{"input": 1}, {"expected": {"error": null}}]));
+        let named = file(serde_json::json!({"cases": [{"input": 1}]}));
+        let shape: Shape = |case| has(case, "expected.error");
+        assert!(listed.has_case_of(shape) && !named.has_case_of(shape));
+        let mut tally = Tally::new("shapes");
+        tally.run_files(&[listed], shape, |_| None, |case| assert!(case["expected"]["error"].is_null()));
+        assert_eq!((tally.ran, tally.skipped.values().sum::<usize>(), tally.failures.len()), (1, 1, 0));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //!
 //! A golden line is turned back into what was measured, its metrics are computed again, and the line is written again:
 //! metadata, errors and the text of every number have to come out as they were.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 mod support;
 
+use aiperf_golden::Tally;
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits};
 use aiperf_report::RecordLine;
 use aiperf_types::{
@@ -13,8 +14,6 @@ use aiperf_types::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use support::*;
 
@@ -115,11 +114,10 @@ fn measured_of(line: &Value) -> Measured {
 }
 
 /// What kind of run a records file is of, by the summary beside it or else by its lines.
-fn traits_of(path: &Path, lines: &str) -> RunTraits {
-    let summary = fs::read_to_string(path.with_file_name("profile_export_aiperf.json")).unwrap_or("null".into());
-    let document: Value = serde_json::from_str(&summary).unwrap();
+fn traits_of(records: &RunFile) -> RunTraits {
+    let document = beside(records, SUMMARY).map(|summary| summary.json).unwrap_or_default();
     let endpoint = &document["input_config"]["endpoint"];
-    let is_stream = || lines.contains("\"time_to_first_token\"");
+    let is_stream = || records.text.contains("\"time_to_first_token\"");
     let kind = endpoint["type"].as_str().and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat);
     RunTraits::new(kind, endpoint["streaming"].as_bool().unwrap_or_else(is_stream))
 }
@@ -155,38 +153,38 @@ fn metadata_text(line: &str) -> String {
 
 #[test]
 fn golden_record_lines_are_written_as_they_were_read() {
-    let mut count = 0;
-    for path in run_files(|name| name == "profile_export.jsonl") {
-        let lines = fs::read_to_string(&path).unwrap();
-        let traits = traits_of(&path, &lines);
-        let without_tokens = !traits.endpoint.traits().produces_tokens;
-        let metrics = Metrics::for_run(traits);
-        let mut writer = RecordLine::new("465e2a4541a2");
-        let mut record = RecordMetrics::default();
-        for theirs in lines.lines() {
-            let line: Value = serde_json::from_str(theirs).unwrap();
-            let measured = measured_of(&line);
-            metrics.record(&measured, &mut record);
-            let mut out = Vec::new();
-            assert!(writer.write(&mut out, &meta_of(&line), &measured, &record));
-            let ours = String::from_utf8(out).unwrap();
-            assert_eq!(metadata_text(&ours), metadata_text(theirs), "{path:?}");
-            let (our_metrics, their_metrics) = (metric_texts(&ours), metric_texts(theirs));
-            for (tag, text) in &their_metrics {
-                if without_tokens && NOT_OURS_WITHOUT_TOKENS.contains(tag) {
-                    continue;
-                }
-                let our = our_metrics.get(tag).unwrap_or_else(|| panic!("{tag} is not in {ours} of {path:?}"));
-                assert!(our == text || is_nearly(our, text), "{tag} is {our}, not {text} in {path:?}");
-            }
-            for tag in our_metrics.keys() {
-                assert!(their_metrics.contains_key(tag) || OURS.contains(tag), "{tag} is in {ours} of {path:?}");
-            }
-            // An error that did not happen is null; the reference leaves it out.
-            let error = |line: &str| line.rsplit_once(",\"error\":").map(|(_, error)| error.trim_end().to_owned());
-            assert_eq!(error(&ours), error(theirs).or(Some("null}".into())), "{path:?}");
-            count += 1;
+    let mut tally = Tally::new("record lines");
+    for file in run_files(RECORDS) {
+        let traits = traits_of(&file);
+        for (at, line) in file.text.lines().enumerate() {
+            tally.run(format!("{} line {}", file.name(), at + 1), || check_line(&traits, line));
         }
     }
-    println!("record lines: {count}");
+    tally.finish();
+}
+
+fn check_line(traits: &RunTraits, theirs: &str) {
+    let without_tokens = !traits.endpoint.traits().produces_tokens;
+    let line: Value = serde_json::from_str(theirs).unwrap();
+    let measured = measured_of(&line);
+    let mut record = RecordMetrics::default();
+    Metrics::for_run(traits.clone()).record(&measured, &mut record);
+    let mut out = Vec::new();
+    assert!(RecordLine::new("465e2a4541a2").write(&mut out, &meta_of(&line), &measured, &record));
+    let ours = String::from_utf8(out).unwrap();
+    assert_eq!(metadata_text(&ours), metadata_text(theirs));
+    let (our_metrics, their_metrics) = (metric_texts(&ours), metric_texts(theirs));
+    for (tag, text) in &their_metrics {
+        if without_tokens && NOT_OURS_WITHOUT_TOKENS.contains(tag) {
+            continue;
+        }
+        let our = our_metrics.get(tag).unwrap_or_else(|| panic!("{tag} is not in {ours}"));
+        assert!(our == text || is_nearly(our, text), "{tag} is {our}, not {text}");
+    }
+    for tag in our_metrics.keys() {
+        assert!(their_metrics.contains_key(tag) || OURS.contains(tag), "{tag} is in {ours}");
+    }
+    // An error that did not happen is null; the reference leaves it out.
+    let error = |line: &str| line.rsplit_once(",\"error\":").map(|(_, error)| error.trim_end().to_owned());
+    assert_eq!(error(&ours), error(theirs).or(Some("null}".into())));
 }

@@ -1,8 +1,9 @@
 //! Time slices: the files against those of real runs, and what real runs do not show.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 
+use aiperf_golden::Tally;
 use aiperf_metrics::{Slice, Summary};
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
 use aiperf_report::timeslices_csv::write_timeslices_csv;
@@ -10,7 +11,6 @@ use aiperf_report::timeslices_json::write_timeslices_json;
 use aiperf_report::{Artifacts, RunResult};
 use aiperf_types::WallNs;
 use serde_json::{Value, json};
-use std::fs;
 use support::*;
 
 /// The run that a file of slices was written of. The reference numbers slices by their place in the list.
@@ -46,30 +46,33 @@ fn sorted_lines(text: &str) -> Vec<&str> {
 
 #[test]
 fn golden_timeslices() {
-    let files = run_files(|name| name.ends_with("_timeslices.json"));
-    let mut tables = 0;
-    for path in &files {
-        let expected = fs::read_to_string(path).unwrap();
-        let document: Value = serde_json::from_str(&expected).unwrap();
-        let run = run_with_slices(&document);
-        let written = json_of(&run);
-        // The number of each slice, so that gaps show, is ours.
-        let lines = written.lines().filter(|line| !line.starts_with("      \"index\": "));
-        let theirs: String = lines.flat_map(|line| [line, "\n"]).collect();
-        assert_eq!(sorted_lines(&theirs), sorted_lines(&expected), "{path:?}");
-        let mut ours: Value = serde_json::from_str(&written).unwrap();
-        for slice in ours["timeslices"].as_array_mut().unwrap() {
-            slice.as_object_mut().unwrap().remove("index");
-        }
-        assert_eq!(ours, document, "{path:?}");
-        if let Ok(expected) = fs::read_to_string(path.with_extension("csv")) {
-            // The reference spells this one header without spaces.
-            let expected = expected.replace("GoodRequestFraction", "Good Request Fraction");
-            same_text(&csv_of(&run.slices), &expected, path);
-            tables += 1;
-        }
+    let mut tally = Tally::new("time slices");
+    for file in run_files(SLICES) {
+        tally.run(file.name(), || {
+            let written = json_of(&run_with_slices(&file.json));
+            // The number of each slice, so that gaps show, is ours.
+            let lines = written.lines().filter(|line| !line.starts_with("      \"index\": "));
+            let theirs: String = lines.flat_map(|line| [line, "\n"]).collect();
+            assert_eq!(sorted_lines(&theirs), sorted_lines(&file.text));
+            let mut ours: Value = serde_json::from_str(&written).unwrap();
+            for slice in ours["timeslices"].as_array_mut().unwrap() {
+                slice.as_object_mut().unwrap().remove("index");
+            }
+            assert_eq!(ours, file.json);
+        });
     }
-    println!("time slices: {} JSON files, {tables} CSV files", files.len());
+    for table in run_files(SLICES_TABLE) {
+        let Some(slices) = beside(&table, SLICES) else {
+            tally.skip("no slices beside the table");
+            continue;
+        };
+        tally.run(table.name(), || {
+            // The reference spells this one header without spaces.
+            let expected = table.text.replace("GoodRequestFraction", "Good Request Fraction");
+            same_text(&csv_of(&run_with_slices(&slices.json).slices), &expected);
+        });
+    }
+    tally.finish();
 }
 
 fn slice(index: u64, complete: bool, metrics: Summary) -> Slice {

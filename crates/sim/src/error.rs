@@ -16,20 +16,10 @@ pub enum SimError {
     FaultRates,
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
     /// The truth log cannot be written.
     #[error("cannot write the truth log {path}: {source}")]
-    TruthLog {
-        /// The file asked for.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    TruthLog { path: PathBuf, source: std::io::Error },
     /// The system refused something the server cannot do without.
     #[error("the server cannot run: {0}")]
     System(#[from] std::io::Error),

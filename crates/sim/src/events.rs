@@ -2,8 +2,8 @@
 //!
 //! What is the same in every event of an answer is put together once; an event is then a few copies into one buffer.
 
-use crate::ask::{Endpoint, Refusal};
-use crate::http::{LAST_CHUNK, chunk};
+use crate::http::{LAST_CHUNK, write_chunk};
+use crate::inference::{ApiError, Endpoint};
 use crate::speculation;
 
 const FINGERPRINT: &str = concat!("aiperf-sim-", env!("CARGO_PKG_VERSION"));
@@ -130,7 +130,7 @@ impl Events {
     }
 
     /// The event that opens a choice, where the endpoint has one.
-    pub(crate) fn role(&self, out: &mut Vec<u8>, choice: u32, usage: Option<Usage>) -> bool {
+    pub(crate) fn write_role(&self, out: &mut Vec<u8>, choice: u32, usage: Option<Usage>) -> bool {
         let Some((head, tail)) = self.shape.role else { return false };
         let mut index = itoa::Buffer::new();
         let parts: [&[u8]; 7] = [
@@ -142,12 +142,12 @@ impl Events {
             tail.as_bytes(),
             b"}\n\n",
         ];
-        chunk(out, &parts);
+        write_chunk(out, &parts);
         true
     }
 
     /// Text, reasoning, or the end of a choice.
-    pub(crate) fn piece(&self, out: &mut Vec<u8>, piece: Piece<'_>) {
+    pub(crate) fn write_piece(&self, out: &mut Vec<u8>, piece: Piece<'_>) {
         let mut index = itoa::Buffer::new();
         let before = if piece.reasoning { self.shape.reasoning } else { self.shape.text };
         let after = match piece.finish {
@@ -165,11 +165,11 @@ impl Events {
             &continuous_usage(piece.usage),
             b"}\n\n",
         ];
-        chunk(out, &parts);
+        write_chunk(out, &parts);
     }
 
     /// The event that tells the token counts of the whole answer.
-    pub(crate) fn usage(&self, out: &mut Vec<u8>, usage: Usage) {
+    pub(crate) fn write_usage(&self, out: &mut Vec<u8>, usage: Usage) {
         let metrics = usage.speculation().map(|metrics| format!(r#","metrics":{metrics}"#)).unwrap_or_default();
         let text = format!(
             r#"],"usage":{{{}{}{}}},"system_fingerprint":"{FINGERPRINT}"{metrics}}}"#,
@@ -177,31 +177,31 @@ impl Events {
             self.shape.prompt_details,
             usage.reasoning_details().unwrap_or_default()
         );
-        chunk(out, &[&self.opening, text.as_bytes(), b"\n\n"]);
+        write_chunk(out, &[&self.opening, text.as_bytes(), b"\n\n"]);
     }
 
     /// An event that breaks off within its JSON.
-    pub(crate) fn broken_json(&self, out: &mut Vec<u8>) {
-        chunk(out, &[&self.opening, br#"{"index":0,"delta":{"con"#, b"\n\n"]);
+    pub(crate) fn write_broken_json(&self, out: &mut Vec<u8>) {
+        write_chunk(out, &[&self.opening, br#"{"index":0,"delta":{"con"#, b"\n\n"]);
     }
 
     /// `[DONE]`, and the end of the body in the same write.
-    pub(crate) fn done(&self, out: &mut Vec<u8>) {
-        chunk(out, &[b"data: [DONE]\n\n"]);
+    pub(crate) fn write_done(&self, out: &mut Vec<u8>) {
+        write_chunk(out, &[b"data: [DONE]\n\n"]);
         out.extend_from_slice(LAST_CHUNK);
     }
 }
 
 /// A line that is no event.
-pub(crate) fn broken_sse(out: &mut Vec<u8>) {
-    chunk(out, &[b"{\"this line has no field name\n\n"]);
+pub(crate) fn write_broken_sse(out: &mut Vec<u8>) {
+    write_chunk(out, &[b"{\"this line has no field name\n\n"]);
 }
 
 /// An error inside a stream that began well: as an event of its own type, or as data.
-pub(crate) fn error_event(out: &mut Vec<u8>, typed: bool) {
-    let refusal = Refusal::of_status(crate::http::Status(500));
+pub(crate) fn write_error_event(out: &mut Vec<u8>, typed: bool) {
+    let error = ApiError::of_status(crate::http::Status(500));
     let event: &[u8] = if typed { b"event: error\n" } else { b"" };
-    chunk(out, &[event, b"data: ", refusal.body().as_bytes(), b"\n\n"]);
+    write_chunk(out, &[event, b"data: ", error.body().as_bytes(), b"\n\n"]);
 }
 
 fn continuous_usage(usage: Option<Usage>) -> Vec<u8> {

@@ -2,15 +2,15 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::ask::{Ask, Endpoint, Refusal};
 use crate::events::{self, Choice, Events, Finish, Piece, Usage};
 use crate::fault::Fault;
 use crate::http::{Heads, Status};
+use crate::inference::{ApiError, Endpoint, InferenceRequest};
 use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
 use crate::script::{Length, Purpose, Script};
-use crate::truth::{Carries, TruthRecord};
+use crate::socket::Socket;
+use crate::truth::{Payload, TruthRecord};
 use crate::vocabulary;
-use crate::wire::Wire;
 
 /// How far an exchange has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Stage {
     Waiting,
     /// Produces tokens.
     Running,
-    /// Everything was handed to the wire.
+    /// Everything was handed to the socket.
     Over,
 }
 
@@ -32,7 +32,6 @@ pub(crate) enum Next {
     At(u64),
     /// Nothing, ever: the client has to give up.
     Never,
-    /// It is over.
     Over,
     /// The connection shall be closed here.
     Close,
@@ -41,9 +40,9 @@ pub(crate) enum Next {
 }
 
 /// The things an exchange works with.
-pub(crate) struct Tools<'a> {
+pub(crate) struct Context<'a> {
     pub(crate) script: &'a Script,
-    pub(crate) wire: &'a mut Wire,
+    pub(crate) socket: &'a mut Socket,
     pub(crate) heads: &'a mut Heads,
     pub(crate) metrics: &'a mut Metrics,
     pub(crate) scratch: &'a mut Vec<u8>,
@@ -55,7 +54,7 @@ pub(crate) struct Exchange {
     pub(crate) truth: Option<Box<TruthRecord>>,
     pub(crate) keep_alive: bool,
     endpoint: Endpoint,
-    ask: Ask,
+    request: InferenceRequest,
     model: String,
     number: u64,
     created: u64,
@@ -77,9 +76,9 @@ pub(crate) struct Exchange {
 }
 
 /// What is known of a request before its answer is planned.
-pub(crate) struct Arrived {
+pub(crate) struct ReceivedRequest {
     pub(crate) endpoint: Endpoint,
-    pub(crate) ask: Ask,
+    pub(crate) request: InferenceRequest,
     pub(crate) number: u64,
     pub(crate) keep_alive: bool,
     pub(crate) fault: Option<Fault>,
@@ -88,13 +87,16 @@ pub(crate) struct Arrived {
 }
 
 impl Exchange {
-    /// Plans the answer. A refusal comes back with the record of the request.
-    pub(crate) fn plan(script: &Script, arrived: Arrived) -> Result<Self, (Refusal, Option<Box<TruthRecord>>)> {
-        let Arrived { endpoint, ask, number, keep_alive, fault, now_ns, mut truth } = arrived;
-        let planned = script.model(&ask).and_then(|model| Ok((model, script.length(endpoint, &ask, number)?)));
+    /// Plans the answer. An error comes back with the record of the request.
+    pub(crate) fn plan(
+        script: &Script,
+        received: ReceivedRequest,
+    ) -> Result<Self, (ApiError, Option<Box<TruthRecord>>)> {
+        let ReceivedRequest { endpoint, request, number, keep_alive, fault, now_ns, mut truth } = received;
+        let planned = script.model(&request).and_then(|model| Ok((model, script.length(endpoint, &request, number)?)));
         let (model, length) = match planned {
             Ok(planned) => planned,
-            Err(refusal) => return Err((refusal, truth)),
+            Err(error) => return Err((error, truth)),
         };
         let created = crate::clock::wall_ns() / 1_000_000_000;
         if let Some(truth) = &mut truth {
@@ -107,7 +109,7 @@ impl Exchange {
             events: Events::new(endpoint, number, created, &model),
             random: script.random(Purpose::Latency, number),
             endpoint,
-            ask,
+            request,
             model,
             number,
             created,
@@ -125,12 +127,12 @@ impl Exchange {
     }
 
     /// Sends the head of a stream: before the first token, as servers do.
-    pub(crate) fn open(&mut self, tools: &mut Tools<'_>) {
+    pub(crate) fn open(&mut self, context: &mut Context<'_>) {
         self.stage = Stage::Waiting;
-        if self.ask.stream {
-            tools.scratch.clear();
-            tools.heads.stream(tools.scratch, self.keep_alive);
-            tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Head);
+        if self.request.stream {
+            context.scratch.clear();
+            context.heads.write_stream_head(context.scratch, self.keep_alive);
+            context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Head);
         }
     }
 
@@ -139,37 +141,37 @@ impl Exchange {
         self.stage = Stage::Running;
         self.started_ns = now_ns;
         self.due_ns = script.rounded_up(now_ns + script.config.ttft.draw_ns(&mut self.random));
-        metrics.started(self.ask.prompt_tokens);
+        metrics.record_start(self.request.prompt_tokens);
         self.due_ns
     }
 
     /// The deadline came: produces the next tokens.
-    pub(crate) fn advance(&mut self, now_ns: u64, tools: &mut Tools<'_>) -> Next {
+    pub(crate) fn advance(&mut self, now_ns: u64, context: &mut Context<'_>) -> Next {
         if let Some(rest) = self.rest.take() {
-            tools.wire.send(&rest, self.truth.as_deref_mut(), Carries::Content);
-            return self.complete(tools);
+            context.socket.send(&rest, self.truth.as_deref_mut(), Payload::Content);
+            return self.complete(context);
         }
-        if self.ask.stream
-            && self.sent == self.midway(tools.script)
+        if self.request.stream
+            && self.sent == self.midway(context.script)
             && let Some(fault) = self.fault.take()
-            && let Some(next) = self.meet(fault, tools)
+            && let Some(next) = self.meet(fault, context)
         {
             return next;
         }
-        let tokens = self.next_tokens(tools.script);
-        self.account(now_ns, tokens, tools.metrics);
+        let tokens = self.next_tokens(context.script);
+        self.account(now_ns, tokens, context.metrics);
         let reasoning = self.produced < self.length.reasoning;
         self.produced += tokens;
         self.sent += 1;
-        if self.ask.stream {
-            self.send_tokens(tokens, reasoning, tools);
+        if self.request.stream {
+            self.send_tokens(tokens, reasoning, context);
         }
         if self.produced < self.length.tokens {
-            let coming = self.next_tokens(tools.script);
-            self.due_ns += tools.script.interval_ns(coming, &mut self.random);
+            let coming = self.next_tokens(context.script);
+            self.due_ns += context.script.interval_ns(coming, &mut self.random);
             return Next::At(self.due_ns);
         }
-        if self.ask.stream { self.end_stream(tools) } else { self.send_whole(tools) }
+        if self.request.stream { self.end_stream(context) } else { self.send_whole(context) }
     }
 
     /// The client or a fault ended it before its time.
@@ -181,11 +183,11 @@ impl Exchange {
             Stage::Over => return,
         }
         self.stage = Stage::Over;
-        metrics.gave_up(why);
+        metrics.record_abandoned(why);
     }
 
     fn choices(&self) -> u32 {
-        if self.endpoint == Endpoint::Embeddings { 1 } else { self.ask.n * self.ask.prompts.max(1) }
+        if self.endpoint == Endpoint::Embeddings { 1 } else { self.request.n * self.request.prompts.max(1) }
     }
 
     /// Tokens of the next event: no event mixes reasoning and text.
@@ -203,17 +205,17 @@ impl Exchange {
         let choices = self.choices();
         if self.sent == 0 {
             self.first_ns = now_ns;
-            metrics.first_tokens(self.ask.prompt_tokens, tokens, choices, seconds(now_ns - self.arrived_ns));
+            metrics.record_first_tokens(self.request.prompt_tokens, tokens, choices, seconds(now_ns - self.arrived_ns));
         } else {
-            metrics.next_tokens(tokens, choices, seconds(now_ns - self.latest_ns));
+            metrics.record_next_tokens(tokens, choices, seconds(now_ns - self.latest_ns));
         }
         self.latest_ns = now_ns;
     }
 
     /// Token counts so far, of one choice.
     fn usage_so_far(&self) -> Option<Usage> {
-        (self.ask.include_usage && self.ask.continuous_usage).then(|| Usage {
-            prompt: self.ask.prompt_tokens,
+        (self.request.include_usage && self.request.continuous_usage).then(|| Usage {
+            prompt: self.request.prompt_tokens,
             completion: self.produced,
             reasoning: self.produced.min(self.length.reasoning),
             drafts: 0,
@@ -222,7 +224,7 @@ impl Exchange {
 
     fn usage(&self) -> Usage {
         Usage {
-            prompt: self.ask.prompt_tokens,
+            prompt: self.request.prompt_tokens,
             completion: self.length.tokens * self.choices(),
             reasoning: self.length.reasoning * self.choices(),
             drafts: self.length.drafts,
@@ -237,20 +239,20 @@ impl Exchange {
         vocabulary::word(self.number.wrapping_add(u64::from(choice)), position)
     }
 
-    fn send_tokens(&mut self, tokens: u32, reasoning: bool, tools: &mut Tools<'_>) {
+    fn send_tokens(&mut self, tokens: u32, reasoning: bool, context: &mut Context<'_>) {
         let usage = self.usage_so_far();
         if self.sent == 1 {
             let opening = usage.map(|usage| Usage { completion: 0, reasoning: 0, ..usage });
             for choice in 0..self.choices() {
-                tools.scratch.clear();
-                if self.events.role(tools.scratch, choice, opening) {
-                    tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
+                context.scratch.clear();
+                if self.events.write_role(context.scratch, choice, opening) {
+                    context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
                 }
             }
         }
         let last = self.produced == self.length.tokens;
         let finish = (last && self.length.finish == Finish::Length).then_some(Finish::Length);
-        let carries = if reasoning { Carries::Reasoning } else { Carries::Content };
+        let payload = if reasoning { Payload::Reasoning } else { Payload::Content };
         for choice in 0..self.choices() {
             let several;
             let text = if tokens == 1 {
@@ -259,60 +261,60 @@ impl Exchange {
                 several = self.text(choice, self.produced - tokens, self.produced);
                 &several
             };
-            tools.scratch.clear();
-            self.events.piece(tools.scratch, Piece { choice, text, reasoning, finish, usage });
-            tools.wire.send(tools.scratch, self.truth.as_deref_mut(), carries);
+            context.scratch.clear();
+            self.events.write_piece(context.scratch, Piece { choice, text, reasoning, finish, usage });
+            context.socket.send(context.scratch, self.truth.as_deref_mut(), payload);
         }
     }
 
-    fn end_stream(&mut self, tools: &mut Tools<'_>) -> Next {
+    fn end_stream(&mut self, context: &mut Context<'_>) -> Next {
         if self.length.finish == Finish::Stop {
             for choice in 0..self.choices() {
                 let finish = Some(Finish::Stop);
                 let usage = self.usage_so_far();
-                tools.scratch.clear();
-                self.events.piece(tools.scratch, Piece { choice, text: "", reasoning: false, finish, usage });
-                tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
+                context.scratch.clear();
+                self.events.write_piece(context.scratch, Piece { choice, text: "", reasoning: false, finish, usage });
+                context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
             }
         }
-        if self.ask.include_usage {
-            tools.scratch.clear();
-            self.events.usage(tools.scratch, self.usage());
-            tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
+        if self.request.include_usage {
+            context.scratch.clear();
+            self.events.write_usage(context.scratch, self.usage());
+            context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
         }
-        self.send_done(tools);
-        self.complete(tools)
+        self.send_done(context);
+        self.complete(context)
     }
 
-    fn send_done(&mut self, tools: &mut Tools<'_>) {
-        tools.scratch.clear();
-        self.events.done(tools.scratch);
-        tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
+    fn send_done(&mut self, context: &mut Context<'_>) {
+        context.scratch.clear();
+        self.events.write_done(context.scratch);
+        context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
     }
 
-    fn send_whole(&mut self, tools: &mut Tools<'_>) -> Next {
+    fn send_whole(&mut self, context: &mut Context<'_>) -> Next {
         let fault = self.fault.take();
         if matches!(fault, Some(Fault::ErrorEvent | Fault::ErrorData)) {
-            return self.fail(Refusal::of_status(Status(500)), tools);
+            return self.fail(ApiError::of_status(Status(500)), context);
         }
-        let mut body = self.whole_body(tools.script);
+        let mut body = self.whole_body(context.script);
         if matches!(fault, Some(Fault::MalformedJson | Fault::MalformedSse)) {
             body.truncate(body.len() / 2);
         }
         let mut response = Vec::with_capacity(body.len() + 256);
-        tools.heads.whole(&mut response, Status::OK, "application/json", self.keep_alive, &body);
+        context.heads.write_response(&mut response, Status::OK, "application/json", self.keep_alive, &body);
         let early_end = match fault {
             Some(Fault::Stall(Some(time))) => Next::At(self.due_ns + time.as_nanos() as u64),
             Some(Fault::Stall(None)) => Next::Never,
             Some(Fault::Cut) => Next::Close,
             Some(Fault::ResetMidway) => Next::Reset,
             _ => {
-                tools.wire.send(&response, self.truth.as_deref_mut(), Carries::Content);
-                return self.complete(tools);
+                context.socket.send(&response, self.truth.as_deref_mut(), Payload::Content);
+                return self.complete(context);
             }
         };
         let rest = response.split_off(response.len() - body.len() / 2);
-        tools.wire.send(&response, self.truth.as_deref_mut(), Carries::Content);
+        context.socket.send(&response, self.truth.as_deref_mut(), Payload::Content);
         self.rest = Some(rest);
         early_end
     }
@@ -320,7 +322,7 @@ impl Exchange {
     fn whole_body(&self, script: &Script) -> Vec<u8> {
         if self.endpoint == Endpoint::Embeddings {
             let dimension = script.config.embedding_dim.get();
-            let (prompts, tokens) = (self.ask.prompts, self.ask.prompt_tokens);
+            let (prompts, tokens) = (self.request.prompts, self.request.prompt_tokens);
             return events::embeddings(self.number, self.created, &self.model, prompts, dimension, tokens);
         }
         let Length { tokens, reasoning, finish, .. } = self.length;
@@ -335,8 +337,8 @@ impl Exchange {
     }
 
     /// Does what a midway fault says; `None` when the stream goes on after it.
-    fn meet(&mut self, fault: Fault, tools: &mut Tools<'_>) -> Option<Next> {
-        tools.scratch.clear();
+    fn meet(&mut self, fault: Fault, context: &mut Context<'_>) -> Option<Next> {
+        context.scratch.clear();
         match fault {
             Fault::ResetMidway => return Some(Next::Reset),
             Fault::Cut => return Some(Next::Close),
@@ -345,47 +347,53 @@ impl Exchange {
                 self.due_ns += time.as_nanos() as u64;
                 return Some(Next::At(self.due_ns));
             }
-            Fault::MalformedSse => events::broken_sse(tools.scratch),
-            Fault::MalformedJson => self.events.broken_json(tools.scratch),
+            Fault::MalformedSse => events::write_broken_sse(context.scratch),
+            Fault::MalformedJson => self.events.write_broken_json(context.scratch),
             Fault::ErrorEvent | Fault::ErrorData => {
-                events::error_event(tools.scratch, fault == Fault::ErrorEvent);
-                tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
-                self.send_done(tools);
-                self.leave_batch(tools.metrics);
+                events::write_error_event(context.scratch, fault == Fault::ErrorEvent);
+                context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+                self.send_done(context);
+                self.leave_batch(context.metrics);
                 self.stage = Stage::Over;
-                tools.metrics.gave_up(Finished::Error);
-                tools.metrics.answered(self.endpoint.path(), "POST", 200, 1);
+                context.metrics.record_abandoned(Finished::Error);
+                context.metrics.record_http_response(self.endpoint.path(), "POST", 200, 1);
                 return Some(Next::Over);
             }
             // These strike before the stream begins.
             Fault::Refuse | Fault::Reset | Fault::Status(_) | Fault::SlowHeaders(_) => return None,
         }
-        tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
+        context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
         None
     }
 
-    fn fail(&mut self, refusal: Refusal, tools: &mut Tools<'_>) -> Next {
-        tools.scratch.clear();
-        let body = refusal.body();
-        tools.heads.whole(tools.scratch, refusal.status, "application/json", self.keep_alive, body.as_bytes());
+    fn fail(&mut self, error: ApiError, context: &mut Context<'_>) -> Next {
+        context.scratch.clear();
+        let body = error.body();
+        context.heads.write_response(
+            context.scratch,
+            error.status,
+            "application/json",
+            self.keep_alive,
+            body.as_bytes(),
+        );
         if let Some(truth) = &mut self.truth {
-            truth.status = refusal.status.0;
+            truth.status = error.status.0;
         }
-        tools.wire.send(tools.scratch, self.truth.as_deref_mut(), Carries::Nothing);
-        self.leave_batch(tools.metrics);
+        context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+        self.leave_batch(context.metrics);
         self.stage = Stage::Over;
-        tools.metrics.gave_up(Finished::Error);
-        tools.metrics.answered(self.endpoint.path(), "POST", refusal.status.0, 1);
+        context.metrics.record_abandoned(Finished::Error);
+        context.metrics.record_http_response(self.endpoint.path(), "POST", error.status.0, 1);
         Next::Over
     }
 
     fn leave_batch(&self, metrics: &mut Metrics) {
-        metrics.stopped(self.ask.prompt_tokens, self.produced * self.choices());
+        metrics.record_stop(self.request.prompt_tokens, self.produced * self.choices());
     }
 
-    fn complete(&mut self, tools: &mut Tools<'_>) -> Next {
+    fn complete(&mut self, context: &mut Context<'_>) -> Next {
         self.stage = Stage::Over;
-        self.leave_batch(tools.metrics);
+        self.leave_batch(context.metrics);
         if let Some(truth) = &mut self.truth {
             truth.finished = true;
         }
@@ -394,19 +402,19 @@ impl Exchange {
             Finish::Stop => Finished::Stop,
         };
         let sizes = RequestSizes {
-            prompt_tokens: self.ask.prompt_tokens,
+            prompt_tokens: self.request.prompt_tokens,
             generated: self.length.tokens * self.choices(),
             choices: self.choices(),
-            n: self.ask.n,
-            max_tokens: self.ask.max_tokens.unwrap_or(self.length.tokens),
+            n: self.request.n,
+            max_tokens: self.request.max_tokens.unwrap_or(self.length.tokens),
         };
         let times = RequestTimes {
             queued: seconds(self.started_ns - self.arrived_ns),
             prefill: seconds(self.first_ns - self.started_ns),
             decode: seconds(self.latest_ns - self.first_ns),
         };
-        tools.metrics.completed(finished, sizes, times, 1);
-        tools.metrics.answered(self.endpoint.path(), "POST", 200, 1);
+        context.metrics.record_completed(finished, sizes, times, 1);
+        context.metrics.record_http_response(self.endpoint.path(), "POST", 200, 1);
         Next::Over
     }
 }

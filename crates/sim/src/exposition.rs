@@ -18,46 +18,46 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=1.0.0; charset=utf-8"
 
 pub(crate) fn page(metrics: &Metrics, server: &Server<'_>) -> String {
     let mut page = Page { out: String::with_capacity(32 << 10), model: escaped(server.model), created: server.started };
-    page.plain(
+    page.write_plain(
         "process_start_time_seconds",
         "gauge",
         "Start time of the process since unix epoch in seconds.",
         server.started,
     );
-    page.plain(
+    page.write_plain(
         "process_cpu_seconds_total",
         "counter",
         "Total user and system CPU time spent in seconds.",
         server.cpu_seconds,
     );
 
-    page.gauge(
+    page.write_gauge(
         "num_requests_running",
         "Number of requests in model execution batches.",
         &[(None, metrics.running as f64)],
     );
-    page.gauge(
+    page.write_gauge(
         "num_requests_waiting",
         "Number of requests waiting to be processed.",
         &[(None, metrics.waiting as f64)],
     );
-    page.gauge(
+    page.write_gauge(
         "num_requests_waiting_by_reason",
         "Number of waiting requests by reason. Sum of all reasons equals vllm:num_requests_waiting.",
         &[(Some(("reason", "capacity")), metrics.waiting as f64), (Some(("reason", "deferred")), 0.0)],
     );
     let kv_usage = (metrics.kv_tokens as f64 / KV_CACHE_TOKENS as f64).min(1.0);
-    page.gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", &[(None, kv_usage)]);
-    page.counter(
+    page.write_gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", &[(None, kv_usage)]);
+    page.write_counter(
         "prefix_cache_queries",
         "Prefix cache queries, in terms of number of queried tokens.",
         metrics.prompt_tokens,
     );
-    page.counter("prefix_cache_hits", "Prefix cache hits, in terms of number of cached tokens.", 0);
-    page.counter("num_preemptions", "Cumulative number of preemption from the engine.", 0);
-    page.counter("prompt_tokens", "Number of prefill tokens processed.", metrics.prompt_tokens);
-    page.counter("generation_tokens", "Number of generation tokens processed.", metrics.generation_tokens);
-    page.finished(metrics);
+    page.write_counter("prefix_cache_hits", "Prefix cache hits, in terms of number of cached tokens.", 0);
+    page.write_counter("num_preemptions", "Cumulative number of preemption from the engine.", 0);
+    page.write_counter("prompt_tokens", "Number of prefill tokens processed.", metrics.prompt_tokens);
+    page.write_counter("generation_tokens", "Number of generation tokens processed.", metrics.generation_tokens);
+    page.write_finished(metrics);
 
     for (name, help, histogram) in [
         ("request_prompt_tokens", "Number of prefill tokens processed.", &metrics.request_prompt_tokens),
@@ -94,9 +94,9 @@ pub(crate) fn page(metrics: &Metrics, server: &Server<'_>) -> String {
         ),
         ("request_decode_time_seconds", "Histogram of time spent in DECODE phase for request.", &metrics.decode_time),
     ] {
-        page.histogram(name, help, histogram);
+        page.write_histogram(name, help, histogram);
     }
-    page.http(metrics);
+    page.write_http(metrics);
     page.out
 }
 
@@ -110,17 +110,17 @@ struct Page {
 }
 
 impl Page {
-    fn open(&mut self, name: &str, kind: &str, help: &str) {
+    fn write_header(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = write!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    fn plain(&mut self, name: &str, kind: &str, help: &str, value: f64) {
-        self.open(name, kind, help);
+    fn write_plain(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.write_header(name, kind, help);
         let _ = writeln!(self.out, "{name} {value:?}");
     }
 
-    fn sample(&mut self, name: &str, label: Label<'_>, value: f64) {
+    fn write_sample(&mut self, name: &str, label: Label<'_>, value: f64) {
         let _ = write!(self.out, "vllm:{name}{{engine=\"0\"");
         let (before, after) = label.into_iter().partition::<Vec<_>, _>(|(label, _)| *label < "model_name");
         for (label, value) in before.into_iter().chain([("model_name", self.model.as_str())]).chain(after) {
@@ -129,50 +129,50 @@ impl Page {
         let _ = writeln!(self.out, "}} {value:?}");
     }
 
-    fn gauge(&mut self, name: &str, help: &str, samples: &[(Label<'_>, f64)]) {
-        self.open(&format!("vllm:{name}"), "gauge", help);
+    fn write_gauge(&mut self, name: &str, help: &str, samples: &[(Label<'_>, f64)]) {
+        self.write_header(&format!("vllm:{name}"), "gauge", help);
         for (label, value) in samples {
-            self.sample(name, *label, *value);
+            self.write_sample(name, *label, *value);
         }
     }
 
-    fn created(&mut self, name: &str, help: &str, labels: &[Label<'_>]) {
+    fn write_created(&mut self, name: &str, help: &str, labels: &[Label<'_>]) {
         let name = format!("{name}_created");
-        self.open(&format!("vllm:{name}"), "gauge", help);
+        self.write_header(&format!("vllm:{name}"), "gauge", help);
         for label in labels {
-            self.sample(&name, *label, self.created);
+            self.write_sample(&name, *label, self.created);
         }
     }
 
-    fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.open(&format!("vllm:{name}_total"), "counter", help);
-        self.sample(&format!("{name}_total"), None, value as f64);
-        self.created(name, help, &[None]);
+    fn write_counter(&mut self, name: &str, help: &str, value: u64) {
+        self.write_header(&format!("vllm:{name}_total"), "counter", help);
+        self.write_sample(&format!("{name}_total"), None, value as f64);
+        self.write_created(name, help, &[None]);
     }
 
-    fn finished(&mut self, metrics: &Metrics) {
+    fn write_finished(&mut self, metrics: &Metrics) {
         let (name, help) = ("request_success", "Count of successfully processed requests.");
-        self.open(&format!("vllm:{name}_total"), "counter", help);
+        self.write_header(&format!("vllm:{name}_total"), "counter", help);
         let labels = Finished::ALL.map(|(_, reason)| Some(("finished_reason", reason)));
         for (label, count) in labels.iter().zip(metrics.finished) {
-            self.sample(&format!("{name}_total"), *label, count as f64);
+            self.write_sample(&format!("{name}_total"), *label, count as f64);
         }
-        self.created(name, help, &labels);
+        self.write_created(name, help, &labels);
     }
 
-    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
-        self.open(&format!("vllm:{name}"), "histogram", help);
+    fn write_histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        self.write_header(&format!("vllm:{name}"), "histogram", help);
         for (bound, count) in histogram.cumulative() {
             let bound = if bound.is_infinite() { "+Inf".to_owned() } else { format!("{bound:?}") };
-            self.sample(&format!("{name}_bucket"), Some(("le", &bound)), count as f64);
+            self.write_sample(&format!("{name}_bucket"), Some(("le", &bound)), count as f64);
         }
-        self.sample(&format!("{name}_count"), None, histogram.count() as f64);
-        self.sample(&format!("{name}_sum"), None, histogram.sum());
-        self.created(name, help, &[None]);
+        self.write_sample(&format!("{name}_count"), None, histogram.count() as f64);
+        self.write_sample(&format!("{name}_sum"), None, histogram.sum());
+        self.write_created(name, help, &[None]);
     }
 
-    fn http(&mut self, metrics: &Metrics) {
-        self.open("http_requests_total", "counter", "Total number of requests by method, status and handler.");
+    fn write_http(&mut self, metrics: &Metrics) {
+        self.write_header("http_requests_total", "counter", "Total number of requests by method, status and handler.");
         for (answer, count) in &metrics.http {
             let _ = writeln!(
                 self.out,

@@ -90,7 +90,6 @@ impl Fault {
 /// A fault and the share of requests (of connections, for [`Fault::Refuse`]) that meet it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultRate {
-    /// What happens.
     pub fault: Fault,
     /// How often, from 0 to 1.
     pub rate: f64,

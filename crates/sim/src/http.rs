@@ -17,13 +17,11 @@ pub(crate) enum Received<'a> {
         /// The client waits for `100 Continue` before it sends the body.
         expects_continue: bool,
     },
-    /// A whole request.
     Whole(Request<'a>),
     /// Not a request this server understands: answer with this status and close.
     Bad(Status),
 }
 
-/// One whole request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
@@ -131,7 +129,7 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    fn open(&mut self, out: &mut Vec<u8>, status: Status, content_type: &str, keep_alive: bool) {
+    fn write_start(&mut self, out: &mut Vec<u8>, status: Status, content_type: &str, keep_alive: bool) {
         let second = wall_ns() / 1_000_000_000;
         if second != self.second {
             self.second = second;
@@ -155,13 +153,13 @@ impl Heads {
     }
 
     /// The head of an event stream in chunks.
-    pub(crate) fn stream(&mut self, out: &mut Vec<u8>, keep_alive: bool) {
-        self.open(out, Status::OK, "text/event-stream; charset=utf-8", keep_alive);
+    pub(crate) fn write_stream_head(&mut self, out: &mut Vec<u8>, keep_alive: bool) {
+        self.write_start(out, Status::OK, "text/event-stream; charset=utf-8", keep_alive);
         out.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n");
     }
 
     /// A whole response.
-    pub(crate) fn whole(
+    pub(crate) fn write_response(
         &mut self,
         out: &mut Vec<u8>,
         status: Status,
@@ -169,7 +167,7 @@ impl Heads {
         keep_alive: bool,
         body: &[u8],
     ) {
-        self.open(out, status, content_type, keep_alive);
+        self.write_start(out, status, content_type, keep_alive);
         out.extend_from_slice(b"content-length: ");
         out.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
         out.extend_from_slice(b"\r\n\r\n");
@@ -178,7 +176,7 @@ impl Heads {
 }
 
 /// Appends one chunk of the chunked transfer coding, made of `parts`.
-pub(crate) fn chunk(out: &mut Vec<u8>, parts: &[&[u8]]) {
+pub(crate) fn write_chunk(out: &mut Vec<u8>, parts: &[&[u8]]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let digits = (usize::BITS - length.leading_zeros()).div_ceil(4).max(1);
     for digit in (0..digits).rev() {
@@ -230,7 +228,7 @@ mod tests {
     fn chunk_sizes_are_hexadecimal() {
         for (length, size) in [(1, "1"), (15, "f"), (16, "10"), (300, "12c"), (4096, "1000")] {
             let mut out = Vec::new();
-            chunk(&mut out, &[&vec![b'x'; length]]);
+            write_chunk(&mut out, &[&vec![b'x'; length]]);
             assert!(out.starts_with(format!("{size}\r\nx").as_bytes()), "{length}");
             assert!(out.ends_with(b"x\r\n"));
             assert_eq!(out.len(), length + size.len() + 4);

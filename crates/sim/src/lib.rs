@@ -20,12 +20,11 @@
 //! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `wire`, `stamps` and `clock`; `http` and `ask` (requests in); `script` and
-//! `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers out); `burst` (answers made beforehand);
+//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stamps` and `clock`; `http` and `inference` (requests in); `script` and
+//! `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
 //! `metrics` and `exposition`; `truth` and `idle` (the log).
 
-mod ask;
-mod burst;
+mod canned;
 mod clock;
 mod config;
 mod error;
@@ -35,19 +34,20 @@ mod exposition;
 mod fault;
 mod http;
 mod idle;
+mod inference;
 mod metrics;
 mod reactor;
 mod script;
 mod shared;
 mod sim;
 mod slots;
+mod socket;
 mod speculation;
 mod spread;
 mod stamps;
 mod timers;
 mod truth;
 mod vocabulary;
-mod wire;
 
 pub use config::{DEFAULT_MODEL, SimConfig};
 pub use error::SimError;

@@ -170,43 +170,49 @@ metrics! {
 
 impl Metrics {
     /// A request was taken from the queue into the running batch.
-    pub(crate) fn started(&mut self, prompt_tokens: u32) {
+    pub(crate) fn record_start(&mut self, prompt_tokens: u32) {
         self.running += 1;
         self.kv_tokens += u64::from(prompt_tokens);
     }
 
     /// The first tokens of a request came: so many of each choice.
-    pub(crate) fn first_tokens(&mut self, prompt_tokens: u32, tokens: u32, choices: u32, latency: f64) {
+    pub(crate) fn record_first_tokens(&mut self, prompt_tokens: u32, tokens: u32, choices: u32, latency: f64) {
         self.prompt_tokens += u64::from(prompt_tokens);
         self.time_to_first_token.observe_many(latency, u64::from(choices));
-        self.tokens(tokens, choices);
+        self.record_tokens(tokens, choices);
     }
 
     /// Further tokens of a request came, this long after those before.
-    pub(crate) fn next_tokens(&mut self, tokens: u32, choices: u32, latency: f64) {
+    pub(crate) fn record_next_tokens(&mut self, tokens: u32, choices: u32, latency: f64) {
         self.inter_token_latency.observe_many(latency, u64::from(choices));
-        self.tokens(tokens, choices);
+        self.record_tokens(tokens, choices);
     }
 
-    fn tokens(&mut self, tokens: u32, choices: u32) {
+    fn record_tokens(&mut self, tokens: u32, choices: u32) {
         let all = u64::from(tokens) * u64::from(choices);
         self.generation_tokens += all;
         self.kv_tokens += all;
     }
 
     /// A running request left the batch.
-    pub(crate) fn stopped(&mut self, prompt_tokens: u32, generated: u32) {
+    pub(crate) fn record_stop(&mut self, prompt_tokens: u32, generated: u32) {
         self.running -= 1;
         self.kv_tokens -= u64::from(prompt_tokens) + u64::from(generated);
     }
 
     /// A request left the engine before it was done.
-    pub(crate) fn gave_up(&mut self, finished: Finished) {
+    pub(crate) fn record_abandoned(&mut self, finished: Finished) {
         self.finished[finished as usize] += 1;
     }
 
     /// A number of alike requests, one each choice in the engine's eyes, were answered to the end.
-    pub(crate) fn completed(&mut self, finished: Finished, sizes: RequestSizes, times: RequestTimes, requests: u64) {
+    pub(crate) fn record_completed(
+        &mut self,
+        finished: Finished,
+        sizes: RequestSizes,
+        times: RequestTimes,
+        requests: u64,
+    ) {
         let choices = u64::from(sizes.choices) * requests;
         let generated = sizes.generated / sizes.choices.max(1);
         self.finished[finished as usize] += choices;
@@ -228,7 +234,13 @@ impl Metrics {
     }
 
     /// The HTTP side answered.
-    pub(crate) fn answered(&mut self, handler: &'static str, method: &'static str, status: u16, times: u64) {
+    pub(crate) fn record_http_response(
+        &mut self,
+        handler: &'static str,
+        method: &'static str,
+        status: u16,
+        times: u64,
+    ) {
         *self.http.entry(HttpAnswer { handler, method, status_class: status / 100 }).or_default() += times;
     }
 }

@@ -11,20 +11,20 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 
-use crate::ask::{self, Endpoint, Refusal};
-use crate::burst::Burst;
+use crate::canned::CannedResponses;
 use crate::clock::monotonic_ns;
 use crate::error::SimError;
-use crate::exchange::{Arrived, Exchange, Next, Stage, Tools};
+use crate::exchange::{Context, Exchange, Next, ReceivedRequest, Stage};
 use crate::fault::Fault;
 use crate::http::{self, Heads, Received, Request, Status};
+use crate::inference::{self, ApiError, Endpoint};
 use crate::metrics::Finished;
 use crate::script::Purpose;
 use crate::shared::{Page, Shared};
 use crate::slots::{Key, Slots};
+use crate::socket::{Arrival, ReadResult, Socket, reset_on_close};
 use crate::timers::Timers;
-use crate::truth::{Carries, TruthRecord};
-use crate::wire::{Arrival, Incoming, Wire, reset_on_close};
+use crate::truth::{Payload, TruthRecord};
 
 const LISTENER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
@@ -34,7 +34,7 @@ const EVENTS: usize = 1024;
 
 /// One client.
 struct Connection {
-    wire: Wire,
+    socket: Socket,
     inbox: Vec<u8>,
     /// Bytes the inbox must hold before it is worth another look.
     need: usize,
@@ -46,7 +46,7 @@ struct Connection {
 
 /// What shall become of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum Disposition {
     Keep,
     Close,
     Reset,
@@ -63,7 +63,7 @@ pub(crate) struct Reactor {
     connections: Slots<Connection>,
     waiting: VecDeque<Key>,
     running: usize,
-    burst: Option<Burst>,
+    canned: Option<CannedResponses>,
     heads: Heads,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -81,7 +81,7 @@ impl Reactor {
         watch_listener(&epoll, &listener)?;
         epoll.add(&timers, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(stop, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
-        let burst = shared.script.config.burst.then(|| Burst::new(&shared.script.config));
+        let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script.config));
         Ok(Reactor {
             thread,
             shared,
@@ -92,7 +92,7 @@ impl Reactor {
             connections: Slots::new(),
             waiting: VecDeque::new(),
             running: 0,
-            burst,
+            canned,
             heads: Heads::default(),
             buffer: vec![0; READ_BYTES],
             scratch: Vec::with_capacity(16 << 10),
@@ -123,14 +123,14 @@ impl Reactor {
                     }
                     LISTENER => self.accept(),
                     TIMER => {}
-                    bits => self.ready(Key::from_bits(bits), event.events()),
+                    bits => self.handle_ready(Key::from_bits(bits), event.events()),
                 }
             }
-            if let Some(burst) = &mut self.burst {
-                burst.count_into(&mut self.shared.metrics(self.thread));
+            if let Some(canned) = &mut self.canned {
+                canned.count_into(&mut self.shared.metrics(self.thread));
             }
             while let Some(key) = self.timers.pop_due(monotonic_ns()) {
-                self.with(key, |reactor, connection| reactor.deadline(key, connection));
+                self.with_connection(key, |reactor, connection| reactor.handle_deadline(key, connection));
             }
             self.timers.arm()?;
         }
@@ -151,7 +151,7 @@ impl Reactor {
                 continue;
             }
             // A connection that is gone already is none.
-            let _ = self.welcome(stream);
+            let _ = self.add_connection(stream);
             if self.shared.metrics.len() > 1 {
                 return;
             }
@@ -181,16 +181,16 @@ impl Reactor {
         }
     }
 
-    fn welcome(&mut self, stream: TcpStream) -> std::io::Result<()> {
-        let wire = Wire::new(stream, self.shared.truth.is_some())?;
+    fn add_connection(&mut self, stream: TcpStream) -> std::io::Result<()> {
+        let socket = Socket::new(stream, self.shared.truth.is_some())?;
         let key = self.connections.reserve();
         let watched = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        if let Err(errno) = self.epoll.add(wire.stream(), EpollEvent::new(watched, key.to_bits())) {
+        if let Err(errno) = self.epoll.add(socket.stream(), EpollEvent::new(watched, key.to_bits())) {
             self.connections.release(key);
             return Err(errno.into());
         }
         let connection = Connection {
-            wire,
+            socket,
             inbox: Vec::new(),
             need: 0,
             arrival: Arrival::default(),
@@ -202,16 +202,16 @@ impl Reactor {
     }
 
     /// Lets `work` have a connection, and does with it what it says.
-    fn with(&mut self, key: Key, work: impl FnOnce(&mut Self, &mut Connection) -> Fate) {
+    fn with_connection(&mut self, key: Key, work: impl FnOnce(&mut Self, &mut Connection) -> Disposition) {
         let Some(mut connection) = self.connections.take(key) else { return };
-        let fate = work(self, &mut connection);
-        if fate == Fate::Keep && !connection.wire.failed() {
+        let disposition = work(self, &mut connection);
+        if disposition == Disposition::Keep && !connection.socket.failed() {
             self.connections.put(key, connection);
         } else {
-            if fate == Fate::Reset {
-                connection.wire.reset_on_close();
+            if disposition == Disposition::Reset {
+                connection.socket.reset_on_close();
             }
-            let why = if fate == Fate::Keep { Finished::Abort } else { Finished::Error };
+            let why = if disposition == Disposition::Keep { Finished::Abort } else { Finished::Error };
             self.drop_exchange(&mut connection, why);
             drop(connection);
             self.connections.release(key);
@@ -220,53 +220,53 @@ impl Reactor {
         self.admit_waiting();
     }
 
-    fn ready(&mut self, key: Key, events: EpollFlags) {
-        self.with(key, |reactor, connection| {
-            if events.contains(EpollFlags::EPOLLOUT) && !connection.wire.flushed() {
+    fn handle_ready(&mut self, key: Key, events: EpollFlags) {
+        self.with_connection(key, |reactor, connection| {
+            if events.contains(EpollFlags::EPOLLOUT) && !connection.socket.flushed() {
                 let record = connection.exchange.as_mut().and_then(|exchange| exchange.truth.as_deref_mut());
-                connection.wire.flush(record);
-                if reactor.settle(key, connection) != Fate::Keep {
-                    return Fate::Close;
+                connection.socket.flush(record);
+                if reactor.settle(key, connection) != Disposition::Keep {
+                    return Disposition::Close;
                 }
             }
             let gone = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
             if events.intersects(EpollFlags::EPOLLIN | gone) {
                 reactor.read(key, connection, events.intersects(gone))
             } else {
-                Fate::Keep
+                Disposition::Keep
             }
         });
     }
 
     /// Reads what there is; with `to_the_end`, up to the end of the stream, which no further event would announce.
-    fn read(&mut self, key: Key, connection: &mut Connection, to_the_end: bool) -> Fate {
+    fn read(&mut self, key: Key, connection: &mut Connection, to_the_end: bool) -> Disposition {
         loop {
-            let (incoming, arrival) = connection.wire.read(&mut self.buffer);
-            let count = match incoming {
-                Incoming::Bytes(count) => count,
-                Incoming::Nothing => return Fate::Keep,
-                Incoming::Closed => {
+            let (result, arrival) = connection.socket.read(&mut self.buffer);
+            let count = match result {
+                ReadResult::Bytes(count) => count,
+                ReadResult::Nothing => return Disposition::Keep,
+                ReadResult::Closed => {
                     self.drop_exchange(connection, Finished::Abort);
-                    return Fate::Close;
+                    return Disposition::Close;
                 }
             };
             connection.arrival = arrival;
-            let fate = if self.burst.is_some() {
-                self.serve_burst(connection, count)
+            let disposition = if self.canned.is_some() {
+                self.serve_canned(connection, count)
             } else {
                 connection.inbox.extend_from_slice(&self.buffer[..count]);
                 self.serve(key, connection)
             };
             // A read that does not fill the buffer has emptied the socket.
-            if fate != Fate::Keep || (count < self.buffer.len() && !to_the_end) {
-                return fate;
+            if disposition != Disposition::Keep || (count < self.buffer.len() && !to_the_end) {
+                return disposition;
             }
         }
     }
 
     /// Answers every whole request among the first `count` bytes of the buffer.
-    fn serve_burst(&mut self, connection: &mut Connection, count: usize) -> Fate {
-        let Some(mut burst) = self.burst.take() else { return Fate::Keep };
+    fn serve_canned(&mut self, connection: &mut Connection, count: usize) -> Disposition {
+        let Some(mut canned) = self.canned.take() else { return Disposition::Keep };
         let buffer = std::mem::take(&mut self.buffer);
         let mut inbox = std::mem::take(&mut connection.inbox);
         let bytes = if inbox.is_empty() {
@@ -275,28 +275,28 @@ impl Reactor {
             inbox.extend_from_slice(&buffer[..count]);
             &inbox
         };
-        let mut fate = Fate::Keep;
+        let mut disposition = Disposition::Keep;
         let mut start = 0;
-        while start < bytes.len() && bytes.len() - start >= connection.need && fate == Fate::Keep {
+        while start < bytes.len() && bytes.len() - start >= connection.need && disposition == Disposition::Keep {
             connection.need = 0;
             match http::receive(&bytes[start..]) {
                 Received::Whole(request) => {
                     start += request.length;
                     match Endpoint::at(request.path).filter(|_| request.method == "POST") {
                         Some(endpoint) => {
-                            let answer = burst.answer(endpoint, request.body);
-                            connection.wire.send(answer, None, Carries::Content);
+                            let answer = canned.answer(endpoint, request.body);
+                            connection.socket.send(answer, None, Payload::Content);
                         }
                         None => {
-                            burst.count_into(&mut self.shared.metrics(self.thread));
+                            canned.count_into(&mut self.shared.metrics(self.thread));
                             self.answer_other(connection, &request);
                         }
                     }
                     connection.closing |= !request.keep_alive;
-                    fate = close_when_sent(connection);
+                    disposition = close_when_sent(connection);
                 }
                 other => {
-                    fate = self.not_whole(connection, other);
+                    disposition = self.handle_incomplete(connection, other);
                     break;
                 }
             }
@@ -304,61 +304,61 @@ impl Reactor {
         let rest = bytes[start..].to_vec();
         connection.inbox = rest;
         self.buffer = buffer;
-        self.burst = Some(burst);
-        fate
+        self.canned = Some(canned);
+        disposition
     }
 
     /// Takes up the next request of the inbox, unless one is being answered.
-    fn serve(&mut self, key: Key, connection: &mut Connection) -> Fate {
+    fn serve(&mut self, key: Key, connection: &mut Connection) -> Disposition {
         while connection.exchange.is_none() && !connection.closing {
             if connection.inbox.is_empty() || connection.inbox.len() < connection.need {
-                return Fate::Keep;
+                return Disposition::Keep;
             }
             connection.need = 0;
             let mut inbox = std::mem::take(&mut connection.inbox);
             match http::receive(&inbox) {
                 Received::Whole(request) => {
                     let length = request.length;
-                    let fate = self.take_up(key, connection, &request);
+                    let disposition = self.start_exchange(key, connection, &request);
                     inbox.drain(..length);
                     connection.inbox = inbox;
-                    if fate != Fate::Keep {
-                        return fate;
+                    if disposition != Disposition::Keep {
+                        return disposition;
                     }
                 }
                 other => {
-                    let fate = self.not_whole(connection, other);
+                    let disposition = self.handle_incomplete(connection, other);
                     connection.inbox = inbox;
-                    return fate;
+                    return disposition;
                 }
             }
         }
         close_when_sent(connection)
     }
 
-    fn not_whole(&mut self, connection: &mut Connection, received: Received<'_>) -> Fate {
+    fn handle_incomplete(&mut self, connection: &mut Connection, received: Received<'_>) -> Disposition {
         match received {
             Received::Partial { need, expects_continue } => {
                 connection.need = need;
                 if expects_continue {
-                    connection.wire.send(b"HTTP/1.1 100 Continue\r\n\r\n", None, Carries::Nothing);
+                    connection.socket.send(b"HTTP/1.1 100 Continue\r\n\r\n", None, Payload::Nothing);
                 }
-                Fate::Keep
+                Disposition::Keep
             }
             Received::Bad(status) => {
                 connection.closing = true;
-                self.answer_refusal(connection, &Refusal::of_status(status), None);
+                self.answer_error(connection, &ApiError::of_status(status), None);
                 close_when_sent(connection)
             }
-            Received::Whole(_) => Fate::Keep,
+            Received::Whole(_) => Disposition::Keep,
         }
     }
 
-    fn take_up(&mut self, key: Key, connection: &mut Connection, request: &Request<'_>) -> Fate {
+    fn start_exchange(&mut self, key: Key, connection: &mut Connection, request: &Request<'_>) -> Disposition {
         let Some(endpoint) = Endpoint::at(request.path).filter(|_| request.method == "POST") else {
             connection.closing |= !request.keep_alive;
             self.answer_other(connection, request);
-            return Fate::Keep;
+            return Disposition::Keep;
         };
         let now_ns = monotonic_ns();
         let number = self.shared.requests.fetch_add(1, Ordering::Relaxed);
@@ -380,24 +380,27 @@ impl Reactor {
         let refused = match fault {
             Some(Fault::Reset) => {
                 self.log(truth);
-                return Fate::Reset;
+                return Disposition::Reset;
             }
-            Some(Fault::Status(code)) => Some(Refusal::of_status(Status(code))),
+            Some(Fault::Status(code)) => Some(ApiError::of_status(Status(code))),
             _ => None,
         };
         let keep_alive = request.keep_alive;
         let planned = match refused {
-            Some(refusal) => Err((refusal, truth)),
-            None => match ask::read(endpoint, request.body) {
-                Err(refusal) => Err((refusal, truth)),
-                Ok(ask) => Exchange::plan(script, Arrived { endpoint, ask, number, keep_alive, fault, now_ns, truth }),
+            Some(error) => Err((error, truth)),
+            None => match inference::parse(endpoint, request.body) {
+                Err(error) => Err((error, truth)),
+                Ok(inference) => Exchange::plan(
+                    script,
+                    ReceivedRequest { endpoint, request: inference, number, keep_alive, fault, now_ns, truth },
+                ),
             },
         };
         match planned {
-            Err((refusal, truth)) => {
+            Err((error, truth)) => {
                 connection.closing |= !keep_alive;
-                self.shared.metrics(self.thread).answered(endpoint.path(), "POST", refusal.status.0, 1);
-                self.answer_refusal(connection, &refusal, truth);
+                self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", error.status.0, 1);
+                self.answer_error(connection, &error, truth);
             }
             Ok(exchange) => {
                 connection.exchange = Some(Box::new(exchange));
@@ -407,16 +410,16 @@ impl Reactor {
                 }
             }
         }
-        Fate::Keep
+        Disposition::Keep
     }
 
     /// Sends the head and queues the exchange for the batch.
     fn open(&mut self, key: Key, connection: &mut Connection) {
         let Some(exchange) = &mut connection.exchange else { return };
         let mut metrics = self.shared.metrics(self.thread);
-        exchange.open(&mut Tools {
+        exchange.open(&mut Context {
             script: &self.shared.script,
-            wire: &mut connection.wire,
+            socket: &mut connection.socket,
             heads: &mut self.heads,
             metrics: &mut metrics,
             scratch: &mut self.scratch,
@@ -454,19 +457,19 @@ impl Reactor {
         }
     }
 
-    fn deadline(&mut self, key: Key, connection: &mut Connection) -> Fate {
-        let Some(exchange) = &mut connection.exchange else { return Fate::Keep };
+    fn handle_deadline(&mut self, key: Key, connection: &mut Connection) -> Disposition {
+        let Some(exchange) = &mut connection.exchange else { return Disposition::Keep };
         if exchange.stage == Stage::HeadHeld {
             self.open(key, connection);
-            return Fate::Keep;
+            return Disposition::Keep;
         }
         let next = {
             let mut metrics = self.shared.metrics(self.thread);
             exchange.advance(
                 monotonic_ns(),
-                &mut Tools {
+                &mut Context {
                     script: &self.shared.script,
-                    wire: &mut connection.wire,
+                    socket: &mut connection.socket,
                     heads: &mut self.heads,
                     metrics: &mut metrics,
                     scratch: &mut self.scratch,
@@ -476,25 +479,25 @@ impl Reactor {
         match next {
             Next::At(due_ns) => self.timers.set(due_ns, key),
             Next::Never => {}
-            Next::Close => return Fate::Close,
-            Next::Reset => return Fate::Reset,
+            Next::Close => return Disposition::Close,
+            Next::Reset => return Disposition::Reset,
             Next::Over => {
                 self.running -= 1;
                 return self.settle(key, connection);
             }
         }
-        Fate::Keep
+        Disposition::Keep
     }
 
     /// Once an answer is over and sent: writes its record, and goes on with the connection.
-    fn settle(&mut self, key: Key, connection: &mut Connection) -> Fate {
-        if !connection.wire.flushed() {
-            return Fate::Keep;
+    fn settle(&mut self, key: Key, connection: &mut Connection) -> Disposition {
+        if !connection.socket.flushed() {
+            return Disposition::Keep;
         }
         if let Some(mut exchange) = connection.exchange.take_if(|exchange| exchange.stage == Stage::Over) {
             connection.closing |= !exchange.keep_alive;
             if let Some(truth) = &mut exchange.truth {
-                truth.finished &= !connection.wire.failed();
+                truth.finished &= !connection.socket.failed();
             }
             self.log(exchange.truth.take());
             return self.serve(key, connection);
@@ -529,26 +532,26 @@ impl Reactor {
         }
     }
 
-    fn answer_refusal(&mut self, connection: &mut Connection, refusal: &Refusal, mut truth: Option<Box<TruthRecord>>) {
+    fn answer_error(&mut self, connection: &mut Connection, error: &ApiError, mut truth: Option<Box<TruthRecord>>) {
         self.scratch.clear();
-        let body = refusal.body();
+        let body = error.body();
         let keep_alive = !connection.closing;
-        self.heads.whole(&mut self.scratch, refusal.status, "application/json", keep_alive, body.as_bytes());
+        self.heads.write_response(&mut self.scratch, error.status, "application/json", keep_alive, body.as_bytes());
         if let Some(truth) = &mut truth {
-            truth.status = refusal.status.0;
+            truth.status = error.status.0;
             truth.finished = true;
         }
-        connection.wire.send(&self.scratch, truth.as_deref_mut(), Carries::Nothing);
+        connection.socket.send(&self.scratch, truth.as_deref_mut(), Payload::Nothing);
         self.log(truth);
     }
 
     /// Everything that is not inference.
     fn answer_other(&mut self, connection: &mut Connection, request: &Request<'_>) {
         let Page { handler, method, status, content_type, body } = self.shared.page(request.method, request.path);
-        self.shared.metrics(self.thread).answered(handler, method, status.0, 1);
+        self.shared.metrics(self.thread).record_http_response(handler, method, status.0, 1);
         self.scratch.clear();
-        self.heads.whole(&mut self.scratch, status, content_type, request.keep_alive, &body);
-        connection.wire.send(&self.scratch, None, Carries::Nothing);
+        self.heads.write_response(&mut self.scratch, status, content_type, request.keep_alive, &body);
+        connection.socket.send(&self.scratch, None, Payload::Nothing);
     }
 }
 
@@ -558,10 +561,10 @@ fn watch_listener(epoll: &Epoll, listener: &TcpListener) -> nix::Result<()> {
     epoll.add(listener, EpollEvent::new(new_connection, LISTENER))
 }
 
-fn close_when_sent(connection: &Connection) -> Fate {
-    if connection.closing && connection.wire.flushed() && connection.exchange.is_none() {
-        Fate::Close
+fn close_when_sent(connection: &Connection) -> Disposition {
+    if connection.closing && connection.socket.flushed() && connection.exchange.is_none() {
+        Disposition::Close
     } else {
-        Fate::Keep
+        Disposition::Keep
     }
 }

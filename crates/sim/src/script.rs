@@ -3,11 +3,11 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::ask::{Ask, Endpoint, Refusal};
 use crate::config::SimConfig;
 use crate::error::SimError;
 use crate::events::Finish;
 use crate::fault::Faults;
+use crate::inference::{ApiError, Endpoint, InferenceRequest};
 
 /// What a random draw is for. Draws for one purpose do not move those for another.
 #[derive(Debug, Clone, Copy)]
@@ -55,32 +55,37 @@ impl Script {
     }
 
     /// The model an answer names, or why there is none.
-    pub(crate) fn model(&self, ask: &Ask) -> Result<String, Refusal> {
-        match (&self.config.model, &ask.model) {
-            (Some(served), Some(asked)) if served != asked => Err(Refusal::unknown_model(asked, served)),
+    pub(crate) fn model(&self, request: &InferenceRequest) -> Result<String, ApiError> {
+        match (&self.config.model, &request.model) {
+            (Some(served), Some(asked)) if served != asked => Err(ApiError::unknown_model(asked, served)),
             (_, Some(asked)) => Ok(asked.clone()),
             (_, None) => Ok(self.config.listed_model().to_owned()),
         }
     }
 
     /// The length of the answer to a request, or why it is refused.
-    pub(crate) fn length(&self, endpoint: Endpoint, ask: &Ask, number: u64) -> Result<Length, Refusal> {
+    pub(crate) fn length(
+        &self,
+        endpoint: Endpoint,
+        request: &InferenceRequest,
+        number: u64,
+    ) -> Result<Length, ApiError> {
         if endpoint == Endpoint::Embeddings {
             return Ok(Length { tokens: 0, reasoning: 0, drafts: 0, finish: Finish::Stop });
         }
-        if let (Some(limit), Some(asked)) = (self.config.max_model_len, ask.max_tokens)
-            && ask.prompt_tokens.saturating_add(asked) > limit.get()
+        if let (Some(limit), Some(asked)) = (self.config.max_model_len, request.max_tokens)
+            && request.prompt_tokens.saturating_add(asked) > limit.get()
         {
-            return Err(Refusal::too_long(asked, limit.get()));
+            return Err(ApiError::too_long(asked, limit.get()));
         }
-        let (limit, at_limit) = match ask.max_tokens {
+        let (limit, at_limit) = match request.max_tokens {
             Some(limit) => (limit, Finish::Length),
             // A model left to itself says what it has to say and stops.
-            None => (self.config.osl.get(), if ask.ignore_eos { Finish::Length } else { Finish::Stop }),
+            None => (self.config.osl.get(), if request.ignore_eos { Finish::Length } else { Finish::Stop }),
         };
-        let by_itself = self.config.eos.filter(|_| !ask.ignore_eos).map(|spread| {
+        let by_itself = self.config.eos.filter(|_| !request.ignore_eos).map(|spread| {
             let drawn = spread.draw(&mut self.random(Purpose::Length, number)).round() as u32;
-            drawn.max(ask.min_tokens).max(1)
+            drawn.max(request.min_tokens).max(1)
         });
         let (tokens, finish) = match by_itself {
             Some(tokens) if tokens < limit => (tokens, Finish::Stop),
@@ -104,14 +109,14 @@ impl Script {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask;
+    use crate::inference;
     use std::num::NonZeroU32;
     use std::time::Duration;
 
     fn length_of(config: SimConfig, body: &str) -> Length {
         let script = Script::new(config).unwrap();
-        let ask = ask::read(Endpoint::Chat, body.as_bytes()).unwrap();
-        script.length(Endpoint::Chat, &ask, 0).unwrap()
+        let request = inference::parse(Endpoint::Chat, body.as_bytes()).unwrap();
+        script.length(Endpoint::Chat, &request, 0).unwrap()
     }
 
     #[test]

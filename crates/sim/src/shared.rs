@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-use crate::ask::{Endpoint, Refusal};
 use crate::clock::wall_ns;
 use crate::events;
 use crate::exposition;
 use crate::http::Status;
+use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Metrics;
 use crate::script::Script;
 use crate::truth::TruthSender;
@@ -80,6 +80,6 @@ impl Shared {
 
 fn refused(method: &str, status: Status) -> Page {
     let method = if method == "GET" { "GET" } else { "POST" };
-    let body = Refusal::of_status(status).body().into_bytes();
+    let body = ApiError::of_status(status).body().into_bytes();
     Page { handler: "none", method, status, content_type: JSON, body }
 }

@@ -75,7 +75,6 @@ impl Sim {
         Ok(Sim { reactors, local_addr, stop: StopHandle(Arc::new(stop)), signals: None, truth })
     }
 
-    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
@@ -134,7 +133,6 @@ impl Sim {
 /// A server that runs on its own thread. Dropping it stops it.
 #[derive(Debug)]
 pub struct SimHandle {
-    /// Where it listens.
     pub addr: SocketAddr,
     stop: StopHandle,
     thread: Option<JoinHandle<Result<(), SimError>>>,

@@ -14,7 +14,6 @@ use thiserror::Error;
 /// A distribution of non-negative numbers; negative draws are taken as zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// Always this value.
     Constant(f64),
     /// Normal, cut at zero.
     Normal(Normal<f64>),

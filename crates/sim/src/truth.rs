@@ -33,14 +33,12 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// What a write carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carries {
-    /// The response head.
+pub(crate) enum Payload {
     Head,
     /// An event without text.
     Nothing,
     /// Text of the answer.
     Content,
-    /// Reasoning text.
     Reasoning,
 }
 
@@ -62,24 +60,24 @@ pub(crate) struct TruthRecord {
     pub(crate) received_kernel_ns: Option<u64>,
     pub(crate) received_read_ns: u64,
     pub(crate) head: Option<Bracket>,
-    pub(crate) chunks: Vec<(Bracket, Carries)>,
+    pub(crate) chunks: Vec<(Bracket, Payload)>,
 }
 
 impl TruthRecord {
     /// Notes a write; gives the place where its end may be corrected while bytes are still pending.
-    pub(crate) fn note(&mut self, bracket: Bracket, carries: Carries) -> Place {
-        if carries == Carries::Head {
+    pub(crate) fn record_write(&mut self, bracket: Bracket, payload: Payload) -> WriteIndex {
+        if payload == Payload::Head {
             self.head = Some(bracket);
-            return Place::Head;
+            return WriteIndex::Head;
         }
-        self.chunks.push((bracket, carries));
-        Place::Chunk(self.chunks.len() - 1)
+        self.chunks.push((bracket, payload));
+        WriteIndex::Chunk(self.chunks.len() - 1)
     }
 
-    pub(crate) fn ended(&mut self, place: Place, after_ns: u64) {
+    pub(crate) fn set_end(&mut self, place: WriteIndex, after_ns: u64) {
         let bracket = match place {
-            Place::Head => self.head.as_mut(),
-            Place::Chunk(index) => self.chunks.get_mut(index).map(|(bracket, _)| bracket),
+            WriteIndex::Head => self.head.as_mut(),
+            WriteIndex::Chunk(index) => self.chunks.get_mut(index).map(|(bracket, _)| bracket),
         };
         if let Some(bracket) = bracket {
             bracket.after_ns = after_ns;
@@ -100,15 +98,15 @@ impl TruthRecord {
         }
         out.write_all(br#","chunks":["#)?;
         let mut digits = itoa::Buffer::new();
-        for (index, (bracket, carries)) in self.chunks.iter().enumerate() {
+        for (index, (bracket, payload)) in self.chunks.iter().enumerate() {
             out.write_all(if index == 0 { b"[" } else { b",[" })?;
             out.write_all(digits.format(bracket.before_ns).as_bytes())?;
             out.write_all(b",")?;
             out.write_all(digits.format(bracket.after_ns).as_bytes())?;
-            out.write_all(match carries {
-                Carries::Head | Carries::Nothing => b",0]",
-                Carries::Content => b",1]",
-                Carries::Reasoning => b",2]",
+            out.write_all(match payload {
+                Payload::Head | Payload::Nothing => b",0]",
+                Payload::Content => b",1]",
+                Payload::Reasoning => b",2]",
             })?;
         }
         out.write_all(b"]}\n")
@@ -117,7 +115,7 @@ impl TruthRecord {
 
 /// Where in a record a write was noted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum WriteIndex {
     Head,
     Chunk(usize),
 }

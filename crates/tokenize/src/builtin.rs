@@ -42,7 +42,6 @@ const HARMONY_SPECIALS: &[Special] = &[
 
 /// One vocabulary with its special tokens.
 pub struct Encoding {
-    /// Tiktoken's name.
     pub name: &'static str,
     bpe: &'static Bpe,
     specials: &'static [Special],

@@ -11,7 +11,6 @@ const PLACEHOLDER_PAIRS: &[(&str, &str)] = &[("your", "model"), ("my", "model"),
 /// A tokenizer's name and what to tell the user about how it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Name to load.
     pub name: String,
     /// To be shown once.
     pub warning: Option<String>,

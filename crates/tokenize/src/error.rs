@@ -7,36 +7,19 @@ use std::path::PathBuf;
 pub enum TokenizeError {
     /// Neither built in, nor a path, nor in the hub cache.
     #[error(
-        "tokenizer '{name}' (revision '{revision}') is not on this machine\n  looked for: {searched}\n  try: \
+        "tokenizer '{name}' (revision 'main') is not on this machine\n  looked for: {searched}\n  try: \
          --tokenizer builtin, --tokenizer <directory>, or fetch it once with `hf download {name}`"
     )]
-    NotFound {
-        /// As given.
-        name: String,
-        /// As given.
-        revision: String,
-        /// The places, joined.
-        searched: String,
-    },
+    NotFound { name: String, searched: String },
     /// A short name that several entries of the hub cache end with.
     #[error("tokenizer '{name}' is ambiguous in {cache}\n  it could be: {candidates}\n  try: --tokenizer {first}")]
-    Ambiguous {
-        /// As given.
-        name: String,
-        /// The cache folder.
-        cache: PathBuf,
-        /// Full ids, joined.
-        candidates: String,
-        /// The first of them.
-        first: String,
-    },
+    Ambiguous { name: String, cache: PathBuf, candidates: String, first: String },
     /// A tiktoken encoding whose vocabulary is not part of this binary.
     #[error(
         "tokenizer '{name}' is a tiktoken encoding this build does not carry\n  built in: {built_in}\n  try: --tokenizer \
          builtin, or a directory with a tokenizer.json of the same vocabulary"
     )]
     EncodingNotBuiltIn {
-        /// As given.
         name: String,
         /// What is built in, joined.
         built_in: String,
@@ -44,23 +27,16 @@ pub enum TokenizeError {
     /// A directory without a `tokenizer.json`.
     #[error("{}: no tokenizer.json\n  {hint}", directory.display())]
     NoTokenizerFile {
-        /// The directory.
         directory: PathBuf,
         /// What was found instead and what to do.
         hint: String,
     },
     /// A file that exists but cannot be read.
     #[error("{}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// A file that was read but makes no tokenizer.
     #[error("{}: not a tokenizer this program can use: {reason}\n  try: --tokenizer builtin", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// The parser's words.
         reason: String,
@@ -68,7 +44,6 @@ pub enum TokenizeError {
     /// A chat template that does not render.
     #[error("chat template of tokenizer '{name}' failed: {reason}")]
     Template {
-        /// The tokenizer.
         name: String,
         /// The template engine's words.
         reason: String,

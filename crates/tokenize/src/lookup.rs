@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::TokenizeError;
 
-/// Branch taken when none is named.
-pub const DEFAULT_REVISION: &str = "main";
+/// The branch whose snapshot is taken from the hub cache.
+const BRANCH: &str = "main";
 
-/// Where to look, and for which revision.
+/// Where to look.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
     /// The hub cache folder; `None` when there is no home to hold one.
     pub hub_cache: Option<PathBuf>,
-    /// Branch, tag or commit; `None` is the default branch.
-    pub revision: Option<String>,
 }
 
 impl Lookup {
@@ -36,13 +34,7 @@ impl Lookup {
             .or_else(|| hf_home.map(|folder| folder.join("hub")))
             .or_else(|| cache_home.map(|folder| folder.join("huggingface").join("hub")))
             .or_else(|| home.map(|folder| folder.join(".cache").join("huggingface").join("hub")));
-        Self { hub_cache, revision: None }
-    }
-
-    /// The same places at a revision.
-    pub fn at_revision(mut self, revision: Option<&str>) -> Self {
-        self.revision = revision.map(str::to_owned);
-        self
+        Self { hub_cache }
     }
 
     /// The directory or file that holds a tokenizer.
@@ -55,7 +47,7 @@ impl Lookup {
         if !is_path_like(name) {
             match &self.hub_cache {
                 Some(cache) => {
-                    if let Some(snapshot) = self.find_cached(cache, name)? {
+                    if let Some(snapshot) = find_cached(cache, name)? {
                         return Ok(snapshot);
                     }
                     searched.push(format!("hub cache {}", cache.display()));
@@ -63,45 +55,36 @@ impl Lookup {
                 None => searched.push("hub cache (none: set HF_HUB_CACHE or HF_HOME)".to_owned()),
             }
         }
-        Err(TokenizeError::NotFound {
+        Err(TokenizeError::NotFound { name: name.to_owned(), searched: searched.join(", ") })
+    }
+}
+
+fn find_cached(cache: &Path, name: &str) -> Result<Option<PathBuf>, TokenizeError> {
+    let exact = cache.join(format!("models--{}", name.replace('/', "--")));
+    if let Some(snapshot) = snapshot(&exact) {
+        return Ok(Some(snapshot));
+    }
+    if name.contains('/') {
+        return Ok(None);
+    }
+    let matches = entries_of_short_name(cache, name);
+    match matches.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(snapshot(&cache.join(only))),
+        [first, ..] => Err(TokenizeError::Ambiguous {
             name: name.to_owned(),
-            revision: self.revision().to_owned(),
-            searched: searched.join(", "),
-        })
+            cache: cache.to_owned(),
+            candidates: matches.iter().map(|entry| repo_id(entry)).collect::<Vec<_>>().join(", "),
+            first: repo_id(first),
+        }),
     }
+}
 
-    fn revision(&self) -> &str {
-        self.revision.as_deref().unwrap_or(DEFAULT_REVISION)
-    }
-
-    fn find_cached(&self, cache: &Path, name: &str) -> Result<Option<PathBuf>, TokenizeError> {
-        let exact = cache.join(format!("models--{}", name.replace('/', "--")));
-        if let Some(snapshot) = self.snapshot(&exact) {
-            return Ok(Some(snapshot));
-        }
-        if name.contains('/') {
-            return Ok(None);
-        }
-        let matches = entries_of_short_name(cache, name);
-        match matches.as_slice() {
-            [] => Ok(None),
-            [only] => Ok(self.snapshot(&cache.join(only))),
-            [first, ..] => Err(TokenizeError::Ambiguous {
-                name: name.to_owned(),
-                cache: cache.to_owned(),
-                candidates: matches.iter().map(|entry| repo_id(entry)).collect::<Vec<_>>().join(", "),
-                first: repo_id(first),
-            }),
-        }
-    }
-
-    /// The snapshot folder of a cache entry at the revision.
-    fn snapshot(&self, entry: &Path) -> Option<PathBuf> {
-        let revision = self.revision();
-        let commit = fs::read_to_string(entry.join("refs").join(revision)).ok();
-        let candidates = commit.as_deref().map(str::trim).into_iter().chain([revision]);
-        candidates.map(|commit| entry.join("snapshots").join(commit)).find(|folder| folder.is_dir())
-    }
+/// The snapshot folder of a cache entry: of the commit that the branch points at, else one named as the branch.
+fn snapshot(entry: &Path) -> Option<PathBuf> {
+    let commit = fs::read_to_string(entry.join("refs").join(BRANCH)).ok();
+    let candidates = commit.as_deref().map(str::trim).into_iter().chain([BRANCH]);
+    candidates.map(|commit| entry.join("snapshots").join(commit)).find(|folder| folder.is_dir())
 }
 
 /// Whether a name can only be meant as a path.

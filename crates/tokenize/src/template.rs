@@ -17,17 +17,14 @@ const NAME: &str = "chat";
 pub struct Message<'a> {
     /// `user`, `assistant`, `system`, ...
     pub role: &'a str,
-    /// What is said.
     pub content: &'a str,
 }
 
 impl<'a> Message<'a> {
-    /// What the user says.
     pub fn user(content: &'a str) -> Self {
         Self { role: "user", content }
     }
 
-    /// What the model says.
     pub fn assistant(content: &'a str) -> Self {
         Self { role: "assistant", content }
     }

@@ -1,5 +1,5 @@
 //! Chat templates as real tokenizers write them.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;

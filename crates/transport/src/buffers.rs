@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 const FRESH: usize = 8 << 10;
 /// Buffers larger than this are not kept: one huge answer must not stay for ever.
 const KEEP_LIMIT: usize = 256 << 10;
-/// How many are kept.
 const KEEP_COUNT: usize = 4096;
 
 /// The bytes and the reads of one exchange, to be used again.
@@ -28,7 +27,6 @@ impl BufferReturn {
     }
 }
 
-/// A worker's buffers.
 pub struct Buffers {
     local: Vec<Spent>,
     shared: BufferReturn,

@@ -27,7 +27,6 @@ const OVERFLOW_ROOM: usize = 64 << 10;
 pub struct ClientSettings {
     /// Which instant a read gets.
     pub stamps: StampMode,
-    /// Options of every socket.
     pub socket: SocketOptions,
     /// Connections this client may have in use.
     pub connection_limit: usize,
@@ -43,17 +42,14 @@ pub struct ClientSettings {
 
 /// A request ready to be sent.
 pub struct Outgoing {
-    /// Which request it is.
     pub tag: RequestTag,
     /// When the schedule wanted it sent.
     pub intended: MonoNs,
     /// When the conductor released it.
     pub issued: MonoNs,
-    /// Which target.
     pub target: usize,
     /// Request line and header fields, with the empty line.
     pub head: Vec<u8>,
-    /// Body.
     pub body: Bytes,
 }
 

@@ -20,7 +20,6 @@ use tokio::sync::Semaphore;
 pub struct Target {
     /// Host name or address.
     pub host: String,
-    /// Port.
     pub port: u16,
     /// The address last resolved, and when.
     resolved: Cell<Option<(SocketAddr, MonoNs)>>,

@@ -43,7 +43,6 @@ pub enum FrameError {
 /// What the head of a response says, as far as framing needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Status code.
     pub status: u16,
     /// Bytes of the head, interim responses included: where the body starts.
     pub len: usize,

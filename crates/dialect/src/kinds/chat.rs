@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;
 
-/// Chat.
 pub const DIALECT: Dialect = Dialect { kind: EndpointKind::Chat, body, parse };
 
 fn body(request: &Request<'_>) -> Result<Map<String, Value>, DialectError> {

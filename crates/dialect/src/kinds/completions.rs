@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Completions.
 pub const DIALECT: Dialect = Dialect { kind: EndpointKind::Completions, body, parse };
 
 fn body(request: &Request<'_>) -> Result<Map<String, Value>, DialectError> {

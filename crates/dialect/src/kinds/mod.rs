@@ -13,7 +13,6 @@ use thiserror::Error;
 
 /// What an endpoint type must give.
 pub struct Dialect {
-    /// Which type.
     pub kind: EndpointKind,
     /// The body of a request: the conversation up to and including a turn.
     pub body: fn(&Request<'_>) -> Result<Map<String, Value>, DialectError>,
@@ -31,11 +30,9 @@ pub fn dialect(kind: EndpointKind) -> Option<&'static Dialect> {
 
 /// What a body is made from.
 pub struct Request<'a> {
-    /// Where it goes.
     pub endpoint: &'a EndpointPlan,
     /// Model when the turn names none.
     pub model: &'a str,
-    /// The conversation.
     pub conversation: &'a Conversation,
     /// Which turn is asked; earlier ones are history.
     pub turn: usize,
@@ -74,7 +71,6 @@ impl Request<'_> {
         body.insert("stream_options".into(), Value::Object(options));
     }
 
-    /// The encoded body.
     pub fn encode(&self, dialect: &Dialect) -> Result<Vec<u8>, DialectError> {
         let body = (dialect.body)(self)?;
         serde_json::to_vec(&body).map_err(|error| DialectError::Encode(error.to_string()))
@@ -95,7 +91,6 @@ fn is_truthy(value: Option<&Value>) -> bool {
 /// Why a request cannot be put into a dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DialectError {
-    /// Nothing to say.
     #[error("the conversation has no turn to send")]
     NoTurn,
     /// More than one turn where only one can be sent.
@@ -104,7 +99,6 @@ pub enum DialectError {
     /// A content that the type cannot carry.
     #[error("the {0} endpoint cannot carry {1}")]
     Unsupported(&'static str, &'static str),
-    /// JSON encoding failed.
     #[error("cannot encode the request body: {0}")]
     Encode(String),
 }
@@ -112,9 +106,7 @@ pub enum DialectError {
 /// What one response said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece<'a> {
-    /// Its content.
     pub data: Option<Data<'a>>,
-    /// Its usage object.
     pub usage: Option<Map<String, Value>>,
     /// What it tells of speculative decoding.
     pub spec_decode: Option<Map<String, Value>>,
@@ -125,11 +117,9 @@ pub struct Piece<'a> {
 /// Content of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data<'a> {
-    /// Text.
     Text(Cow<'a, str>),
     /// Reasoning, perhaps with text.
     Reasoning {
-        /// The reasoning.
         reasoning: Cow<'a, str>,
         /// Text beside it.
         content: Option<Cow<'a, str>>,

@@ -1,67 +1,78 @@
 //! Golden data, and runs made from it.
-#![allow(dead_code)] // each test binary uses a part of this
+#![allow(dead_code, reason = "each test binary uses a part of this")]
 
+use aiperf_golden::{Area, has};
 use aiperf_metrics::{ConsoleGroup, Flags, Kind, MetricResult, Stats, Summary, Thresholds, registry};
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
 use aiperf_report::{RunInfo, RunResult};
 use aiperf_types::{EndpointKind, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The folder of golden data: the crate's own, or the one named by the environment.
-pub(crate) fn golden_dir() -> PathBuf {
-    match std::env::var_os("AIPERF_GOLDEN_DIR") {
-        Some(dir) => PathBuf::from(dir).join("exports"),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/exports"),
+/// The golden data about what a run leaves behind.
+pub(crate) fn exports() -> Area {
+    Area::of(env!("CARGO_MANIFEST_DIR"), "exports")
+}
+
+/// A file of a golden run: what it is shows in its content.
+pub(crate) struct RunFile {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+    /// What it holds, where that is one JSON value.
+    pub(crate) json: Value,
+}
+
+impl RunFile {
+    pub(crate) fn name(&self) -> String {
+        let below = self.path.strip_prefix(exports().folder()).unwrap_or(&self.path);
+        below.display().to_string()
     }
 }
 
-/// Runs a check on every case of a golden file and says how many there were.
-pub(crate) fn each_case(file: &str, mut check: impl FnMut(&Value, &Value)) {
-    let text = fs::read_to_string(golden_dir().join(file)).unwrap_or_else(|_| r#"{"cases":[]}"#.into());
-    let document: Value = serde_json::from_str(&text).unwrap();
-    let cases = document["cases"].as_array().unwrap();
-    for case in cases {
-        check(&case["input"], &case["expected"]);
-    }
-    println!("{file}: {} cases", cases.len());
-}
+/// Whether a file is of a kind.
+pub(crate) type IsKind = fn(&RunFile) -> bool;
 
-/// Every file below `runs` whose name passes, in a stable order.
-pub(crate) fn run_files(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+pub(crate) const SUMMARY: IsKind = |file| has(&file.json, "run_info") && has(&file.json, "schema_version");
+pub(crate) const SUMMARY_TABLE: IsKind = |file| file.text.starts_with("Metric,");
+pub(crate) const SLICES: IsKind = |file| file.json["timeslices"].is_array();
+pub(crate) const SLICES_TABLE: IsKind = |file| file.text.starts_with("Timeslice,");
+pub(crate) const CONSOLE: IsKind = |file| file.json.is_null() && file.text.contains("NVIDIA AIPerf | ");
+pub(crate) const INPUTS: IsKind = |file| has(&file.json["data"][0], "payloads");
+pub(crate) const PHASES: IsKind = |file| has(&file.json["phases"][0], "phase_kind");
+pub(crate) const READY: IsKind = |file| has(&file.json, "ready") && has(&file.json, "was_cancelled");
+pub(crate) const RECORDS: IsKind = |file| {
+    let first = file.text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    first.is_some_and(|line| has(&line, "metadata") && has(&line, "metrics"))
+};
+
+/// Every file of every golden run, in a stable order.
+pub(crate) fn all_run_files() -> Vec<RunFile> {
     let mut found = Vec::new();
-    let mut folders = vec![golden_dir().join("runs")];
+    let mut folders = vec![exports().folder().join("runs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if wanted(&entry.file_name().to_string_lossy()) {
-                found.push(path);
+            } else if let Ok(text) = fs::read_to_string(&path) {
+                let json = serde_json::from_str(&text).unwrap_or_default();
+                found.push(RunFile { path, text, json });
             }
         }
     }
-    found.sort();
+    found.sort_by(|one, other| one.path.cmp(&other.path));
     found
 }
 
-/// The name of the golden run that a file belongs to.
-pub(crate) fn run_name(path: &Path) -> String {
-    let below = path.strip_prefix(golden_dir().join("runs")).unwrap();
-    below.iter().next().unwrap().to_string_lossy().into_owned()
+/// The files of a kind.
+pub(crate) fn run_files(is_kind: IsKind) -> Vec<RunFile> {
+    all_run_files().into_iter().filter(is_kind).collect()
 }
 
-/// Every summary of the golden runs: its path, its text, and itself.
-pub(crate) fn summaries() -> Vec<(PathBuf, String, Value)> {
-    run_files(|name| name.ends_with(".json"))
-        .into_iter()
-        .filter_map(|path| {
-            let text = fs::read_to_string(&path).unwrap();
-            let value: Value = serde_json::from_str(&text).ok()?;
-            (value.get("run_info").is_some() && value.get("schema_version").is_some()).then_some((path, text, value))
-        })
-        .collect()
+/// The file of a kind in the same folder.
+pub(crate) fn beside(file: &RunFile, is_kind: IsKind) -> Option<RunFile> {
+    run_files(is_kind).into_iter().find(|other| other.path.parent() == file.path.parent())
 }
 
 /// A number as golden data writes it; what is no number has a form of its own.
@@ -218,9 +229,9 @@ pub(crate) fn without_usage_table(text: &str) -> String {
 }
 
 /// Compares long texts, and shows the first line that differs instead of both of them.
-pub(crate) fn same_text(ours: &str, theirs: &str, path: &Path) {
+pub(crate) fn same_text(ours: &str, theirs: &str) {
     for (at, (our, their)) in ours.split('\n').zip(theirs.split('\n')).enumerate() {
-        assert_eq!(our, their, "line {} of {path:?}", at + 1);
+        assert_eq!(our, their, "line {}", at + 1);
     }
-    assert_eq!(ours.len(), theirs.len(), "{path:?}");
+    assert_eq!(ours.len(), theirs.len());
 }

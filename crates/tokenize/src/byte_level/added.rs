@@ -30,7 +30,6 @@ pub(super) enum Segment<'a> {
     Token(u32),
 }
 
-/// Every added token.
 pub(super) struct AddedTokens {
     /// Those looked for in the text as it is.
     pub(super) exact: Finder,

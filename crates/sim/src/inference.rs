@@ -37,7 +37,7 @@ impl Endpoint {
 
 /// A request body, reduced to what shapes the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ask {
+pub(crate) struct InferenceRequest {
     pub(crate) model: Option<String>,
     pub(crate) stream: bool,
     pub(crate) include_usage: bool,
@@ -52,20 +52,20 @@ pub(crate) struct Ask {
 
 /// Why a request is refused, in the words of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct ApiError {
     pub(crate) status: Status,
     pub(crate) message: String,
     pub(crate) kind: &'static str,
     pub(crate) param: Option<&'static str>,
 }
 
-impl Refusal {
+impl ApiError {
     pub(crate) fn of_status(status: Status) -> Self {
-        Refusal { status, message: status.reason().to_owned(), kind: status.reason(), param: None }
+        ApiError { status, message: status.reason().to_owned(), kind: status.reason(), param: None }
     }
 
     fn bad_request(message: String, param: &'static str) -> Self {
-        Refusal { status: Status::BAD_REQUEST, message, kind: "BadRequestError", param: Some(param) }
+        ApiError { status: Status::BAD_REQUEST, message, kind: "BadRequestError", param: Some(param) }
     }
 
     pub(crate) fn too_long(max_tokens: u32, limit: u32) -> Self {
@@ -79,7 +79,7 @@ impl Refusal {
     }
 
     pub(crate) fn unknown_model(asked: &str, served: &str) -> Self {
-        Refusal {
+        ApiError {
             status: Status::NOT_FOUND,
             message: format!("The model `{asked}` does not exist. Valid aliases: {served}."),
             kind: "NotFoundError",
@@ -97,8 +97,8 @@ impl Refusal {
 }
 
 /// Reads a request body. Unknown members are ignored, as servers do.
-pub(crate) fn read(endpoint: Endpoint, body: &[u8]) -> Result<Ask, Refusal> {
-    let body: Body<'_> = serde_json::from_slice(body).map_err(|error| Refusal {
+pub(crate) fn parse(endpoint: Endpoint, body: &[u8]) -> Result<InferenceRequest, ApiError> {
+    let body: Body<'_> = serde_json::from_slice(body).map_err(|error| ApiError {
         status: Status::BAD_REQUEST,
         message: format!("1 validation error:\n  JSON decode error: {error}"),
         kind: "Bad Request",
@@ -109,17 +109,17 @@ pub(crate) fn read(endpoint: Endpoint, body: &[u8]) -> Result<Ask, Refusal> {
         Endpoint::Completions => (body.prompt, "prompt"),
         Endpoint::Embeddings => (body.input, "input"),
     };
-    let prompt = prompt.ok_or_else(|| Refusal::bad_request(format!("Field required: {member}"), member))?;
+    let prompt = prompt.ok_or_else(|| ApiError::bad_request(format!("Field required: {member}"), member))?;
     let max_tokens = body.max_completion_tokens.or(body.max_tokens);
     if max_tokens == Some(0) {
-        return Err(Refusal::bad_request("max_tokens must be at least 1, got 0.".to_owned(), "max_tokens"));
+        return Err(ApiError::bad_request("max_tokens must be at least 1, got 0.".to_owned(), "max_tokens"));
     }
     let n = body.n.unwrap_or(1);
     if !(1..=128).contains(&n) {
-        return Err(Refusal::bad_request(format!("n must be from 1 to 128, got {n}."), "n"));
+        return Err(ApiError::bad_request(format!("n must be from 1 to 128, got {n}."), "n"));
     }
     let options = body.stream_options.unwrap_or_default();
-    Ok(Ask {
+    Ok(InferenceRequest {
         model: body.model.map(Cow::into_owned),
         stream: body.stream.unwrap_or(false),
         include_usage: options.include_usage.unwrap_or(false),
@@ -254,21 +254,21 @@ mod tests {
             (Endpoint::Completions, r#"{"prompt":[[7,8],[9]]}"#, 2, 3),
             (Endpoint::Embeddings, r#"{"input":["a","b","c"]}"#, 3, 3),
         ] {
-            let ask = read(endpoint, body.as_bytes()).unwrap();
+            let ask = parse(endpoint, body.as_bytes()).unwrap();
             assert_eq!((ask.prompts, ask.prompt_tokens), (prompts, tokens), "{body}");
         }
     }
 
     #[test]
     fn the_newer_length_limit_wins() {
-        let ask = read(Endpoint::Completions, br#"{"prompt":"a","max_tokens":5,"max_completion_tokens":3}"#).unwrap();
+        let ask = parse(Endpoint::Completions, br#"{"prompt":"a","max_tokens":5,"max_completion_tokens":3}"#).unwrap();
         assert_eq!(ask.max_tokens, Some(3));
     }
 
     #[test]
     fn what_cannot_be_answered_is_refused() {
         for body in ["{", "{}", r#"{"prompt":"a","max_tokens":0}"#, r#"{"prompt":"a","n":0}"#] {
-            let refusal = read(Endpoint::Completions, body.as_bytes()).unwrap_err();
+            let refusal = parse(Endpoint::Completions, body.as_bytes()).unwrap_err();
             assert_eq!(refusal.status, Status::BAD_REQUEST, "{body}");
         }
     }

@@ -5,10 +5,10 @@
 
 use memchr::memmem;
 
-use crate::ask::Endpoint;
 use crate::config::SimConfig;
 use crate::events::{self, Choice, Finish, Usage};
-use crate::http::{Heads, LAST_CHUNK, Status, chunk};
+use crate::http::{Heads, LAST_CHUNK, Status, write_chunk};
+use crate::inference::Endpoint;
 use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
 use crate::vocabulary;
 
@@ -17,24 +17,24 @@ const ENDPOINTS: [Endpoint; 3] = [Endpoint::Chat, Endpoint::Completions, Endpoin
 /// Prompt tokens reported for every request: the prompt is not read.
 const PROMPT_TOKENS: u32 = 1;
 
-struct Canned {
+struct CannedResponse {
     stream: Vec<u8>,
     whole: Vec<u8>,
 }
 
 /// The answers, and how many were given since they were last counted.
-pub(crate) struct Burst {
-    canned: [Canned; ENDPOINTS.len()],
+pub(crate) struct CannedResponses {
+    canned: [CannedResponse; ENDPOINTS.len()],
     given: [u64; ENDPOINTS.len()],
     tokens: u32,
     stream_member: memmem::Finder<'static>,
 }
 
-impl Burst {
+impl CannedResponses {
     pub(crate) fn new(config: &SimConfig) -> Self {
         let created = crate::clock::wall_ns() / 1_000_000_000;
-        Burst {
-            canned: ENDPOINTS.map(|endpoint| can(endpoint, config, created)),
+        CannedResponses {
+            canned: ENDPOINTS.map(|endpoint| make_response(endpoint, config, created)),
             given: [0; ENDPOINTS.len()],
             tokens: config.osl.get(),
             stream_member: memmem::Finder::new(br#""stream""#),
@@ -69,13 +69,13 @@ impl Burst {
             metrics.inter_token_latency.observe_many(0.0, u64::from(generated.saturating_sub(1)) * times);
             let sizes =
                 RequestSizes { prompt_tokens: PROMPT_TOKENS, generated, choices: 1, n: 1, max_tokens: generated };
-            metrics.completed(Finished::Length, sizes, RequestTimes::default(), times);
-            metrics.answered(endpoint.path(), "POST", 200, times);
+            metrics.record_completed(Finished::Length, sizes, RequestTimes::default(), times);
+            metrics.record_http_response(endpoint.path(), "POST", 200, times);
         }
     }
 }
 
-fn can(endpoint: Endpoint, config: &SimConfig, created: u64) -> Canned {
+fn make_response(endpoint: Endpoint, config: &SimConfig, created: u64) -> CannedResponse {
     let model = config.listed_model();
     let tokens = config.osl.get();
     let usage = Usage { prompt: PROMPT_TOKENS, completion: tokens, reasoning: 0, drafts: config.draft_tokens };
@@ -88,9 +88,9 @@ fn can(endpoint: Endpoint, config: &SimConfig, created: u64) -> Canned {
         }
     };
     let mut whole = Vec::new();
-    Heads::default().whole(&mut whole, Status::OK, "application/json", true, &body);
+    Heads::default().write_response(&mut whole, Status::OK, "application/json", true, &body);
     let stream = if endpoint == Endpoint::Embeddings { whole.clone() } else { stream(endpoint, config, created) };
-    Canned { stream, whole }
+    CannedResponse { stream, whole }
 }
 
 /// A stream with the members every client reads and few others.
@@ -107,12 +107,12 @@ fn stream(endpoint: Endpoint, config: &SimConfig, created: u64) -> Vec<u8> {
         ),
     };
     let mut out = Vec::new();
-    Heads::default().stream(&mut out, true);
+    Heads::default().write_stream_head(&mut out, true);
     let mut event = |members: &str| {
         let data = format!(
             "data: {{\"id\":\"sim-0\",\"object\":\"{object}\",\"created\":{created},\"model\":{model},{members}}}\n\n"
         );
-        chunk(&mut out, &[data.as_bytes()]);
+        write_chunk(&mut out, &[data.as_bytes()]);
     };
     let mut choice = |inner: &str, finish: &str| {
         event(&format!(r#""choices":[{{"index":0,{inner},"finish_reason":{finish}}}]"#));
@@ -128,7 +128,7 @@ fn stream(endpoint: Endpoint, config: &SimConfig, created: u64) -> Vec<u8> {
     event(&format!(
         r#""choices":[],"usage":{{"prompt_tokens":{PROMPT_TOKENS},"total_tokens":{total},"completion_tokens":{tokens}}}"#
     ));
-    chunk(&mut out, &[b"data: [DONE]\n\n"]);
+    write_chunk(&mut out, &[b"data: [DONE]\n\n"]);
     out.extend_from_slice(LAST_CHUNK);
     out
 }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn only_a_member_named_stream_asks_for_a_stream() {
-        let burst = Burst::new(&SimConfig::default());
+        let canned = CannedResponses::new(&SimConfig::default());
         for (body, expected) in [
             (r#"{"stream":true}"#, true),
             (r#"{"stream" : true}"#, true),
@@ -148,7 +148,7 @@ mod tests {
             (r#"{"content":"\"stream\":true"}"#, false),
             ("{}", false),
         ] {
-            assert_eq!(burst.asks_for_stream(body.as_bytes()), expected, "{body}");
+            assert_eq!(canned.asks_for_stream(body.as_bytes()), expected, "{body}");
         }
     }
 }

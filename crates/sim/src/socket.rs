@@ -8,7 +8,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::clock::wall_ns;
 use crate::stamps;
-use crate::truth::{Bracket, Carries, Place, TruthRecord};
+use crate::truth::{Bracket, Payload, TruthRecord, WriteIndex};
 
 /// When bytes came in.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,8 +18,7 @@ pub(crate) struct Arrival {
 }
 
 /// What a read brought.
-pub(crate) enum Incoming {
-    /// So many bytes.
+pub(crate) enum ReadResult {
     Bytes(usize),
     /// Nothing for now.
     Nothing,
@@ -28,22 +27,22 @@ pub(crate) enum Incoming {
 }
 
 /// A socket with what could not be written yet.
-pub(crate) struct Wire {
+pub(crate) struct Socket {
     stream: TcpStream,
     stamped: bool,
     pending: Vec<u8>,
     written: usize,
     /// Ends, within `pending`, of the writes whose record waits for them.
-    marks: VecDeque<(usize, Place)>,
+    marks: VecDeque<(usize, WriteIndex)>,
     failed: bool,
 }
 
-impl Wire {
+impl Socket {
     /// Takes an accepted connection; `stamped` when its listener was asked to [`stamps::stamp_arrivals`].
     pub(crate) fn new(stream: TcpStream, stamped: bool) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        Ok(Wire { stream, stamped, pending: Vec::new(), written: 0, marks: VecDeque::new(), failed: false })
+        Ok(Socket { stream, stamped, pending: Vec::new(), written: 0, marks: VecDeque::new(), failed: false })
     }
 
     pub(crate) fn stream(&self) -> &TcpStream {
@@ -60,34 +59,34 @@ impl Wire {
         self.pending.is_empty()
     }
 
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> (Incoming, Arrival) {
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> (ReadResult, Arrival) {
         if self.stamped {
             return self.read_stamped(buffer);
         }
         let incoming = match (&self.stream).read(buffer) {
-            Ok(0) => Incoming::Closed,
-            Ok(count) => Incoming::Bytes(count),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Incoming::Nothing,
-            Err(error) if error.kind() == ErrorKind::Interrupted => Incoming::Nothing,
-            Err(_) => Incoming::Closed,
+            Ok(0) => ReadResult::Closed,
+            Ok(count) => ReadResult::Bytes(count),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => ReadResult::Nothing,
+            Err(error) if error.kind() == ErrorKind::Interrupted => ReadResult::Nothing,
+            Err(_) => ReadResult::Closed,
         };
         (incoming, Arrival::default())
     }
 
-    fn read_stamped(&mut self, buffer: &mut [u8]) -> (Incoming, Arrival) {
+    fn read_stamped(&mut self, buffer: &mut [u8]) -> (ReadResult, Arrival) {
         let received = stamps::receive(&self.stream, buffer);
         let read_ns = wall_ns();
         let incoming = match received {
-            Ok((0, _)) => Incoming::Closed,
-            Ok((count, kernel_ns)) => return (Incoming::Bytes(count), Arrival { kernel_ns, read_ns }),
-            Err(nix::Error::EAGAIN | nix::Error::EINTR) => Incoming::Nothing,
-            Err(_) => Incoming::Closed,
+            Ok((0, _)) => ReadResult::Closed,
+            Ok((count, kernel_ns)) => return (ReadResult::Bytes(count), Arrival { kernel_ns, read_ns }),
+            Err(nix::Error::EAGAIN | nix::Error::EINTR) => ReadResult::Nothing,
+            Err(_) => ReadResult::Closed,
         };
         (incoming, Arrival::default())
     }
 
     /// Sends `bytes` with one write, as far as the socket takes them; the rest goes when it can.
-    pub(crate) fn send(&mut self, bytes: &[u8], record: Option<&mut TruthRecord>, carries: Carries) {
+    pub(crate) fn send(&mut self, bytes: &[u8], record: Option<&mut TruthRecord>, payload: Payload) {
         let Some(record) = record else {
             let taken = self.try_send(bytes);
             self.pending.extend_from_slice(&bytes[taken..]);
@@ -96,7 +95,7 @@ impl Wire {
         let before_ns = wall_ns();
         let taken = self.try_send(bytes);
         let after_ns = wall_ns();
-        let place = record.note(Bracket { before_ns, after_ns }, carries);
+        let place = record.record_write(Bracket { before_ns, after_ns }, payload);
         if taken < bytes.len() {
             self.pending.extend_from_slice(&bytes[taken..]);
             self.marks.push_back((self.pending.len(), place));
@@ -135,7 +134,7 @@ impl Wire {
             while let Some(&(end, place)) = self.marks.front()
                 && end <= self.written
             {
-                record.ended(place, after_ns);
+                record.set_end(place, after_ns);
                 self.marks.pop_front();
             }
         }

@@ -1,0 +1,66 @@
+//! Whole responses of a real vLLM server, told apart by what they hold.
+
+use aiperf_dialect::{Answer, Dialect, dialect, sse};
+use aiperf_golden::{Area, Tally};
+use aiperf_types::{EndpointKind, MonoNs};
+use serde_json::Value;
+
+/// A response as it was received, with CRLF as LF.
+struct Captured {
+    is_stream: bool,
+    body: String,
+}
+
+/// A file that begins as an HTTP/1.1 response with status 200 does.
+fn captured(bytes: Vec<u8>) -> Option<Captured> {
+    let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n");
+    let (head, body) = text.split_once("\n\n")?;
+    let status = head.split(' ').nth(1).filter(|_| head.starts_with("HTTP/1.1 "))?;
+    let is_stream = head.to_ascii_lowercase().contains("content-type: text/event-stream");
+    (status == "200").then(|| Captured { is_stream, body: body.to_owned() })
+}
+
+impl Captured {
+    /// The dialect of an answer, by the `object` that its first JSON names.
+    fn dialect(&self) -> Option<&'static Dialect> {
+        let first = if self.is_stream { self.body.split("\n\n").next().unwrap_or_default() } else { "" };
+        let json =
+            if self.is_stream { sse::data(first.as_bytes()).into_owned() } else { self.body.clone().into_bytes() };
+        let json: Value = serde_json::from_slice(&json).ok()?;
+        match json["object"].as_str()? {
+            "chat.completion" | "chat.completion.chunk" => dialect(EndpointKind::Chat),
+            "text_completion" => dialect(EndpointKind::Completions),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn golden_real_answers_are_read_with_their_usage() {
+    let mut tally = Tally::new("answers of a real server");
+    let paths = Area::of(env!("CARGO_MANIFEST_DIR"), "real-vllm-0.32").paths();
+    for path in paths.iter().filter(|path| path.is_file()) {
+        let Some(captured) = captured(std::fs::read(path).unwrap()) else {
+            tally.skip("no response with status 200: the transport's to judge");
+            continue;
+        };
+        let Some(dialect) = captured.dialect() else {
+            tally.skip("an answer of an endpoint type that is not spoken yet, or a page that is no answer");
+            continue;
+        };
+        tally.run(path.display().to_string(), || {
+            let mut answer = Answer::new(dialect, MonoNs(1));
+            if captured.is_stream {
+                answer.stream(captured.body.as_bytes(), MonoNs(2));
+            } else {
+                answer.body(captured.body.as_bytes(), MonoNs(2));
+            }
+            let parsed = answer.finish();
+            assert!(parsed.error.is_none() && !parsed.content.is_empty());
+            let usage = parsed.usage.unwrap();
+            assert!(usage.prompt_tokens.is_some() && usage.completion_tokens.is_some());
+            assert!(parsed.output_text.is_some_and(|text| !text.is_empty()));
+        });
+    }
+    tally.finish();
+}
