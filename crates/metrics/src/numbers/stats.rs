@@ -11,33 +11,20 @@ pub const PERCENTILES: [u8; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 pub struct Stats {
     /// Mean; the value itself where there is only one.
     pub avg: Option<f64>,
-    /// Smallest value.
     pub min: Option<f64>,
-    /// Largest value.
     pub max: Option<f64>,
-    /// Sum.
     pub sum: Option<f64>,
-    /// 1st percentile.
     pub p1: Option<f64>,
-    /// 5th percentile.
     pub p5: Option<f64>,
-    /// 10th percentile.
     pub p10: Option<f64>,
-    /// 25th percentile.
     pub p25: Option<f64>,
-    /// Median.
     pub p50: Option<f64>,
-    /// 75th percentile.
     pub p75: Option<f64>,
-    /// 90th percentile.
     pub p90: Option<f64>,
-    /// 95th percentile.
     pub p95: Option<f64>,
-    /// 99th percentile.
     pub p99: Option<f64>,
     /// Standard deviation: of a sample for records, of time for curves.
     pub std: Option<f64>,
-    /// Number of values.
     pub count: Option<u64>,
 }
 
@@ -46,7 +33,6 @@ impl Stats {
     pub const NAMES: [&'static str; 14] =
         ["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"];
 
-    /// A single value.
     pub fn of(value: f64) -> Self {
         Self { avg: Some(value), ..Self::default() }.finite()
     }
@@ -63,7 +49,6 @@ impl Stats {
         Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
     }
 
-    /// A statistic by name.
     pub fn get(&self, name: &str) -> Option<f64> {
         match name {
             "count" => self.count.map(|count| count as f64),
@@ -145,9 +130,7 @@ pub(crate) struct Distribution {
 /// How the values of a population are written as integers that sort alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
-    /// As they are.
     Int,
-    /// As [`float_key`]s.
     Float,
 }
 
