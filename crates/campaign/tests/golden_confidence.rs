@@ -1,6 +1,6 @@
 //! Several runs against golden data.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 use aiperf_campaign::confidence::{AcrossRuns, ConfidenceError, RunMetric, RunOutcome, confidence};
 use aiperf_golden::Area;

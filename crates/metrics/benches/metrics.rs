@@ -1,9 +1,7 @@
 //! What a record costs, and what summing up a run costs.
 
-#![allow(missing_docs, reason = "criterion's macros make functions without")]
-
 #[path = "../tests/support/load.rs"]
-#[allow(unreachable_pub, reason = "shared with tests")]
+#[expect(unreachable_pub, reason = "shared with tests")]
 mod load;
 
 use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits};

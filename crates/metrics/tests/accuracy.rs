@@ -1,9 +1,7 @@
 //! What is lost past the limits of exactness.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 #[path = "support/load.rs"]
-#[allow(unreachable_pub, reason = "shared with benches")]
+#[expect(unreachable_pub, reason = "shared with benches")]
 mod load;
 
 use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, Sweep};

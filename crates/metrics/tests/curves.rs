@@ -1,6 +1,6 @@
 //! Curves over time against their definition, instant by instant.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary};
 use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, RequestError, TokenCounts, WallNs};

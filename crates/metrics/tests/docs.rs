@@ -1,7 +1,5 @@
 //! The registry and what is written about it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 use aiperf_metrics::{markdown, registry_json};
 
 #[test]

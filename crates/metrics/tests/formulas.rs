@@ -1,8 +1,6 @@
 //! Every metric that the metrics reference names exists and is what its formula says: each is computed here a second time,
 //! literally, from two requests that went well and one that failed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Slo, Summary, registry};
 use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};

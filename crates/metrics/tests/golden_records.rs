@@ -1,6 +1,6 @@
 //! Golden data of single records: every metric a record has, and how a record export shows it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! The registry against the list of metrics that it was written from, and which of them a run has.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod support;
 

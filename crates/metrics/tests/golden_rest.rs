@@ -1,6 +1,6 @@
 //! Golden data of what surrounds a run: GPU efficiency and objectives; and which files nothing here reads.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod support;
 

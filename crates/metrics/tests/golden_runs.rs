@@ -1,6 +1,6 @@
 //! Golden data of runs: summaries, slices, plain statistics.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod support;
 

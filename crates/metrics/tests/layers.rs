@@ -1,6 +1,6 @@
 //! Folders are floors: each uses only those before it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! What holds for any records.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
     Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,

@@ -5,7 +5,6 @@ use crate::numbers::sum::Sum;
 /// What is going on at an instant. Rates are per second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
-    /// Requests in flight.
     pub(crate) in_flight: i64,
     /// Requests that will answer and have not begun to.
     pub(crate) prefilling: i64,

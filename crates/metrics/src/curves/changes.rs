@@ -12,7 +12,6 @@ const BUCKETS_EACH: usize = 2;
 /// Numbers that may share a bucket.
 const FULLEST: u32 = 32;
 
-/// Changes with their instants.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
     /// How long after the origin, and which change: one number, so that they are soon sorted.

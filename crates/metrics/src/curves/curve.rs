@@ -6,7 +6,6 @@
 use crate::numbers::stats::Stats;
 use aiperf_types::WallNs;
 
-/// A time-weighted curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Curve {
     /// Requests in flight.

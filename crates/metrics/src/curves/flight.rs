@@ -27,7 +27,6 @@ pub(crate) enum Pace {
     Even,
 }
 
-/// A request in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     at: u64,

@@ -225,7 +225,6 @@ impl Sweep {
         self.waiting.is_empty() && self.flights.is_empty() && !self.curves.is_open()
     }
 
-    /// Sweeps everything before `limit`.
     fn sweep_to(&mut self, limit: u64) {
         while self.sweep_toward(limit) {}
     }

@@ -50,7 +50,7 @@ impl Timing {
         self.output.filter(|_| self.generation.is_some_and(|generation| self.end > generation))
     }
 
-    /// What a chunk carries when all chunks but the first carry alike, and how many such chunks there are.
+    /// Tokens of a chunk when the first carries one and all that count the same.
     fn chunk_share(&self, gaps: &[u64], counts: impl Fn(&u64) -> bool) -> Option<f64> {
         let output = self.output.filter(|&output| output >= 1)?;
         let chunks = gaps.iter().filter(|gap| counts(gap)).count();

@@ -224,7 +224,6 @@ impl Weighted {
         }
     }
 
-    /// Both together.
     pub(crate) fn merge(&mut self, mut other: Self) {
         if self.centre.is_nan() {
             self.centre = other.centre;

@@ -6,7 +6,6 @@
 
 use crate::facts::{FACTS, Fact, Facts};
 
-/// Records a block.
 const ROWS: usize = 1024;
 /// Records unpacked at once: few enough to stay in a core's first cache.
 const AT_ONCE: usize = 64;

@@ -27,33 +27,23 @@ facts! {
     Status,
     /// End: last raw response, else the error.
     End,
-    /// First content response.
     First,
     /// From the first to the second content response.
     SecondGap,
-    /// Last content response.
     Last,
     /// First content response that carries output.
     FirstOutput,
-    /// Number of content responses.
     Chunks,
-    /// Response head.
     Head,
     /// From the conductor's release to the start; signed.
     Credit,
-    /// Credit drop latency.
     CreditDrop,
-    /// Input tokens.
     Input,
-    /// Output tokens.
     Output,
-    /// Reasoning tokens.
     Reasoning,
     /// Tokens of the first content chunk.
     FirstChunkTokens,
-    /// Output length asked for.
     RequestedOsl,
-    /// Usage: prompt tokens.
     UsagePrompt,
     /// Usage: prompt tokens read from a cache.
     UsageCacheRead,
@@ -67,19 +57,13 @@ facts! {
     UsageToolUse,
     /// Usage: seconds of audio in the prompt; a float.
     UsageAudioSeconds,
-    /// Usage: completion tokens.
     UsageCompletion,
-    /// Usage: reasoning tokens.
     UsageReasoning,
     /// Usage: audio tokens of the completion.
     UsageCompletionAudio,
-    /// Usage: accepted prediction tokens.
     UsageAccepted,
-    /// Usage: rejected prediction tokens.
     UsageRejected,
-    /// Usage: total tokens.
     UsageTotal,
-    /// Images sent.
     Images,
     /// Seconds of audio sent; a float.
     AudioSeconds,
@@ -91,43 +75,29 @@ facts! {
     ScheduleOffset,
     /// HTTP: waiting for a connection.
     HttpBlocked,
-    /// HTTP: name lookup.
     HttpDns,
-    /// HTTP: connecting.
     HttpConnecting,
-    /// HTTP: TLS handshake.
     HttpTls,
-    /// HTTP: sending.
     HttpSending,
-    /// HTTP: waiting.
     HttpWaiting,
-    /// HTTP: receiving.
     HttpReceiving,
     /// HTTP: exchange without connecting.
     HttpDuration,
     /// HTTP: 1 on a pooled connection.
     HttpReused,
-    /// HTTP: bytes sent.
     HttpSent,
-    /// HTTP: writes.
     HttpWrites,
-    /// HTTP: bytes received.
     HttpReceived,
-    /// HTTP: reads.
     HttpReads,
     /// Speculative decoding: mean acceptance length; a float.
     SpecLength,
     /// Speculative decoding: draft acceptance rate; a float.
     SpecRate,
-    /// Speculative decoding: accepted draft tokens.
     SpecAccepted,
-    /// Speculative decoding: draft tokens.
     SpecDraft,
-    /// Speculative decoding: steps.
     SpecSteps,
 }
 
-/// Number of facts.
 pub const FACTS: usize = Fact::ALL.len();
 
 /// Every fact of one record; see [`Fact`].
@@ -297,26 +267,22 @@ impl Facts {
         self.set(fact, value.filter(|value| value.is_finite()).map(f64::to_bits));
     }
 
-    /// An unsigned fact.
     #[inline]
     pub fn get(&self, fact: Fact) -> Option<u64> {
         let raw = self.raw(fact);
         (raw != Self::ABSENT).then_some(raw)
     }
 
-    /// A signed fact.
     #[inline]
     pub fn signed(&self, fact: Fact) -> Option<i64> {
         self.get(fact).map(|raw| (raw ^ SIGN) as i64)
     }
 
-    /// A fact that is a float.
     #[inline]
     pub fn float(&self, fact: Fact) -> Option<f64> {
         self.get(fact).map(f64::from_bits)
     }
 
-    /// Whether the record failed.
     #[inline]
     pub fn failed(&self) -> bool {
         self.raw(Fact::Status) & Self::FAILED != 0

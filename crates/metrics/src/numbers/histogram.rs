@@ -9,7 +9,6 @@ use crate::numbers::stats::{PERCENTILES, Rank};
 /// Values nearer to zero are zero: they are what rounding left of it.
 pub(crate) const NOTHING: f64 = 1e-9;
 
-/// Weights by value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Histogram<const BITS: u32> {
     zero: u64,

@@ -3,7 +3,6 @@
 /// A number in base units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
-    /// Exact.
     Int(i128),
     /// As near as floats come.
     Float(f64),

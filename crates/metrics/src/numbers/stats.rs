@@ -28,9 +28,7 @@ pub(crate) struct Distribution {
 /// How the values of a population are written as integers that sort alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
-    /// As they are.
     Int,
-    /// As [`float_key`]s.
     Float,
 }
 

@@ -140,7 +140,6 @@ impl Accumulator {
         self.live.clone()
     }
 
-    /// Records so far.
     pub fn records(&self) -> u64 {
         self.columns.rows() as u64
     }

@@ -16,7 +16,6 @@ const JOULES_PER_MEGAJOULE: f64 = 1e6;
 /// What one GPU reported, in order of time. A sample that is not a number was a sensor failure and is stepped over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuSamples<'a> {
-    /// Power, in watts.
     pub power_w: &'a [(WallNs, f64)],
     /// The energy counter, in megajoules.
     pub energy_mj: &'a [(WallNs, f64)],
@@ -25,9 +24,7 @@ pub struct GpuSamples<'a> {
 /// A sum over GPUs, and how many of them it is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverGpus {
-    /// The sum.
     pub sum: f64,
-    /// GPUs that reported.
     pub gpus: usize,
 }
 

@@ -205,7 +205,6 @@ impl Live {
         self.records
     }
 
-    /// Failed records so far.
     pub fn failed(&self) -> u64 {
         self.failed
     }

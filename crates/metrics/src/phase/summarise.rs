@@ -23,7 +23,7 @@ struct Scopes {
 }
 
 impl Scopes {
-    fn of(&self, row: usize) -> usize {
+    fn of_row(&self, row: usize) -> usize {
         self.of_row.as_ref().map_or(0, |of_row| of_row[row] as usize)
     }
 
@@ -116,7 +116,7 @@ impl Accumulator {
                     let mut folded: Vec<Option<i128>> = vec![None; scopes.count()];
                     self.each_of(chosen, |row, facts| {
                         if let Some(value) = compute(facts, &metrics.rules) {
-                            let folded = &mut folded[scopes.of(row)];
+                            let folded = &mut folded[scopes.of_row(row)];
                             *folded = Some(fold(how, *folded, i128::from(value)));
                         }
                     });
@@ -135,9 +135,9 @@ impl Accumulator {
     }
 
     fn each_of(&self, chosen: &Chosen, mut visit: impl FnMut(usize, &Facts)) {
-        let of = chosen.metric.of;
+        let population = chosen.metric.population;
         self.columns.each(&chosen.facts, |row, facts| {
-            if of.takes(facts.failed()) {
+            if population.takes(facts.failed()) {
                 visit(row, facts);
             }
         });
@@ -145,7 +145,7 @@ impl Accumulator {
 
     fn gather(&self, chosen: &Chosen, scopes: &Scopes, values: &mut [Vec<i64>], value: impl Fn(&Facts) -> Option<i64>) {
         values.iter_mut().for_each(Vec::clear);
-        self.each_of(chosen, |row, facts| values[scopes.of(row)].extend(value(facts)));
+        self.each_of(chosen, |row, facts| values[scopes.of_row(row)].extend(value(facts)));
     }
 
     /// Sets the list metric: from the gaps themselves while they are kept, else from what was summed up over them.
@@ -164,7 +164,7 @@ impl Accumulator {
             only.reserve_exact(self.gaps.count() as usize);
         }
         self.columns.each_with_gaps(&[], |row, _, gaps| {
-            values[scopes.of(row)].extend(gaps.iter().map(|&gap| gap as i64));
+            values[scopes.of_row(row)].extend(gaps.iter().map(|&gap| gap as i64));
         });
         for (tally, mut values) in tallies.iter_mut().zip(values) {
             tally.set_distribution(chosen.place, Encoding::Int.distribution(&mut values, 0));

@@ -12,19 +12,14 @@ use std::collections::BTreeMap;
 /// The statistics of one metric, in its display unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricResult {
-    /// The metric's tag.
     pub tag: Cow<'static, str>,
-    /// The metric's header.
     pub header: Cow<'static, str>,
     /// The unit of all statistics but the count.
     pub unit: &'static str,
-    /// Where the console shows it.
     pub group: ConsoleGroup,
     /// Its place there.
     pub order: Option<u32>,
-    /// Its flags.
     pub flags: Flags,
-    /// The statistics.
     pub stats: Stats,
 }
 
@@ -56,7 +51,6 @@ pub(crate) fn is_live(group: ConsoleGroup, flags: Flags) -> bool {
 /// How exact a summary is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exactness {
-    /// Values of list metrics.
     pub list_values: u64,
     /// Percentiles of list metrics come from a histogram, within 0.05%; everything else is exact.
     pub lists_binned: bool,
@@ -71,18 +65,15 @@ pub struct Exactness {
 pub struct Summary {
     /// The metrics: those that summaries list first, then by display order, then by name.
     pub results: Vec<MetricResult>,
-    /// How exact they are.
     pub exactness: Exactness,
     /// Accepted drafts per step, over all records.
     pub spec_decode_histogram: BTreeMap<u32, u64>,
     /// Records, failed ones included.
     pub records: u64,
-    /// Failed records.
     pub failed: u64,
 }
 
 impl Summary {
-    /// A metric by tag.
     pub fn get(&self, tag: &str) -> Option<&MetricResult> {
         self.results.iter().find(|result| result.tag == tag)
     }
@@ -112,7 +103,6 @@ impl From<Window> for Context {
     }
 }
 
-/// One slice of time.
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// Its number from the start of the phase. Slices in which no request started are left out.

@@ -2,7 +2,7 @@
 
 use crate::registry::families::FAMILIES;
 use crate::registry::flags::{Flags, MEANINGS};
-use crate::registry::metric::{Metric, Of};
+use crate::registry::metric::{Metric, Population};
 use std::fmt::Write;
 
 /// `docs/metrics.md`.
@@ -51,10 +51,10 @@ fn entry(text: &mut String, metric: &Metric) {
     if metric.display != metric.unit {
         let _ = write!(text, " → {}", metric.display.name());
     }
-    match metric.of {
-        Of::Every => text.push_str(" · of every record"),
-        Of::Failed => text.push_str(" · of failed records"),
-        Of::Valid => {}
+    match metric.population {
+        Population::Every => text.push_str(" · of every record"),
+        Population::Failed => text.push_str(" · of failed records"),
+        Population::Valid => {}
     }
     let _ = write!(text, " · console: {}", metric.group.name());
     if let Some(order) = metric.order {

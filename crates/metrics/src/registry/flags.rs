@@ -62,12 +62,10 @@ flags! {
 }
 
 impl Flags {
-    /// No condition.
     pub const NONE: Self = Self(0);
     /// Needs both streaming and an endpoint that produces tokens.
     pub const STREAMING_TOKENS_ONLY: Self = Self::STREAMING_ONLY.and(Self::PRODUCES_TOKENS_ONLY);
 
-    /// Both sets together.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

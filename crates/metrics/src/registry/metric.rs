@@ -10,9 +10,7 @@ use crate::registry::unit::Unit;
 /// The console table a metric is shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsoleGroup {
-    /// In no table.
     None,
-    /// The main table.
     Default,
     /// Server-reported usage: exported, in no table.
     Usage,
@@ -20,12 +18,10 @@ pub enum ConsoleGroup {
     Effective,
     /// Time-weighted curves over the time something was going on.
     Active,
-    /// Speculative decoding.
     SpecDecode,
 }
 
 impl ConsoleGroup {
-    /// The group's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -41,11 +37,8 @@ impl ConsoleGroup {
 /// How the values of records become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
-    /// Their sum.
     Sum,
-    /// The smallest.
     Min,
-    /// The largest.
     Max,
 }
 
@@ -65,7 +58,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Record => "record",
@@ -81,16 +73,13 @@ impl Kind {
 
 /// Which records a metric looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
-    /// Those that succeeded.
+pub enum Population {
     Valid,
-    /// Those that failed.
     Failed,
-    /// All of them.
     Every,
 }
 
-impl Of {
+impl Population {
     /// Whether a record that failed or did not is one of these.
     pub const fn takes(self, failed: bool) -> bool {
         match self {
@@ -111,9 +100,7 @@ pub type ScopeFn = fn(&Scope<'_>) -> Option<f64>;
 /// How a metric is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum Compute {
-    /// An integer a record.
     Ints(IntFn),
-    /// A float a record.
     Floats(FloatFn),
     /// The gaps between content responses of a record.
     Gaps,
@@ -129,7 +116,6 @@ pub enum Compute {
     ReplayLag(u8),
     /// A record metric less the network's round-trip time.
     NetworkAdjusted(&'static str),
-    /// The network's round-trip time.
     NetworkRtt,
     /// A record metric with one infinite value for each failed record.
     ErrorAdjusted(&'static str),
@@ -137,7 +123,6 @@ pub enum Compute {
     Effective(Curve),
     /// A time-weighted curve over the time its users were there.
     Active(Curve),
-    /// From GPU samples.
     Gpu,
 }
 
@@ -157,7 +142,7 @@ pub struct Metric {
     /// What it is shown in.
     pub display: Unit,
     /// Which records it looks at.
-    pub of: Of,
+    pub population: Population,
     /// When it exists.
     pub flags: Flags,
     /// Where it is shown.
@@ -174,7 +159,6 @@ pub struct Metric {
     pub formula: &'static str,
     /// When there is no value, in words.
     pub absent: &'static str,
-    /// How it is computed.
     pub compute: Compute,
 }
 
@@ -194,9 +178,9 @@ impl Metric {
             hide_unit: false,
             unit,
             display: unit,
-            of: match compute {
-                Compute::Pass(_) => Of::Every,
-                _ => Of::Valid,
+            population: match compute {
+                Compute::Pass(_) => Population::Every,
+                _ => Population::Valid,
             },
             flags: Flags::NONE,
             group: ConsoleGroup::None,
@@ -233,13 +217,13 @@ impl Metric {
             at += 1;
         }
         if self.flags.has(Flags::ERROR_ONLY) {
-            self.of = Of::Failed;
+            self.population = Population::Failed;
         }
         self
     }
 
     pub(crate) const fn of_every_record(mut self) -> Self {
-        self.of = Of::Every;
+        self.population = Population::Every;
         self
     }
 

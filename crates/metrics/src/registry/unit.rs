@@ -16,47 +16,30 @@ macro_rules! units {
 }
 
 units! {
-    /// Nanoseconds.
     Ns = "ns";
-    /// Milliseconds.
     Ms = "ms";
-    /// Seconds.
     Sec = "sec";
-    /// Bytes.
     Bytes = "B";
     /// 1024 bytes.
     KiloBytes = "KB";
     /// 1024 KB.
     MegaBytes = "MB";
-    /// Tokens.
     Tokens = "tokens";
-    /// Requests.
     Requests = "requests";
-    /// Images.
     Images = "images";
-    /// A bare count.
     Count = "count";
-    /// A quotient.
     Ratio = "ratio";
     /// Hundredths.
     Percent = "%";
-    /// Requests a second.
     RequestsPerSec = "requests/sec";
-    /// Tokens a second.
     TokensPerSec = "tokens/sec";
     /// Tokens a second, as one user sees it.
     TokensPerSecPerUser = "tokens/sec/user";
-    /// Images a second.
     ImagesPerSec = "images/sec";
-    /// Milliseconds an image.
     MsPerImage = "ms/image";
-    /// Watts.
     Watts = "W";
-    /// Joules.
     Joules = "J";
-    /// Tokens a joule.
     TokensPerJoule = "tokens/J";
-    /// Joules a user.
     JoulesPerUser = "joules/user";
 }
 

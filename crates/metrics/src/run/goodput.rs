@@ -2,7 +2,7 @@
 
 use crate::registry;
 use crate::registry::flags::Flags;
-use crate::registry::metric::{Kind, Of};
+use crate::registry::metric::{Kind, Population};
 use crate::run::RunTraits;
 
 /// Objectives about metrics that no request of the run has one value of.
@@ -12,16 +12,13 @@ pub struct GoodputError(pub Vec<NotApplicable>);
 /// Why a metric cannot be an objective of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotApplicable {
-    /// The metric.
     pub tag: String,
-    /// Why not.
     pub why: WhyNot,
 }
 
 /// Why a metric cannot be an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyNot {
-    /// There is no such metric.
     Unknown,
     /// The endpoint or configuration does not fulfil this condition of the metric.
     NotInThisRun(Flags),
@@ -76,7 +73,7 @@ fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
         return Some(WhyNot::NotInThisRun(lacking));
     }
     match metric.kind() {
-        _ if metric.of == Of::Failed => Some(WhyNot::FailedOnly),
+        _ if metric.population == Population::Failed => Some(WhyNot::FailedOnly),
         Kind::Record | Kind::Aggregate(_) if tag != "good_request_count" => None,
         Kind::List => Some(WhyNot::List),
         _ => Some(WhyNot::NotPerRequest),

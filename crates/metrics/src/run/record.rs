@@ -10,18 +10,14 @@ use aiperf_types::Measured;
 pub enum Value<'a> {
     /// A count, or an integer in a unit that needs no conversion.
     Int(i64),
-    /// Anything else.
     Float(f64),
-    /// Several values.
     List(&'a [f64]),
 }
 
 /// A value of one record in the base unit of its metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseValue<'a> {
-    /// An integer.
     Int(i64),
-    /// A float.
     Float(f64),
     /// The gaps between content responses.
     Gaps(&'a [u64]),
@@ -60,7 +56,7 @@ impl RecordMetrics {
         let failed = self.facts.failed();
         for (chosen, choice) in metrics.chosen.iter().enumerate() {
             let metric = choice.metric;
-            if !metric.of.takes(failed) {
+            if !metric.population.takes(failed) {
                 continue;
             }
             let number = match metric.compute {

@@ -7,9 +7,7 @@ use aiperf_types::{EndpointKind, Slo, Thresholds};
 /// What decides which metrics a run has.
 #[derive(Clone, Debug)]
 pub struct RunTraits {
-    /// The endpoint type.
     pub endpoint: EndpointKind,
-    /// Whether answers are streamed.
     pub streaming: bool,
     /// Token counts are the server's, so comparing them with it says nothing.
     pub server_token_count: bool,
@@ -17,7 +15,6 @@ pub struct RunTraits {
     pub slos: Vec<Slo>,
     /// A profiling phase replays a schedule.
     pub fixed_schedule: bool,
-    /// Answers are graded.
     pub accuracy: bool,
     /// Keep internal metrics in exports.
     pub show_internal: bool,
