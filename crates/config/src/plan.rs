@@ -1,11 +1,12 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
 use crate::command_line;
+use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
 use crate::flags::Status;
 use crate::keys;
-use crate::resolve::{Context, Tree, resolve_config};
+use crate::resolve::{Tree, resolve_config};
 use crate::rules::endpoint_kind;
 use crate::sections::artifacts::Formats;
 use crate::sections::distribution::Distribution;

@@ -1,6 +1,7 @@
 //! Arguments and environment to a checked configuration.
 
 use crate::compose;
+use crate::context::Context;
 use crate::environment::{self, Environment};
 use crate::error::{ConfigError, Problem};
 use crate::export;
@@ -13,21 +14,6 @@ use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use std::path::Path;
-
-/// What the outside world is, so that resolving is a function of its arguments.
-#[derive(Clone, Debug)]
-pub struct Context<'a> {
-    /// Environment variables.
-    pub env: &'a BTreeMap<String, String>,
-    /// Whether stdout is a terminal.
-    pub stdout_is_terminal: bool,
-    /// Directory that relative paths start from.
-    pub cwd: &'a Path,
-    /// Identity of the run.
-    pub benchmark_id: String,
-}
 
 /// A checked configuration: what is set, by the user or by a rule, and what is run.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@
 //! exactly the set fields. `names!` defines a choice among names.
 
 use crate::error::Problem;
-use crate::flags::Range;
 use crate::nearest::nearest;
+use crate::range::Range;
 use crate::tree::{Datum, Node, Places};
 use serde_json::{Map, Value, json};
 
@@ -219,7 +219,7 @@ pub(crate) fn read_name(node: &Node, path: &str, names: &[&'static str], reader:
         reader.refuse(node, path, format!("must be one of {}, not {}", names.join(", "), node.kind()));
         return None;
     };
-    let found = crate::values::choice(text, names);
+    let found = crate::scalars::choice(text, names);
     if found.is_none() {
         let problem = reader.places.refuse(node, path, "is not one of its choices");
         let problem = problem.because(format!("choices: {}", names.join(", ")));
@@ -257,7 +257,7 @@ impl Setting for i64 {
             Datum::Int(n) => return Some(*n),
             Datum::Float(n) if n.fract() == 0.0 && n.abs() < 9e15 => return Some(*n as i64),
             Datum::Text(text) => {
-                if let Ok(n) = crate::values::int(text) {
+                if let Ok(n) = crate::scalars::int(text) {
                     return Some(n);
                 }
             }
@@ -283,7 +283,7 @@ impl Setting for f64 {
             Datum::Int(n) => return Some(*n as f64),
             Datum::Float(n) => return Some(*n),
             Datum::Text(text) => {
-                if let Ok(n) = crate::values::float(text) {
+                if let Ok(n) = crate::scalars::float(text) {
                     return Some(n);
                 }
             }
@@ -293,7 +293,7 @@ impl Setting for f64 {
         None
     }
     fn write(&self) -> Value {
-        crate::values::number(*self)
+        crate::scalars::number(*self)
     }
     fn schema() -> Value {
         json!({"type": "number"})
@@ -447,7 +447,7 @@ impl Setting for Seconds {
         read
     }
     fn write(&self) -> Value {
-        crate::values::number(self.0)
+        crate::scalars::number(self.0)
     }
     fn schema() -> Value {
         json!({"anyOf": [

@@ -1,7 +1,8 @@
 //! A resolved configuration as YAML, each value with where it came from.
 
+use crate::context::Context;
 use crate::error::ConfigError;
-use crate::resolve::{Context, Tree, resolve_config};
+use crate::resolve::{Tree, resolve_config};
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
 use serde_json::{Value, json};

@@ -74,7 +74,7 @@ impl Node {
             Datum::Null => Value::Null,
             Datum::Bool(on) => Value::Bool(*on),
             Datum::Int(n) => (*n).into(),
-            Datum::Float(n) => crate::values::number(*n),
+            Datum::Float(n) => crate::scalars::number(*n),
             Datum::Text(text) => Value::String(text.clone()),
             Datum::List(items) => items.iter().map(Self::to_json).collect(),
             Datum::Map(entries) => Value::Object(entries.iter().map(|(k, v)| (k.clone(), v.to_json())).collect()),

@@ -1,12 +1,14 @@
 //! Text of a flag to a value of its kind.
 
 use crate::error::Problem;
-use crate::flags::{Flag, Kind, Range, Takes};
+use crate::flags::{Flag, Kind, Takes};
 use crate::nearest::nearest;
+use crate::range::Range;
+use crate::scalars::{choice, float, int, number};
 use crate::setting::Seconds;
 use crate::tokens::{Given, Raw};
 use aiperf_types::{Slo, SloFault};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The value of a flag, checked against its kind and range. Non-finite numbers are kept as the texts `inf`,
@@ -83,23 +85,6 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
     }
 }
 
-/// A whole number: optional sign, digits, single underscores between digits.
-pub(crate) fn int(text: &str) -> Result<i64, String> {
-    let trimmed = text.trim();
-    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
-    let shaped = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    if !shaped {
-        return Err("is not a whole number".to_owned());
-    }
-    trimmed.replace('_', "").parse().map_err(|_| "is too large".to_owned())
-}
-
-/// A number; `inf` is one, for a range to refuse.
-pub(crate) fn float(text: &str) -> Result<f64, String> {
-    let read = text.trim().replace('_', "").parse::<f64>().ok();
-    read.filter(|n| !n.is_nan()).ok_or_else(|| "is not a number".to_owned())
-}
-
 /// Times on a command line are plain seconds; one with a unit gets the number it means as a hint.
 fn in_seconds(problem: Problem, text: &str, given: &Given) -> Problem {
     match Seconds::parse(text) {
@@ -107,15 +92,6 @@ fn in_seconds(problem: Problem, text: &str, given: &Given) -> Problem {
             problem.because("it takes seconds").hint(format!("{} {seconds}", given.spelled))
         }
         _ => problem,
-    }
-}
-
-/// A number as JSON, or its name where JSON has none.
-pub(crate) fn number(value: f64) -> Value {
-    match Number::from_f64(value) {
-        Some(number) => Value::Number(number),
-        None if value.is_nan() => Value::from("nan"),
-        None => Value::from(if value > 0.0 { "inf" } else { "-inf" }),
     }
 }
 
@@ -137,13 +113,6 @@ fn split<'a>(tokens: &'a [String], flag: &Flag) -> impl Iterator<Item = &'a str>
     tokens.iter().flat_map(move |token| {
         if comma { token.split(',').map(str::trim).collect::<Vec<_>>() } else { vec![token.as_str()] }
     })
-}
-
-/// The choice that a text names: letter case and `-`/`_` do not matter.
-pub(crate) fn choice(text: &str, choices: &[&'static str]) -> Option<&'static str> {
-    let plain = |s: &str| s.to_ascii_lowercase().replace('-', "_");
-    let wanted = plain(text);
-    choices.iter().copied().find(|choice| plain(choice) == wanted)
 }
 
 fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Problem {

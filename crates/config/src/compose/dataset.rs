@@ -1,11 +1,10 @@
 //! The dataset.
 
-use super::observe::needs;
-use crate::error::Problem;
+use crate::context::Context;
+use crate::error::{Problem, needs};
 use crate::flags::{Flag, To};
 use crate::given::Flags;
 use crate::parse::{filters, sequence_distribution};
-use crate::resolve::Context;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Models and endpoint.
 
+use crate::context::Context;
 use crate::error::Problem;
 use crate::given::Flags;
-use crate::resolve::Context;
 use crate::tree::{Datum, Node, Origin};
 use serde_json::json;
 

@@ -8,10 +8,10 @@ pub(crate) mod phases;
 mod series;
 mod traces;
 
+use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::To;
 use crate::given::Flags;
-use crate::resolve::Context;
 use crate::tree::{Node, Origin};
 
 pub(crate) use endpoint::{hooks, models, payload_template};

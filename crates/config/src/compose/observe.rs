@@ -1,8 +1,8 @@
 //! Telemetry of the server, the GPUs and the network, and where results are sent.
 
-use crate::error::Problem;
+use crate::context::Context;
+use crate::error::{Problem, needs};
 use crate::given::Flags;
-use crate::resolve::Context;
 use crate::tree::{Node, Origin};
 use serde_json::{Value, json};
 
@@ -297,9 +297,4 @@ fn with_scheme(text: &str) -> String {
 
 fn both(one: &str, other: &str) -> Problem {
     Problem::new(format!("{one} and {other} exclude each other")).hint(format!("leave {one} or {other} out"))
-}
-
-pub(crate) fn needs(given: &str, needed: &str, why: &str) -> Problem {
-    let (verb, it) = if given.contains(", ") { ("need", "them") } else { ("needs", given) };
-    Problem::new(format!("{given} {verb} {needed}")).because(why).hint(format!("add {needed}, or leave {it} out"))
 }

@@ -1,7 +1,7 @@
 //! Artifacts, screen and log.
 
+use crate::context::Context;
 use crate::given::Flags;
-use crate::resolve::Context;
 use crate::tree::{Node, Origin};
 use serde_json::json;
 

@@ -1,11 +1,10 @@
 //! Warmup and profiling.
 
-use super::observe::needs;
 use super::{series, traces};
-use crate::error::Problem;
+use crate::context::Context;
+use crate::error::{Problem, needs};
 use crate::flags::To;
 use crate::given::{Flags, Said};
-use crate::resolve::Context;
 use crate::tree::{Node, Origin};
 use serde_json::Value;
 

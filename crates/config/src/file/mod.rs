@@ -9,8 +9,8 @@ pub(crate) mod substitute;
 pub(crate) mod template;
 pub(crate) mod yaml;
 
+use crate::context::Context;
 use crate::error::Problem;
-use crate::resolve::Context;
 use crate::tree::{Node, Places};
 use serde_json::Value;
 

@@ -4,10 +4,10 @@ use crate::compose::observe::{gpu, network, server_metrics, sinks};
 use crate::compose::output::{level_and_prefix, screen};
 use crate::compose::phases::{WARMUP_TRIGGERS, rate_type};
 use crate::compose::{beside, dataset, hooks, keys, load_series, models, payload_template};
+use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::To;
 use crate::given::Flags;
-use crate::resolve::Context;
 use crate::tree::{Datum, Node, Origin, Places};
 
 /// Load flags that say the rate.

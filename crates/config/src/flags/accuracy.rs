@@ -1,7 +1,8 @@
 //! Flags: Accuracy.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::NotYet;
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::between;
 use crate::sections::process;
 
 pub(super) static ACCURACY: &[Flag] = &[

@@ -1,7 +1,8 @@
 //! Flags: Conversation Input.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{ANY, at_least, more_than};
 
 pub(super) static CONVERSATION_INPUT: &[Flag] = &[
     Flag {

@@ -1,7 +1,8 @@
 //! Flags: Endpoint, Tokenizer.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NoEffect, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{at_least, more_than};
 use crate::sections::{endpoint, models};
 
 pub(super) static ENDPOINT: &[Flag] = &[

@@ -1,7 +1,8 @@
 //! Flags: Input, Fixed Schedule, Goodput.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{at_least, between};
 use crate::sections::dataset;
 
 pub(super) static INPUT: &[Flag] = &[

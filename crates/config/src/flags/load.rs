@@ -1,7 +1,8 @@
 //! Flags: Load Generator, Scenario, Warmup, User-Centric Rate, Request Cancellation.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{ANY, at_least, between, more_than};
 
 pub(super) static LOAD_GENERATOR: &[Flag] = &[
     Flag {

@@ -1,7 +1,8 @@
 //! Flags: Audio Input, Image Input, Video Input.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::NotYet;
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{at_least, between, more_than};
 use crate::sections::media;
 
 pub(super) static AUDIO_INPUT: &[Flag] = &[

@@ -1,7 +1,8 @@
 //! Flags: Server Metrics, Network Latency, GPU Telemetry.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{at_least, more_than};
 use crate::sections::observe;
 
 pub(super) static SERVER_METRICS: &[Flag] = &[

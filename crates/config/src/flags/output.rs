@@ -1,7 +1,8 @@
 //! Flags: Output, HTTP Trace.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::more_than;
 
 pub(super) static OUTPUT: &[Flag] = &[
     Flag {

@@ -1,7 +1,8 @@
 //! Flags: Prompt, Cache Bust, Prefix Prompt, Input Sequence Length (ISL), Output Sequence Length (OSL).
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{BASE, Flag, Kind, To};
+use crate::range::{ANY, at_least};
 use crate::sections::dataset;
 
 pub(super) static PROMPT: &[Flag] = &[

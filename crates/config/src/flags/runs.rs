@@ -1,7 +1,8 @@
 //! Flags: Multi-Run.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::NotYet;
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{at_least, between, more_than};
 use crate::sections::{runs, sweep};
 
 pub(super) static MULTI_RUN: &[Flag] = &[

@@ -1,7 +1,8 @@
 //! Flags: UI, Service, Workers, ZMQ Communication.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NoEffect, NotYet};
+use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::range::{at_least, between};
 use crate::sections::process;
 
 pub(super) static UI: &[Flag] = &[Flag {

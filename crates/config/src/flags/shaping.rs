@@ -1,7 +1,8 @@
 //! Flags: Rankings, Synthesis.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::NotYet;
+use super::flag::{BASE, Flag, Kind, To};
+use crate::range::{at_least, more_than};
 
 pub(super) static RANKINGS: &[Flag] = &[
     Flag {

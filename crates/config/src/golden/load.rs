@@ -1,8 +1,9 @@
 //! `golden/load`: flags to phases, and durations.
 
 use super::{cases, list};
+use crate::context::Context;
 use crate::flags;
-use crate::resolve::{Context, resolve_config};
+use crate::resolve::resolve_config;
 use crate::setting::Seconds;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -87,7 +88,7 @@ fn golden_durations_are_read_as_recorded() {
     let data = cases("load", "parse_duration.json");
     for case in list(&data) {
         let found = match &case["input"] {
-            Value::String(text) => Seconds::parse(text).map(|seconds| crate::values::number(seconds.0)),
+            Value::String(text) => Seconds::parse(text).map(|seconds| crate::scalars::number(seconds.0)),
             Value::Number(n) => Some(json!(n.as_f64().unwrap())),
             _ => Some(Value::Null),
         };

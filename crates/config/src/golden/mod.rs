@@ -6,8 +6,9 @@ mod load;
 mod parsers;
 mod runs;
 
+use crate::context::Context;
 use crate::error::ConfigError;
-use crate::resolve::{Context, Tree, resolve_config};
+use crate::resolve::{Tree, resolve_config};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use crate::setting::Seconds;
 use crate::sweep::{derived_seed, dir_name, logspace};
 use crate::tokens::{Given, Raw};
 use crate::tree::{Node, Origin, Places};
-use crate::{command_line, values};
+use crate::{command_line, scalars, values};
 use aiperf_plan::redact::{self, is_sensitive_header};
 use aiperf_plan::{BaseUrl, FileNames};
 use serde_json::{Map, Value, json};
@@ -130,9 +130,9 @@ pub(super) fn ordered(map: Value) -> Value {
 fn duration(input: &Value) -> Result<Value, String> {
     match input {
         Value::Null => Ok(Value::Null),
-        Value::Number(n) => Ok(values::number(n.as_f64().unwrap())),
+        Value::Number(n) => Ok(scalars::number(n.as_f64().unwrap())),
         Value::String(text) => {
-            Seconds::parse(text).map(|seconds| values::number(seconds.0)).ok_or_else(|| "no duration".to_owned())
+            Seconds::parse(text).map(|seconds| scalars::number(seconds.0)).ok_or_else(|| "no duration".to_owned())
         }
         _ => Err("no duration".to_owned()),
     }

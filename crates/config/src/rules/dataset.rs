@@ -1,6 +1,7 @@
 //! The dataset.
 
-use super::{Facts, endpoint};
+use super::endpoint;
+use super::facts::Facts;
 use crate::error::Problem;
 use crate::parse::range_ratio;
 use crate::sections::dataset::{COMMON_KEYS, Dataset, KEYS_OF, Prompts};

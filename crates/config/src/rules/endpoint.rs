@@ -1,6 +1,6 @@
 //! Models and endpoint.
 
-use super::Facts;
+use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::endpoint::{ContentType, Endpoint, EndpointType};
 use crate::sections::envelope::Benchmark;

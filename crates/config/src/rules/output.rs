@@ -1,6 +1,6 @@
 //! What is written, what is watched, and how the process behaves.
 
-use super::Facts;
+use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
 use aiperf_plan::FileNames;

@@ -1,6 +1,6 @@
 //! Phases.
 
-use super::Facts;
+use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{KEYS_OF, Kind, Phase};

@@ -1,7 +1,6 @@
 //! Several runs: trials and sweeps.
 
-use crate::compose::observe::needs;
-use crate::error::Problem;
+use crate::error::{Problem, needs};
 use crate::given::Flags;
 use crate::sections::artifacts::Formats;
 use crate::sections::envelope::Envelope;

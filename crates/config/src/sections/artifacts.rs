@@ -1,6 +1,6 @@
 //! What a run writes.
 
-use crate::flags::more_than;
+use crate::range::more_than;
 use crate::setting::{List, Reader, Seconds, Setting, join, names, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use super::distribution::Distribution;
 use super::media::{Audio, Images, Video};
-use crate::flags::{at_least, between, more_than};
+use crate::range::{at_least, between, more_than};
 use crate::setting::{List, names, section};
 use serde_json::Value;
 

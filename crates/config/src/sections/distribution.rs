@@ -1,7 +1,7 @@
 //! Lengths that are drawn: fixed, normal, lognormal, or from weighted peaks or points.
 
 use crate::error::Problem;
-use crate::flags::{at_least, more_than};
+use crate::range::{at_least, more_than};
 use crate::setting::{List, Reader, Setting, join, names, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Where requests go and how they are put.
 
-use crate::flags::{at_least, more_than};
+use crate::range::{at_least, more_than};
 use crate::setting::{List, Reader, Setting, Switch, names, section};
 use crate::tree::Node;
 use aiperf_plan::BaseUrl;

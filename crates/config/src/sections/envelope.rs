@@ -9,7 +9,7 @@ use super::phases::Phase;
 use super::process::{Accuracy, Logging, Metrics, Runtime, Tokenizer};
 use super::runs::MultiRun;
 use super::sweep::Sweep;
-use crate::flags::at_least;
+use crate::range::at_least;
 use crate::setting::{List, section};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Images, audio and video made for requests.
 
 use super::distribution::Distribution;
-use crate::flags::{at_least, between, more_than};
+use crate::range::{at_least, between, more_than};
 use crate::setting::{List, Reader, Setting, names, section};
 use crate::tree::Node;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Which models are asked.
 
-use crate::flags::between;
+use crate::range::between;
 use crate::setting::{List, names, section};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! What is watched beside the requests, and where results are sent.
 
-use crate::flags::{at_least, more_than};
+use crate::range::{at_least, more_than};
 use crate::setting::{List, names, section};
 
 names! {

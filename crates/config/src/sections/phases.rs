@@ -1,7 +1,7 @@
 //! When requests are sent and when that ends.
 
 use super::scale::{AdaptiveScale, Sla};
-use crate::flags::{at_least, between, more_than};
+use crate::range::{at_least, between, more_than};
 use crate::setting::{List, Reader, Seconds, Setting, Switch, join, names, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! How the process behaves, and what counts tokens and answers.
 
-use crate::flags::{at_least, between};
+use crate::range::{at_least, between};
 use crate::setting::{List, names, section};
 
 names! {

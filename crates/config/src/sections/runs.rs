@@ -1,6 +1,6 @@
 //! Several runs of the same.
 
-use crate::flags::{at_least, between};
+use crate::range::{at_least, between};
 use crate::setting::{names, section};
 
 names! {

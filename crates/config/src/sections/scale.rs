@@ -1,7 +1,7 @@
 //! Objectives, and climbing until one breaks.
 
 use crate::error::Problem;
-use crate::flags::{at_least, more_than};
+use crate::range::{at_least, more_than};
 use crate::setting::{List, Reader, Seconds, Setting, join, names, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};

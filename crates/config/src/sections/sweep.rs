@@ -1,7 +1,7 @@
 //! Runs over a range of settings.
 
 use super::scale::{SlaFilter, Stat};
-use crate::flags::{at_least, between, more_than};
+use crate::range::{at_least, between, more_than};
 use crate::setting::{List, names, section};
 use serde_json::Value;
 

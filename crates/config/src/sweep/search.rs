@@ -1,8 +1,7 @@
 //! Search flags and recipes to a sweep.
 
 use super::recipes::{self, Inputs};
-use crate::compose::observe::needs;
-use crate::error::Problem;
+use crate::error::{Problem, needs};
 use crate::given::Flags;
 use crate::parse::{search_dimension, sla_filter, sla_tier};
 use crate::tree::{Datum, Node, Origin};

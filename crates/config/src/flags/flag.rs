@@ -1,0 +1,204 @@
+//! What a flag is.
+
+use crate::range::Range;
+
+/// One flag.
+#[derive(Debug)]
+pub struct Flag {
+    /// Long name with its dashes, as messages spell it.
+    pub name: &'static str,
+    /// Other spellings, short ones included.
+    pub aliases: &'static [&'static str],
+    /// The spelling that sets it to false, for the few that have one.
+    pub negation: Option<&'static str>,
+    /// What its value is.
+    pub kind: Kind,
+    /// How many tokens it takes.
+    pub takes: Takes,
+    /// What runs when it is not given, as help shows it.
+    pub default: Option<&'static str>,
+    /// Where its value goes in the configuration.
+    pub to: To,
+    /// Whether it may stand beside `--config`.
+    pub with_file: bool,
+    /// Whether it acts.
+    pub status: Status,
+    /// One line of help.
+    pub summary: &'static str,
+    /// What of it does not act yet, though the rest does.
+    pub but: Option<&'static str>,
+}
+
+/// What a flag's value is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// True when given.
+    Bool,
+    /// A whole number.
+    Int(Range),
+    /// A number.
+    Float(Range),
+    /// A whole number, or several to sweep over.
+    IntOrList(Range),
+    /// A number, or several to sweep over.
+    FloatOrList(Range),
+    /// Any text.
+    Text,
+    /// A path.
+    Path,
+    /// A path of something that exists.
+    ExistingPath,
+    /// One of these, in any letter case, `-` and `_` alike.
+    Choice(&'static [&'static str]),
+    /// One of these, exactly.
+    Literal(&'static [&'static str]),
+    /// One of these numbers.
+    IntChoice(&'static [i64]),
+    /// Several of these.
+    Choices(&'static [&'static str]),
+    /// Several texts.
+    Texts,
+    /// Several URLs.
+    Urls,
+    /// Several whole numbers above zero.
+    Ints,
+    /// Several numbers above zero.
+    Floats,
+    /// `key:value` pairs or a JSON object; values become numbers, booleans or null where they look like it.
+    Pairs,
+    /// `name: value` headers or a JSON object; values stay text.
+    Headers,
+    /// `key:value` tags; values stay text.
+    Tags,
+    /// `metric:number` pairs separated by white space.
+    Goodput,
+}
+
+/// Where a flag's value goes in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A key of `benchmark`.
+    Key(&'static str),
+    /// A key beside `benchmark`.
+    Envelope(&'static str),
+    /// A key of the profiling phase.
+    Profiling(&'static str),
+    /// A key of the warmup phase.
+    Warmup(&'static str),
+    /// A key of every phase.
+    EveryPhase(&'static str),
+    /// A key of the dataset.
+    Dataset(&'static str),
+    /// More than one key, or none: a rule of its section. The key it is mostly about.
+    Rule(&'static str),
+}
+
+impl To {
+    /// The key as documentation writes it.
+    pub fn key(self) -> String {
+        match self {
+            Self::Key(key) => format!("benchmark.{key}"),
+            Self::Profiling(key) => format!("benchmark.phases.profiling.{key}"),
+            Self::Warmup(key) => format!("benchmark.phases.warmup.{key}"),
+            Self::EveryPhase(key) => format!("benchmark.phases.*.{key}"),
+            Self::Dataset(key) => format!("benchmark.datasets.main.{key}"),
+            Self::Envelope(key) => key.to_owned(),
+            Self::Rule(key) if key.starts_with("sweep") || key == "random_seed" || key.is_empty() => key.to_owned(),
+            Self::Rule(key) => format!("benchmark.{key}"),
+        }
+    }
+
+    /// The key as problems name it: list items by number.
+    pub fn location(self) -> String {
+        match self {
+            Self::Profiling(key) => format!("benchmark.phases.0.{key}"),
+            Self::Warmup(key) => format!("benchmark.phases.0.{key}"),
+            Self::EveryPhase(key) => format!("benchmark.phases.0.{key}"),
+            Self::Dataset(key) => format!("benchmark.datasets.0.{key}"),
+            _ => self.key(),
+        }
+    }
+}
+
+/// How many tokens a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None: its presence is its value.
+    Nothing,
+    /// Exactly one, once.
+    One,
+    /// One for each occurrence.
+    Many {
+        /// Each token is split at commas.
+        comma: bool,
+        /// Tokens up to the next flag belong to it.
+        space: bool,
+    },
+}
+
+/// Whether a flag acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It does what help says.
+    Acts,
+    /// It is accepted and can have no effect in this design, for this reason.
+    NoEffect(&'static str),
+    /// It is checked and refused: what it belongs to does not exist yet.
+    NotYet(&'static str),
+}
+
+impl Flag {
+    /// What stands for its value in help and messages.
+    pub fn placeholder(&self) -> &'static str {
+        match self.kind {
+            _ if self.name == "--model-names" => "NAME",
+            _ if self.name.ends_with("-seconds")
+                || self.name.ends_with("-duration")
+                || self.name.ends_with("-period") =>
+            {
+                "SECONDS"
+            }
+            Kind::Bool => "",
+            Kind::Int(_) => "N",
+            Kind::Float(_) => "NUMBER",
+            Kind::IntOrList(_) => "N[,N...]",
+            Kind::FloatOrList(_) => "NUMBER[,NUMBER...]",
+            Kind::Text => "TEXT",
+            Kind::Path | Kind::ExistingPath => "PATH",
+            Kind::Choice(_) | Kind::Literal(_) | Kind::IntChoice(_) => "CHOICE",
+            Kind::Choices(_) => "CHOICE...",
+            Kind::Texts => "TEXT...",
+            Kind::Urls => "URL...",
+            Kind::Ints => "N[,N...]",
+            Kind::Floats => "NUMBER[,NUMBER...]",
+            Kind::Pairs => "KEY:VALUE...",
+            Kind::Headers => "NAME:VALUE...",
+            Kind::Tags => "KEY:VALUE...",
+            Kind::Goodput => "'METRIC:NUMBER ...'",
+        }
+    }
+}
+
+/// What most flags have in common.
+pub(super) const BASE: Flag = Flag {
+    name: "",
+    aliases: &[],
+    negation: None,
+    kind: Kind::Text,
+    takes: Takes::One,
+    default: None,
+    to: To::Rule(""),
+    with_file: true,
+    status: Status::Acts,
+    summary: "",
+    but: None,
+};
+
+/// Flags that help shows together.
+#[derive(Debug)]
+pub struct Group {
+    /// Title in help.
+    pub title: &'static str,
+    /// Its flags, in the order help shows them.
+    pub flags: &'static [Flag],
+}
