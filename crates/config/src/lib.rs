@@ -23,6 +23,7 @@
 //! - `help`, `completions`, `manual`, `schema`, `init`: texts made from the tables
 //! - [`error`]: what is said about bad input
 
+mod choice;
 mod command_line;
 mod completions;
 mod compose;

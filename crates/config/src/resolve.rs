@@ -9,6 +9,9 @@ use crate::file::{self, Source};
 use crate::given::Flags;
 use crate::rules::{self, Facts};
 use crate::sections::envelope::{Benchmark, Envelope};
+use crate::sections::phases::PhaseType;
+use crate::sections::runs::MultiRun;
+use crate::sections::sweep::Sweep;
 use crate::setting::{Reader, Setting};
 use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
@@ -76,7 +79,7 @@ impl Tree {
     pub fn run_seed(&self, variation: usize, trial: usize) -> Option<i64> {
         let run = self.variations.get(variation);
         let seed = run.map_or(self.random_seed, |run| run.seed)?;
-        let vary = self.envelope.multi_run.as_ref().and_then(|multi| multi.vary_seed_per_trial) == Some(true);
+        let vary = self.envelope.multi_run.as_ref().is_some_and(MultiRun::vary_seed_per_trial);
         let label = run.map_or("base", |run| run.label.as_str());
         Some(if vary { sweep::derived_seed(seed, &format!("{label}:trial:{trial}")) } else { seed })
     }
@@ -111,6 +114,9 @@ pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, Config
 pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> {
     resolve_config(&["--config".to_owned(), file.to_owned()], ctx)
 }
+
+/// The seed of several runs that are given none.
+const CONSISTENT_SEED: i64 = 42;
 
 struct Job<'a> {
     ctx: &'a Context<'a>,
@@ -164,7 +170,7 @@ impl Job<'_> {
         Ok(Tree {
             artifact_subdir: export::artifact_subdir(&benchmark),
             benchmark,
-            trials: typed.multi_run.as_ref().and_then(|multi| multi.num_runs).unwrap_or(1),
+            trials: typed.multi_run.clone().unwrap_or_default().num_runs(),
             envelope: typed,
             random_seed: seed,
             variations: runs,
@@ -307,7 +313,7 @@ impl Job<'_> {
         count: usize,
         benchmark: &Benchmark,
     ) -> RunVariation {
-        let same = count == 1 || typed.sweep.as_ref().and_then(|sweep| sweep.same_seed) == Some(true);
+        let same = count == 1 || typed.sweep.as_ref().is_some_and(Sweep::same_seed);
         RunVariation {
             index: variation.index,
             label: variation.label.clone(),
@@ -321,9 +327,8 @@ impl Job<'_> {
     /// Several runs without a seed share one, unless told otherwise.
     fn seed(&self, typed: &Envelope, envelope: &mut Node) -> Option<i64> {
         let multi = typed.multi_run.clone().unwrap_or_default();
-        let several = typed.sweep.is_some() || multi.num_runs.unwrap_or(1) > 1;
-        let consistent = multi.set_consistent_seed.unwrap_or(true);
-        let seed = typed.random_seed.or((several && consistent).then_some(42));
+        let several = typed.sweep.is_some() || multi.num_runs() > 1;
+        let seed = typed.random_seed.or((several && multi.set_consistent_seed()).then_some(CONSISTENT_SEED));
         if let Some(seed) = seed {
             envelope.put_default("random_seed", seed);
         }
@@ -336,7 +341,7 @@ fn default_stop(benchmark: &mut Node) {
     let Some(Node { datum: Datum::List(phases), .. }) = benchmark.get_mut("phases") else { return };
     for phase in phases {
         let by_rule = phase.get("requests").is_some_and(|node| node.origin == Origin::Rule);
-        let fixed = phase.get("type").and_then(Node::text) == Some("fixed_schedule");
+        let fixed = phase.choice("type") == Some(PhaseType::FixedSchedule);
         if by_rule && !fixed {
             let concurrency = phase.get("concurrency").and_then(Node::as_f64).unwrap_or(1.0) as i64;
             phase.put("requests", Node::rule(compose::phases::default_requests(concurrency)));

@@ -1,5 +1,6 @@
 //! Flags over a file: what is set by a flag wins.
 
+use crate::choice::Choice;
 use crate::compose::observe::{gpu, network, server_metrics, sinks};
 use crate::compose::output::{level_and_prefix, screen};
 use crate::compose::phases::{WARMUP_TRIGGERS, rate_type};
@@ -212,7 +213,7 @@ fn retype(phase: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
     phase.put("type", Node::rule(after.as_str()));
     for (key, types) in crate::sections::phases::KEYS_OF {
         let from_flag = phase.get(key).is_some_and(|node| matches!(node.origin, Origin::Flag(_)));
-        if !types.contains(&after.as_str()) && !from_flag {
+        if !types.iter().any(|kind| kind.name() == after) && !from_flag {
             phase.take(key);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::flag::Status::NotYet;
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::between;
 use crate::sections::process;
 

@@ -2,8 +2,11 @@
 
 use super::flag::Status::{Acts, NoEffect, NotYet};
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::{at_least, more_than};
 use crate::sections::{endpoint, models};
+use aiperf_plan::ReuseStrategy;
+use aiperf_types::EndpointKind;
 
 pub(super) static ENDPOINT: &[Flag] = &[
     Flag {
@@ -37,7 +40,7 @@ pub(super) static ENDPOINT: &[Flag] = &[
     },
     Flag {
         name: "--endpoint-type",
-        kind: Kind::Choice(endpoint::EndpointType::NAMES),
+        kind: Kind::Choice(EndpointKind::NAMES),
         default: Some("chat"),
         to: To::Key("endpoint.type"),
         status: Acts,
@@ -215,7 +218,7 @@ pub(super) static ENDPOINT: &[Flag] = &[
     },
     Flag {
         name: "--connection-reuse-strategy",
-        kind: Kind::Choice(endpoint::ConnectionReuse::NAMES),
+        kind: Kind::Choice(ReuseStrategy::NAMES),
         default: Some("pooled"),
         to: To::Key("endpoint.connection_reuse"),
         status: Acts,

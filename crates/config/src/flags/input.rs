@@ -2,6 +2,7 @@
 
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::{at_least, between};
 use crate::sections::dataset;
 

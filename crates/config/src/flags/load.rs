@@ -2,7 +2,9 @@
 
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::{ANY, at_least, between, more_than};
+use crate::sections::phases::ArrivalPattern;
 
 pub(super) static LOAD_GENERATOR: &[Flag] = &[
     Flag {
@@ -51,7 +53,7 @@ pub(super) static LOAD_GENERATOR: &[Flag] = &[
     },
     Flag {
         name: "--arrival-pattern",
-        kind: Kind::Choice(&["concurrency_burst", "constant", "gamma", "poisson"]),
+        kind: Kind::Choice(ArrivalPattern::NAMES),
         aliases: &["--request-rate-mode"],
         default: Some("poisson"),
         to: To::Rule("phases.profiling.type"),
@@ -252,7 +254,7 @@ pub(super) static WARMUP: &[Flag] = &[
     },
     Flag {
         name: "--warmup-arrival-pattern",
-        kind: Kind::Choice(&["concurrency_burst", "constant", "gamma", "poisson"]),
+        kind: Kind::Choice(ArrivalPattern::NAMES),
         to: To::Rule("phases.warmup.type"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup arrival law; inherits --arrival-pattern",

@@ -2,7 +2,9 @@
 
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::more_than;
+use aiperf_plan::ExportLevel;
 
 pub(super) static OUTPUT: &[Flag] = &[
     Flag {
@@ -26,7 +28,7 @@ pub(super) static OUTPUT: &[Flag] = &[
     },
     Flag {
         name: "--export-level",
-        kind: Kind::Choice(&["summary", "records", "raw"]),
+        kind: Kind::Choice(ExportLevel::NAMES),
         aliases: &["--profile-export-level"],
         default: Some("records"),
         to: To::Rule("artifacts.records"),

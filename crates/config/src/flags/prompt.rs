@@ -2,6 +2,7 @@
 
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{BASE, Flag, Kind, To};
+use crate::choice::Choice;
 use crate::range::{ANY, at_least};
 use crate::sections::dataset;
 

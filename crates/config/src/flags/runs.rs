@@ -2,6 +2,7 @@
 
 use super::flag::Status::NotYet;
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::{at_least, between, more_than};
 use crate::sections::{runs, sweep};
 
@@ -345,7 +346,7 @@ pub(super) static MULTI_RUN: &[Flag] = &[
     },
     Flag {
         name: "--search-style",
-        kind: Kind::Literal(&["smooth_isotonic", "monotonic", "bo", "optuna", "grid"]),
+        kind: Kind::Literal(sweep::SearchStyle::NAMES),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Algorithm of the max-concurrency recipe",

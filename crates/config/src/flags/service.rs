@@ -2,12 +2,13 @@
 
 use super::flag::Status::{Acts, NoEffect, NotYet};
 use super::flag::{BASE, Flag, Kind, Takes, To};
+use crate::choice::Choice;
 use crate::range::{at_least, between};
-use crate::sections::process;
+use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
 pub(super) static UI: &[Flag] = &[Flag {
     name: "--ui-type",
-    kind: Kind::Choice(process::Ui::NAMES),
+    kind: Kind::Choice(UiKind::NAMES),
     aliases: &["--ui"],
     default: Some("simple on a terminal, none elsewhere"),
     to: To::Rule("runtime.ui"),
@@ -20,7 +21,7 @@ pub(super) static UI: &[Flag] = &[Flag {
 pub(super) static SERVICE: &[Flag] = &[
     Flag {
         name: "--log-level",
-        kind: Kind::Choice(process::Level::NAMES),
+        kind: Kind::Choice(LogLevel::NAMES),
         default: Some("INFO"),
         to: To::Rule("logging.level"),
         status: Acts,
@@ -49,7 +50,7 @@ pub(super) static SERVICE: &[Flag] = &[
     },
     Flag {
         name: "--timestamps",
-        kind: Kind::Choice(process::Stamps::NAMES),
+        kind: Kind::Choice(Timestamps::NAMES),
         default: Some("auto"),
         to: To::Key("runtime.timestamps"),
         status: Acts,

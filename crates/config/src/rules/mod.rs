@@ -16,7 +16,7 @@ use crate::sections::envelope::Benchmark;
 /// Fills in what follows from other settings, then checks every rule.
 pub(crate) fn settle(benchmark: &mut Benchmark, facts: &Facts<'_>, notes: &mut Vec<String>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    endpoint::settle(benchmark, facts, notes);
+    endpoint::settle(benchmark, notes);
     phases::settle(benchmark);
     endpoint::check(benchmark, facts, &mut problems);
     dataset::check(benchmark, facts, notes, &mut problems);

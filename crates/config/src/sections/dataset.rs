@@ -2,56 +2,138 @@
 
 use super::distribution::Distribution;
 use super::media::{Audio, Images, Video};
+use crate::choice::choices;
 use crate::range::{at_least, between, more_than};
-use crate::setting::{List, names, section};
+use crate::setting::{List, section};
 use serde_json::Value;
 
-names! {
+choices! {
     /// Where conversations come from.
-    DatasetType = ["synthetic", "file", "public"]
+    DatasetType {
+        Synthetic = "synthetic",
+        File = "file",
+        Public = "public",
+    }
     /// Order in which conversations are used.
-    Sampling = ["random", "sequential", "shuffle"]
+    Sampling {
+        Random = "random",
+        Sequential = "sequential",
+        Shuffle = "shuffle",
+    }
     /// Text that prompts are cut from.
-    Corpus = ["sonnet", "coding", "random"]
+    Corpus {
+        Sonnet = "sonnet",
+        Coding = "coding",
+        Random = "random",
+    }
     /// How random prompts vary in length.
-    RandomStyle = ["vllm", "sglang"]
+    RandomStyle {
+        Vllm = "vllm",
+        Sglang = "sglang",
+    }
     /// Where a unique marker goes, so that no prompt is in the server's cache.
-    CacheBustTarget = [
-        "none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix", "warmup_isolation_system",
-        "warmup_isolation_first_turn",
-    ]
+    CacheBustTarget {
+        None = "none",
+        SystemPrefix = "system_prefix",
+        SystemSuffix = "system_suffix",
+        FirstTurnPrefix = "first_turn_prefix",
+        FirstTurnSuffix = "first_turn_suffix",
+        WarmupIsolationSystem = "warmup_isolation_system",
+        WarmupIsolationFirstTurn = "warmup_isolation_first_turn",
+    }
     /// Layout of a dataset file.
-    FileFormat = [
-        "burst_gpt_trace", "bailian_trace", "baseten_trace", "mooncake_trace", "raw_payload", "inputs_json",
-        "dag_jsonl", "sagemaker_data_capture", "multi_turn", "random_pool", "single_turn", "speed_bench_qualitative",
-        "speed_bench_coding", "speed_bench_humanities", "speed_bench_math", "speed_bench_multilingual",
-        "speed_bench_qa", "speed_bench_rag", "speed_bench_reasoning", "speed_bench_roleplay", "speed_bench_stem",
-        "speed_bench_summarization", "speed_bench_writing", "speed_bench_throughput_1k", "speed_bench_throughput_2k",
-        "speed_bench_throughput_8k", "speed_bench_throughput_16k", "speed_bench_throughput_32k",
-        "speed_bench_throughput_1k_low_entropy", "speed_bench_throughput_1k_mixed",
-        "speed_bench_throughput_1k_high_entropy", "speed_bench_throughput_2k_low_entropy",
-        "speed_bench_throughput_2k_mixed", "speed_bench_throughput_2k_high_entropy",
-        "speed_bench_throughput_8k_low_entropy", "speed_bench_throughput_8k_mixed",
-        "speed_bench_throughput_8k_high_entropy", "speed_bench_throughput_16k_low_entropy",
-        "speed_bench_throughput_16k_mixed", "speed_bench_throughput_16k_high_entropy",
-        "speed_bench_throughput_32k_low_entropy", "speed_bench_throughput_32k_mixed",
-        "speed_bench_throughput_32k_high_entropy", "tracelab", "weka_trace",
-    ]
+    FileFormat {
+        BurstGptTrace = "burst_gpt_trace",
+        BailianTrace = "bailian_trace",
+        BasetenTrace = "baseten_trace",
+        MooncakeTrace = "mooncake_trace",
+        RawPayload = "raw_payload",
+        InputsJson = "inputs_json",
+        DagJsonl = "dag_jsonl",
+        SagemakerDataCapture = "sagemaker_data_capture",
+        MultiTurn = "multi_turn",
+        RandomPool = "random_pool",
+        SingleTurn = "single_turn",
+        SpeedBenchQualitative = "speed_bench_qualitative",
+        SpeedBenchCoding = "speed_bench_coding",
+        SpeedBenchHumanities = "speed_bench_humanities",
+        SpeedBenchMath = "speed_bench_math",
+        SpeedBenchMultilingual = "speed_bench_multilingual",
+        SpeedBenchQa = "speed_bench_qa",
+        SpeedBenchRag = "speed_bench_rag",
+        SpeedBenchReasoning = "speed_bench_reasoning",
+        SpeedBenchRoleplay = "speed_bench_roleplay",
+        SpeedBenchStem = "speed_bench_stem",
+        SpeedBenchSummarization = "speed_bench_summarization",
+        SpeedBenchWriting = "speed_bench_writing",
+        SpeedBenchThroughput1k = "speed_bench_throughput_1k",
+        SpeedBenchThroughput2k = "speed_bench_throughput_2k",
+        SpeedBenchThroughput8k = "speed_bench_throughput_8k",
+        SpeedBenchThroughput16k = "speed_bench_throughput_16k",
+        SpeedBenchThroughput32k = "speed_bench_throughput_32k",
+        SpeedBenchThroughput1kLowEntropy = "speed_bench_throughput_1k_low_entropy",
+        SpeedBenchThroughput1kMixed = "speed_bench_throughput_1k_mixed",
+        SpeedBenchThroughput1kHighEntropy = "speed_bench_throughput_1k_high_entropy",
+        SpeedBenchThroughput2kLowEntropy = "speed_bench_throughput_2k_low_entropy",
+        SpeedBenchThroughput2kMixed = "speed_bench_throughput_2k_mixed",
+        SpeedBenchThroughput2kHighEntropy = "speed_bench_throughput_2k_high_entropy",
+        SpeedBenchThroughput8kLowEntropy = "speed_bench_throughput_8k_low_entropy",
+        SpeedBenchThroughput8kMixed = "speed_bench_throughput_8k_mixed",
+        SpeedBenchThroughput8kHighEntropy = "speed_bench_throughput_8k_high_entropy",
+        SpeedBenchThroughput16kLowEntropy = "speed_bench_throughput_16k_low_entropy",
+        SpeedBenchThroughput16kMixed = "speed_bench_throughput_16k_mixed",
+        SpeedBenchThroughput16kHighEntropy = "speed_bench_throughput_16k_high_entropy",
+        SpeedBenchThroughput32kLowEntropy = "speed_bench_throughput_32k_low_entropy",
+        SpeedBenchThroughput32kMixed = "speed_bench_throughput_32k_mixed",
+        SpeedBenchThroughput32kHighEntropy = "speed_bench_throughput_32k_high_entropy",
+        Tracelab = "tracelab",
+        WekaTrace = "weka_trace",
+    }
     /// A dataset that is downloaded.
-    PublicDataset = [
-        "exgentic_v2", "exgentic", "sharegpt", "aimo", "mmstar", "mmvu", "vision_arena", "llava_onevision",
-        "aimo_aime", "aimo_numina_cot", "aimo_numina_1_5", "spec_bench", "spec_al_gsm8k", "spec_al_math500",
-        "spec_al_humaneval", "spec_al_mbpp", "spec_al_mtbench", "instruct_coder", "blazedit_5k", "blazedit_10k",
-        "librispeech", "voxpopuli", "gigaspeech", "ami", "spgispeech", "semianalysis_cc_traces_weka",
-        "semianalysis_cc_traces_weka_no_subagents", "semianalysis_cc_traces_weka_with_subagents",
-        "semianalysis_cc_traces_weka_with_subagents_256k", "semianalysis_cc_traces_weka_with_subagents_060226",
-        "semianalysis_cc_traces_weka_with_subagents_060226_256k", "semianalysis_cc_traces_weka_with_subagents_060526",
-        "semianalysis_cc_traces_weka_with_subagents_060526_256k", "semianalysis_cc_traces_weka_with_subagents_060826",
-        "semianalysis_cc_traces_weka_with_subagents_060826_256k", "semianalysis_cc_traces_weka_061326",
-        "semianalysis_cc_traces_weka_061326_256k", "semianalysis_cc_traces_weka_061526",
-        "semianalysis_cc_traces_weka_061526_256k", "semianalysis_cc_traces_weka_062126",
-        "semianalysis_cc_traces_weka_062126_256k", "weka_hf",
-    ]
+    PublicDataset {
+        ExgenticV2 = "exgentic_v2",
+        Exgentic = "exgentic",
+        Sharegpt = "sharegpt",
+        Aimo = "aimo",
+        Mmstar = "mmstar",
+        Mmvu = "mmvu",
+        VisionArena = "vision_arena",
+        LlavaOnevision = "llava_onevision",
+        AimoAime = "aimo_aime",
+        AimoNuminaCot = "aimo_numina_cot",
+        AimoNumina15 = "aimo_numina_1_5",
+        SpecBench = "spec_bench",
+        SpecAlGsm8k = "spec_al_gsm8k",
+        SpecAlMath500 = "spec_al_math500",
+        SpecAlHumaneval = "spec_al_humaneval",
+        SpecAlMbpp = "spec_al_mbpp",
+        SpecAlMtbench = "spec_al_mtbench",
+        InstructCoder = "instruct_coder",
+        Blazedit5k = "blazedit_5k",
+        Blazedit10k = "blazedit_10k",
+        Librispeech = "librispeech",
+        Voxpopuli = "voxpopuli",
+        Gigaspeech = "gigaspeech",
+        Ami = "ami",
+        Spgispeech = "spgispeech",
+        SemianalysisCcTracesWeka = "semianalysis_cc_traces_weka",
+        SemianalysisCcTracesWekaNoSubagents = "semianalysis_cc_traces_weka_no_subagents",
+        SemianalysisCcTracesWekaWithSubagents = "semianalysis_cc_traces_weka_with_subagents",
+        SemianalysisCcTracesWekaWithSubagents256k = "semianalysis_cc_traces_weka_with_subagents_256k",
+        SemianalysisCcTracesWekaWithSubagents060226 = "semianalysis_cc_traces_weka_with_subagents_060226",
+        SemianalysisCcTracesWekaWithSubagents060226256k = "semianalysis_cc_traces_weka_with_subagents_060226_256k",
+        SemianalysisCcTracesWekaWithSubagents060526 = "semianalysis_cc_traces_weka_with_subagents_060526",
+        SemianalysisCcTracesWekaWithSubagents060526256k = "semianalysis_cc_traces_weka_with_subagents_060526_256k",
+        SemianalysisCcTracesWekaWithSubagents060826 = "semianalysis_cc_traces_weka_with_subagents_060826",
+        SemianalysisCcTracesWekaWithSubagents060826256k = "semianalysis_cc_traces_weka_with_subagents_060826_256k",
+        SemianalysisCcTracesWeka061326 = "semianalysis_cc_traces_weka_061326",
+        SemianalysisCcTracesWeka061326256k = "semianalysis_cc_traces_weka_061326_256k",
+        SemianalysisCcTracesWeka061526 = "semianalysis_cc_traces_weka_061526",
+        SemianalysisCcTracesWeka061526256k = "semianalysis_cc_traces_weka_061526_256k",
+        SemianalysisCcTracesWeka062126 = "semianalysis_cc_traces_weka_062126",
+        SemianalysisCcTracesWeka062126256k = "semianalysis_cc_traces_weka_062126_256k",
+        WekaHf = "weka_hf",
+    }
 }
 
 section! {
@@ -60,7 +142,7 @@ section! {
         /// Name, by which sweeps address it
         name: String;
         /// Where conversations come from
-        r#type: DatasetType = "synthetic";
+        r#type: DatasetType = DatasetType::Synthetic;
         /// System message of every conversation
         system_prompt: String;
         /// File that holds it
@@ -68,7 +150,7 @@ section! {
         /// Seed of the draws for this dataset
         random_seed: i64 [at_least(0.0)];
         /// Order in which conversations are used
-        sampling: Sampling = "sequential";
+        sampling: Sampling = Sampling::Sequential;
         /// Conversations; synthetic: 100, others: all there are
         entries: i64 [at_least(1.0)];
         /// Text of prompts
@@ -80,7 +162,7 @@ section! {
         /// Milliseconds between a reply and the next turn
         turn_delay: Distribution;
         /// Scale of those delays
-        turn_delay_ratio: f64 [at_least(0.0)] = "1.0";
+        turn_delay_ratio: f64 [at_least(0.0)] = 1.0;
         /// Images in requests
         images: Images;
         /// Audio in requests
@@ -94,7 +176,7 @@ section! {
         /// Conversations written out here
         records: Value;
         /// Layout of the file
-        format: FileFormat = "single_turn";
+        format: FileFormat = FileFormat::SingleTurn;
         /// Output length where the data has none
         osl: Distribution;
         /// Changes to a trace
@@ -118,19 +200,19 @@ section! {
         /// Replay faster by this factor
         replay_speedup: f64 [more_than(0.0)];
         /// Replay by time rather than by reply
-        open_loop_replay: bool = "true";
+        open_loop_replay: bool = true;
         /// Refuse to replay late
-        open_loop_strict: bool = "false";
+        open_loop_strict: bool = false;
         /// Leave cache hints out of requests
-        omit_kv_hints: bool = "false";
+        omit_kv_hints: bool = false;
         /// Ask for at least the recorded output length
-        force_min_tokens: bool = "true";
+        force_min_tokens: bool = true;
         /// Longest idle gap in a trace, seconds
         trace_idle_gap_cap_seconds: f64 [at_least(0.0)];
         /// Ignore the delays of a trace
-        ignore_trace_delays: bool = "false";
+        ignore_trace_delays: bool = false;
         /// Keep only think times
-        use_think_time_only: bool = "false";
+        use_think_time_only: bool = false;
         /// Leave out conversations longer than this
         max_context_length: i64 [at_least(1.0)];
         /// Where a unique marker goes
@@ -153,7 +235,7 @@ section! {
         /// Tokens a hash block stands for
         block_size: i64 [at_least(1.0)];
         /// Prompts a request
-        batch_size: i64 [at_least(1.0)] = "1";
+        batch_size: i64 [at_least(1.0)] = 1;
         /// Where a unique marker goes
         cache_bust: CacheBust;
         /// Text that prompts are cut from
@@ -163,12 +245,12 @@ section! {
         /// How far random lengths go from the mean
         random_range_ratio: Value;
         /// How random prompts vary in length
-        random_corpus_style: RandomStyle = "vllm";
+        random_corpus_style: RandomStyle = RandomStyle::Vllm;
     }
     /// A marker that keeps prompts out of the server's cache.
     CacheBust {
         /// Where it goes
-        target: CacheBustTarget = "none";
+        target: CacheBustTarget = CacheBustTarget::None;
     }
     /// One pair of lengths.
     LengthPair {
@@ -197,37 +279,64 @@ section! {
     /// Passages and queries of ranking requests.
     Rankings {
         /// Passages a request
-        passages: Distribution = "10";
+        passages: Distribution = 10.0;
         /// Tokens a passage
-        passage_tokens: Distribution = "128";
+        passage_tokens: Distribution = 128.0;
         /// Tokens a query
-        query_tokens: Distribution = "32";
+        query_tokens: Distribution = 32.0;
     }
     /// Changes to a trace.
     Synthesis {
         /// Time runs faster by this factor
-        speedup_ratio: f64 [more_than(0.0)] = "1";
+        speedup_ratio: f64 [more_than(0.0)] = 1.0;
         /// Shared prefixes are longer by this factor
-        prefix_len_multiplier: f64 [more_than(0.0)] = "1";
+        prefix_len_multiplier: f64 [more_than(0.0)] = 1.0;
         /// There are more shared prefixes by this factor
-        prefix_root_multiplier: i64 [at_least(1.0)] = "1";
+        prefix_root_multiplier: i64 [at_least(1.0)] = 1;
         /// Prompts are longer by this factor
-        prompt_len_multiplier: f64 [more_than(0.0)] = "1";
+        prompt_len_multiplier: f64 [more_than(0.0)] = 1.0;
         /// Outputs are longer by this factor
-        output_len_multiplier: f64 [at_least(0.0)] = "1";
+        output_len_multiplier: f64 [at_least(0.0)] = 1.0;
         /// Leave out inputs longer than this
         max_isl: i64 [at_least(1.0)];
         /// Cut outputs to this
         max_osl: i64 [at_least(1.0)];
         /// Start over when the data runs out
-        allow_dataset_wrap: bool = "false";
+        allow_dataset_wrap: bool = false;
+    }
+}
+
+impl FileFormat {
+    /// Those whose records name hash blocks of a size.
+    pub const HASHED: &'static [Self] = &[Self::MooncakeTrace, Self::BailianTrace, Self::BasetenTrace, Self::Tracelab];
+
+    /// Whether it is a trace: reshapeable, and with timestamps by which a run then goes unless told otherwise.
+    pub fn is_trace(self) -> bool {
+        use FileFormat::*;
+        matches!(
+            self,
+            BurstGptTrace | BailianTrace | BasetenTrace | MooncakeTrace | SagemakerDataCapture | Tracelab | WekaTrace
+        )
+    }
+
+    /// Whether prompts are defined by hash blocks, which stand for text that repeats.
+    pub fn repeats_blocks(self) -> bool {
+        use FileFormat::*;
+        matches!(self, MooncakeTrace | BailianTrace | BurstGptTrace | SagemakerDataCapture | WekaTrace)
+    }
+}
+
+impl CacheBustTarget {
+    /// Whether warmup and profiling are kept apart by it.
+    pub fn isolates_warmup(self) -> bool {
+        matches!(self, Self::WarmupIsolationSystem | Self::WarmupIsolationFirstTurn)
     }
 }
 
 /// Keys that a type of dataset may have, besides those all have.
-pub const KEYS_OF: &[(&str, &[&str])] = &[
+pub const KEYS_OF: &[(DatasetType, &[&str])] = &[
     (
-        "synthetic",
+        DatasetType::Synthetic,
         &[
             "prompts",
             "prefix_prompts",
@@ -241,7 +350,7 @@ pub const KEYS_OF: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "file",
+        DatasetType::File,
         &[
             "path",
             "records",
@@ -270,7 +379,7 @@ pub const KEYS_OF: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "public",
+        DatasetType::Public,
         &[
             "dataset",
             "hf_subset",

@@ -31,7 +31,7 @@ section! {
         /// Seed of every random draw
         random_seed: i64 [at_least(0.0)];
         /// Leave the sweep table out
-        no_sweep_table: bool = "false";
+        no_sweep_table: bool = false;
     }
     /// What is run.
     Benchmark {
@@ -72,6 +72,6 @@ section! {
         /// A fixed scenario
         scenario: String;
         /// Run a scenario although it is violated
-        unsafe_override: bool = "false";
+        unsafe_override: bool = false;
     }
 }

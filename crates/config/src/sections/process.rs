@@ -1,27 +1,43 @@
 //! How the process behaves, and what counts tokens and answers.
 
+use crate::choice::choices;
 use crate::range::{at_least, between};
-use crate::setting::{List, names, section};
+use crate::setting::{List, section};
+use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
-names! {
-    /// What the screen shows.
-    Ui = ["dashboard", "none", "simple"]
-    /// What is logged.
-    Level = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "SUCCESS", "ERROR", "CRITICAL"]
-    /// Which instant a read gets.
-    Stamps = ["auto", "kernel", "user"]
+choices! {
     /// How processes talk.
-    CommunicationKind = ["ipc", "tcp", "dual"]
+    CommunicationKind {
+        Ipc = "ipc",
+        Tcp = "tcp",
+        Dual = "dual",
+    }
     /// What is asked in an accuracy run.
-    AccuracyBenchmark = [
-        "mmlu", "mmlu_pro", "aime", "hellaswag", "bigbench", "aime24", "aime25", "math_500", "gsm8k", "gpqa_diamond",
-        "lcb_codegeneration",
-    ]
+    AccuracyBenchmark {
+        Mmlu = "mmlu",
+        MmluPro = "mmlu_pro",
+        Aime = "aime",
+        Hellaswag = "hellaswag",
+        Bigbench = "bigbench",
+        Aime24 = "aime24",
+        Aime25 = "aime25",
+        Math500 = "math_500",
+        Gsm8k = "gsm8k",
+        GpqaDiamond = "gpqa_diamond",
+        LcbCodegeneration = "lcb_codegeneration",
+    }
     /// What grades answers.
-    Grader = [
-        "exact_match", "math", "multiple_choice", "code_execution", "lighteval_expr", "lighteval_latex",
-        "lighteval_gpqa", "lighteval_gsm8k", "mmlu_pro",
-    ]
+    Grader {
+        ExactMatch = "exact_match",
+        Math = "math",
+        MultipleChoice = "multiple_choice",
+        CodeExecution = "code_execution",
+        LightevalExpr = "lighteval_expr",
+        LightevalLatex = "lighteval_latex",
+        LightevalGpqa = "lighteval_gpqa",
+        LightevalGsm8k = "lighteval_gsm8k",
+        MmluPro = "mmlu_pro",
+    }
 }
 
 section! {
@@ -32,20 +48,20 @@ section! {
         /// Branch, tag or commit
         revision: String = "main";
         /// Run code of the tokenizer's repository
-        trust_remote_code: bool = "false";
+        trust_remote_code: bool = false;
         /// Count prompts with the chat template applied
-        apply_chat_template: bool = "false";
+        apply_chat_template: bool = false;
     }
     /// How the process behaves.
     Runtime {
         /// What the screen shows
-        ui: Ui;
+        ui: UiKind;
         /// Workers at most
         workers: i64 [at_least(1.0)];
         /// Workers at least
         workers_min: i64 [at_least(1.0)];
         /// Which instant a read gets
-        timestamps: Stamps = "auto";
+        timestamps: Timestamps = Timestamps::Auto;
         /// Record processors; no effect here
         record_processors: i64 [at_least(1.0)];
         /// How services run; no effect here
@@ -77,7 +93,7 @@ section! {
     /// What is logged.
     Logging {
         /// From which level on
-        level: Level = "INFO";
+        level: LogLevel = LogLevel::Info;
     }
     /// Nothing to set.
     Metrics {}
@@ -96,6 +112,6 @@ section! {
         /// System message
         system_prompt: String;
         /// Write every answer
-        verbose: bool = "false";
+        verbose: bool = false;
     }
 }

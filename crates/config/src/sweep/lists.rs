@@ -1,8 +1,10 @@
 //! Lists where one value is expected ask for a sweep.
 
+use crate::choice::Choice;
 use crate::error::Problem;
 use crate::flags::To;
 use crate::given::Flags;
+use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::Value;
 
@@ -34,19 +36,20 @@ pub(crate) fn flag_lists(envelope: &mut Node, flags: &Flags, problems: &mut Vec<
     }
     if !parameters.is_empty() {
         let sweep = envelope.child("sweep");
-        let kind = sweep.get("type").and_then(Node::text).unwrap_or("grid").to_owned();
-        if kind != "grid" && kind != "zip" {
+        let kind = sweep.choice("type").unwrap_or(SweepType::Grid);
+        if !kind.is_of_lists() {
             let names: Vec<&str> = parameters.iter().map(|(_, _, spelled)| spelled.as_str()).collect();
             problems.push(
                 Problem::new(format!(
-                    "{} with several values cannot be added to a sweep of type {kind}",
-                    names.join(", ")
+                    "{} with several values cannot be added to a sweep of type {}",
+                    names.join(", "),
+                    kind.name()
                 ))
                 .hint("one value"),
             );
             return;
         }
-        sweep.put_default("type", "grid");
+        sweep.put_default("type", SweepType::Grid);
         for (path, values, spelled) in parameters {
             let list = sweep.child("parameters");
             list.put(&path, Node::flag(&values, &spelled));
@@ -65,10 +68,10 @@ fn settings(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
     ] {
         let Some(node) = flags.node(flag) else { continue };
         let there = envelope.get("sweep").is_some();
-        let kind = envelope.find("sweep.type").and_then(Node::text).unwrap_or("grid").to_owned();
-        if there && flag == "--sweep-type" && kind != "grid" && kind != "zip" {
+        let kind = envelope.get("sweep").and_then(|sweep| sweep.choice("type")).unwrap_or(SweepType::Grid);
+        if there && flag == "--sweep-type" && !kind.is_of_lists() {
             problems.push(
-                Problem::new(format!("--sweep-type cannot change a sweep of type {kind}"))
+                Problem::new(format!("--sweep-type cannot change a sweep of type {}", kind.name()))
                     .hint("leave --sweep-type out"),
             );
         } else if there {
@@ -103,7 +106,7 @@ pub(crate) fn phase_lists(envelope: &mut Node, places: &Places, problems: &mut V
     }
     if !parameters.entries().is_empty() {
         let mut sweep = Node::map(Origin::Rule);
-        sweep.put("type", Node::rule("grid"));
+        sweep.put("type", Node::rule(SweepType::Grid));
         sweep.put("parameters", parameters);
         envelope.put("sweep", sweep);
     }

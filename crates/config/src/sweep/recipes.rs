@@ -1,8 +1,10 @@
 //! `--search-recipe`: a sweep or search that answers a common question.
 
+use crate::choice::Choice;
 use crate::error::Problem;
 use crate::nearest::nearest;
 use crate::parse::isl_osl_pairs;
+use crate::sections::sweep::{Planner, Prior, SearchStyle};
 use serde_json::{Map, Value, json};
 
 /// What a recipe is made from.
@@ -129,8 +131,8 @@ fn search(
         "sla_filters": filters,
         "recipe_name": recipe,
         "type": "adaptive_search",
-        "planner": plan.planner,
-        "search_space": [{"path": CONCURRENCY, "lo": low as f64, "hi": high as f64, "kind": "int", "prior": plan.prior}],
+        "planner": plan.planner.name(),
+        "search_space": [{"path": CONCURRENCY, "lo": low as f64, "hi": high as f64, "kind": "int", "prior": plan.prior.name()}],
         "objectives": [{"metric": objective, "stat": "avg", "direction": "maximize"}],
         "outcome_constraints": [],
         "max_iterations": plan.iterations,
@@ -150,13 +152,13 @@ fn search(
 }
 
 struct Plan {
-    planner: &'static str,
-    prior: &'static str,
+    planner: Planner,
+    prior: Prior,
     iterations: i64,
     initial: i64,
 }
 
-const BAYESIAN: Plan = Plan { planner: "bayesian", prior: "log-uniform", iterations: 30, initial: 5 };
+const BAYESIAN: Plan = Plan { planner: Planner::Bayesian, prior: Prior::LogUniform, iterations: 30, initial: 5 };
 
 fn plain(sweep: Value) -> Expansion {
     Expansion { sweep, slos: None, auto_plot: false }
@@ -191,19 +193,23 @@ fn concurrency_under_sla(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
             "at least one of --ttft-sla-ms, --itl-sla-ms, --tpot-sla-ms, --e2e-sla-ms and --error-rate-sla",
         ));
     }
-    let style = (inputs.value)("search_style").and_then(|style| style.as_str().map(str::to_owned));
-    let plan = match style.as_deref().unwrap_or("smooth_isotonic") {
-        "grid" => {
+    let style = (inputs.value)("search_style").and_then(|style| SearchStyle::parse(style.as_str()?));
+    let plan = match style.unwrap_or(SearchStyle::SmoothIsotonic) {
+        SearchStyle::Grid => {
             let steps = steps(inputs, "concurrency", 1, 1000, 8)?;
             let params = json!({"sla_filters": filters, "swept_param": CONCURRENCY});
             let mut sweep = grid(NAME, [(CONCURRENCY, steps)], "sla_breach_knee", params, "sla_breach.json");
             sweep["sla_filters"] = filters.into();
             return Ok(plain(sweep));
         }
-        "monotonic" => Plan { planner: "monotonic_sla", prior: "uniform", iterations: 20, initial: 1 },
-        "bo" => BAYESIAN,
-        "optuna" => Plan { planner: "optuna", ..BAYESIAN },
-        _ => Plan { planner: "smooth_isotonic", prior: "uniform", iterations: 30, initial: 1 },
+        SearchStyle::Monotonic => {
+            Plan { planner: Planner::MonotonicSla, prior: Prior::Uniform, iterations: 20, initial: 1 }
+        }
+        SearchStyle::Bo => BAYESIAN,
+        SearchStyle::Optuna => Plan { planner: Planner::Optuna, ..BAYESIAN },
+        SearchStyle::SmoothIsotonic => {
+            Plan { planner: Planner::SmoothIsotonic, prior: Prior::Uniform, iterations: 30, initial: 1 }
+        }
     };
     search(inputs, NAME, "output_token_throughput", filters, plan).map(plain)
 }

@@ -1,10 +1,14 @@
 //! Search flags and recipes to a sweep.
 
 use super::recipes::{self, Inputs};
+use crate::choice::Choice;
 use crate::error::{Problem, needs};
 use crate::given::Flags;
 use crate::parse::{search_dimension, sla_filter, sla_tier};
+use crate::sections::scale::Stat;
+use crate::sections::sweep::{OptunaAcquisition, OptunaSampler, Planner, Pooling, Sweep, SweepType};
 use crate::tree::{Datum, Node, Origin};
+use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
 
 /// Flags that a search needs beside its space.
@@ -105,7 +109,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<
     };
     let origin = Origin::Flag(flags.spelled("--search-recipe").to_owned());
     let mut sweep = Node::from_json(&made.sweep, &origin);
-    let adaptive = sweep.get("type").and_then(Node::text) == Some("adaptive_search");
+    let adaptive = sweep.choice("type") == Some(SweepType::AdaptiveSearch);
     for (flag, key) in SHARED {
         match flags.node(flag) {
             Some(node) if adaptive => sweep.put(key, node),
@@ -230,13 +234,13 @@ fn filters(sweep: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
 }
 
 fn check(sweep: &Node, flags: &Flags, problems: &mut Vec<Problem>) {
-    let planner = flags.text("--search-planner").unwrap_or("bayesian");
+    let planner = sweep.choice("planner").unwrap_or(Sweep::default().planner());
     let (points, most) = (
-        sweep.get("n_initial_points").and_then(Node::as_f64).unwrap_or(5.0),
+        sweep.get("n_initial_points").and_then(Node::as_f64).unwrap_or(Sweep::default().n_initial_points() as f64),
         sweep.get("max_iterations").and_then(Node::as_f64),
     );
     if let Some(most) = most
-        && ["bayesian", "optuna"].contains(&planner)
+        && matches!(planner, Planner::Bayesian | Planner::Optuna)
         && points >= most
     {
         problems.push(
@@ -245,20 +249,23 @@ fn check(sweep: &Node, flags: &Flags, problems: &mut Vec<Problem>) {
                 .hint(format!("--search-max-iterations {} or more", points + 1.0)),
         );
     }
-    if flags.has("--optuna-acquisition") && flags.text("--optuna-sampler").is_some_and(|sampler| sampler != "botorch") {
+    if flags.has("--optuna-acquisition")
+        && sweep.choice("optuna_sampler").is_some_and(|sampler: OptunaSampler| sampler != OptunaSampler::Botorch)
+    {
         problems.push(needs("--optuna-acquisition", "--optuna-sampler botorch", "only this sampler has acquisitions"));
     }
-    if let Some(acquisition) = flags.text("--optuna-acquisition")
-        && acquisition.ends_with("ehvi")
+    if let Some(acquisition) = sweep.choice::<OptunaAcquisition>("optuna_acquisition")
+        && acquisition.is_of_several_objectives()
     {
+        let acquisition = acquisition.name();
         problems.push(
             Problem::new(format!("--optuna-acquisition {acquisition} is for several objectives"))
                 .because("--search-metric is one objective")
                 .hint("--optuna-acquisition qlogei"),
         );
     }
-    if flags.text("--search-percentile-pooling") == Some("pooled")
-        && flags.text("--search-stat").is_none_or(|stat| stat == "avg")
+    if sweep.choice("objective_pooling") == Some(Pooling::Pooled)
+        && flags.text("--search-stat").is_none_or(|stat| Stat::exactly(stat) == Some(Stat::Avg))
     {
         problems.push(needs(
             "--search-percentile-pooling pooled",
@@ -304,8 +311,7 @@ fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &Flags, problems:
         );
     }
     let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") else { return };
-    let Some(phase) = phases.iter_mut().find(|phase| phase.get("kind").and_then(Node::text) == Some("profiling"))
-    else {
+    let Some(phase) = phases.iter_mut().find(|phase| phase.choice("kind") == Some(PhaseKind::Profiling)) else {
         return;
     };
     for setting in ["rate", "smoothness", "users"] {
