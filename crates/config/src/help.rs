@@ -67,7 +67,7 @@ impl Flag {
 pub fn short_help() -> String {
     let mut out = format!("Benchmark a server\n\n{USAGE}");
     for group in GROUPS {
-        let flags: Vec<&Flag> = group.flags.iter().filter(|flag| flag.status == Status::Acts).collect();
+        let flags: Vec<&Flag> = group.flags.iter().copied().filter(|flag| flag.status == Status::Acts).collect();
         if !flags.is_empty() {
             out.push_str(&format!("\n{}:\n", group.title));
         }

@@ -5,6 +5,7 @@ use crate::command_line;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
+use crate::flags::EXPORT_LEVEL;
 use crate::flags::Status;
 use crate::keys;
 use crate::resolve::{Tree, resolve_config};
@@ -54,19 +55,21 @@ pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, C
 
 /// What was asked for and does not exist yet, by the name it was asked for; what can have no effect is noted.
 fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
-    for said in &tree.flags.0 {
-        match said.flag.status {
+    for given in &tree.flags.0 {
+        match given.flag.status {
             Status::Acts => {}
-            Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", said.spelled)),
+            Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", given.spelled)),
             // Switching off what is off anyway is no request.
-            Status::NotYet(_) if said.value == Value::Bool(false) && said.flag.default != Some("true") => {}
+            Status::NotYet(_) if given.value == Value::Bool(false) && given.flag.default != Some("true") => {}
             Status::NotYet(reason) => problems.push(
-                not_yet(&said.spelled, reason).hint(format!("leave {} out", said.spelled)).at(said.flag.to.location()),
+                not_yet(&given.spelled, reason)
+                    .hint(format!("leave {} out", given.spelled))
+                    .at(given.flag.to.location()),
             ),
         }
-        if said.sweep().is_some() {
+        if given.sweep().is_some() {
             problems.push(
-                not_yet(&format!("{} with several values", said.spelled), "settings are not swept")
+                not_yet(&format!("{} with several values", given.spelled), "settings are not swept")
                     .hint("one value, and a run for each"),
             );
         }
@@ -345,8 +348,8 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Art
     let base = ctx.cwd.join(artifacts.dir());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
     if artifacts.raw() {
-        let what = if tree.flags.has("--export-level") {
-            format!("{} raw", tree.flags.spelled("--export-level"))
+        let what = if tree.flags.has(EXPORT_LEVEL) {
+            format!("{} raw", tree.flags.spelled(EXPORT_LEVEL))
         } else {
             subject(tree, "benchmark.artifacts.raw")
         };

@@ -6,14 +6,14 @@ use crate::nearest::nearest;
 use crate::range::Range;
 use crate::scalars::{choice, float, int, number};
 use crate::setting::Seconds;
-use crate::tokens::{Given, Raw};
+use crate::tokens::{Raw, RawFlag};
 use aiperf_types::{Slo, SloFault};
 use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The value of a flag, checked against its kind and range. Non-finite numbers are kept as the texts `inf`,
 /// `-inf` and `nan`, which JSON numbers cannot say.
-pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
+pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     let tokens = match &given.raw {
         Raw::Bool(on) => return Ok(Value::Bool(*on)),
         Raw::Tokens(tokens) => tokens,
@@ -86,7 +86,7 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
 }
 
 /// Times on a command line are plain seconds; one with a unit gets the number it means as a hint.
-fn in_seconds(problem: Problem, text: &str, given: &Given) -> Problem {
+fn in_seconds(problem: Problem, text: &str, given: &RawFlag) -> Problem {
     match Seconds::parse(text) {
         Some(Seconds(seconds)) if text.ends_with(|c: char| c.is_ascii_alphabetic()) && seconds.is_finite() => {
             problem.because("it takes seconds").hint(format!("{} {seconds}", given.spelled))
@@ -115,7 +115,7 @@ fn split<'a>(tokens: &'a [String], flag: &Flag) -> impl Iterator<Item = &'a str>
     })
 }
 
-fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Problem {
+fn unknown_choice(given: &RawFlag, text: &str, choices: &[&'static str]) -> Problem {
     let problem = Problem::new(format!("{} '{text}' is not one of its choices", given.spelled))
         .because(format!("choices: {}", choices.join(", ")))
         .at(given.flag.to.location());
@@ -125,7 +125,7 @@ fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Proble
     }
 }
 
-fn existing(text: &str, given: &Given, cwd: &Path) -> Result<Value, Problem> {
+fn existing(text: &str, given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     if text.is_empty() {
         return Ok(Value::Null);
     }

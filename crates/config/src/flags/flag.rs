@@ -147,6 +147,13 @@ pub enum Status {
     NotYet(&'static str),
 }
 
+/// A flag is its name.
+impl PartialEq for Flag {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
 impl Flag {
     /// What stands for its value in help and messages.
     pub fn placeholder(&self) -> &'static str {
@@ -200,5 +207,15 @@ pub struct Group {
     /// Title in help.
     pub title: &'static str,
     /// Its flags, in the order help shows them.
-    pub flags: &'static [Flag],
+    pub flags: &'static [&'static Flag],
 }
+
+/// Defines flags, each a constant that code asks for it by, and the group that help shows them in.
+macro_rules! flags {
+    ($group:ident: $( $name:ident { $($row:tt)* } )*) => {
+        $( pub(crate) const $name: &$crate::flags::Flag = &$crate::flags::Flag { $($row)* ..$crate::flags::flag::BASE }; )*
+        pub(super) const $group: &[&$crate::flags::Flag] = &[$($name),*];
+    };
+}
+
+pub(super) use flags;

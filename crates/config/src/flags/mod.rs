@@ -19,47 +19,57 @@ mod service;
 mod shaping;
 
 pub use crate::range::Range;
+pub(crate) use conversation::*;
+pub(crate) use endpoint::*;
 pub use flag::{Flag, Group, Kind, Status, Takes, To};
+pub(crate) use input::*;
+pub(crate) use load::*;
+pub(crate) use media::*;
+pub(crate) use observe::*;
+pub(crate) use output::*;
+pub(crate) use prompt::*;
+pub(crate) use runs::*;
+pub(crate) use service::*;
 
 /// Every flag, in the order help shows them.
 pub static GROUPS: &[Group] = &[
-    Group { title: "Endpoint", flags: endpoint::ENDPOINT },
-    Group { title: "Tokenizer", flags: endpoint::TOKENIZER },
-    Group { title: "Input", flags: input::INPUT },
-    Group { title: "Fixed Schedule", flags: input::FIXED_SCHEDULE },
-    Group { title: "Goodput", flags: input::GOODPUT },
-    Group { title: "Conversation Input", flags: conversation::CONVERSATION_INPUT },
-    Group { title: "Prompt", flags: prompt::PROMPT },
-    Group { title: "Cache Bust", flags: prompt::CACHE_BUST },
-    Group { title: "Prefix Prompt", flags: prompt::PREFIX_PROMPT },
-    Group { title: "Input Sequence Length (ISL)", flags: prompt::INPUT_SEQUENCE_LENGTH },
-    Group { title: "Output Sequence Length (OSL)", flags: prompt::OUTPUT_SEQUENCE_LENGTH },
-    Group { title: "Audio Input", flags: media::AUDIO_INPUT },
-    Group { title: "Image Input", flags: media::IMAGE_INPUT },
-    Group { title: "Video Input", flags: media::VIDEO_INPUT },
-    Group { title: "Rankings", flags: shaping::RANKINGS },
-    Group { title: "Synthesis", flags: shaping::SYNTHESIS },
-    Group { title: "Load Generator", flags: load::LOAD_GENERATOR },
-    Group { title: "Scenario", flags: load::SCENARIO },
-    Group { title: "Warmup", flags: load::WARMUP },
-    Group { title: "User-Centric Rate", flags: load::USER_CENTRIC_RATE },
-    Group { title: "Request Cancellation", flags: load::REQUEST_CANCELLATION },
-    Group { title: "Output", flags: output::OUTPUT },
-    Group { title: "HTTP Trace", flags: output::HTTP_TRACE },
-    Group { title: "Server Metrics", flags: observe::SERVER_METRICS },
-    Group { title: "Network Latency", flags: observe::NETWORK_LATENCY },
-    Group { title: "GPU Telemetry", flags: observe::GPU_TELEMETRY },
-    Group { title: "UI", flags: service::UI },
-    Group { title: "Multi-Run", flags: runs::MULTI_RUN },
-    Group { title: "Accuracy", flags: accuracy::ACCURACY },
-    Group { title: "Service", flags: service::SERVICE },
-    Group { title: "Workers", flags: service::WORKERS },
-    Group { title: "ZMQ Communication", flags: service::ZMQ_COMMUNICATION },
+    Group { title: "Endpoint", flags: endpoint::ENDPOINT_FLAGS },
+    Group { title: "Tokenizer", flags: endpoint::TOKENIZER_FLAGS },
+    Group { title: "Input", flags: input::INPUT_FLAGS },
+    Group { title: "Fixed Schedule", flags: input::FIXED_SCHEDULE_FLAGS },
+    Group { title: "Goodput", flags: input::GOODPUT_FLAGS },
+    Group { title: "Conversation Input", flags: conversation::CONVERSATION_INPUT_FLAGS },
+    Group { title: "Prompt", flags: prompt::PROMPT_FLAGS },
+    Group { title: "Cache Bust", flags: prompt::CACHE_BUST_FLAGS },
+    Group { title: "Prefix Prompt", flags: prompt::PREFIX_PROMPT_FLAGS },
+    Group { title: "Input Sequence Length (ISL)", flags: prompt::INPUT_SEQUENCE_LENGTH_FLAGS },
+    Group { title: "Output Sequence Length (OSL)", flags: prompt::OUTPUT_SEQUENCE_LENGTH_FLAGS },
+    Group { title: "Audio Input", flags: media::AUDIO_INPUT_FLAGS },
+    Group { title: "Image Input", flags: media::IMAGE_INPUT_FLAGS },
+    Group { title: "Video Input", flags: media::VIDEO_INPUT_FLAGS },
+    Group { title: "Rankings", flags: shaping::RANKINGS_FLAGS },
+    Group { title: "Synthesis", flags: shaping::SYNTHESIS_FLAGS },
+    Group { title: "Load Generator", flags: load::LOAD_GENERATOR_FLAGS },
+    Group { title: "Scenario", flags: load::SCENARIO_FLAGS },
+    Group { title: "Warmup", flags: load::WARMUP_FLAGS },
+    Group { title: "User-Centric Rate", flags: load::USER_CENTRIC_RATE_FLAGS },
+    Group { title: "Request Cancellation", flags: load::REQUEST_CANCELLATION_FLAGS },
+    Group { title: "Output", flags: output::OUTPUT_FLAGS },
+    Group { title: "HTTP Trace", flags: output::HTTP_TRACE_FLAGS },
+    Group { title: "Server Metrics", flags: observe::SERVER_METRICS_FLAGS },
+    Group { title: "Network Latency", flags: observe::NETWORK_LATENCY_FLAGS },
+    Group { title: "GPU Telemetry", flags: observe::GPU_TELEMETRY_FLAGS },
+    Group { title: "UI", flags: service::UI_FLAGS },
+    Group { title: "Multi-Run", flags: runs::MULTI_RUN_FLAGS },
+    Group { title: "Accuracy", flags: accuracy::ACCURACY_FLAGS },
+    Group { title: "Service", flags: service::SERVICE_FLAGS },
+    Group { title: "Workers", flags: service::WORKERS_FLAGS },
+    Group { title: "ZMQ Communication", flags: service::ZMQ_COMMUNICATION_FLAGS },
 ];
 
 /// Every flag.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
-    GROUPS.iter().flat_map(|group| group.flags)
+    GROUPS.iter().flat_map(|group| group.flags).copied()
 }
 
 /// The flag with this spelling, and the boolean it stands for: false for a negation.

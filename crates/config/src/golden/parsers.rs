@@ -7,7 +7,7 @@ use crate::flags::{self, Kind};
 use crate::parse::{isl_osl_pairs, search_dimension, sequence_distribution, sla_filter, sla_tier, variant};
 use crate::setting::Seconds;
 use crate::sweep::{derived_seed, dir_name, logspace};
-use crate::tokens::{Given, Raw};
+use crate::tokens::{Raw, RawFlag};
 use crate::tree::{Node, Origin, Places};
 use crate::{command_line, scalars, values};
 use aiperf_plan::redact::{self, is_sensitive_header};
@@ -102,7 +102,7 @@ fn by_flag(name: &str, input: &Value) -> Result<Value, String> {
     };
     let (flag, _) = flags::find(name).unwrap();
     assert!(matches!(flag.kind, Kind::IntOrList(_) | Kind::FloatOrList(_)));
-    let given = Given { flag, spelled: name.to_owned(), raw: Raw::Tokens(vec![text]) };
+    let given = RawFlag { flag, spelled: name.to_owned(), raw: Raw::Tokens(vec![text]) };
     values::value(&given, Path::new("/")).map_err(|problem| problem.to_string())
 }
 

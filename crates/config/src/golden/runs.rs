@@ -1,6 +1,7 @@
 //! `golden/orchestration`: recipes, log steps, folders, seeds, and the runs of a sweep.
 
 use super::{cases, list};
+use crate::flags::Flag;
 use crate::sections::sweep::Sweep;
 use crate::setting::{Reader, Setting};
 use crate::sweep::{Inputs, derived_seed, dir_name, expand, logspace, recipe};
@@ -26,8 +27,9 @@ fn golden_recipes_make_the_recorded_sweeps() {
     let data = cases("orchestration", "recipes.json");
     for case in list(&data["cases"]) {
         let input = &case["input"];
-        let value = |key: &str| {
-            [&input["sla_targets"][key], &input["overrides"][key]].into_iter().find(|value| !value.is_null()).cloned()
+        let value = |flag: &Flag| {
+            let key = flag.name.trim_start_matches('-').replace('-', "_");
+            [&input["sla_targets"][&key], &input["overrides"][&key]].into_iter().find(|value| !value.is_null()).cloned()
         };
         let made =
             recipe(input["recipe"].as_str().unwrap(), &Inputs { value: &value, streaming: input["streaming"] == true });

@@ -2,7 +2,10 @@
 
 use crate::choice::{Choice, joined};
 use crate::error::{Problem, needs};
-use crate::given::Flags;
+use crate::flags::{
+    Flag, PROFILE_RUN_COOLDOWN_SECONDS, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, SET_CONSISTENT_SEED, UNSAFE_OVERRIDE,
+};
+use crate::given::GivenFlags;
 use crate::sections::artifacts::Formats;
 use crate::sections::envelope::Envelope;
 use crate::sections::runs::ConvergenceMode;
@@ -10,11 +13,17 @@ use crate::sections::sweep::{IterationOrder, KEYS_OF, SweepType};
 use crate::tree::{Node, Places};
 use aiperf_plan::UiKind;
 
-const TRIALS_ONLY: &[&str] =
-    &["--set-consistent-seed", "--profile-run-disable-warmup-after-first", "--profile-run-cooldown-seconds"];
+const TRIALS_ONLY: &[&Flag] =
+    &[SET_CONSISTENT_SEED, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, PROFILE_RUN_COOLDOWN_SECONDS];
 
 /// What several runs may not be.
-pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Places, problems: &mut Vec<Problem>) {
+pub(crate) fn check(
+    envelope: &Envelope,
+    node: &Node,
+    flags: &GivenFlags,
+    places: &Places,
+    problems: &mut Vec<Problem>,
+) {
     let multi = envelope.multi_run.clone().unwrap_or_default();
     let runs = multi.num_runs();
     let sweep = envelope.sweep.as_ref();
@@ -100,7 +109,7 @@ pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Pl
             .push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint("--ui simple"));
     }
     if let Some(scenario) = node.find("benchmark.scenario")
-        && !flags.on("--unsafe-override")
+        && !flags.on(UNSAFE_OVERRIDE)
     {
         problems.push(
             places

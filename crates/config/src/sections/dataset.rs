@@ -2,7 +2,7 @@
 
 use super::distribution::Distribution;
 use super::media::{Audio, Images, Video};
-use crate::choice::choices;
+use crate::choice::{Choice, choices};
 use crate::range::{at_least, between, more_than};
 use crate::setting::{List, section};
 use serde_json::Value;
@@ -323,6 +323,13 @@ impl FileFormat {
     pub fn repeats_blocks(self) -> bool {
         use FileFormat::*;
         matches!(self, MooncakeTrace | BailianTrace | BurstGptTrace | SagemakerDataCapture | WekaTrace)
+    }
+}
+
+impl PublicDataset {
+    /// Whether it is a trace in the layout of Weka, which knows the length of a context.
+    pub fn is_weka(self) -> bool {
+        self.name().contains("weka")
     }
 }
 

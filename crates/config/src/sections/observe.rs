@@ -23,6 +23,13 @@ choices! {
         Jsonl = "jsonl",
         Parquet = "parquet",
     }
+    /// What is sent by OTLP.
+    StreamDomain {
+        Default = "default",
+        Metrics = "metrics",
+        Timing = "timing",
+        None = "none",
+    }
     /// How metric endpoints are found.
     DiscoveryMode {
         Auto = "auto",
