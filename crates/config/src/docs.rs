@@ -45,8 +45,8 @@ fn flags() -> String {
             out.push_str(&format!(
                 "| {} | {value} | {} | {} | {} |\n",
                 names.join(" "),
-                flag.default.map(cell).unwrap_or_default(),
-                cell(flag.summary),
+                flag.default().map(|text| cell(&text)).unwrap_or_default(),
+                cell(flag.about()),
                 flag.but.map_or_else(|| status(flag.status), |but| format!("acts; {but}"))
             ));
         }

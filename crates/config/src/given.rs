@@ -22,9 +22,7 @@ impl GivenFlag {
     /// Its value for the first run: the first of a list to sweep over.
     pub(crate) fn base(&self) -> Value {
         match (&self.value, self.flag.kind) {
-            (Value::Array(items), Kind::IntOrList(_) | Kind::FloatOrList(_)) => {
-                items.first().cloned().unwrap_or_default()
-            }
+            (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => items.first().cloned().unwrap_or_default(),
             (value, _) => value.clone(),
         }
     }
@@ -32,7 +30,7 @@ impl GivenFlag {
     /// The values to sweep over, when there is more than one or none.
     pub(crate) fn sweep(&self) -> Option<&[Value]> {
         match (&self.value, self.flag.kind) {
-            (Value::Array(items), Kind::IntOrList(_) | Kind::FloatOrList(_)) => Some(items),
+            (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => Some(items),
             _ => None,
         }
     }

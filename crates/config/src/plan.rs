@@ -60,7 +60,8 @@ fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
             Status::Acts => {}
             Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", given.spelled)),
             // Switching off what is off anyway is no request.
-            Status::NotYet(_) if given.value == Value::Bool(false) && given.flag.default != Some("true") => {}
+            Status::NotYet(_)
+                if given.value == Value::Bool(false) && given.flag.default().as_deref() != Some("true") => {}
             Status::NotYet(reason) => problems.push(
                 not_yet(&given.spelled, reason)
                     .hint(format!("leave {} out", given.spelled))

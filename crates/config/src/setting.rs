@@ -103,6 +103,34 @@ pub(crate) struct Field {
     pub fields: &'static [Field],
 }
 
+/// A field that was found by its path.
+pub(crate) struct Described {
+    pub field: &'static Field,
+    /// Its default; that of a mean is the one of the length it is the mean of.
+    pub default: Option<Value>,
+}
+
+/// The field at a dotted path below some fields.
+pub(crate) fn described(fields: &'static [Field], path: &str) -> Option<Described> {
+    let named = |fields: &'static [Field], name: &str| fields.iter().find(|field| field.name == name);
+    let (parent, leaf) = match path.rsplit_once('.') {
+        Some((parent, leaf)) => (Some(described(fields, parent)?), leaf),
+        None => (None, path),
+    };
+    let field = named(parent.as_ref().map_or(fields, |parent| parent.field.fields), leaf)?;
+    let inherited = parent.and_then(|parent| parent.default).filter(|_| leaf == "mean");
+    Some(Described { field, default: field.default.map(|default| default()).or(inherited) })
+}
+
+/// A default in a sentence: texts without quotes, lists without brackets.
+pub(crate) fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain_text).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
 /// A default as it is shown: whole numbers without a fraction.
 pub(crate) fn shown_default(value: impl Setting) -> Value {
     fn whole(value: Value) -> Value {

@@ -22,22 +22,21 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     let refuse = |text: &str, rule: String| {
         Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.to.location())
     };
+    let range = || given.flag.range();
     match given.flag.kind {
         Kind::Bool => Ok(Value::Bool(true)),
         Kind::Text | Kind::Path => Ok(Value::String(one().to_owned())),
         Kind::ExistingPath => existing(one(), given, cwd),
-        Kind::Int(range) => {
-            int(one()).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(one(), rule))
-        }
-        Kind::Float(range) => float(one())
-            .and_then(|n| in_range(n, range, number(n)))
+        Kind::Int => int(one()).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(one(), rule)),
+        Kind::Float => float(one())
+            .and_then(|n| in_range(n, range(), number(n)))
             .map_err(|rule| in_seconds(refuse(one(), rule), one(), given)),
-        Kind::IntOrList(range) => list_or_one(one(), |text| {
-            int(text).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(text, rule))
+        Kind::IntOrList => list_or_one(one(), |text| {
+            int(text).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(text, rule))
         }),
-        Kind::FloatOrList(range) => list_or_one(one(), |text| {
+        Kind::FloatOrList => list_or_one(one(), |text| {
             float(text)
-                .and_then(|n| in_range(n, range, number(n)))
+                .and_then(|n| in_range(n, range(), number(n)))
                 .map_err(|rule| in_seconds(refuse(text, rule), text, given))
         }),
         Kind::Choice(choices) => {

@@ -3,7 +3,6 @@
 use super::flag::Status::NotYet;
 use super::flag::{Kind, Takes, To, flags};
 use crate::choice::Choice;
-use crate::range::between;
 use crate::sections::process;
 
 flags! { ACCURACY_FLAGS:
@@ -20,14 +19,12 @@ flags! { ACCURACY_FLAGS:
         takes: Takes::Many { comma: true, space: false },
         to: To::Key("accuracy.tasks"),
         status: NotYet("answers are not graded"),
-        summary: "Subset of benchmark tasks",
     }
     ACCURACY_N_SHOTS {
         name: "--accuracy-n-shots",
-        kind: Kind::Int(between(0.0, true, 32.0, true)),
+        kind: Kind::Int,
         to: To::Key("accuracy.n_shots"),
         status: NotYet("answers are not graded"),
-        summary: "Few-shot examples; default set by the benchmark",
     }
     ACCURACY_ENABLE_COT {
         name: "--accuracy-enable-cot",
@@ -36,21 +33,18 @@ flags! { ACCURACY_FLAGS:
         takes: Takes::Nothing,
         to: To::Key("accuracy.enable_cot"),
         status: NotYet("answers are not graded"),
-        summary: "Chain-of-thought prompting on or off; default set by the benchmark",
     }
     ACCURACY_GRADER {
         name: "--accuracy-grader",
         kind: Kind::Choice(process::Grader::NAMES),
         to: To::Key("accuracy.grader"),
         status: NotYet("answers are not graded"),
-        summary: "Replaces the benchmark's grader",
     }
     ACCURACY_SYSTEM_PROMPT {
         name: "--accuracy-system-prompt",
         kind: Kind::Text,
         to: To::Key("accuracy.system_prompt"),
         status: NotYet("answers are not graded"),
-        summary: "Replaces the benchmark's system prompt",
     }
     ACCURACY_VERBOSE {
         name: "--accuracy-verbose",
@@ -58,6 +52,5 @@ flags! { ACCURACY_FLAGS:
         takes: Takes::Nothing,
         to: To::Key("accuracy.verbose"),
         status: NotYet("answers are not graded"),
-        summary: "Show each graded problem",
     }
 }

@@ -2,12 +2,12 @@
 
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, flags};
-use crate::range::{ANY, at_least, more_than};
+use crate::range::at_least;
 
 flags! { CONVERSATION_INPUT_FLAGS:
     CONVERSATION_NUM {
         name: "--conversation-num",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         aliases: &["--num-conversations", "--num-sessions"],
         to: To::Profiling("sessions"),
         status: Acts,
@@ -16,16 +16,16 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     NUM_DATASET_ENTRIES {
         name: "--num-dataset-entries",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         aliases: &["--num-prompts"],
         default: Some("100"),
         to: To::Dataset("entries"),
         status: Acts,
-        summary: "Unique dataset entries to build or read",
     }
     CONVERSATION_TURN_MEAN {
         name: "--conversation-turn-mean",
-        kind: Kind::IntOrList(at_least(1.0)),
+        kind: Kind::IntOrList,
+        range: Some(at_least(1.0)),
         aliases: &["--session-turns-mean"],
         default: Some("1"),
         to: To::Dataset("turns.mean"),
@@ -34,7 +34,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_STDDEV {
         name: "--conversation-turn-stddev",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         aliases: &["--session-turns-stddev"],
         to: To::Dataset("turns.stddev"),
         status: NotYet("conversations have one turn"),
@@ -42,7 +42,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_DELAY_MEAN {
         name: "--conversation-turn-delay-mean",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         aliases: &["--session-turn-delay-mean"],
         default: Some("0"),
         to: To::Dataset("turn_delay.mean"),
@@ -51,52 +51,44 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_DELAY_STDDEV {
         name: "--conversation-turn-delay-stddev",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         aliases: &["--session-turn-delay-stddev"],
-        default: Some("0"),
         to: To::Dataset("turn_delay.stddev"),
         status: NotYet("conversations have one turn"),
         summary: "Spread of the pause between turns, milliseconds",
     }
     CONVERSATION_TURN_DELAY_RATIO {
         name: "--conversation-turn-delay-ratio",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         aliases: &["--session-delay-ratio"],
-        default: Some("1.0"),
         to: To::Dataset("turn_delay_ratio"),
         status: NotYet("conversations have one turn"),
-        summary: "Factor applied to every turn pause",
     }
     INTER_TURN_DELAY_CAP_SECONDS {
         name: "--inter-turn-delay-cap-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: NotYet("traces are not replayed"),
-        summary: "Upper bound on replayed turn delays, seconds",
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("max_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: shrink global idle gaps to this many replay seconds",
     }
     REPLAY_SPEEDUP {
         name: "--replay-speedup",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("replay_speedup"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: replay this many times faster",
     }
     OPEN_LOOP_REPLAY {
         name: "--open-loop-replay",
         kind: Kind::Bool,
         negation: Some("--no-open-loop-replay"),
         takes: Takes::Nothing,
-        default: Some("true"),
         to: To::Dataset("open_loop_replay"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: start sessions at absolute recorded times",
     }
     OPEN_LOOP_STRICT {
         name: "--open-loop-strict",
@@ -104,7 +96,6 @@ flags! { CONVERSATION_INPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Dataset("open_loop_strict"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: treat every row as its own session at its own time",
     }
     OMIT_KV_HINTS {
         name: "--omit-kv-hints",
@@ -112,16 +103,13 @@ flags! { CONVERSATION_INPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Dataset("omit_kv_hints"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: leave hash_ids and block_size out of bodies",
     }
     FORCE_MIN_TOKENS {
         name: "--force-min-tokens",
         kind: Kind::Bool,
         negation: Some("--no-force-min-tokens"),
         takes: Takes::Nothing,
-        default: Some("true"),
         to: To::Dataset("force_min_tokens"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: set min_tokens to the recorded output length",
     }
 }

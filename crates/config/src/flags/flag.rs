@@ -1,6 +1,10 @@
 //! What a flag is.
 
-use crate::range::Range;
+use crate::range::{ANY, Range};
+use crate::sections::dataset::Dataset;
+use crate::sections::envelope::{Benchmark, Envelope};
+use crate::sections::phases::Phase;
+use crate::setting::{Described, Setting, described, plain_text};
 
 /// One flag.
 #[derive(Debug)]
@@ -15,7 +19,9 @@ pub struct Flag {
     pub kind: Kind,
     /// How many tokens it takes.
     pub takes: Takes,
-    /// What runs when it is not given, as help shows it.
+    /// Which numbers it takes, where that is not what its key takes.
+    pub range: Option<Range>,
+    /// What runs when it is not given, where that is not the default of its key.
     pub default: Option<&'static str>,
     /// Where its value goes in the configuration.
     pub to: To,
@@ -23,7 +29,7 @@ pub struct Flag {
     pub with_file: bool,
     /// Whether it acts.
     pub status: Status,
-    /// One line of help.
+    /// One line of help, where what is said about its key is not enough.
     pub summary: &'static str,
     /// What of it does not act yet, though the rest does.
     pub but: Option<&'static str>,
@@ -35,13 +41,13 @@ pub enum Kind {
     /// True when given.
     Bool,
     /// A whole number.
-    Int(Range),
+    Int,
     /// A number.
-    Float(Range),
+    Float,
     /// A whole number, or several to sweep over.
-    IntOrList(Range),
+    IntOrList,
     /// A number, or several to sweep over.
-    FloatOrList(Range),
+    FloatOrList,
     /// Any text.
     Text,
     /// A path.
@@ -155,6 +161,42 @@ impl PartialEq for Flag {
 }
 
 impl Flag {
+    /// What the configuration knows about the key it sets.
+    pub(crate) fn setting(&self) -> Option<Described> {
+        match self.to {
+            To::Key(key) => described(Benchmark::FIELDS, key),
+            To::Envelope(key) => described(Envelope::FIELDS, key),
+            To::Profiling(key) | To::Warmup(key) | To::EveryPhase(key) => described(Phase::FIELDS, key),
+            To::Dataset(key) => described(Dataset::FIELDS, key),
+            To::Rule(key) => described(Benchmark::FIELDS, key).or_else(|| described(Envelope::FIELDS, key)),
+        }
+    }
+
+    /// Which numbers it takes.
+    pub fn range(&self) -> Range {
+        self.range.or_else(|| self.setting()?.field.range).unwrap_or(ANY)
+    }
+
+    /// What runs when it is not given. A switch that is off is not worth saying.
+    pub fn default(&self) -> Option<String> {
+        if let Some(own) = self.default {
+            return Some(own.to_owned());
+        }
+        if matches!(self.to, To::Rule(_)) {
+            return None;
+        }
+        let text = self.setting()?.default.map(|value| plain_text(&value))?;
+        (self.kind != Kind::Bool || text == "true").then_some(text)
+    }
+
+    /// One line of help.
+    pub fn about(&self) -> &'static str {
+        match self.setting() {
+            Some(setting) if self.summary.is_empty() => setting.field.about.trim(),
+            _ => self.summary,
+        }
+    }
+
     /// What stands for its value in help and messages.
     pub fn placeholder(&self) -> &'static str {
         match self.kind {
@@ -166,10 +208,10 @@ impl Flag {
                 "SECONDS"
             }
             Kind::Bool => "",
-            Kind::Int(_) => "N",
-            Kind::Float(_) => "NUMBER",
-            Kind::IntOrList(_) => "N[,N...]",
-            Kind::FloatOrList(_) => "NUMBER[,NUMBER...]",
+            Kind::Int => "N",
+            Kind::Float => "NUMBER",
+            Kind::IntOrList => "N[,N...]",
+            Kind::FloatOrList => "NUMBER[,NUMBER...]",
             Kind::Text => "TEXT",
             Kind::Path | Kind::ExistingPath => "PATH",
             Kind::Choice(_) | Kind::Literal(_) | Kind::IntChoice(_) => "CHOICE",
@@ -193,6 +235,7 @@ pub(super) const BASE: Flag = Flag {
     negation: None,
     kind: Kind::Text,
     takes: Takes::One,
+    range: None,
     default: None,
     to: To::Rule(""),
     with_file: true,

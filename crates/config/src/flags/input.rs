@@ -3,7 +3,6 @@
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, flags};
 use crate::choice::Choice;
-use crate::range::{at_least, between};
 use crate::sections::dataset;
 
 flags! { INPUT_FLAGS:
@@ -44,7 +43,6 @@ flags! { INPUT_FLAGS:
         kind: Kind::Text,
         to: To::Dataset("hf_subset"),
         status: NotYet("public datasets are not downloaded"),
-        summary: "Subset override for hub-backed public datasets",
     }
     HF_WEKA_DATASET {
         name: "--hf-weka-dataset",
@@ -65,9 +63,10 @@ flags! { INPUT_FLAGS:
     CUSTOM_DATASET_TYPE {
         name: "--custom-dataset-type",
         kind: Kind::Choice(dataset::FileFormat::NAMES),
+        default: Some("detected"),
         to: To::Dataset("format"),
         status: NotYet("files of conversations are not read"),
-        summary: "Format of the input file; detected when absent",
+        summary: "Format of the input file",
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",
@@ -75,7 +74,6 @@ flags! { INPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Dataset("ignore_trace_delays"),
         status: NotYet("traces are not replayed"),
-        summary: "Discard recorded timestamps and delays at load",
     }
     USE_THINK_TIME_ONLY {
         name: "--use-think-time-only",
@@ -83,22 +81,18 @@ flags! { INPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Dataset("use_think_time_only"),
         status: NotYet("traces are not replayed"),
-        summary: "Weka replay: keep only recorded think time as the delay",
     }
     MAX_CONTEXT_LENGTH {
         name: "--max-context-length",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Dataset("max_context_length"),
         status: NotYet("traces are not replayed"),
-        summary: "Weka replay: drop traces whose recorded peak context is larger",
     }
     DATASET_SAMPLING_STRATEGY {
         name: "--dataset-sampling-strategy",
         kind: Kind::Choice(dataset::Sampling::NAMES),
-        default: Some("sequential"),
         to: To::Dataset("sampling"),
         status: Acts,
-        summary: "Order in which dataset entries are drawn",
         but: Some("sequential so far"),
     }
     ALLOW_DATASET_WRAP {
@@ -108,21 +102,19 @@ flags! { INPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Dataset("synthesis.allow_dataset_wrap"),
         status: NotYet("traces are not reshaped"),
-        summary: "Let replay reuse traces when concurrency exceeds the pool",
     }
     RANDOM_SEED {
         name: "--random-seed",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Rule("random_seed"),
         status: Acts,
         summary: "Seed for all random choices",
     }
     TRACE_SESSION_SAMPLE_RATIO {
         name: "--trace-session-sample-ratio",
-        kind: Kind::Float(between(0.0, false, 1.0, true)),
+        kind: Kind::Float,
         to: To::Dataset("trace_session_sample_ratio"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: share of whole sessions kept",
     }
     CONFIG {
         name: "--config",
@@ -158,21 +150,18 @@ flags! { FIXED_SCHEDULE_FLAGS:
         takes: Takes::Nothing,
         to: To::Profiling("auto_offset"),
         status: NotYet("requests are not sent by timestamp"),
-        summary: "Shift timestamps so the first is zero",
     }
     FIXED_SCHEDULE_START_OFFSET {
         name: "--fixed-schedule-start-offset",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Profiling("start_offset"),
         status: NotYet("requests are not sent by timestamp"),
-        summary: "Skip records before this millisecond offset",
     }
     FIXED_SCHEDULE_END_OFFSET {
         name: "--fixed-schedule-end-offset",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Profiling("end_offset"),
         status: NotYet("requests are not sent by timestamp"),
-        summary: "Skip records after this millisecond offset",
     }
 }
 

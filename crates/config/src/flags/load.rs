@@ -3,13 +3,13 @@
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, flags};
 use crate::choice::Choice;
-use crate::range::{ANY, at_least, between, more_than};
+use crate::range::between;
 use crate::sections::phases::ArrivalPattern;
 
 flags! { LOAD_GENERATOR_FLAGS:
     BENCHMARK_DURATION {
         name: "--benchmark-duration",
-        kind: Kind::FloatOrList(ANY),
+        kind: Kind::FloatOrList,
         to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
@@ -17,7 +17,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     BENCHMARK_GRACE_PERIOD {
         name: "--benchmark-grace-period",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         default: Some("30 with --benchmark-duration"),
         to: To::Profiling("grace_period"),
         status: Acts,
@@ -25,7 +25,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     CONCURRENCY {
         name: "--concurrency",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         default: Some("1"),
         to: To::Profiling("concurrency"),
         status: Acts,
@@ -34,14 +34,14 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         to: To::Profiling("prefill_concurrency"),
         status: NotYet("prefills are not limited apart"),
         summary: "Limit on requests still before first token; streaming only; list sweeps",
     }
     REQUEST_RATE {
         name: "--request-rate",
-        kind: Kind::FloatOrList(ANY),
+        kind: Kind::FloatOrList,
         to: To::Profiling("rate"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Target requests per second; list sweeps",
@@ -57,7 +57,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     ARRIVAL_SMOOTHNESS {
         name: "--arrival-smoothness",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         aliases: &["--vllm-burstiness"],
         to: To::Profiling("smoothness"),
         status: NotYet("requests are sent by concurrency, not by rate"),
@@ -65,7 +65,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     REQUEST_COUNT {
         name: "--request-count",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         aliases: &["--num-requests"],
         default: Some("twice the concurrency, at least 10"),
         to: To::Profiling("requests"),
@@ -75,21 +75,21 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     CONCURRENCY_RAMP_DURATION {
         name: "--concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("concurrency_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp concurrency up",
     }
     PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--prefill-concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("prefill_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp prefill concurrency up",
     }
     REQUEST_RATE_RAMP_DURATION {
         name: "--request-rate-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("rate_ramp.duration"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Seconds to ramp the rate up",
@@ -103,26 +103,21 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     FAILED_REQUEST_THRESHOLD {
         name: "--failed-request-threshold",
-        kind: Kind::Float(between(0.0, true, 1.0, true)),
+        kind: Kind::Float,
         to: To::EveryPhase("failed_request_threshold"),
         status: NotYet("a run goes on however many requests fail"),
-        summary: "Abort when the failed share passes this ratio",
     }
     TRAJECTORY_START_MIN_RATIO {
         name: "--trajectory-start-min-ratio",
-        kind: Kind::Float(between(0.0, true, 1.0, true)),
-        default: Some("0.25"),
+        kind: Kind::Float,
         to: To::EveryPhase("trajectory_start_min_ratio"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: earliest random start within a trace",
     }
     TRAJECTORY_START_MAX_RATIO {
         name: "--trajectory-start-max-ratio",
-        kind: Kind::Float(between(0.0, true, 1.0, true)),
-        default: Some("0.75"),
+        kind: Kind::Float,
         to: To::EveryPhase("trajectory_start_max_ratio"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: latest random start within a trace",
     }
     BURST_PHASE_STARTS {
         name: "--burst-phase-starts",
@@ -130,21 +125,18 @@ flags! { LOAD_GENERATOR_FLAGS:
         takes: Takes::Nothing,
         to: To::EveryPhase("burst_phase_starts"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: start all lanes together at phase boundaries",
     }
     TRACE_IDLE_GAP_CAP_SECONDS {
         name: "--trace-idle-gap-cap-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("trace_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
-        summary: "Weka replay: cap idle gaps inside a trace",
     }
     SYSTEM_IDLE_GAP_CAP_SECONDS {
         name: "--system-idle-gap-cap-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::EveryPhase("system_idle_gap_cap_seconds"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: cap the time the whole system may idle",
     }
 }
 
@@ -154,7 +146,6 @@ flags! { SCENARIO_FLAGS:
         kind: Kind::Text,
         to: To::Key("scenario"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Named lock of benchmark invariants",
     }
     UNSAFE_OVERRIDE {
         name: "--unsafe-override",
@@ -162,14 +153,13 @@ flags! { SCENARIO_FLAGS:
         takes: Takes::Nothing,
         to: To::Key("unsafe_override"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Turn scenario lock errors into warnings",
     }
 }
 
 flags! { WARMUP_FLAGS:
     WARMUP_REQUEST_COUNT {
         name: "--warmup-request-count",
-        kind: Kind::Int(more_than(0.0)),
+        kind: Kind::Int,
         aliases: &["--num-warmup-requests"],
         to: To::Warmup("requests"),
         status: Acts,
@@ -177,49 +167,47 @@ flags! { WARMUP_FLAGS:
     }
     WARMUP_DURATION {
         name: "--warmup-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("duration"),
         status: Acts,
         summary: "Warmup stop: seconds; enables warmup",
     }
     AGENTIC_CACHE_WARMUP_DURATION {
         name: "--agentic-cache-warmup-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::EveryPhase("agentic_cache_warmup_duration"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: extra cache-pressure warmup seconds",
     }
     AGENTIC_WARMUP_GRACE_PERIOD {
         name: "--agentic-warmup-grace-period",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::EveryPhase("agentic_warmup_grace_period"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: wait for priming requests, seconds",
     }
     NUM_WARMUP_SESSIONS {
         name: "--num-warmup-sessions",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Warmup("sessions"),
         status: Acts,
         summary: "Warmup stop: conversations; enables warmup",
     }
     WARMUP_CONCURRENCY {
         name: "--warmup-concurrency",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Warmup("concurrency"),
         status: Acts,
         summary: "Warmup concurrency; inherits --concurrency when scalar",
     }
     WARMUP_PREFILL_CONCURRENCY {
         name: "--warmup-prefill-concurrency",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Warmup("prefill_concurrency"),
         status: NotYet("prefills are not limited apart"),
         summary: "Warmup prefill limit; inherits the main one",
     }
     WARMUP_REQUEST_RATE {
         name: "--warmup-request-rate",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("rate"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate; inherits --request-rate",
@@ -233,28 +221,28 @@ flags! { WARMUP_FLAGS:
     }
     WARMUP_GRACE_PERIOD {
         name: "--warmup-grace-period",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("grace_period"),
         status: Acts,
         summary: "Warmup drain seconds; needs --warmup-duration",
     }
     WARMUP_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("concurrency_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Warmup concurrency ramp seconds",
     }
     WARMUP_PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-prefill-concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("prefill_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Warmup prefill ramp seconds",
     }
     WARMUP_REQUEST_RATE_RAMP_DURATION {
         name: "--warmup-request-rate-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("rate_ramp.duration"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate ramp seconds",
@@ -264,14 +252,14 @@ flags! { WARMUP_FLAGS:
 flags! { USER_CENTRIC_RATE_FLAGS:
     USER_CENTRIC_RATE {
         name: "--user-centric-rate",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("rate"),
         status: NotYet("requests are sent by concurrency, not by user"),
         summary: "Global rate shared by simulated users; selects user-centric mode",
     }
     NUM_USERS {
         name: "--num-users",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         to: To::Profiling("users"),
         status: NotYet("requests are sent by concurrency, not by user"),
         summary: "Number of simulated users; list sweeps",
@@ -281,17 +269,15 @@ flags! { USER_CENTRIC_RATE_FLAGS:
 flags! { REQUEST_CANCELLATION_FLAGS:
     REQUEST_CANCELLATION_RATE {
         name: "--request-cancellation-rate",
-        kind: Kind::Float(between(0.0, false, 100.0, true)),
+        kind: Kind::Float,
+        range: Some(between(0.0, false, 100.0, true)),
         to: To::Profiling("cancellation.rate"),
         status: NotYet("requests are not cancelled on purpose"),
-        summary: "Percent of requests to cancel",
     }
     REQUEST_CANCELLATION_DELAY {
         name: "--request-cancellation-delay",
-        kind: Kind::Float(at_least(0.0)),
-        default: Some("0"),
+        kind: Kind::Float,
         to: To::Profiling("cancellation.delay"),
         status: NotYet("requests are not cancelled on purpose"),
-        summary: "Seconds after full send before cancelling",
     }
 }

@@ -96,6 +96,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
+    fn every_flag_that_sets_a_key_names_a_setting_and_says_what_it_does() {
+        for flag in all() {
+            let keyed = !matches!(flag.to, To::Rule(_));
+            assert!(!keyed || flag.setting().is_some(), "{} sets {}, which is no setting", flag.name, flag.to.key());
+            assert!(!flag.about().is_empty(), "{}", flag.name);
+        }
+    }
+
+    #[test]
     fn no_spelling_belongs_to_two_flags() {
         let mut seen = BTreeSet::new();
         for spelling in spellings() {

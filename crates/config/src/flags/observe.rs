@@ -3,7 +3,6 @@
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, flags};
 use crate::choice::Choice;
-use crate::range::{at_least, more_than};
 use crate::sections::observe;
 
 flags! { SERVER_METRICS_FLAGS:
@@ -45,14 +44,14 @@ flags! { NETWORK_LATENCY_FLAGS:
     }
     NETWORK_LATENCY_MEAN {
         name: "--network-latency-mean",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Rule("network_latency.mean_ms"),
         status: NotYet("the network is not probed"),
         summary: "Use this round trip in milliseconds instead of measuring",
     }
     NETWORK_LATENCY_PING_INTERVAL {
         name: "--network-latency-ping-interval",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Rule("network_latency.ping_interval"),
         status: NotYet("the network is not probed"),
         summary: "Seconds between round-trip probes",

@@ -3,7 +3,6 @@
 use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, flags};
 use crate::choice::Choice;
-use crate::range::more_than;
 use aiperf_plan::ExportLevel;
 
 flags! { OUTPUT_FLAGS:
@@ -36,7 +35,7 @@ flags! { OUTPUT_FLAGS:
     }
     SLICE_DURATION {
         name: "--slice-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Key("artifacts.slice_duration"),
         status: Acts,
         summary: "Seconds per timeslice; enables timeslice exports",
@@ -64,7 +63,6 @@ flags! { OUTPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Key("artifacts.export_outputs_json"),
         status: NotYet("generated texts are not kept"),
-        summary: "Write response texts to outputs.json",
     }
     OTEL_URL {
         name: "--otel-url",
@@ -94,7 +92,6 @@ flags! { OUTPUT_FLAGS:
         kind: Kind::Text,
         to: To::Key("otel.gen_ai_provider"),
         status: NotYet("metrics are not sent by OTLP"),
-        summary: "Provider name in GenAI attributes",
     }
     MLFLOW_TRACKING_URI {
         name: "--mlflow-tracking-uri",
@@ -108,14 +105,12 @@ flags! { OUTPUT_FLAGS:
         kind: Kind::Text,
         to: To::Key("mlflow.experiment"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "MLflow experiment name",
     }
     MLFLOW_RUN_NAME {
         name: "--mlflow-run-name",
         kind: Kind::Text,
         to: To::Key("mlflow.run_name"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "MLflow run name",
     }
     MLFLOW_TAG {
         name: "--mlflow-tag",
@@ -130,7 +125,6 @@ flags! { OUTPUT_FLAGS:
         kind: Kind::Text,
         to: To::Key("mlflow.parent_run_id"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "MLflow parent run",
     }
     MLFLOW_ARTIFACT_GLOB {
         name: "--mlflow-artifact-glob",
@@ -138,7 +132,6 @@ flags! { OUTPUT_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("mlflow.artifact_globs"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "Which files to upload",
     }
     WANDB_PROJECT {
         name: "--wandb-project",
@@ -152,14 +145,12 @@ flags! { OUTPUT_FLAGS:
         kind: Kind::Text,
         to: To::Key("wandb.entity"),
         status: NotYet("results are not sent to Weights & Biases"),
-        summary: "W&B team or user",
     }
     WANDB_RUN_NAME {
         name: "--wandb-run-name",
         kind: Kind::Text,
         to: To::Key("wandb.run_name"),
         status: NotYet("results are not sent to Weights & Biases"),
-        summary: "W&B run name",
     }
     WANDB_TAG {
         name: "--wandb-tag",
@@ -167,7 +158,6 @@ flags! { OUTPUT_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("wandb.tags"),
         status: NotYet("results are not sent to Weights & Biases"),
-        summary: "W&B tags",
     }
 }
 
@@ -178,7 +168,6 @@ flags! { HTTP_TRACE_FLAGS:
         takes: Takes::Nothing,
         to: To::Key("artifacts.trace"),
         status: NotYet("the HTTP trace is not written"),
-        summary: "Add HTTP trace data to record exports",
     }
     SHOW_TRACE_TIMING {
         name: "--show-trace-timing",
@@ -186,6 +175,5 @@ flags! { HTTP_TRACE_FLAGS:
         takes: Takes::Nothing,
         to: To::Key("artifacts.show_trace_timing"),
         status: Acts,
-        summary: "Show the HTTP timing table on the console",
     }
 }

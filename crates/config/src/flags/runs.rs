@@ -9,44 +9,35 @@ use crate::sections::{runs, sweep};
 flags! { MULTI_RUN_FLAGS:
     NUM_PROFILE_RUNS {
         name: "--num-profile-runs",
-        kind: Kind::Int(between(1.0, true, 10.0, true)),
-        default: Some("1"),
+        kind: Kind::Int,
         to: To::Envelope("multi_run.num_runs"),
         status: NotYet("a benchmark is one run"),
-        summary: "Trials per configuration",
     }
     PROFILE_RUN_COOLDOWN_SECONDS {
         name: "--profile-run-cooldown-seconds",
-        kind: Kind::Float(at_least(0.0)),
-        default: Some("0"),
+        kind: Kind::Float,
         to: To::Envelope("multi_run.cooldown_seconds"),
         status: NotYet("a benchmark is one run"),
-        summary: "Pause between trials; needs several trials",
     }
     CONFIDENCE_LEVEL {
         name: "--confidence-level",
-        kind: Kind::Float(between(0.0, false, 1.0, false)),
-        default: Some("0.95"),
+        kind: Kind::Float,
         to: To::Envelope("multi_run.confidence_level"),
         status: NotYet("a benchmark is one run"),
-        summary: "Level of confidence intervals over trials",
     }
     PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST {
         name: "--profile-run-disable-warmup-after-first",
         kind: Kind::Bool,
         negation: Some("--no-profile-run-disable-warmup-after-first"),
         takes: Takes::Nothing,
-        default: Some("true"),
         to: To::Envelope("multi_run.disable_warmup_after_first"),
         status: NotYet("a benchmark is one run"),
-        summary: "Skip warmup from the second trial on",
     }
     SET_CONSISTENT_SEED {
         name: "--set-consistent-seed",
         kind: Kind::Bool,
         negation: Some("--no-set-consistent-seed"),
         takes: Takes::Nothing,
-        default: Some("true"),
         to: To::Envelope("multi_run.set_consistent_seed"),
         status: NotYet("a benchmark is one run"),
         summary: "Use seed 42 for sweeps or several trials without a seed",
@@ -58,41 +49,34 @@ flags! { MULTI_RUN_FLAGS:
         takes: Takes::Nothing,
         to: To::Envelope("multi_run.vary_seed_per_trial"),
         status: NotYet("a benchmark is one run"),
-        summary: "Derive a different seed for each trial",
     }
     CONVERGENCE_METRIC {
         name: "--convergence-metric",
         kind: Kind::Text,
         to: To::Envelope("multi_run.convergence.metric"),
         status: NotYet("a benchmark is one run"),
-        summary: "Stop trials early once this metric settles",
     }
     CONVERGENCE_STAT {
         name: "--convergence-stat",
         kind: Kind::Choice(runs::ConvergenceStat::NAMES),
-        default: Some("avg"),
         to: To::Envelope("multi_run.convergence.stat"),
         status: NotYet("a benchmark is one run"),
-        summary: "Statistic watched for convergence",
     }
     CONVERGENCE_THRESHOLD {
         name: "--convergence-threshold",
-        kind: Kind::Float(between(0.0, false, 1.0, false)),
+        kind: Kind::Float,
         to: To::Envelope("multi_run.convergence.threshold"),
         status: NotYet("a benchmark is one run"),
-        summary: "Convergence bound; default depends on the mode",
     }
     CONVERGENCE_MODE {
         name: "--convergence-mode",
         kind: Kind::Choice(runs::ConvergenceMode::NAMES),
-        default: Some("ci_width"),
         to: To::Envelope("multi_run.convergence.mode"),
         status: NotYet("a benchmark is one run"),
-        summary: "Convergence test",
     }
     PARAMETER_SWEEP_COOLDOWN_SECONDS {
         name: "--parameter-sweep-cooldown-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         default: Some("0"),
         to: To::Rule("sweep.cooldown_seconds"),
         status: NotYet("settings are not swept"),
@@ -129,7 +113,6 @@ flags! { MULTI_RUN_FLAGS:
         takes: Takes::Nothing,
         to: To::Envelope("no_sweep_table"),
         status: NotYet("settings are not swept"),
-        summary: "Do not log the per-cell sweep table",
     }
     SEARCH_SPACE {
         name: "--search-space",
@@ -162,21 +145,21 @@ flags! { MULTI_RUN_FLAGS:
     }
     SEARCH_MAX_ITERATIONS {
         name: "--search-max-iterations",
-        kind: Kind::Int(between(2.0, true, 200.0, true)),
+        kind: Kind::Int,
         to: To::Rule("sweep.max_iterations"),
         status: NotYet("settings are not searched"),
         summary: "Search iteration limit",
     }
     SEARCH_INITIAL_POINTS {
         name: "--search-initial-points",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Rule("sweep.n_initial_points"),
         status: NotYet("settings are not searched"),
         summary: "Quasi-random points before modelling",
     }
     SEARCH_RANDOM_SEED {
         name: "--search-random-seed",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Rule("sweep.random_seed"),
         status: NotYet("settings are not searched"),
         summary: "Planner seed",
@@ -258,7 +241,8 @@ flags! { MULTI_RUN_FLAGS:
     }
     TTFT_SLA_MS {
         name: "--ttft-sla-ms",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
+        range: Some(more_than(0.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "TTFT limit for recipes, milliseconds",
@@ -272,35 +256,40 @@ flags! { MULTI_RUN_FLAGS:
     }
     ITL_SLA_MS {
         name: "--itl-sla-ms",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
+        range: Some(more_than(0.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Inter-token latency limit for recipes, milliseconds",
     }
     TPOT_SLA_MS {
         name: "--tpot-sla-ms",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
+        range: Some(more_than(0.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Same limit as --itl-sla-ms",
     }
     E2E_SLA_MS {
         name: "--e2e-sla-ms",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
+        range: Some(more_than(0.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Request latency limit for recipes, milliseconds",
     }
     ERROR_RATE_SLA {
         name: "--error-rate-sla",
-        kind: Kind::Float(between(0.0, false, 1.0, false)),
+        kind: Kind::Float,
+        range: Some(between(0.0, false, 1.0, false)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Error share limit for recipes, 0 to 1",
     }
     SLO_ATTAINMENT_FRACTION {
         name: "--slo-attainment-fraction",
-        kind: Kind::Float(between(0.0, false, 1.0, true)),
+        kind: Kind::Float,
+        range: Some(between(0.0, false, 1.0, true)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Share of good requests the goodput recipe requires",
@@ -314,7 +303,8 @@ flags! { MULTI_RUN_FLAGS:
     }
     DEGRADATION_THRESHOLD {
         name: "--degradation-threshold",
-        kind: Kind::Float(between(0.0, false, 1.0, false)),
+        kind: Kind::Float,
+        range: Some(between(0.0, false, 1.0, false)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Relative worsening that marks the knee",
@@ -335,63 +325,72 @@ flags! { MULTI_RUN_FLAGS:
     }
     ISL_MIN {
         name: "--isl-min",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
+        range: Some(at_least(1.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Lowest ISL of a recipe sweep",
     }
     ISL_MAX {
         name: "--isl-max",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
+        range: Some(at_least(1.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Highest ISL of a recipe sweep",
     }
     ISL_STEPS {
         name: "--isl-steps",
-        kind: Kind::Int(at_least(2.0)),
+        kind: Kind::Int,
+        range: Some(at_least(2.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "ISL points of a recipe sweep",
     }
     CONCURRENCY_MIN {
         name: "--concurrency-min",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
+        range: Some(at_least(1.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Lowest concurrency of a recipe",
     }
     CONCURRENCY_MAX {
         name: "--concurrency-max",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
+        range: Some(at_least(1.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Highest concurrency of a recipe",
     }
     CONCURRENCY_STEPS {
         name: "--concurrency-steps",
-        kind: Kind::Int(at_least(2.0)),
+        kind: Kind::Int,
+        range: Some(at_least(2.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Concurrency points of a recipe sweep",
     }
     OSL_MIN {
         name: "--osl-min",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
+        range: Some(at_least(1.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Lowest OSL of a recipe sweep",
     }
     OSL_MAX {
         name: "--osl-max",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
+        range: Some(at_least(1.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Highest OSL of a recipe sweep",
     }
     OSL_STEPS {
         name: "--osl-steps",
-        kind: Kind::Int(at_least(2.0)),
+        kind: Kind::Int,
+        range: Some(at_least(2.0)),
         to: To::Rule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "OSL points of a recipe sweep",

@@ -3,7 +3,6 @@
 use super::flag::Status::{Acts, NoEffect, NotYet};
 use super::flag::{Kind, Takes, To, flags};
 use crate::choice::Choice;
-use crate::range::{at_least, between};
 use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
 flags! { UI_FLAGS:
@@ -49,22 +48,19 @@ flags! { SERVICE_FLAGS:
     TIMESTAMPS {
         name: "--timestamps",
         kind: Kind::Choice(Timestamps::NAMES),
-        default: Some("auto"),
         to: To::Key("runtime.timestamps"),
         status: Acts,
-        summary: "Which instant a read gets: the kernel's arrival stamp (auto: where it gives one) or when the read returned",
     }
     RECORD_PROCESSOR_SERVICE_COUNT {
         name: "--record-processor-service-count",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         aliases: &["--record-processors"],
         to: To::Key("runtime.record_processors"),
         status: NoEffect("records are processed by threads of the same process, sized by the load itself"),
-        summary: "Number of record processors",
     }
     API_PORT {
         name: "--api-port",
-        kind: Kind::Int(between(1.0, true, 65535.0, true)),
+        kind: Kind::Int,
         to: To::Key("runtime.api_port"),
         status: NotYet("there is no live API"),
         summary: "Port of the live HTTP/WebSocket API; enables it",
@@ -74,25 +70,22 @@ flags! { SERVICE_FLAGS:
         kind: Kind::Text,
         to: To::Key("runtime.api_host"),
         status: NotYet("there is no live API"),
-        summary: "Bind address of the live API; needs a port",
     }
     STATS_INTERVAL {
         name: "--stats-interval",
-        kind: Kind::Float(between(0.0, true, 1000.0, true)),
+        kind: Kind::Float,
         to: To::Key("runtime.stats_interval"),
         status: Acts,
-        summary: "Seconds between live statistics in the log; 0 logs none",
     }
 }
 
 flags! { WORKERS_FLAGS:
     WORKERS_MAX {
         name: "--workers-max",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         aliases: &["--max-workers"],
         to: To::Key("runtime.workers"),
         status: Acts,
-        summary: "Upper limit of worker processes",
     }
 }
 

@@ -38,11 +38,11 @@ section! {
         records: Formats<RecordFormat>;
         /// Write requests and responses as they were
         raw: bool = false;
-        /// Write the HTTP trace of each request
+        /// Add HTTP trace data to record exports
         trace: bool = false;
         /// Length of a time slice
         slice_duration: Seconds [more_than(0.0)];
-        /// Show the HTTP timing table
+        /// Show the HTTP timing table on the console
         show_trace_timing: bool = false;
         /// Files made for the user
         user_files: List<UserFile>;
@@ -50,7 +50,7 @@ section! {
         auto_plot: bool = false;
         /// Fail when they cannot be drawn
         plot_required: bool = false;
-        /// Write generated texts
+        /// Write response texts to outputs.json
         export_outputs_json: bool = false;
     }
     /// A file made for the user.

@@ -143,15 +143,15 @@ section! {
         name: String;
         /// Where conversations come from
         r#type: DatasetType = DatasetType::Synthetic;
-        /// System message of every conversation
+        /// Verbatim system message for every conversation
         system_prompt: String;
-        /// File that holds it
+        /// File holding the verbatim system message
         system_prompt_file: String;
         /// Seed of the draws for this dataset
         random_seed: i64 [at_least(0.0)];
-        /// Order in which conversations are used
+        /// Order in which dataset entries are drawn
         sampling: Sampling = Sampling::Sequential;
-        /// Conversations; synthetic: 100, others: all there are
+        /// Unique dataset entries to build or read; synthetic: 100, others: all there are
         entries: i64 [at_least(1.0)];
         /// Text of prompts
         prompts: Prompts;
@@ -161,7 +161,7 @@ section! {
         turns: Distribution;
         /// Milliseconds between a reply and the next turn
         turn_delay: Distribution;
-        /// Scale of those delays
+        /// Factor applied to every turn pause
         turn_delay_ratio: f64 [at_least(0.0)] = 1.0;
         /// Images in requests
         images: Images;
@@ -191,35 +191,35 @@ section! {
         audio_batch_size: i64 [at_least(1.0)];
         /// Videos a request, with random_pool
         video_batch_size: i64 [at_least(1.0)];
-        /// Share of a trace's sessions that is used
+        /// Baseten trace: share of whole sessions kept
         trace_session_sample_ratio: f64 [between(0.0, false, 1.0, true)];
-        /// Longest delay between turns, seconds
+        /// Upper bound on replayed turn delays, seconds
         inter_turn_delay_cap_seconds: f64 [at_least(0.0)];
-        /// Longest idle gap of a replay, seconds
+        /// Baseten trace: shrink global idle gaps to this many replay seconds
         max_idle_gap_cap_seconds: f64 [more_than(0.0)];
-        /// Replay faster by this factor
+        /// Baseten trace: replay this many times faster
         replay_speedup: f64 [more_than(0.0)];
-        /// Replay by time rather than by reply
+        /// Baseten trace: start sessions at absolute recorded times
         open_loop_replay: bool = true;
-        /// Refuse to replay late
+        /// Baseten trace: treat every row as its own session at its own time
         open_loop_strict: bool = false;
-        /// Leave cache hints out of requests
+        /// Baseten trace: leave hash_ids and block_size out of bodies
         omit_kv_hints: bool = false;
-        /// Ask for at least the recorded output length
+        /// Baseten trace: set min_tokens to the recorded output length
         force_min_tokens: bool = true;
-        /// Longest idle gap in a trace, seconds
+        /// Weka replay: cap idle gaps inside a trace
         trace_idle_gap_cap_seconds: f64 [at_least(0.0)];
-        /// Ignore the delays of a trace
+        /// Discard recorded timestamps and delays at load
         ignore_trace_delays: bool = false;
-        /// Keep only think times
+        /// Weka replay: keep only recorded think time as the delay
         use_think_time_only: bool = false;
-        /// Leave out conversations longer than this
+        /// Weka replay: drop traces whose recorded peak context is larger
         max_context_length: i64 [at_least(1.0)];
         /// Where a unique marker goes
         cache_bust: CacheBust;
         /// Which public dataset
         dataset: PublicDataset;
-        /// Its subset
+        /// Subset override for hub-backed public datasets
         hf_subset: String;
         /// Which of its rows
         filters: Vec<(String, String)>;
@@ -232,24 +232,24 @@ section! {
         isl: Distribution;
         /// Output length in tokens that is asked for
         osl: Distribution;
-        /// Tokens a hash block stands for
+        /// Tokens per hash-id block
         block_size: i64 [at_least(1.0)];
-        /// Prompts a request
+        /// Text inputs per request
         batch_size: i64 [at_least(1.0)] = 1;
         /// Where a unique marker goes
         cache_bust: CacheBust;
-        /// Text that prompts are cut from
+        /// Source text for generated prompts
         corpus: Corpus;
         /// Pairs of lengths with their shares
         sequence_distribution: List<LengthPair>;
         /// How far random lengths go from the mean
         random_range_ratio: Value;
-        /// How random prompts vary in length
+        /// Which window formula the ratio uses
         random_corpus_style: RandomStyle = RandomStyle::Vllm;
     }
     /// A marker that keeps prompts out of the server's cache.
     CacheBust {
-        /// Where it goes
+        /// Where a per-conversation cache-defeating marker goes
         target: CacheBustTarget = CacheBustTarget::None;
     }
     /// One pair of lengths.
@@ -267,13 +267,13 @@ section! {
     }
     /// Text before prompts.
     PrefixPrompts {
-        /// How many prefixes there are to pick from
+        /// How many distinct prefixes to build
         pool_size: i64 [at_least(1.0)];
-        /// Their length in tokens
+        /// Tokens per pooled prefix
         length: i64 [at_least(1.0)];
-        /// Length in tokens of a system prompt all conversations share
+        /// Tokens of a generated system prompt shared by all sessions
         shared_system_length: i64 [at_least(1.0)];
-        /// Length in tokens of a context each conversation has for itself
+        /// Tokens of a generated per-session context prefix
         user_context_length: i64 [at_least(1.0)];
     }
     /// Passages and queries of ranking requests.
@@ -287,21 +287,21 @@ section! {
     }
     /// Changes to a trace.
     Synthesis {
-        /// Time runs faster by this factor
+        /// Divide trace timestamps by this factor
         speedup_ratio: f64 [more_than(0.0)] = 1.0;
-        /// Shared prefixes are longer by this factor
+        /// Scale shared-prefix lengths of a trace
         prefix_len_multiplier: f64 [more_than(0.0)] = 1.0;
-        /// There are more shared prefixes by this factor
+        /// Spread a trace over this many independent prefix trees
         prefix_root_multiplier: i64 [at_least(1.0)] = 1;
-        /// Prompts are longer by this factor
+        /// Scale unique prompt lengths of a trace
         prompt_len_multiplier: f64 [more_than(0.0)] = 1.0;
-        /// Outputs are longer by this factor
+        /// Scale output lengths of a trace
         output_len_multiplier: f64 [at_least(0.0)] = 1.0;
-        /// Leave out inputs longer than this
+        /// Skip trace rows with longer inputs
         max_isl: i64 [at_least(1.0)];
-        /// Cut outputs to this
+        /// Cap trace output lengths
         max_osl: i64 [at_least(1.0)];
-        /// Start over when the data runs out
+        /// Let replay reuse traces when concurrency exceeds the pool
         allow_dataset_wrap: bool = false;
     }
 }

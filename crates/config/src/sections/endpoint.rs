@@ -33,29 +33,29 @@ choices! {
 section! {
     /// Where requests go and how they are put.
     Endpoint {
-        /// Base URLs, at least one; http:// is added where there is no scheme
+        /// Base server URLs; http:// is added when no scheme is present
         urls: List<Url> = [Url::local()];
-        /// How several URLs are used
+        /// How requests are spread over several URLs
         url_strategy: UrlStrategy = UrlStrategy::RoundRobin;
-        /// The API that requests speak
+        /// Wire format of requests and responses
         r#type: EndpointKind = EndpointKind::Chat;
-        /// Path in place of the one of the type; begins with a slash
+        /// Replaces the default URL path of the endpoint type; must begin with a slash
         path: String;
-        /// Bearer token
+        /// Secret sent as a bearer Authorization header; always redacted in output
         api_key: String;
         /// Seconds one request may take; 0 means no limit
         timeout: f64 [at_least(0.0)] = 21600.0;
-        /// Ask for streamed answers
+        /// Ask for a streamed reply; forced off with a warning where unsupported
         streaming: bool = false;
-        /// How requests travel
+        /// Forces the transport instead of deriving it from the URL scheme
         transport: TransportKind;
-        /// When connections are reused
+        /// Pooled, one per request, or one per session connections
         connection_reuse: ReuseStrategy = ReuseStrategy::Pooled;
-        /// Send max_tokens where chat would send max_completion_tokens
+        /// Send max_tokens rather than max_completion_tokens
         use_legacy_max_tokens: bool = false;
-        /// Count tokens by the server's usage instead of a tokenizer
+        /// Take token counts from the server usage object instead of the tokenizer
         use_server_token_count: bool = false;
-        /// Ask for usage on every chunk
+        /// Request cumulative usage on every stream chunk; chat, streaming and server counts required
         per_chunk_usage: bool = false;
         /// Request body of type template
         template: Template;
@@ -63,19 +63,19 @@ section! {
         headers: Vec<(String, String)>;
         /// Members added to every request body
         extra: Extra;
-        /// Download generated videos
+        /// Fetch the generated video and count that time in latency
         download_video_content: bool = false;
-        /// How a request body is encoded, where the type allows both
+        /// Body encoding; multipart only for form-data endpoints, where it is the default
         request_content_type: ContentType;
-        /// Header that carries the session id
+        /// Header name that replaces X-Correlation-ID for the session id
         session_header: String;
-        /// Send a UUID and strip what was sent before
+        /// Drop repeated image content after its first use in a session; chat only
         uuid_and_strip: bool = false;
-        /// Seconds to wait for the server before the run; 0 does not wait
+        /// Seconds each readiness probe may take before the run; 0 skips probing
         wait_for_model_timeout: f64 [at_least(0.0)] = 0.0;
-        /// Seconds between two tries
+        /// Pause between readiness probes, seconds
         wait_for_model_interval: f64 [more_than(0.0)] = 5.0;
-        /// What shows that the server is ready
+        /// Which readiness probe is used
         wait_for_model_mode: WaitMode = WaitMode::Inference;
         /// Empty the server's prefix cache before the run
         reset_kv_cache: Switch<ResetKvCache>;

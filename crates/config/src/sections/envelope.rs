@@ -30,7 +30,7 @@ section! {
         variables: Value;
         /// Seed of every random draw
         random_seed: i64 [at_least(0.0)];
-        /// Leave the sweep table out
+        /// Do not log the per-cell sweep table
         no_sweep_table: bool = false;
     }
     /// What is run.
@@ -69,9 +69,9 @@ section! {
         metrics: Metrics;
         /// Grading of answers
         accuracy: Accuracy;
-        /// A fixed scenario
+        /// Named lock of benchmark invariants
         scenario: String;
-        /// Run a scenario although it is violated
+        /// Turn scenario lock errors into warnings
         unsafe_override: bool = false;
     }
 }

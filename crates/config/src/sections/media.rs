@@ -47,51 +47,51 @@ choices! {
 section! {
     /// Images in requests.
     Images {
-        /// Images a request
+        /// Images per request
         batch_size: i64 [at_least(0.0)] = 0;
         /// Width in pixels
         width: Distribution = 512.0;
         /// Height in pixels
         height: Distribution = 512.0;
-        /// Encoding
+        /// Image encoding
         format: ImageFormat = ImageFormat::Jpeg;
-        /// noise, assets, or a directory of images
+        /// Noise, bundled assets, or a directory of images
         source: String = "noise";
-        /// Order in which source images are used
+        /// How finite image sources are drawn
         source_sampling: ImageSampling = ImageSampling::RandomWithReplacement;
     }
     /// Audio in requests.
     Audio {
-        /// Clips a request
+        /// Audio clips per request
         batch_size: i64 [at_least(0.0)] = 0;
         /// Length in seconds
         length: Distribution = 10.0;
-        /// Encoding
+        /// Clip file format
         format: AudioFormat = AudioFormat::Wav;
-        /// Sample rates in kHz, of which one is picked
+        /// Sample rates to choose from, kHz (values over 96 read as Hz)
         sample_rates: List<KiloHertz> = [KiloHertz(16.0)];
-        /// Bits a sample, of which one is picked
+        /// Bit depths to choose from
         depths: List<i64> = [16];
-        /// Channels
+        /// Mono or stereo
         channels: i64 [between(1.0, true, 2.0, true)] = 1;
     }
     /// Video in requests.
     Video {
-        /// Videos a request
+        /// Videos per request
         batch_size: i64 [at_least(0.0)] = 0;
-        /// Length in seconds
+        /// Clip length in seconds
         duration: f64 [more_than(0.0)] = 1.0;
-        /// Frames a second
+        /// Frames per second
         fps: i64 [at_least(1.0)] = 4;
-        /// Width in pixels
+        /// Frame width in pixels
         width: i64 [at_least(1.0)];
-        /// Height in pixels
+        /// Frame height in pixels
         height: i64 [at_least(1.0)];
-        /// Container
+        /// Container format
         format: VideoFormat = VideoFormat::Webm;
-        /// Encoder
+        /// Encoder name given to ffmpeg
         codec: String = "libvpx-vp9";
-        /// What it shows
+        /// Pattern drawn in generated video
         synth_type: VideoSynth = VideoSynth::MovingShapes;
         /// Its sound
         audio: VideoAudio;
@@ -100,11 +100,11 @@ section! {
     VideoAudio {
         /// Sample rate in kHz
         sample_rate: KiloHertz [between(8.0, true, 96.0, true)] = 44.1;
-        /// Channels; 0 is silent
+        /// Embedded audio channels; 0 means no audio
         channels: i64 [between(0.0, true, 2.0, true)] = 0;
-        /// Encoding
+        /// Embedded audio encoder; chosen from the container when unset
         codec: VideoAudioCodec;
-        /// Bits a sample
+        /// Embedded audio bit depth
         depth: i64 = 16;
     }
 }

@@ -17,7 +17,7 @@ choices! {
 section! {
     /// Which models are asked.
     Models {
-        /// How a model is picked for a prompt
+        /// Rule that picks a model for each prompt; weighted needs YAML weights
         strategy: ModelStrategy = ModelStrategy::RoundRobin;
         /// The models, at least one
         items: List<Model>;

@@ -93,33 +93,33 @@ section! {
         stream_timing_enabled: bool = true;
         /// Attributes of the resource
         custom_resource_attributes: Vec<(String, String)>;
-        /// Name of the provider
+        /// Provider name in GenAI attributes
         gen_ai_provider: String;
     }
     /// Results sent to MLflow.
     Mlflow {
         /// Where to
         tracking_uri: String;
-        /// Experiment
+        /// MLflow experiment name
         experiment: String = "aiperf";
-        /// Name of the run
+        /// MLflow run name
         run_name: String;
         /// Tags
         tags: Vec<(String, String)>;
-        /// Run this one belongs to
+        /// MLflow parent run
         parent_run_id: String;
-        /// Which files go along
+        /// Which files to upload
         artifact_globs: List<String>;
     }
     /// Results sent to Weights & Biases.
     Wandb {
         /// Project
         project: String;
-        /// Entity
+        /// W&B team or user
         entity: String;
-        /// Name of the run
+        /// W&B run name
         run_name: String;
-        /// Tags
+        /// W&B tags
         tags: List<String>;
     }
 }

@@ -74,25 +74,25 @@ section! {
         smoothness: f64 [more_than(0.0)];
         /// Users of type user_centric
         users: i64 [at_least(1.0)];
-        /// Start at the first timestamp
+        /// Shift timestamps so the first is zero
         auto_offset: bool = true;
-        /// Leave out what is before this, milliseconds
+        /// Skip records before this millisecond offset
         start_offset: i64 [at_least(0.0)];
-        /// Leave out what is after this, milliseconds
+        /// Skip records after this millisecond offset
         end_offset: i64 [at_least(0.0)];
-        /// Share of failed requests that ends the run
+        /// Abort when the failed share passes this ratio
         failed_request_threshold: f64 [between(0.0, true, 1.0, true)];
-        /// Earliest start inside a trajectory
+        /// Agentic replay: earliest random start within a trace
         trajectory_start_min_ratio: f64 [between(0.0, true, 1.0, true)] = 0.25;
-        /// Latest start inside a trajectory
+        /// Agentic replay: latest random start within a trace
         trajectory_start_max_ratio: f64 [between(0.0, true, 1.0, true)] = 0.75;
-        /// Start all trajectories at once
+        /// Agentic replay: start all lanes together at phase boundaries
         burst_phase_starts: bool = false;
-        /// Longest idle gap of the whole system, seconds
+        /// Agentic replay: cap the time the whole system may idle
         system_idle_gap_cap_seconds: f64 [at_least(0.0)];
-        /// Seconds of filling the cache of an agentic replay
+        /// Agentic replay: extra cache-pressure warmup seconds
         agentic_cache_warmup_duration: f64 [more_than(0.0)];
-        /// Seconds to wait after that
+        /// Agentic replay: wait for priming requests, seconds
         agentic_warmup_grace_period: f64 [at_least(0.0)];
         /// Timing in place of the one of the type
         timing_mode: String;
@@ -103,9 +103,9 @@ section! {
     }
     /// Requests given up on purpose.
     Cancellation {
-        /// Percent of requests
+        /// Percent of requests to cancel
         rate: f64 [between(0.0, true, 100.0, true)];
-        /// Seconds after sending
+        /// Seconds after full send before cancelling
         delay: f64 [at_least(0.0)] = 0.0;
     }
     /// Climb to a value.

@@ -43,26 +43,26 @@ choices! {
 section! {
     /// What counts tokens.
     Tokenizer {
-        /// builtin, a directory, a file or a hub name; by default the model's name
+        /// Tokenizer id or path; builtin means offline o200k_base
         name: String;
-        /// Branch, tag or commit
+        /// Tokenizer branch, tag or commit
         revision: String = "main";
-        /// Run code of the tokenizer's repository
+        /// Permit custom tokenizer code from the repository
         trust_remote_code: bool = false;
-        /// Count prompts with the chat template applied
+        /// Count input tokens including the chat template wrapper
         apply_chat_template: bool = false;
     }
     /// How the process behaves.
     Runtime {
         /// What the screen shows
         ui: UiKind;
-        /// Workers at most
+        /// Upper limit of worker processes
         workers: i64 [at_least(1.0)];
         /// Workers at least
         workers_min: i64 [at_least(1.0)];
-        /// Which instant a read gets
+        /// Which instant a read gets: the kernel's arrival stamp (auto: where it gives one) or when the read returned
         timestamps: Timestamps = Timestamps::Auto;
-        /// Record processors; no effect here
+        /// Number of record processors
         record_processors: i64 [at_least(1.0)];
         /// How services run; no effect here
         service_run_type: String;
@@ -70,9 +70,9 @@ section! {
         communication: Communication;
         /// Port of the live API
         api_port: i64 [between(1.0, true, 65535.0, true)];
-        /// Address of the live API
+        /// Bind address of the live API; needs a port
         api_host: String;
-        /// Seconds between live statistics
+        /// Seconds between live statistics in the log; 0 logs none
         stats_interval: f64 [between(0.0, true, 1000.0, true)];
         /// Workers a pod; cluster deployments only
         workers_per_pod: i64 [at_least(1.0)];
@@ -101,17 +101,17 @@ section! {
     Accuracy {
         /// What is asked
         benchmark: AccuracyBenchmark;
-        /// Which tasks of it
+        /// Subset of benchmark tasks
         tasks: List<String>;
-        /// Examples before each question
+        /// Few-shot examples; default set by the benchmark
         n_shots: i64 [between(0.0, true, 32.0, true)];
-        /// Ask for reasoning
+        /// Chain-of-thought prompting on or off; default set by the benchmark
         enable_cot: bool;
-        /// What grades answers
+        /// Replaces the benchmark's grader
         grader: Grader;
-        /// System message
+        /// Replaces the benchmark's system prompt
         system_prompt: String;
-        /// Write every answer
+        /// Show each graded problem
         verbose: bool = false;
     }
 }

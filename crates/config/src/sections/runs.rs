@@ -26,30 +26,30 @@ choices! {
 section! {
     /// Several runs of the same.
     MultiRun {
-        /// How many
+        /// Trials per configuration
         num_runs: i64 [between(1.0, true, 10.0, true)] = 1;
-        /// Seconds between two
+        /// Pause between trials; needs several trials
         cooldown_seconds: f64 [between(0.0, true, 86400.0, true)] = 0.0;
-        /// Level of confidence intervals
+        /// Level of confidence intervals over trials
         confidence_level: f64 [between(0.0, false, 1.0, false)] = 0.95;
         /// Use seed 42 when none is given
         set_consistent_seed: bool = true;
-        /// Give each run a seed of its own
+        /// Derive a different seed for each trial
         vary_seed_per_trial: bool = false;
-        /// Warm up before the first run only
+        /// Skip warmup from the second trial on
         disable_warmup_after_first: bool = true;
         /// Stop early when a metric has settled
         convergence: Convergence;
     }
     /// Stopping early.
     Convergence {
-        /// Metric that must settle
+        /// Stop trials early once this metric settles
         metric: String;
-        /// Its statistic
+        /// Statistic watched for convergence
         stat: ConvergenceStat = ConvergenceStat::Avg;
-        /// What settling means
+        /// Convergence test
         mode: ConvergenceMode = ConvergenceMode::CiWidth;
-        /// Below which it has settled; ci_width: 0.10, others: 0.05
+        /// Convergence bound; ci_width: 0.10, others: 0.05
         threshold: f64 [between(0.0, false, 1.0, false)];
         /// Runs before it may stop
         min_runs: i64 [at_least(1.0)] = 2;
