@@ -9,6 +9,8 @@ pub(crate) mod runs;
 
 pub(crate) use endpoint::kind as endpoint_kind;
 pub(crate) use facts::Facts;
+#[cfg(test)]
+pub(crate) use output::SCENARIOS;
 
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;

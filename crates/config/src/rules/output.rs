@@ -8,7 +8,7 @@ use aiperf_plan::FileNames;
 use std::path::{Component, Path};
 
 /// The only scenario there is.
-const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
+pub(crate) const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
 
 /// Slices are counted in nanoseconds; 100 years are enough.
 const SLICE_SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=3.2e9;
