@@ -1,5 +1,6 @@
 //! The command line as it is shown: quoted for a shell, secrets taken out.
 
+use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_URL, URL};
 use aiperf_plan::redact::{REDACTED, is_sensitive_header, text as redacted_text, url as redacted};
 
 /// Parts of flag names whose value is a secret.
@@ -13,8 +14,8 @@ const SECRET_FLAGS: &[&str] = &[
     "refresh-token",
     "authorization",
 ];
-const URL_FLAGS: &[&str] = &["--url", "-u", "--otel-url", "--mlflow-tracking-uri"];
-const HEADER_FLAGS: &[&str] = &["--header", "-H"];
+/// Flags whose value is a URL, or several.
+const URLS: &[&Flag] = &[URL, OTEL_URL, MLFLOW_TRACKING_URI];
 
 /// `aiperf` followed by the arguments, each quoted for a POSIX shell when it needs it.
 pub fn shown(args: &[String]) -> String {
@@ -63,7 +64,8 @@ fn safe(flag: &str, value: &str) -> String {
     if SECRET_FLAGS.iter().any(|secret| name.contains(secret)) {
         return REDACTED.to_owned();
     }
-    if HEADER_FLAGS.contains(&flag) {
+    let known = flags::find(if flag.starts_with("--") { &name } else { flag }).map(|(flag, _)| flag);
+    if known == Some(HEADER) {
         let sensitive = match value.split_once(':') {
             _ if value.trim_start().starts_with('{') => true,
             Some((name, _)) => is_sensitive_header(name.trim()),
@@ -71,12 +73,12 @@ fn safe(flag: &str, value: &str) -> String {
         };
         return if sensitive { REDACTED.to_owned() } else { value.to_owned() };
     }
-    if URL_FLAGS.contains(&flag) {
+    if known.is_some_and(|flag| URLS.contains(&flag)) {
         return value.split(',').map(redacted).collect::<Vec<_>>().join(",");
     }
     if value.contains("://") {
         redacted(value)
-    } else if name == "--extra-inputs" {
+    } else if known == Some(EXTRA_INPUTS) {
         redacted_text(value)
     } else {
         value.to_owned()

@@ -106,7 +106,7 @@ fn zsh() -> String {
             _ => ":value: ".to_owned(),
         };
         for spelling in spellings(flag) {
-            arguments.push_str(&format!("        '*{spelling}[{}]{takes}' \\\n", zsh_text(flag.summary)));
+            arguments.push_str(&format!("        '*{spelling}[{}]{takes}' \\\n", zsh_text(flag.about())));
         }
     }
     format!(
@@ -143,7 +143,7 @@ fn fish() -> String {
             };
             out.push_str(&format!(
                 "complete -c aiperf -n '__fish_seen_subcommand_from profile' {name}{takes} -d {}\n",
-                fish_text(flag.summary)
+                fish_text(flag.about())
             ));
         }
     }

@@ -45,8 +45,8 @@ fn flags() -> String {
             out.push_str(&format!(
                 "| {} | {value} | {} | {} | {} |\n",
                 names.join(" "),
-                flag.default.map(cell).unwrap_or_default(),
-                cell(flag.summary),
+                flag.default().map(|text| cell(&text)).unwrap_or_default(),
+                cell(flag.about()),
                 flag.but.map_or_else(|| status(flag.status), |but| format!("acts; {but}"))
             ));
         }
@@ -148,7 +148,7 @@ fn environment(wanted: environment::Status) -> String {
     let mut out = String::from("\n| variable | value | default | meaning |\n| --- | --- | --- | --- |\n");
     for variable in variables().filter(|variable| variable.status == wanted) {
         use environment::Kind::*;
-        let bounds = |what: &str, range: crate::flags::Range| {
+        let bounds = |what: &str, range: crate::range::Range| {
             if range.low.is_none() && range.high.is_none() {
                 what.to_owned()
             } else {

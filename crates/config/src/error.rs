@@ -53,6 +53,12 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A flag, or several, that mean nothing without another.
+pub(crate) fn needs(given: &str, needed: &str, why: &str) -> Problem {
+    let (verb, it) = if given.contains(", ") { ("need", "them") } else { ("needs", given) };
+    Problem::new(format!("{given} {verb} {needed}")).because(why).hint(format!("add {needed}, or leave {it} out"))
+}
+
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {

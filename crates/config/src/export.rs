@@ -1,9 +1,10 @@
 //! The configuration as it leaves the process.
 
-use crate::sections::endpoint::EndpointType;
 use crate::sections::envelope::Benchmark;
+use crate::sections::phases::PhaseType;
 use crate::setting::Setting;
 use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
+use aiperf_types::PhaseKind;
 use serde_json::Value;
 
 /// What is set, with secrets taken out.
@@ -49,7 +50,7 @@ pub(crate) fn artifact_subdir(benchmark: &Benchmark) -> Option<String> {
     let models = benchmark.models.as_ref().and_then(|models| models.items.as_ref()).map_or(&[][..], |items| &items.0);
     let first = models.first().and_then(|model| model.name.as_deref()).unwrap_or_default();
     let model = first.replace('/', "_") + if models.len() > 1 { "_multi" } else { "" };
-    let kind = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.r#type).map_or("chat", EndpointType::name);
+    let kind = crate::rules::endpoint_kind(benchmark).name();
     let load = stimulus(benchmark);
     let parts = [model, format!("openai-{kind}"), load];
     Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-"))
@@ -57,16 +58,16 @@ pub(crate) fn artifact_subdir(benchmark: &Benchmark) -> Option<String> {
 
 fn stimulus(benchmark: &Benchmark) -> String {
     let phases = benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
-    let Some(phase) = phases.iter().find(|phase| phase.kind.is_none_or(|kind| kind.name() != "warmup")) else {
+    let Some(phase) = phases.iter().find(|phase| phase.kind != Some(PhaseKind::Warmup)) else {
         return String::new();
     };
     let series = phase.rate_series.as_ref().and_then(|series| series.0.first()).and_then(|point| point.qps);
     let rate = phase.rate.or(series).unwrap_or_default();
-    match phase.r#type.map_or("concurrency", |kind| kind.name()) {
-        "concurrency" => format!("concurrency{}", phase.concurrency.unwrap_or(1)),
-        "user_centric" => format!("user_centric-users{}-qps{rate:?}", phase.users.unwrap_or_default()),
-        "fixed_schedule" => "fixed_schedule".to_owned(),
-        _ => match phase.concurrency {
+    match phase.r#type.unwrap_or(PhaseType::Concurrency) {
+        PhaseType::Concurrency => format!("concurrency{}", phase.concurrency.unwrap_or(1)),
+        PhaseType::UserCentric => format!("user_centric-users{}-qps{rate:?}", phase.users.unwrap_or_default()),
+        PhaseType::FixedSchedule => "fixed_schedule".to_owned(),
+        PhaseType::Poisson | PhaseType::Gamma | PhaseType::Constant => match phase.concurrency {
             Some(cap) => format!("concurrency{cap}-request_rate{rate:?}"),
             None => format!("request_rate{rate:?}"),
         },

@@ -1,8 +1,9 @@
 //! The flags that were given, with their values.
 
+use crate::choice::Choice;
 use crate::error::Problem;
 use crate::flags::{Flag, Kind};
-use crate::tokens::Given;
+use crate::tokens::RawFlag;
 use crate::tree::Node;
 use crate::values;
 use serde_json::Value;
@@ -10,20 +11,18 @@ use std::path::Path;
 
 /// One flag that was given.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct GivenFlag {
     pub flag: &'static Flag,
     /// The spelling the user chose, for messages.
     pub spelled: String,
     pub value: Value,
 }
 
-impl Said {
+impl GivenFlag {
     /// Its value for the first run: the first of a list to sweep over.
     pub(crate) fn base(&self) -> Value {
         match (&self.value, self.flag.kind) {
-            (Value::Array(items), Kind::IntOrList(_) | Kind::FloatOrList(_)) => {
-                items.first().cloned().unwrap_or_default()
-            }
+            (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => items.first().cloned().unwrap_or_default(),
             (value, _) => value.clone(),
         }
     }
@@ -31,7 +30,7 @@ impl Said {
     /// The values to sweep over, when there is more than one or none.
     pub(crate) fn sweep(&self) -> Option<&[Value]> {
         match (&self.value, self.flag.kind) {
-            (Value::Array(items), Kind::IntOrList(_) | Kind::FloatOrList(_)) => Some(items),
+            (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => Some(items),
             _ => None,
         }
     }
@@ -44,63 +43,73 @@ impl Said {
 
 /// Every flag that was given, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Flags(pub Vec<Said>);
+pub(crate) struct GivenFlags(pub Vec<GivenFlag>);
 
-impl Flags {
+impl GivenFlags {
     /// Reads the value of each flag; every bad one is a problem.
-    pub(crate) fn read(given: &[Given], cwd: &Path) -> Result<Self, Vec<Problem>> {
-        let (mut said, mut problems) = (Vec::new(), Vec::new());
-        for one in given {
+    pub(crate) fn read(raw: &[RawFlag], cwd: &Path) -> Result<Self, Vec<Problem>> {
+        let (mut read, mut problems) = (Vec::new(), Vec::new());
+        for one in raw {
             match values::value(one, cwd) {
                 Ok(Value::Null) => {}
-                Ok(value) => said.push(Said { flag: one.flag, spelled: one.spelled.clone(), value }),
+                Ok(value) => read.push(GivenFlag { flag: one.flag, spelled: one.spelled.clone(), value }),
                 Err(problem) => problems.push(problem),
             }
         }
-        if problems.is_empty() { Ok(Self(said)) } else { Err(problems) }
+        if problems.is_empty() { Ok(Self(read)) } else { Err(problems) }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Said> {
-        self.0.iter().find(|said| said.flag.name == name)
+    pub(crate) fn get(&self, flag: &Flag) -> Option<&GivenFlag> {
+        self.0.iter().find(|given| given.flag == flag)
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.get(name).is_some()
+    pub(crate) fn has(&self, flag: &Flag) -> bool {
+        self.get(flag).is_some()
     }
 
     /// Whether a switch is on.
-    pub(crate) fn on(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|said| said.value == Value::Bool(true))
+    pub(crate) fn on(&self, flag: &Flag) -> bool {
+        self.get(flag).is_some_and(|given| given.value == Value::Bool(true))
     }
 
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.get(name).and_then(|said| said.value.as_str())
+    pub(crate) fn text(&self, flag: &Flag) -> Option<&str> {
+        self.get(flag).and_then(|given| given.value.as_str())
+    }
+
+    /// The choice that a flag names.
+    pub(crate) fn choice<T: Choice>(&self, flag: &Flag) -> Option<T> {
+        self.text(flag).and_then(T::exactly)
     }
 
     /// The number of the first run.
-    pub(crate) fn number(&self, name: &str) -> Option<f64> {
-        let base = self.get(name)?.base();
+    pub(crate) fn number(&self, flag: &Flag) -> Option<f64> {
+        let base = self.get(flag)?.base();
         base.as_f64().or_else(|| base.as_str().and_then(|text| text.parse().ok()))
     }
 
     /// The texts of a list flag.
-    pub(crate) fn texts(&self, name: &str) -> Vec<&str> {
-        let items = self.get(name).and_then(|said| said.value.as_array());
+    pub(crate) fn texts(&self, flag: &Flag) -> Vec<&str> {
+        let items = self.get(flag).and_then(|given| given.value.as_array());
         items.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
     /// The value of the first run as a node.
-    pub(crate) fn node(&self, name: &str) -> Option<Node> {
-        self.get(name).map(Said::node)
+    pub(crate) fn node(&self, flag: &Flag) -> Option<Node> {
+        self.get(flag).map(GivenFlag::node)
     }
 
     /// How the user spelled a flag; its usual name when it was not given.
-    pub(crate) fn spelled<'a>(&'a self, name: &'a str) -> &'a str {
-        self.get(name).map_or(name, |said| said.spelled.as_str())
+    pub(crate) fn spelled<'a>(&'a self, flag: &'a Flag) -> &'a str {
+        self.get(flag).map_or(flag.name, |given| given.spelled.as_str())
+    }
+
+    /// Those that meet a condition, as spelled.
+    pub(crate) fn spellings(&self, meets: impl Fn(&GivenFlag) -> bool) -> Vec<&str> {
+        self.0.iter().filter(|given| meets(given)).map(|given| given.spelled.as_str()).collect()
     }
 
     /// Those of some flags that were given, as spelled.
-    pub(crate) fn among(&self, names: &[&str]) -> Vec<&str> {
-        self.0.iter().filter(|said| names.contains(&said.flag.name)).map(|said| said.spelled.as_str()).collect()
+    pub(crate) fn among(&self, flags: &[&Flag]) -> Vec<&str> {
+        self.spellings(|given| flags.contains(&given.flag))
     }
 }

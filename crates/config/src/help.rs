@@ -53,7 +53,8 @@ impl Flag {
     /// What it takes, in words, where its placeholder does not say it.
     pub fn rule(&self) -> Option<String> {
         match self.kind {
-            Kind::Int(range) | Kind::Float(range) | Kind::IntOrList(range) | Kind::FloatOrList(range) => {
+            Kind::Int | Kind::Float | Kind::IntOrList | Kind::FloatOrList => {
+                let range = self.range();
                 (range.low.is_some() || range.high.is_some()).then(|| range.in_words())
             }
             Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => Some(choices.join(", ")),
@@ -67,14 +68,14 @@ impl Flag {
 pub fn short_help() -> String {
     let mut out = format!("Benchmark a server\n\n{USAGE}");
     for group in GROUPS {
-        let flags: Vec<&Flag> = group.flags.iter().filter(|flag| flag.status == Status::Acts).collect();
+        let flags: Vec<&Flag> = group.flags.iter().copied().filter(|flag| flag.status == Status::Acts).collect();
         if !flags.is_empty() {
             out.push_str(&format!("\n{}:\n", group.title));
         }
         for flag in flags {
             match flag.but {
-                Some(but) => entry(&mut out, flag, &format!("{} ({but})", flag.summary)),
-                None => entry(&mut out, flag, flag.summary),
+                Some(but) => entry(&mut out, flag, &format!("{} ({but})", flag.about())),
+                None => entry(&mut out, flag, flag.about()),
             }
         }
     }
@@ -91,7 +92,7 @@ pub fn long_help() -> String {
     for group in GROUPS {
         out.push_str(&format!("\n{}:\n", group.title));
         for flag in group.flags {
-            entry(&mut out, flag, flag.summary);
+            entry(&mut out, flag, flag.about());
             for line in details(flag) {
                 paragraph(&mut out, &line, COLUMN + 2);
             }
@@ -110,7 +111,7 @@ pub(crate) fn details(flag: &Flag) -> Vec<String> {
         _ => "range",
     };
     lines.extend(flag.rule().map(|rule| format!("{label}: {rule}")));
-    lines.extend(flag.default.map(|default| format!("default: {default}")));
+    lines.extend(flag.default().map(|default| format!("default: {default}")));
     let others = flag.others();
     if !others.is_empty() {
         lines.push(format!("also: {}", others.join(", ")));

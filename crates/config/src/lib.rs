@@ -23,9 +23,11 @@
 //! - `help`, `completions`, `manual`, `schema`, `init`: texts made from the tables
 //! - [`error`]: what is said about bad input
 
+mod choice;
 mod command_line;
 mod completions;
 mod compose;
+mod context;
 #[cfg(test)]
 mod docs;
 pub mod environment;
@@ -42,8 +44,10 @@ mod keys;
 mod manual;
 mod parse;
 mod plan;
+mod range;
 mod resolve;
 mod rules;
+mod scalars;
 mod schema;
 pub mod sections;
 pub mod setting;
@@ -57,12 +61,13 @@ use aiperf_plan::nearest;
 
 pub use command_line::shown as cli_command;
 pub use completions::{COMMANDS, Shell, completions};
+pub use context::Context;
 pub use environment::effective_environment;
 pub use error::{ConfigError, Problem};
 pub use help::{long_help, short_help};
 pub use init::{TEMPLATES, Template, config_init, config_templates};
 pub use manual::man_page;
 pub use plan::{Resolved, resolve_profile};
-pub use resolve::{Context, RunVariation, Tree, resolve_config, resolve_file};
+pub use resolve::{RunVariation, Tree, resolve_config, resolve_file};
 pub use schema::json_schema;
 pub use show::{expanded, show_resolved, validate};

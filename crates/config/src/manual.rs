@@ -24,7 +24,7 @@ pub fn man_page(version: &str) -> String {
                 ".TP\n{} {}\n{}.\n",
                 spellings.join(", "),
                 escape(flag.placeholder()),
-                escape(flag.summary)
+                escape(flag.about())
             ));
             for line in details(flag) {
                 out.push_str(&format!(".br\n{}\n", escape(&line)));

@@ -1,21 +1,25 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
+use crate::choice::Choice;
 use crate::command_line;
+use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
+use crate::flags::EXPORT_LEVEL;
 use crate::flags::Status;
 use crate::keys;
-use crate::resolve::{Context, Tree, resolve_config};
+use crate::resolve::{Tree, resolve_config};
 use crate::rules::endpoint_kind;
-use crate::sections::artifacts::Formats;
+use crate::sections::artifacts::{Formats, RecordFormat};
+use crate::sections::dataset::{DatasetType, Sampling};
 use crate::sections::distribution::Distribution;
 use crate::sections::endpoint::Endpoint;
-use crate::sections::phases::Phase;
+use crate::sections::phases::{Phase, PhaseType};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, MetricsPlan, PhasePlan,
-    Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps, TokenizerPlan, UiKind,
+    Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, MetricsPlan, PhasePlan, Plan,
+    ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, TokenizerPlan, UiKind,
 };
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo};
 use serde_json::Value;
@@ -51,19 +55,22 @@ pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, C
 
 /// What was asked for and does not exist yet, by the name it was asked for; what can have no effect is noted.
 fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
-    for said in &tree.flags.0 {
-        match said.flag.status {
+    for given in &tree.flags.0 {
+        match given.flag.status {
             Status::Acts => {}
-            Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", said.spelled)),
+            Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", given.spelled)),
             // Switching off what is off anyway is no request.
-            Status::NotYet(_) if said.value == Value::Bool(false) && said.flag.default != Some("true") => {}
+            Status::NotYet(_)
+                if given.value == Value::Bool(false) && given.flag.default().as_deref() != Some("true") => {}
             Status::NotYet(reason) => problems.push(
-                not_yet(&said.spelled, reason).hint(format!("leave {} out", said.spelled)).at(said.flag.to.location()),
+                not_yet(&given.spelled, reason)
+                    .hint(format!("leave {} out", given.spelled))
+                    .at(given.flag.to.location()),
             ),
         }
-        if said.sweep().is_some() {
+        if given.sweep().is_some() {
             problems.push(
-                not_yet(&format!("{} with several values", said.spelled), "settings are not swept")
+                not_yet(&format!("{} with several values", given.spelled), "settings are not swept")
                     .hint("one value, and a run for each"),
             );
         }
@@ -197,7 +204,7 @@ fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
                 .at("benchmark.endpoint.type"),
         );
     }
-    if endpoint.connection_reuse.is_some_and(|reuse| reuse.name() == "sticky-user-sessions") {
+    if endpoint.connection_reuse == Some(ReuseStrategy::StickyUserSessions) {
         let at = "benchmark.endpoint.connection_reuse";
         problems.push(
             not_yet(&subject(tree, at), "a session may use any connection of the pool").hint("pooled, or never").at(at),
@@ -209,25 +216,22 @@ fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
             problems.push(not_yet(&subject(tree, &at), "connections are not encrypted").hint("an http:// URL").at(at));
         }
     }
-    let reuse = match endpoint.connection_reuse.map(|reuse| reuse.name()) {
-        Some("never") => ReuseStrategy::Never,
-        Some("sticky-user-sessions") => ReuseStrategy::StickyUserSessions,
-        Some(_) => ReuseStrategy::Pooled,
+    let reuse = match endpoint.connection_reuse {
         None if *force_close => ReuseStrategy::Never,
-        None => ReuseStrategy::Pooled,
+        _ => endpoint.connection_reuse(),
     };
     Some(EndpointPlan {
         kind,
-        urls: endpoint.urls.as_ref()?.iter().map(|url| url.0.clone()).collect(),
+        urls: endpoint.urls().iter().map(|url| url.0.clone()).collect(),
         path: endpoint.path.clone(),
-        streaming: endpoint.streaming.unwrap_or(false),
+        streaming: endpoint.streaming(),
         api_key: endpoint.api_key.clone(),
         headers: endpoint.headers.clone().unwrap_or_default(),
         extra: endpoint.extra.clone().unwrap_or_default().0,
-        timeout_seconds: endpoint.timeout.unwrap_or(21600.0),
-        legacy_max_tokens: endpoint.use_legacy_max_tokens.unwrap_or(false),
-        server_token_count: endpoint.use_server_token_count.unwrap_or(false),
-        per_chunk_usage: endpoint.per_chunk_usage.unwrap_or(false),
+        timeout_seconds: endpoint.timeout(),
+        legacy_max_tokens: endpoint.use_legacy_max_tokens(),
+        server_token_count: endpoint.use_server_token_count(),
+        per_chunk_usage: endpoint.per_chunk_usage(),
         reuse,
         http: http.clone(),
     })
@@ -235,14 +239,14 @@ fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
 
 fn dataset(tree: &Tree, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
     let dataset = tree.benchmark.datasets.as_ref()?.first()?;
-    let kind = dataset.r#type.map_or("synthetic", |kind| kind.name());
-    if kind != "synthetic" && problems.is_empty() {
+    let kind = dataset.r#type();
+    if kind != DatasetType::Synthetic && problems.is_empty() {
         problems.push(
-            not_yet(&format!("a {kind} dataset"), "only synthetic conversations are made")
+            not_yet(&format!("a {} dataset", kind.name()), "only synthetic conversations are made")
                 .at("benchmark.datasets.0.type"),
         );
     }
-    if let Some(sampling) = dataset.sampling.filter(|sampling| sampling.name() != "sequential") {
+    if let Some(sampling) = dataset.sampling.filter(|sampling| *sampling != Sampling::Sequential) {
         let at = "benchmark.datasets.0.sampling";
         problems.push(
             not_yet(&subject(tree, at), &format!("conversations are used in order, not {}", sampling.name()))
@@ -276,8 +280,7 @@ fn phases(tree: &Tree, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
     let phases = tree.benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
     let mut out = Vec::new();
     for (index, phase) in phases.iter().enumerate() {
-        let kind = phase.r#type.map_or("concurrency", |kind| kind.name());
-        if kind != "concurrency" {
+        if phase.r#type.is_some_and(|kind| kind != PhaseType::Concurrency) {
             let at = format!("benchmark.phases.{index}.type");
             // A flag that asked for it has been named already.
             let named = tree.node.find(&at).is_none_or(|node| node.origin == Origin::Rule) && !problems.is_empty();
@@ -296,7 +299,7 @@ fn phases(tree: &Tree, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
 
 fn one_phase(phase: &Phase) -> PhasePlan {
     let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
-    let warmup = phase.kind.is_some_and(|kind| kind.name() == "warmup");
+    let kind = phase.kind.unwrap_or(PhaseKind::Profiling);
     let mut stop = Vec::new();
     stop.extend(count(phase.requests).map(StopWhen::Requests));
     stop.extend(
@@ -306,12 +309,12 @@ fn one_phase(phase: &Phase) -> PhasePlan {
     // Without a grace period a profiling phase ends with its time; a warmup waits for what it sent.
     let grace = match (phase.grace_period, phase.duration) {
         (Some(grace), _) if grace.0.is_finite() => Some(Nanos::from_secs_f64(grace.0)),
-        (None, Some(_)) if !warmup => Some(Nanos::ZERO),
+        (None, Some(_)) if kind == PhaseKind::Profiling => Some(Nanos::ZERO),
         _ => None,
     };
     PhasePlan {
         name: phase.name.clone().unwrap_or_default(),
-        kind: if warmup { PhaseKind::Warmup } else { PhaseKind::Profiling },
+        kind,
         arrival: Arrival::Concurrency,
         concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(1)).unwrap_or(u32::MAX)),
         stop,
@@ -337,17 +340,17 @@ fn metrics(tree: &Tree) -> MetricsPlan {
         thresholds: *thresholds,
         show_internal: developer.internal_metrics,
         show_experimental: developer.experimental_metrics,
-        show_trace_timing: artifacts.show_trace_timing.unwrap_or(false),
+        show_trace_timing: artifacts.show_trace_timing(),
     }
 }
 
 fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
-    let base = ctx.cwd.join(artifacts.dir.as_deref().unwrap_or("artifacts"));
+    let base = ctx.cwd.join(artifacts.dir());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
-    if artifacts.raw == Some(true) {
-        let what = if tree.flags.has("--export-level") {
-            format!("{} raw", tree.flags.spelled("--export-level"))
+    if artifacts.raw() {
+        let what = if tree.flags.has(EXPORT_LEVEL) {
+            format!("{} raw", tree.flags.spelled(EXPORT_LEVEL))
         } else {
             subject(tree, "benchmark.artifacts.raw")
         };
@@ -358,7 +361,7 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Art
         );
     }
     if let Some(Formats(Some(formats))) = &artifacts.records
-        && formats.iter().any(|format| format.name() != "jsonl")
+        && formats.iter().any(|format| *format != RecordFormat::Jsonl)
     {
         let at = "benchmark.artifacts.records";
         problems.push(not_yet(&subject(tree, at), "records are written as JSON lines only").hint("[jsonl]").at(at));
@@ -370,28 +373,22 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Art
 
 fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {
     let runtime = tree.benchmark.runtime.clone().unwrap_or_default();
-    let ui = match runtime.ui.map(|ui| ui.name()) {
-        Some("none") => UiKind::None,
-        Some("simple") => UiKind::Simple,
-        Some(_) => {
+    let ui = match runtime.ui {
+        Some(UiKind::Dashboard) => {
             let at = "benchmark.runtime.ui";
             problems.push(not_yet(&subject(tree, at), "there is no full-screen view").hint("simple, or none").at(at));
             UiKind::Simple
         }
+        Some(ui) => ui,
         None if ctx.stdout_is_terminal => UiKind::Simple,
         None => UiKind::None,
     };
-    let level = tree.benchmark.logging.as_ref().and_then(|logging| logging.level).map_or("INFO", |level| level.name());
     RuntimePlan {
         workers_max: runtime.workers.and_then(|n| u32::try_from(n).ok()),
-        timestamps: match runtime.timestamps.map(|stamps| stamps.name()) {
-            Some("kernel") => Timestamps::Kernel,
-            Some("user") => Timestamps::User,
-            _ => Timestamps::Auto,
-        },
+        timestamps: runtime.timestamps(),
         ui,
         stats_interval: stats_interval(tree),
-        log_level: LogLevel::ALL.iter().copied().find(|known| known.name() == level).unwrap_or_default(),
+        log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
         record_queue_budget: 256 << 20,
     }
 }

@@ -1,33 +1,23 @@
 //! Arguments and environment to a checked configuration.
 
 use crate::compose;
+use crate::context::Context;
 use crate::environment::{self, Environment};
 use crate::error::{ConfigError, Problem};
 use crate::export;
 use crate::file::{self, Source};
-use crate::given::Flags;
+use crate::flags::{CONFIG, SEARCH_RECIPE, VARIANT};
+use crate::given::GivenFlags;
 use crate::rules::{self, Facts};
 use crate::sections::envelope::{Benchmark, Envelope};
+use crate::sections::phases::PhaseType;
+use crate::sections::runs::MultiRun;
+use crate::sections::sweep::Sweep;
 use crate::setting::{Reader, Setting};
 use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use std::path::Path;
-
-/// What the outside world is, so that resolving is a function of its arguments.
-#[derive(Clone, Debug)]
-pub struct Context<'a> {
-    /// Environment variables.
-    pub env: &'a BTreeMap<String, String>,
-    /// Whether stdout is a terminal.
-    pub stdout_is_terminal: bool,
-    /// Directory that relative paths start from.
-    pub cwd: &'a Path,
-    /// Identity of the run.
-    pub benchmark_id: String,
-}
 
 /// A checked configuration: what is set, by the user or by a rule, and what is run.
 #[derive(Clone, Debug)]
@@ -49,7 +39,7 @@ pub struct Tree {
     /// The configuration of the first run with the origin of each value.
     pub(crate) node: Node,
     pub(crate) places: Places,
-    pub(crate) flags: Flags,
+    pub(crate) flags: GivenFlags,
     pub(crate) environment: Environment,
 }
 
@@ -90,7 +80,7 @@ impl Tree {
     pub fn run_seed(&self, variation: usize, trial: usize) -> Option<i64> {
         let run = self.variations.get(variation);
         let seed = run.map_or(self.random_seed, |run| run.seed)?;
-        let vary = self.envelope.multi_run.as_ref().and_then(|multi| multi.vary_seed_per_trial) == Some(true);
+        let vary = self.envelope.multi_run.as_ref().is_some_and(MultiRun::vary_seed_per_trial);
         let label = run.map_or("base", |run| run.label.as_str());
         Some(if vary { sweep::derived_seed(seed, &format!("{label}:trial:{trial}")) } else { seed })
     }
@@ -113,8 +103,8 @@ pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, Config
         return Err(problem.hint("aiperf profile --model NAME --url HOST:PORT").at("benchmark.models.items").into());
     }
     let environment = environment::read(ctx).map_err(ConfigError::Invalid)?;
-    let flags = Flags::read(&given, ctx.cwd).map_err(ConfigError::Invalid)?;
-    let empty = compose::dataset::empty_lists(&flags);
+    let flags = GivenFlags::read(&given, ctx.cwd).map_err(ConfigError::Invalid)?;
+    let empty = compose::empty_lists(&flags);
     if !empty.is_empty() {
         return Err(ConfigError::Invalid(empty));
     }
@@ -126,28 +116,26 @@ pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> 
     resolve_config(&["--config".to_owned(), file.to_owned()], ctx)
 }
 
+/// The seed of several runs that are given none.
+const CONSISTENT_SEED: i64 = 42;
+
 struct Job<'a> {
     ctx: &'a Context<'a>,
     environment: &'a Environment,
 }
 
-/// A configuration before its types are read.
-struct Draft {
-    envelope: Node,
-    source: Option<Source>,
-    notes: Vec<String>,
-}
-
 impl Job<'_> {
-    fn tree(&self, flags: Flags) -> Result<Tree, ConfigError> {
-        let Draft { mut envelope, source, mut notes } = self.draft(&flags).map_err(ConfigError::Invalid)?;
-        let places = source.as_ref().map(|source| source.places.clone()).unwrap_or_default();
+    fn tree(&self, flags: GivenFlags) -> Result<Tree, ConfigError> {
+        let source = self.source(&flags)?;
+        let places = source.places.clone();
+        let mut notes = [&self.environment.notes[..], &source.notes].concat();
+        let mut envelope = self.with_flags(&source, &[], &flags, &mut notes).map_err(ConfigError::Invalid)?;
         let mut problems = Vec::new();
-        if flags.has("--variant") {
+        if flags.has(VARIANT) {
             self.variants(&mut envelope, &flags, &mut problems);
         } else {
             sweep::search(&mut envelope, &flags, &mut problems);
-            if flags.text("--search-recipe").is_none() {
+            if flags.text(SEARCH_RECIPE).is_none() {
                 sweep::flag_lists(&mut envelope, &flags, &mut problems);
             }
         }
@@ -160,7 +148,7 @@ impl Job<'_> {
         let mut first: Option<(Node, Benchmark)> = None;
         let mut runs = Vec::new();
         for variation in &variations {
-            let node = self.varied(&envelope, source.as_ref(), variation, &flags).map_err(ConfigError::Invalid)?;
+            let node = self.varied(&envelope, &source, variation, &flags).map_err(ConfigError::Invalid)?;
             let benchmark = self.benchmark(&node, &places, &mut Vec::new()).map_err(|problems| {
                 let told =
                     problems.into_iter().map(|problem| problem.because(format!("in the run {}", variation.label)));
@@ -178,7 +166,7 @@ impl Job<'_> {
         Ok(Tree {
             artifact_subdir: export::artifact_subdir(&benchmark),
             benchmark,
-            trials: typed.multi_run.as_ref().and_then(|multi| multi.num_runs).unwrap_or(1),
+            trials: typed.multi_run.clone().unwrap_or_default().num_runs(),
             envelope: typed,
             random_seed: seed,
             variations: runs,
@@ -190,30 +178,24 @@ impl Job<'_> {
         })
     }
 
-    /// The configuration of flags, or of a file with flags over it.
-    fn draft(&self, flags: &Flags) -> Result<Draft, Vec<Problem>> {
-        let mut notes = self.environment.notes.clone();
-        let Some(path) = flags.text("--config") else {
-            let (envelope, problems) = compose::envelope(flags, self.ctx, &mut notes);
-            notes.extend(compose::phases::idle_warmup(flags));
-            notes.extend(compose::phases::overruled_rate(flags));
-            return if problems.is_empty() { Ok(Draft { envelope, source: None, notes }) } else { Err(problems) };
-        };
-        let source = Source::read(path, self.ctx).map_err(|problem| vec![problem])?;
-        notes.extend(source.notes.iter().cloned());
-        let envelope = self.with_flags(&source, &[], flags, &mut notes)?;
-        Ok(Draft { envelope, source: Some(source), notes })
+    /// The document that flags are laid over.
+    fn source(&self, flags: &GivenFlags) -> Result<Source, ConfigError> {
+        Ok(match flags.text(CONFIG) {
+            Some(path) => Source::read(path, self.ctx)?,
+            None => Source::empty(),
+        })
     }
 
+    /// A document with these variables, and flags over it.
     fn with_flags(
         &self,
         source: &Source,
         variables: &[(String, Value)],
-        flags: &Flags,
+        flags: &GivenFlags,
         notes: &mut Vec<String>,
     ) -> Result<Node, Vec<Problem>> {
         let mut envelope = source.envelope(variables)?;
-        let mut problems = file::overlay(&mut envelope, flags, self.ctx, &source.places, notes);
+        let mut problems = compose::overlay(&mut envelope, flags, self.ctx, &source.places, notes);
         sweep::phase_lists(&mut envelope, &source.places, &mut problems);
         if let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") {
             for (index, phase) in phases.iter_mut().enumerate() {
@@ -224,7 +206,7 @@ impl Job<'_> {
     }
 
     /// Each variant is the command with its flags on top; what differs from the base is stored.
-    fn variants(&self, envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+    fn variants(&self, envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         let variants = match sweep::variants(flags) {
             Ok(variants) => variants,
             Err(more) => return problems.extend(more),
@@ -232,7 +214,7 @@ impl Job<'_> {
         let base = envelope.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
         let mut runs = Vec::new();
         for variant in variants {
-            let changed = match Flags::read(&variant.given, self.ctx.cwd) {
+            let changed = match GivenFlags::read(&variant.given, self.ctx.cwd) {
                 Ok(changed) => changed,
                 Err(more) => {
                     problems.extend(
@@ -241,19 +223,18 @@ impl Job<'_> {
                     continue;
                 }
             };
-            let mut all: Vec<_> = flags
-                .0
-                .iter()
-                .filter(|said| !changed.has(said.flag.name) && said.flag.name != "--variant")
-                .cloned()
-                .collect();
+            let mut all: Vec<_> =
+                flags.0.iter().filter(|given| !changed.has(given.flag) && given.flag != VARIANT).cloned().collect();
             all.extend(changed.0);
-            let (other, more) = compose::envelope(&Flags(all), self.ctx, &mut Vec::new());
-            problems.extend(more);
-            let body = other.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
-            runs.push(json!({"name": variant.name, "benchmark": sweep::difference(&base, &body)}));
+            match self.with_flags(&Source::empty(), &[], &GivenFlags(all), &mut Vec::new()) {
+                Ok(other) => {
+                    let body = other.get("benchmark").unwrap_or(&other);
+                    runs.push(json!({"name": variant.name, "benchmark": sweep::difference(&base, body)}));
+                }
+                Err(more) => problems.extend(more),
+            }
         }
-        let spelled = flags.spelled("--variant");
+        let spelled = flags.spelled(VARIANT);
         envelope.put("sweep", Node::flag(&json!({"type": "scenarios", "runs": runs}), spelled));
     }
 
@@ -262,7 +243,7 @@ impl Job<'_> {
         &self,
         envelope: &Node,
         places: &Places,
-        flags: &Flags,
+        flags: &GivenFlags,
         notes: &mut Vec<String>,
     ) -> Result<Envelope, Vec<Problem>> {
         let mut reader = Reader::new(places);
@@ -293,24 +274,19 @@ impl Job<'_> {
     fn varied(
         &self,
         envelope: &Node,
-        source: Option<&Source>,
+        source: &Source,
         variation: &Variation,
-        flags: &Flags,
+        flags: &GivenFlags,
     ) -> Result<Node, Vec<Problem>> {
         let mut base = envelope.clone();
-        if let (Some(source), false) = (source, variation.variables.is_empty()) {
+        if !variation.variables.is_empty() {
             base = self.with_flags(source, &variation.variables, flags, &mut Vec::new())?;
         }
         let mut node = variation.apply(base.get("benchmark").unwrap_or(&base));
-        if source.is_some() {
-            let mut problems = Vec::new();
-            file::spell_out(&mut node, &Places::default(), &mut problems);
-            if !problems.is_empty() {
-                return Err(problems);
-            }
-        }
+        let mut problems = Vec::new();
+        file::spell_out(&mut node, &Places::default(), &mut problems);
         default_stop(&mut node);
-        Ok(node)
+        if problems.is_empty() { Ok(node) } else { Err(problems) }
     }
 
     fn run(
@@ -321,7 +297,7 @@ impl Job<'_> {
         count: usize,
         benchmark: &Benchmark,
     ) -> RunVariation {
-        let same = count == 1 || typed.sweep.as_ref().and_then(|sweep| sweep.same_seed) == Some(true);
+        let same = count == 1 || typed.sweep.as_ref().is_some_and(Sweep::same_seed);
         RunVariation {
             index: variation.index,
             label: variation.label.clone(),
@@ -335,9 +311,8 @@ impl Job<'_> {
     /// Several runs without a seed share one, unless told otherwise.
     fn seed(&self, typed: &Envelope, envelope: &mut Node) -> Option<i64> {
         let multi = typed.multi_run.clone().unwrap_or_default();
-        let several = typed.sweep.is_some() || multi.num_runs.unwrap_or(1) > 1;
-        let consistent = multi.set_consistent_seed.unwrap_or(true);
-        let seed = typed.random_seed.or((several && consistent).then_some(42));
+        let several = typed.sweep.is_some() || multi.num_runs() > 1;
+        let seed = typed.random_seed.or((several && multi.set_consistent_seed()).then_some(CONSISTENT_SEED));
         if let Some(seed) = seed {
             envelope.put_default("random_seed", seed);
         }
@@ -350,15 +325,15 @@ fn default_stop(benchmark: &mut Node) {
     let Some(Node { datum: Datum::List(phases), .. }) = benchmark.get_mut("phases") else { return };
     for phase in phases {
         let by_rule = phase.get("requests").is_some_and(|node| node.origin == Origin::Rule);
-        let fixed = phase.get("type").and_then(Node::text) == Some("fixed_schedule");
+        let fixed = phase.choice("type") == Some(PhaseType::FixedSchedule);
         if by_rule && !fixed {
             let concurrency = phase.get("concurrency").and_then(Node::as_f64).unwrap_or(1.0) as i64;
-            phase.put("requests", Node::rule(compose::phases::default_requests(concurrency)));
+            phase.put("requests", Node::rule(compose::default_requests(concurrency)));
         }
     }
 }
 
-/// The same problem may be found by its type and by a rule; it is said once.
+/// The same problem may be found by its type and by a rule; it is given once.
 fn dedup(problems: Vec<Problem>) -> Vec<Problem> {
     let mut out: Vec<Problem> = Vec::new();
     for problem in problems {

@@ -1,22 +1,29 @@
 //! Typed settings: what a value must be, how it is written back, and its JSON schema, from one definition.
 //!
 //! `section!` defines a map of optional fields. A field that is `None` was not set, so writing a section gives
-//! exactly the set fields. `names!` defines a choice among names.
+//! exactly the set fields. Choices among names are settings too.
 
+use crate::choice::Choice;
 use crate::error::Problem;
-use crate::flags::Range;
 use crate::nearest::nearest;
+use crate::range::Range;
 use crate::tree::{Datum, Node, Places};
 use serde_json::{Map, Value, json};
 
 /// Something a configuration may hold.
 pub(crate) trait Setting: Sized {
+    /// The fields of a section; none for a single value.
+    const FIELDS: &'static [Field] = &[];
     /// Reads a value, or says what is wrong with it.
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self>;
     /// The value as it is exported.
     fn write(&self) -> Value;
     /// Its JSON schema.
     fn schema() -> Value;
+    /// The value in as few words as a file may say it.
+    fn brief(&self) -> Value {
+        self.write()
+    }
     /// The number in it that a range is about.
     fn number(&self) -> Option<f64> {
         None
@@ -84,20 +91,59 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// One field of a section, for the schema and the documentation.
-#[derive(Clone, Debug)]
+/// One field of a section: what everything that is about it is made from.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub name: &'static str,
     pub about: &'static str,
-    pub default: Option<&'static str>,
+    pub default: Option<fn() -> Value>,
     pub range: Option<Range>,
     pub schema: fn() -> Value,
+    /// The fields of a section inside.
+    pub fields: &'static [Field],
 }
 
-/// A section that knows its fields.
-pub(crate) trait Section: Setting {
-    const ABOUT: &'static str;
-    const FIELDS: &'static [Field];
+/// A field that was found by its path.
+pub(crate) struct Described {
+    pub field: &'static Field,
+    /// Its default; that of a mean is the one of the length it is the mean of.
+    pub default: Option<Value>,
+}
+
+/// The field at a dotted path below some fields.
+pub(crate) fn described(fields: &'static [Field], path: &str) -> Option<Described> {
+    let named = |fields: &'static [Field], name: &str| fields.iter().find(|field| field.name == name);
+    let (parent, leaf) = match path.rsplit_once('.') {
+        Some((parent, leaf)) => (Some(described(fields, parent)?), leaf),
+        None => (None, path),
+    };
+    let field = named(parent.as_ref().map_or(fields, |parent| parent.field.fields), leaf)?;
+    let inherited = parent.and_then(|parent| parent.default).filter(|_| leaf == "mean");
+    Some(Described { field, default: field.default.map(|default| default()).or(inherited) })
+}
+
+/// A default in a sentence: texts without quotes, lists without brackets.
+pub(crate) fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain_text).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// A default as it is shown: whole numbers without a fraction.
+pub(crate) fn shown_default(value: impl Setting) -> Value {
+    fn whole(value: Value) -> Value {
+        match value {
+            Value::Number(n) => match n.as_f64() {
+                Some(float) if n.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => (float as i64).into(),
+                _ => Value::Number(n),
+            },
+            Value::Array(items) => items.into_iter().map(whole).collect(),
+            other => other,
+        }
+    }
+    whole(value.brief())
 }
 
 /// The JSON schema of a section.
@@ -107,7 +153,7 @@ pub(crate) fn section_schema(about: &str, fields: &[Field]) -> Value {
         let mut schema = (field.schema)();
         schema["description"] = field.about.trim().into();
         if let Some(default) = field.default {
-            schema["default"] = serde_json::from_str(default).unwrap_or_else(|_| default.into());
+            schema["default"] = default();
         }
         if let Some(Range { low, high }) = field.range {
             let target = if schema.get("items").is_some() { &mut schema["items"] } else { &mut schema };
@@ -131,27 +177,54 @@ pub(crate) const fn plain(name: &'static str) -> &'static str {
     }
 }
 
+/// The one value in brackets, or the other where the brackets are empty.
+macro_rules! given_or {
+    ([] $other:expr) => {
+        $other
+    };
+    ([$given:expr] $other:expr) => {
+        $given
+    };
+}
+
 macro_rules! section {
     ($(
         $(#[doc = $about:literal])+
         $name:ident {
-            $( $(#[doc = $doc:literal])+ $field:ident : $ty:ty $([$range:expr])? $(= $default:literal)? ; )*
+            $( $(#[doc = $doc:literal])+ $field:ident : $ty:ty $([$range:expr])? $(= $default:expr)? ; )*
         }
     )*) => { $(
         $(#[doc = $about])+
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $name { $( $(#[doc = $doc])+ pub $field: Option<$ty>, )* }
 
+        /// What is set, or what holds when nothing is.
+        impl $name { $( $(
+            pub fn $field(&self) -> $ty {
+                self.$field.clone().unwrap_or_else(|| <$ty>::from($default))
+            }
+        )? )* }
+
         impl $crate::setting::Setting for $name {
+            const FIELDS: &'static [$crate::setting::Field] = &[$( $crate::setting::Field {
+                name: $crate::setting::plain(stringify!($field)),
+                about: concat!($($doc),+),
+                default: $crate::setting::given_or!(
+                    [$( Some(|| $crate::setting::shown_default(<$ty>::from($default))) )?] None
+                ),
+                range: $crate::setting::given_or!([$( Some($range) )?] None),
+                schema: <$ty as $crate::setting::Setting>::schema,
+                fields: <$ty as $crate::setting::Setting>::FIELDS,
+            }, )*];
             fn read(node: &$crate::tree::Node, path: &str, reader: &mut $crate::setting::Reader) -> Option<Self> {
                 const NAMES: &[&str] = &[$( $crate::setting::plain(stringify!($field)), )*];
                 reader.keys(node, path, NAMES)?;
-                Some(Self { $( $field: {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut range = None;
-                    $( range = Some($range); )?
-                    reader.field(node, path, $crate::setting::plain(stringify!($field)), range)
-                }, )* })
+                Some(Self { $( $field: reader.field(
+                    node,
+                    path,
+                    $crate::setting::plain(stringify!($field)),
+                    $crate::setting::given_or!([$( Some($range) )?] None),
+                ), )* })
             }
             fn write(&self) -> ::serde_json::Value {
                 $crate::tree::object([$( (
@@ -160,75 +233,38 @@ macro_rules! section {
                 ), )*])
             }
             fn schema() -> ::serde_json::Value {
-                $crate::setting::section_schema(
-                    <Self as $crate::setting::Section>::ABOUT,
-                    <Self as $crate::setting::Section>::FIELDS,
-                )
-            }
-        }
-
-        impl $crate::setting::Section for $name {
-            const ABOUT: &'static str = concat!($($about),+);
-            const FIELDS: &'static [$crate::setting::Field] = &[$( $crate::setting::Field {
-                name: $crate::setting::plain(stringify!($field)),
-                about: concat!($($doc),+),
-                default: { #[allow(unused_mut, unused_assignments)] let mut default = None; $( default = Some($default); )? default },
-                range: { #[allow(unused_mut, unused_assignments)] let mut range = None; $( range = Some($range); )? range },
-                schema: <$ty as $crate::setting::Setting>::schema,
-            }, )*];
-        }
-    )* };
-}
-
-macro_rules! names {
-    ($( $(#[doc = $about:literal])+ $name:ident = [$($choice:literal),+ $(,)?] )*) => { $(
-        $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $name(&'static str);
-
-        impl $name {
-            /// Every name.
-            pub const NAMES: &'static [&'static str] = &[$($choice),+];
-
-            /// The name.
-            #[allow(dead_code)]
-            pub const fn name(self) -> &'static str {
-                self.0
-            }
-        }
-
-        impl $crate::setting::Setting for $name {
-            fn read(node: &$crate::tree::Node, path: &str, reader: &mut $crate::setting::Reader) -> Option<Self> {
-                $crate::setting::read_name(node, path, Self::NAMES, reader).map(Self)
-            }
-            fn write(&self) -> ::serde_json::Value {
-                self.0.into()
-            }
-            fn schema() -> ::serde_json::Value {
-                ::serde_json::json!({"enum": Self::NAMES})
+                $crate::setting::section_schema(concat!($($about),+), Self::FIELDS)
             }
         }
     )* };
 }
 
-pub(crate) use {names, section};
+pub(crate) use {given_or, section};
 
-/// One of several names, in any letter case, `-` and `_` alike.
-pub(crate) fn read_name(node: &Node, path: &str, names: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
-    let Some(text) = node.text() else {
-        reader.refuse(node, path, format!("must be one of {}, not {}", names.join(", "), node.kind()));
-        return None;
-    };
-    let found = crate::values::choice(text, names);
-    if found.is_none() {
-        let problem = reader.places.refuse(node, path, "is not one of its choices");
-        let problem = problem.because(format!("choices: {}", names.join(", ")));
-        reader.problems.push(match nearest(&text.to_ascii_lowercase(), names.iter().copied()) {
-            Some(near) => problem.hint(near),
-            None => problem,
-        });
+impl<T: Choice> Setting for T {
+    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
+        let names = T::NAMES;
+        let Some(text) = node.text() else {
+            reader.refuse(node, path, format!("must be one of {}, not {}", names.join(", "), node.kind()));
+            return None;
+        };
+        let found = T::parse(text);
+        if found.is_none() {
+            let problem = reader.places.refuse(node, path, "is not one of its choices");
+            let problem = problem.because(format!("choices: {}", names.join(", ")));
+            reader.problems.push(match nearest(&text.to_ascii_lowercase(), names.iter().copied()) {
+                Some(near) => problem.hint(near),
+                None => problem,
+            });
+        }
+        found
     }
-    found
+    fn write(&self) -> Value {
+        self.name().into()
+    }
+    fn schema() -> Value {
+        json!({"enum": T::NAMES})
+    }
 }
 
 impl Setting for bool {
@@ -257,7 +293,7 @@ impl Setting for i64 {
             Datum::Int(n) => return Some(*n),
             Datum::Float(n) if n.fract() == 0.0 && n.abs() < 9e15 => return Some(*n as i64),
             Datum::Text(text) => {
-                if let Ok(n) = crate::values::int(text) {
+                if let Ok(n) = crate::scalars::int(text) {
                     return Some(n);
                 }
             }
@@ -283,7 +319,7 @@ impl Setting for f64 {
             Datum::Int(n) => return Some(*n as f64),
             Datum::Float(n) => return Some(*n),
             Datum::Text(text) => {
-                if let Ok(n) = crate::values::float(text) {
+                if let Ok(n) = crate::scalars::float(text) {
                     return Some(n);
                 }
             }
@@ -293,7 +329,7 @@ impl Setting for f64 {
         None
     }
     fn write(&self) -> Value {
-        crate::values::number(*self)
+        crate::scalars::number(*self)
     }
     fn schema() -> Value {
         json!({"type": "number"})
@@ -364,7 +400,14 @@ impl<T> std::ops::Deref for List<T> {
     }
 }
 
+impl<T, const N: usize> From<[T; N]> for List<T> {
+    fn from(items: [T; N]) -> Self {
+        Self(items.into())
+    }
+}
+
 impl<T: Setting> Setting for List<T> {
+    const FIELDS: &'static [Field] = T::FIELDS;
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
         let Datum::List(items) = &node.datum else {
             reader.refuse(node, path, format!("must be a list, not {}", node.kind()));
@@ -391,6 +434,7 @@ pub enum Switch<T> {
 }
 
 impl<T: Setting> Setting for Switch<T> {
+    const FIELDS: &'static [Field] = T::FIELDS;
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
         match node.datum {
             Datum::Bool(on) => Some(Self::Plain(on)),
@@ -447,7 +491,7 @@ impl Setting for Seconds {
         read
     }
     fn write(&self) -> Value {
-        crate::values::number(self.0)
+        crate::scalars::number(self.0)
     }
     fn schema() -> Value {
         json!({"anyOf": [

@@ -1,7 +1,11 @@
 //! A resolved configuration as YAML, each value with where it came from.
 
+use crate::choice::Choice;
+use crate::context::Context;
 use crate::error::ConfigError;
-use crate::resolve::{Context, Tree, resolve_config};
+use crate::resolve::{Tree, resolve_config};
+use crate::sections::endpoint::Endpoint;
+use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
 use serde_json::{Value, json};
@@ -81,14 +85,11 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The runs of a configuration: a line each, or everything as JSON.
 pub fn expanded(tree: &Tree, json: bool) -> String {
-    let kind = tree.sweep().and_then(|sweep| sweep["type"].as_str().map(str::to_owned));
+    let kind = tree.envelope.sweep.as_ref().and_then(|sweep| sweep.r#type);
     if !json {
         let line = |index: usize, dir: &str, label: &str| format!("[{index}] dir={dir} label={label}\n");
-        let drawn = ["sobol", "latin_hypercube", "adaptive_search"];
         return match tree.variations.as_slice() {
-            [] if kind.as_deref().is_some_and(|kind| drawn.contains(&kind)) => {
-                "the runs are found as they are run\n".to_owned()
-            }
+            [] if kind.is_some_and(SweepType::is_drawn) => "the runs are found as they are run\n".to_owned(),
             [] => line(0, "base", "base"),
             runs => runs.iter().map(|run| line(run.index, &run.dir_name, &run.label)).collect(),
         };
@@ -98,7 +99,7 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
         .iter()
         .map(|run| json!({"index": run.index, "dir_name": run.dir_name, "label": run.label, "values": run.values, "benchmark": run.input_config}))
         .collect();
-    let all = json!({"sweep_type": kind, "variations": runs});
+    let all = json!({"sweep_type": kind.map(Choice::name), "variations": runs});
     format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default())
 }
 
@@ -106,7 +107,7 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
 pub fn validate(file: &str, ctx: &Context<'_>) -> Result<Vec<String>, ConfigError> {
     let tree = crate::resolve::resolve_file(file, ctx)?;
     let mut notes = tree.notes.clone();
-    let streaming = tree.benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.streaming) == Some(true);
+    let streaming = tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::streaming);
     for (metric, _) in tree.benchmark.slos.iter().flatten() {
         if !streaming
             && ["time_to_first_token", "time_to_second_token", "inter_token_latency"].contains(&metric.as_str())

@@ -11,7 +11,7 @@ use crate::nearest::nearest;
 
 /// A flag as it was given.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct RawFlag {
     /// Which flag.
     pub flag: &'static Flag,
     /// The spelling the user chose, for messages.
@@ -33,7 +33,7 @@ pub(crate) enum Raw {
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// A run with these flags.
-    Run(Vec<Given>),
+    Run(Vec<RawFlag>),
     /// Short help.
     ShortHelp,
     /// Long help.
@@ -42,7 +42,7 @@ pub(crate) enum Asked {
 
 /// Reads the tokens after `profile`.
 pub(crate) fn read(args: &[String]) -> Result<Asked, Problem> {
-    let mut given: Vec<Given> = Vec::new();
+    let mut given: Vec<RawFlag> = Vec::new();
     let mut rest = args.iter().map(String::as_str).peekable();
     while let Some(token) = rest.next() {
         match token {
@@ -74,13 +74,13 @@ pub(crate) fn read(args: &[String]) -> Result<Asked, Problem> {
                 Raw::Tokens(tokens)
             }
         };
-        add(&mut given, Given { flag, spelled, raw })?;
+        add(&mut given, RawFlag { flag, spelled, raw })?;
     }
     Ok(Asked::Run(given))
 }
 
 /// A scalar may come once; a list grows.
-fn add(given: &mut Vec<Given>, new: Given) -> Result<(), Problem> {
+fn add(given: &mut Vec<RawFlag>, new: RawFlag) -> Result<(), Problem> {
     let Some(old) = given.iter_mut().find(|old| old.flag.name == new.flag.name) else {
         given.push(new);
         return Ok(());
@@ -144,7 +144,7 @@ fn looks_like_flag(token: &str) -> bool {
     !rest.is_empty() && !number
 }
 
-fn stray(token: &str, last: Option<&Given>) -> Problem {
+fn stray(token: &str, last: Option<&RawFlag>) -> Problem {
     let problem = Problem::new(format!("unexpected argument '{token}'"));
     match last {
         Some(given) if given.flag.kind == Kind::Bool => {

@@ -1,5 +1,6 @@
 //! Values with the place they came from: what flags, the configuration file and rules make before types are read.
 
+use crate::choice::Choice;
 use crate::error::Problem;
 use serde_json::{Map, Value};
 
@@ -74,7 +75,7 @@ impl Node {
             Datum::Null => Value::Null,
             Datum::Bool(on) => Value::Bool(*on),
             Datum::Int(n) => (*n).into(),
-            Datum::Float(n) => crate::values::number(*n),
+            Datum::Float(n) => crate::scalars::number(*n),
             Datum::Text(text) => Value::String(text.clone()),
             Datum::List(items) => items.iter().map(Self::to_json).collect(),
             Datum::Map(entries) => Value::Object(entries.iter().map(|(k, v)| (k.clone(), v.to_json())).collect()),
@@ -91,6 +92,11 @@ impl Node {
 
     pub(crate) fn text(&self) -> Option<&str> {
         if let Datum::Text(text) = &self.datum { Some(text) } else { None }
+    }
+
+    /// The choice that an entry of a map names.
+    pub(crate) fn choice<T: Choice>(&self, key: &str) -> Option<T> {
+        self.get(key).and_then(Self::text).and_then(T::parse)
     }
 
     pub(crate) fn as_f64(&self) -> Option<f64> {
@@ -242,6 +248,12 @@ impl From<f64> for Datum {
 impl From<&str> for Datum {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
+    }
+}
+
+impl<T: Choice> From<T> for Datum {
+    fn from(choice: T) -> Self {
+        Self::Text(choice.name().to_owned())
     }
 }
 

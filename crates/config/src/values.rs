@@ -1,17 +1,19 @@
 //! Text of a flag to a value of its kind.
 
 use crate::error::Problem;
-use crate::flags::{Flag, Kind, Range, Takes};
+use crate::flags::{Flag, Kind, Takes};
 use crate::nearest::nearest;
+use crate::range::Range;
+use crate::scalars::{choice, float, int, number};
 use crate::setting::Seconds;
-use crate::tokens::{Given, Raw};
+use crate::tokens::{Raw, RawFlag};
 use aiperf_types::{Slo, SloFault};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The value of a flag, checked against its kind and range. Non-finite numbers are kept as the texts `inf`,
 /// `-inf` and `nan`, which JSON numbers cannot say.
-pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
+pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     let tokens = match &given.raw {
         Raw::Bool(on) => return Ok(Value::Bool(*on)),
         Raw::Tokens(tokens) => tokens,
@@ -20,22 +22,21 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
     let refuse = |text: &str, rule: String| {
         Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.to.location())
     };
+    let range = || given.flag.range();
     match given.flag.kind {
         Kind::Bool => Ok(Value::Bool(true)),
         Kind::Text | Kind::Path => Ok(Value::String(one().to_owned())),
         Kind::ExistingPath => existing(one(), given, cwd),
-        Kind::Int(range) => {
-            int(one()).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(one(), rule))
-        }
-        Kind::Float(range) => float(one())
-            .and_then(|n| in_range(n, range, number(n)))
+        Kind::Int => int(one()).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(one(), rule)),
+        Kind::Float => float(one())
+            .and_then(|n| in_range(n, range(), number(n)))
             .map_err(|rule| in_seconds(refuse(one(), rule), one(), given)),
-        Kind::IntOrList(range) => list_or_one(one(), |text| {
-            int(text).and_then(|n| in_range(n as f64, range, n.into())).map_err(|rule| refuse(text, rule))
+        Kind::IntOrList => list_or_one(one(), |text| {
+            int(text).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(text, rule))
         }),
-        Kind::FloatOrList(range) => list_or_one(one(), |text| {
+        Kind::FloatOrList => list_or_one(one(), |text| {
             float(text)
-                .and_then(|n| in_range(n, range, number(n)))
+                .and_then(|n| in_range(n, range(), number(n)))
                 .map_err(|rule| in_seconds(refuse(text, rule), text, given))
         }),
         Kind::Choice(choices) => {
@@ -83,39 +84,13 @@ pub(crate) fn value(given: &Given, cwd: &Path) -> Result<Value, Problem> {
     }
 }
 
-/// A whole number: optional sign, digits, single underscores between digits.
-pub(crate) fn int(text: &str) -> Result<i64, String> {
-    let trimmed = text.trim();
-    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
-    let shaped = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    if !shaped {
-        return Err("is not a whole number".to_owned());
-    }
-    trimmed.replace('_', "").parse().map_err(|_| "is too large".to_owned())
-}
-
-/// A number; `inf` is one, for a range to refuse.
-pub(crate) fn float(text: &str) -> Result<f64, String> {
-    let read = text.trim().replace('_', "").parse::<f64>().ok();
-    read.filter(|n| !n.is_nan()).ok_or_else(|| "is not a number".to_owned())
-}
-
 /// Times on a command line are plain seconds; one with a unit gets the number it means as a hint.
-fn in_seconds(problem: Problem, text: &str, given: &Given) -> Problem {
+fn in_seconds(problem: Problem, text: &str, given: &RawFlag) -> Problem {
     match Seconds::parse(text) {
         Some(Seconds(seconds)) if text.ends_with(|c: char| c.is_ascii_alphabetic()) && seconds.is_finite() => {
             problem.because("it takes seconds").hint(format!("{} {seconds}", given.spelled))
         }
         _ => problem,
-    }
-}
-
-/// A number as JSON, or its name where JSON has none.
-pub(crate) fn number(value: f64) -> Value {
-    match Number::from_f64(value) {
-        Some(number) => Value::Number(number),
-        None if value.is_nan() => Value::from("nan"),
-        None => Value::from(if value > 0.0 { "inf" } else { "-inf" }),
     }
 }
 
@@ -139,14 +114,7 @@ fn split<'a>(tokens: &'a [String], flag: &Flag) -> impl Iterator<Item = &'a str>
     })
 }
 
-/// The choice that a text names: letter case and `-`/`_` do not matter.
-pub(crate) fn choice(text: &str, choices: &[&'static str]) -> Option<&'static str> {
-    let plain = |s: &str| s.to_ascii_lowercase().replace('-', "_");
-    let wanted = plain(text);
-    choices.iter().copied().find(|choice| plain(choice) == wanted)
-}
-
-fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Problem {
+fn unknown_choice(given: &RawFlag, text: &str, choices: &[&'static str]) -> Problem {
     let problem = Problem::new(format!("{} '{text}' is not one of its choices", given.spelled))
         .because(format!("choices: {}", choices.join(", ")))
         .at(given.flag.to.location());
@@ -156,7 +124,7 @@ fn unknown_choice(given: &Given, text: &str, choices: &[&'static str]) -> Proble
     }
 }
 
-fn existing(text: &str, given: &Given, cwd: &Path) -> Result<Value, Problem> {
+fn existing(text: &str, given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     if text.is_empty() {
         return Ok(Value::Null);
     }

@@ -124,7 +124,7 @@ fn sample(flag: &flags::Flag) -> Vec<String> {
     };
     let value = match flag.kind {
         Kind::Bool => return vec![flag.name.to_owned()],
-        Kind::Int(range) | Kind::Float(range) | Kind::IntOrList(range) | Kind::FloatOrList(range) => number(range),
+        Kind::Int | Kind::Float | Kind::IntOrList | Kind::FloatOrList => number(flag.range()),
         Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => choices[0].to_owned(),
         Kind::IntChoice(choices) => choices[0].to_string(),
         Kind::Ints | Kind::Floats => "16".to_owned(),

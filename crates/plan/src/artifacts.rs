@@ -16,6 +16,17 @@ pub enum ExportLevel {
     Raw,
 }
 
+impl ExportLevel {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Records => "records",
+            Self::Raw => "raw",
+        }
+    }
+}
+
 /// What is written where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactPlan {

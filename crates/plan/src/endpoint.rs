@@ -48,6 +48,17 @@ pub enum ReuseStrategy {
     StickyUserSessions,
 }
 
+impl ReuseStrategy {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pooled => "pooled",
+            Self::Never => "never",
+            Self::StickyUserSessions => "sticky-user-sessions",
+        }
+    }
+}
+
 /// Settings of the HTTP client, as `AIPERF_HTTP_*` names them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HttpSettings {

@@ -34,6 +34,17 @@ pub enum Timestamps {
     User,
 }
 
+impl Timestamps {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Kernel => "kernel",
+            Self::User => "user",
+        }
+    }
+}
+
 /// What the screen shows during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,67 +1,81 @@
 //! The dataset.
 
-use super::observe::needs;
-use crate::error::Problem;
-use crate::flags::{Flag, To};
-use crate::given::Flags;
+use crate::choice::{Choice, joined};
+use crate::context::Context;
+use crate::error::{Problem, needs};
+use crate::flags::{
+    APPLY_CHAT_TEMPLATE, AUDIO_BATCH_SIZE, AUDIO_LENGTH_MEAN, AUDIO_LENGTH_STDDEV, CONVERSATION_NUM,
+    CONVERSATION_TURN_DELAY_MEAN, CONVERSATION_TURN_DELAY_RATIO, CONVERSATION_TURN_DELAY_STDDEV,
+    CONVERSATION_TURN_MEAN, CONVERSATION_TURN_STDDEV, CUSTOM_DATASET_TYPE, DATASET_FILTER, FORCE_MIN_TOKENS, Flag,
+    HF_WEKA_DATASET, IMAGE_BATCH_SIZE, IMAGE_HEIGHT_MEAN, IMAGE_HEIGHT_STDDEV, IMAGE_SOURCE, IMAGE_SOURCE_SAMPLING,
+    IMAGE_WIDTH_MEAN, IMAGE_WIDTH_STDDEV, INPUT_FILE, MAX_CONTEXT_LENGTH, MAX_IDLE_GAP_CAP_SECONDS,
+    NUM_DATASET_ENTRIES, OMIT_KV_HINTS, OPEN_LOOP_REPLAY, OPEN_LOOP_STRICT, PROMPT_BATCH_SIZE,
+    PROMPT_INPUT_TOKENS_BLOCK_SIZE, PROMPT_INPUT_TOKENS_MEAN, PROMPT_INPUT_TOKENS_STDDEV, PROMPT_PREFIX_LENGTH,
+    PROMPT_PREFIX_POOL_SIZE, PUBLIC_DATASET, RANDOM_CORPUS_STYLE, RANDOM_RANGE_RATIO, RANDOM_SEED, REPLAY_SPEEDUP,
+    REQUEST_COUNT, SEQ_DIST, SHARED_SYSTEM_PROMPT_LENGTH, TOKENIZER, TOKENIZER_REVISION, TOKENIZER_TRUST_REMOTE_CODE,
+    TRACE_SESSION_SAMPLE_RATIO, To, USER_CONTEXT_PROMPT_LENGTH, VIDEO_BATCH_SIZE, VIDEO_DURATION, VIDEO_FPS,
+    VIDEO_HEIGHT, VIDEO_SYNTH_TYPE, VIDEO_WIDTH,
+};
+use crate::given::{GivenFlag, GivenFlags};
 use crate::parse::{filters, sequence_distribution};
-use crate::resolve::Context;
-use crate::tree::{Datum, Node, Origin};
+use crate::sections::dataset::{DatasetType, FileFormat, PublicDataset};
+use crate::sections::endpoint::Endpoint;
+use crate::tree::{Datum, Node, Places};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
+/// Tokens of a prompt of which nothing says the length.
+const INPUT_TOKENS: f64 = 550.0;
+
 /// Flags that shape conversations only where these are made up.
-const SYNTHETIC_ONLY: &[&str] = &[
-    "--prompt-input-tokens-mean",
-    "--prompt-input-tokens-stddev",
-    "--seq-dist",
-    "--random-range-ratio",
-    "--prompt-prefix-pool-size",
-    "--prompt-prefix-length",
-    "--shared-system-prompt-length",
-    "--user-context-prompt-length",
-    "--conversation-turn-mean",
-    "--conversation-turn-stddev",
-    "--conversation-turn-delay-mean",
-    "--conversation-turn-delay-stddev",
-    "--conversation-turn-delay-ratio",
-    "--image-source",
-    "--image-source-sampling",
+const SYNTHETIC_ONLY: &[&Flag] = &[
+    PROMPT_INPUT_TOKENS_MEAN,
+    PROMPT_INPUT_TOKENS_STDDEV,
+    SEQ_DIST,
+    RANDOM_RANGE_RATIO,
+    PROMPT_PREFIX_POOL_SIZE,
+    PROMPT_PREFIX_LENGTH,
+    SHARED_SYSTEM_PROMPT_LENGTH,
+    USER_CONTEXT_PROMPT_LENGTH,
+    CONVERSATION_TURN_MEAN,
+    CONVERSATION_TURN_STDDEV,
+    CONVERSATION_TURN_DELAY_MEAN,
+    CONVERSATION_TURN_DELAY_STDDEV,
+    CONVERSATION_TURN_DELAY_RATIO,
+    IMAGE_SOURCE,
+    IMAGE_SOURCE_SAMPLING,
 ];
 
-const BATCH_SIZES: &[&str] = &["--prompt-batch-size", "--image-batch-size", "--audio-batch-size", "--video-batch-size"];
+const BATCH_SIZES: &[&Flag] = &[PROMPT_BATCH_SIZE, IMAGE_BATCH_SIZE, AUDIO_BATCH_SIZE, VIDEO_BATCH_SIZE];
 
-const BASETEN_ONLY: &[&str] = &[
-    "--trace-session-sample-ratio",
-    "--replay-speedup",
-    "--max-idle-gap-cap-seconds",
-    "--open-loop-replay",
-    "--open-loop-strict",
-    "--omit-kv-hints",
-    "--force-min-tokens",
+const BASETEN_ONLY: &[&Flag] = &[
+    TRACE_SESSION_SAMPLE_RATIO,
+    REPLAY_SPEEDUP,
+    MAX_IDLE_GAP_CAP_SECONDS,
+    OPEN_LOOP_REPLAY,
+    OPEN_LOOP_STRICT,
+    OMIT_KV_HINTS,
+    FORCE_MIN_TOKENS,
 ];
 
 /// Flags about text, which an endpoint that reads and writes none has no use for.
-const TEXT_ONLY: &[&str] = &[
-    "--prompt-input-tokens-mean",
-    "--prompt-input-tokens-stddev",
-    "--prompt-input-tokens-block-size",
-    "--prompt-batch-size",
-    "--seq-dist",
-    "--random-range-ratio",
-    "--random-corpus-style",
-    "--prompt-prefix-pool-size",
-    "--prompt-prefix-length",
-    "--shared-system-prompt-length",
-    "--user-context-prompt-length",
-    "--tokenizer",
-    "--tokenizer-revision",
-    "--tokenizer-trust-remote-code",
-    "--apply-chat-template",
+const TEXT_ONLY: &[&Flag] = &[
+    PROMPT_INPUT_TOKENS_MEAN,
+    PROMPT_INPUT_TOKENS_STDDEV,
+    PROMPT_INPUT_TOKENS_BLOCK_SIZE,
+    PROMPT_BATCH_SIZE,
+    SEQ_DIST,
+    RANDOM_RANGE_RATIO,
+    RANDOM_CORPUS_STYLE,
+    PROMPT_PREFIX_POOL_SIZE,
+    PROMPT_PREFIX_LENGTH,
+    SHARED_SYSTEM_PROMPT_LENGTH,
+    USER_CONTEXT_PROMPT_LENGTH,
+    TOKENIZER,
+    TOKENIZER_REVISION,
+    TOKENIZER_TRUST_REMOTE_CODE,
+    APPLY_CHAT_TEMPLATE,
 ];
-
-/// Formats whose records name hash blocks of a size.
-const HASHED: &[&str] = &["mooncake_trace", "bailian_trace", "baseten_trace", "tracelab"];
 
 /// Where a key of a synthetic dataset is in one that is loaded.
 const LOADED_KEYS: &[(&str, &str)] = &[
@@ -76,58 +90,90 @@ const LOADED_KEYS: &[(&str, &str)] = &[
 ];
 
 /// Flags that turn a kind of media on, and where.
-const MEDIA: &[(&str, &[&str])] = &[
+const MEDIA: &[(&str, &[&Flag])] = &[
     (
         "images",
         &[
-            "--image-width-mean",
-            "--image-width-stddev",
-            "--image-height-mean",
-            "--image-height-stddev",
-            "--image-source",
-            "--image-source-sampling",
+            IMAGE_WIDTH_MEAN,
+            IMAGE_WIDTH_STDDEV,
+            IMAGE_HEIGHT_MEAN,
+            IMAGE_HEIGHT_STDDEV,
+            IMAGE_SOURCE,
+            IMAGE_SOURCE_SAMPLING,
         ],
     ),
-    ("audio", &["--audio-length-mean", "--audio-length-stddev"]),
-    ("video", &["--video-width", "--video-height", "--video-duration", "--video-fps", "--video-synth-type"]),
+    ("audio", &[AUDIO_LENGTH_MEAN, AUDIO_LENGTH_STDDEV]),
+    ("video", &[VIDEO_WIDTH, VIDEO_HEIGHT, VIDEO_DURATION, VIDEO_FPS, VIDEO_SYNTH_TYPE]),
 ];
 
-/// The one dataset that flags describe.
+/// Lays flags over the one dataset of a document. Flags that stand alone say of which type it is, over a file they may
+/// not change that.
 pub(super) fn dataset(
     benchmark: &mut Node,
-    flags: &Flags,
+    flags: &GivenFlags,
     ctx: &Context<'_>,
+    places: &Places,
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) {
-    let kind = kind(flags, problems);
-    let endpoint = endpoint(flags);
-    check(flags, kind, endpoint, ctx, problems);
-    let mut dataset = Node::map(Origin::Rule);
-    dataset.put("name", Node::rule("main"));
-    dataset.put("type", Node::rule(kind));
-    place(&mut dataset, kind, flags, problems);
-    if let Some(entries) = entries(flags) {
+    let about_data = |given: &GivenFlag| {
+        matches!(given.flag.to, To::Dataset(_)) || given.flag == RANDOM_SEED || given.flag == CONVERSATION_NUM
+    };
+    let file = places.file.as_deref();
+    if file.is_some() && !flags.0.iter().any(about_data) {
+        return;
+    }
+    let endpoint = benchmark.child("endpoint").choice("type").unwrap_or(Endpoint::default().r#type());
+    let Some(Node { datum: Datum::List(items), .. }) = benchmark.get_mut("datasets") else { return };
+    let [dataset] = &mut items[..] else { return };
+    if file.is_none() {
+        let kind = asked_type(flags, problems);
+        check(flags, kind, endpoint, ctx, problems);
+        dataset.put("type", Node::rule(kind));
+    }
+    let kind = dataset.choice("type").unwrap_or(DatasetType::Synthetic);
+    if let Some(file) = file
+        && flags.has(INPUT_FILE)
+        && kind != DatasetType::File
+    {
+        let what = format!("--input-file cannot be used with the {} dataset of {file}", kind.name());
+        problems.push(
+            Problem::new(what)
+                .because("flags may not change what kind of dataset it is")
+                .hint("type: file in the file, or leave --input-file out"),
+        );
+        return;
+    }
+    place(dataset, kind, flags, problems);
+    if let Some(entries) = entries(flags, file.is_none()) {
         dataset.put("entries", entries);
     }
-    if flags.has("--hf-weka-dataset") {
-        dataset.put_default("dataset", "weka_hf");
+    if flags.has(HF_WEKA_DATASET) {
+        dataset.put_default("dataset", PublicDataset::WekaHf);
     }
-    if kind == "synthetic" {
-        let traits = endpoint.traits();
-        let no_mean = dataset.find("prompts.isl.mean").is_none();
-        if no_mean && (traits.tokenizes_input || traits.produces_tokens) {
-            dataset.place("prompts.isl.mean", Node::rule(550.0));
-        }
-        media_batches(&mut dataset, flags);
-    } else {
-        notes.extend(unshaped(&mut dataset, flags));
+    if kind == DatasetType::Synthetic {
+        media_batches(dataset, flags);
     }
-    benchmark.put("datasets", Node::rule(vec![dataset]));
+    if file.is_none() {
+        fill_in(dataset, kind, endpoint, flags, notes);
+    }
+}
+
+/// What flags that stand alone leave open.
+fn fill_in(dataset: &mut Node, kind: DatasetType, endpoint: EndpointKind, flags: &GivenFlags, notes: &mut Vec<String>) {
+    if kind != DatasetType::Synthetic {
+        notes.extend(unshaped(dataset, flags));
+        return;
+    }
+    let traits = endpoint.traits();
+    let no_mean = dataset.find("prompts.isl.mean").is_none();
+    if no_mean && (traits.tokenizes_input || traits.produces_tokens) {
+        dataset.place("prompts.isl.mean", Node::rule(INPUT_TOKENS));
+    }
 }
 
 /// Drops what shapes made-up requests from a dataset that is loaded, and says so.
-fn unshaped(dataset: &mut Node, flags: &Flags) -> Option<String> {
+fn unshaped(dataset: &mut Node, flags: &GivenFlags) -> Option<String> {
     const SHAPES: &[&str] = &["prefix_prompts", "images", "audio", "video", "rankings"];
     for key in SHAPES {
         dataset.take(key);
@@ -144,20 +190,16 @@ fn unshaped(dataset: &mut Node, flags: &Flags) -> Option<String> {
     let dropped: Vec<&str> = flags
         .0
         .iter()
-        .filter(|said| matches!(said.flag.to, To::Dataset(key) if shapes(key)))
-        .map(|said| said.spelled.as_str())
+        .filter(|given| matches!(given.flag.to, To::Dataset(key) if shapes(key)))
+        .map(|given| given.spelled.as_str())
         .collect();
     (!dropped.is_empty()).then(|| format!("{} has no effect: requests are what the data says", dropped.join(", ")))
 }
 
-/// The endpoint type that flags ask for.
-pub(crate) fn endpoint(flags: &Flags) -> EndpointKind {
-    flags.text("--endpoint-type").and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat)
-}
-
-fn kind(flags: &Flags, problems: &mut Vec<Problem>) -> &'static str {
-    let public = flags.among(&["--public-dataset", "--hf-weka-dataset"]);
-    let file = flags.has("--input-file");
+/// The type of dataset that flags which stand alone ask for.
+fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
+    let public = flags.among(&[PUBLIC_DATASET, HF_WEKA_DATASET]);
+    let file = flags.has(INPUT_FILE);
     if let (Some(public), true) = (public.first(), file) {
         problems.push(
             Problem::new(format!("{public} and --input-file exclude each other"))
@@ -166,51 +208,51 @@ fn kind(flags: &Flags, problems: &mut Vec<Problem>) -> &'static str {
         );
     }
     match (public.is_empty(), file) {
-        (false, _) => "public",
-        (true, true) => "file",
-        (true, false) => "synthetic",
+        (false, _) => DatasetType::Public,
+        (true, true) => DatasetType::File,
+        (true, false) => DatasetType::Synthetic,
     }
 }
 
-/// How many conversations: the first flag that says so; a list gives its largest.
-pub(crate) fn entries(flags: &Flags) -> Option<Node> {
-    ["--num-dataset-entries", "--conversation-num", "--request-count"].iter().find_map(|name| {
-        let said = flags.get(name)?;
-        let value = match said.sweep() {
-            Some(items) => items.iter().max_by_key(|item| item.as_i64()).cloned()?,
-            None => said.value.clone(),
-        };
-        // A count below one is refused where it is a count, not as a dataset size the user never named.
-        let sensible = value.as_i64().is_some_and(|n| n >= 1) || *name == "--num-dataset-entries";
-        sensible.then(|| Node::flag(&value, &said.spelled))
-    })
+/// How many conversations: the first flag that says so; a list gives its largest. A number of requests says so only
+/// where no document does.
+fn entries(flags: &GivenFlags, alone: bool) -> Option<Node> {
+    let said_by = [NUM_DATASET_ENTRIES, CONVERSATION_NUM].into_iter().chain(alone.then_some(REQUEST_COUNT));
+    let given = said_by.into_iter().find_map(|flag| flags.get(flag))?;
+    let value = match given.sweep() {
+        Some(items) => items.iter().max_by_key(|item| item.as_i64()).cloned()?,
+        None => given.value.clone(),
+    };
+    // A count below one is refused where it is a count, not as a dataset size the user never named.
+    let sensible = value.as_i64().is_some_and(|n| n >= 1) || given.flag == NUM_DATASET_ENTRIES;
+    sensible.then(|| Node::flag(&value, &given.spelled))
 }
 
 /// Puts dataset flags where a dataset of this kind has them.
-pub(crate) fn place(dataset: &mut Node, kind: &str, flags: &Flags, problems: &mut Vec<Problem>) {
-    for said in &flags.0 {
-        let To::Dataset(key) = said.flag.to else { continue };
-        let key = match LOADED_KEYS.iter().find(|(synthetic, _)| kind != "synthetic" && *synthetic == key) {
+fn place(dataset: &mut Node, kind: DatasetType, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    for given in &flags.0 {
+        let To::Dataset(key) = given.flag.to else { continue };
+        let key = match LOADED_KEYS.iter().find(|(synthetic, _)| kind != DatasetType::Synthetic && *synthetic == key) {
             Some((_, loaded)) => loaded,
             None => key,
         };
-        let node = match parsed(said.flag, &said.value) {
-            Ok(Some(value)) => Node::flag(&value, &said.spelled),
-            Ok(None) => said.node(),
+        let node = match parsed(given.flag, &given.value) {
+            Ok(Some(value)) => Node::flag(&value, &given.spelled),
+            Ok(None) => given.node(),
             Err(problem) => {
-                problems.push(problem.at(said.flag.to.location()));
+                problems.push(problem.at(given.flag.to.location()));
                 continue;
             }
         };
-        if said.flag.name == "--num-dataset-entries" {
+        if given.flag == NUM_DATASET_ENTRIES {
             continue;
         }
         length(dataset, key);
         dataset.place(key, node);
     }
     for (key, mean, stddev, default_mean) in [
-        ("turns", "--conversation-turn-mean", "--conversation-turn-stddev", 1.0),
-        ("turn_delay", "--conversation-turn-delay-mean", "--conversation-turn-delay-stddev", 0.0),
+        ("turns", CONVERSATION_TURN_MEAN, CONVERSATION_TURN_STDDEV, 1.0),
+        ("turn_delay", CONVERSATION_TURN_DELAY_MEAN, CONVERSATION_TURN_DELAY_STDDEV, 0.0),
     ] {
         if flags.has(mean) || flags.has(stddev) {
             let node = dataset.child(key);
@@ -218,7 +260,7 @@ pub(crate) fn place(dataset: &mut Node, kind: &str, flags: &Flags, problems: &mu
             node.put_default("stddev", 0.0);
         }
     }
-    if let Some(seed) = flags.node("--random-seed") {
+    if let Some(seed) = flags.node(RANDOM_SEED) {
         dataset.put("random_seed", seed);
     }
 }
@@ -245,23 +287,23 @@ fn length(dataset: &mut Node, key: &str) {
 
 /// The value of a flag whose text has a form of its own.
 fn parsed(flag: &Flag, value: &Value) -> Result<Option<Value>, Problem> {
-    let text = value.as_str().unwrap_or_default();
-    match flag.name {
-        "--seq-dist" => sequence_distribution(text).map(Some).map_err(|rule| {
+    if flag == SEQ_DIST {
+        let text = value.as_str().unwrap_or_default();
+        return sequence_distribution(text).map(Some).map_err(|rule| {
             Problem::new(format!("--seq-dist '{text}' {rule}")).hint("--seq-dist '256,128:60;1024,256:40'")
-        }),
-        "--dataset-filter" => {
-            let items: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            filters(&items)
-                .map(Some)
-                .map_err(|rule| Problem::new(format!("--dataset-filter {rule}")).hint("--dataset-filter key=value"))
-        }
-        _ => Ok(None),
+        });
     }
+    if flag == DATASET_FILTER {
+        let items: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        return filters(&items)
+            .map(Some)
+            .map_err(|rule| Problem::new(format!("--dataset-filter {rule}")).hint("--dataset-filter key=value"));
+    }
+    Ok(None)
 }
 
 /// Media of which a size, length or source is given are one a request unless a number is given.
-pub(crate) fn media_batches(dataset: &mut Node, flags: &Flags) {
+fn media_batches(dataset: &mut Node, flags: &GivenFlags) {
     for (key, triggers) in MEDIA {
         if triggers.iter().any(|flag| flags.has(flag)) {
             dataset.child(key).put_default("batch_size", 1);
@@ -270,13 +312,19 @@ pub(crate) fn media_batches(dataset: &mut Node, flags: &Flags) {
 }
 
 /// What flags about the dataset may not stand together.
-fn check(flags: &Flags, kind: &str, endpoint: EndpointKind, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
-    let format = flags.text("--custom-dataset-type");
-    let loaded = if kind == "file" { "--input-file" } else { "--public-dataset" };
-    if flags.has("--custom-dataset-type") && kind != "file" {
-        problems.push(needs("--custom-dataset-type", "--input-file", "it is the layout of a file"));
+fn check(
+    flags: &GivenFlags,
+    kind: DatasetType,
+    endpoint: EndpointKind,
+    ctx: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let format: Option<FileFormat> = flags.choice(CUSTOM_DATASET_TYPE);
+    let loaded = if kind == DatasetType::File { "--input-file" } else { "--public-dataset" };
+    if flags.has(CUSTOM_DATASET_TYPE) && kind != DatasetType::File {
+        problems.push(needs(CUSTOM_DATASET_TYPE.name, INPUT_FILE.name, "it is the layout of a file"));
     }
-    if kind != "synthetic" {
+    if kind != DatasetType::Synthetic {
         let given = flags.among(SYNTHETIC_ONLY);
         if !given.is_empty() {
             let verb = if given.len() == 1 { "shapes" } else { "shape" };
@@ -288,38 +336,40 @@ fn check(flags: &Flags, kind: &str, endpoint: EndpointKind, ctx: &Context<'_>, p
         }
         batches(flags, kind, format, ctx, problems);
     }
-    if let Some(block) = flags.get("--prompt-input-tokens-block-size")
-        && kind != "synthetic"
-        && (kind == "public" || format.is_some_and(|format| !HASHED.contains(&format)))
+    if let Some(block) = flags.get(PROMPT_INPUT_TOKENS_BLOCK_SIZE)
+        && kind != DatasetType::Synthetic
+        && (kind == DatasetType::Public || format.is_some_and(|format| !FileFormat::HASHED.contains(&format)))
     {
         problems.push(
             Problem::new(format!("{} needs a trace with hash blocks", block.spelled))
-                .because(format!("formats with hash blocks: {}", HASHED.join(", ")))
+                .because(format!("formats with hash blocks: {}", joined(FileFormat::HASHED)))
                 .hint(format!("leave {} out", block.spelled)),
         );
     }
     let baseten = flags.among(BASETEN_ONLY);
-    if !baseten.is_empty() && (kind != "file" || format.is_some_and(|format| format != "baseten_trace")) {
+    if !baseten.is_empty()
+        && (kind != DatasetType::File || format.is_some_and(|format| format != FileFormat::BasetenTrace))
+    {
         problems.push(needs(
             &baseten.join(", "),
             "--input-file FILE with --custom-dataset-type baseten_trace",
             "it is about the replay of such a trace",
         ));
     }
-    let weka = kind == "public"
-        && (flags.has("--hf-weka-dataset") || flags.text("--public-dataset").is_some_and(|name| name.contains("weka")));
-    if flags.has("--max-context-length")
+    let weka = kind == DatasetType::Public
+        && (flags.has(HF_WEKA_DATASET) || flags.choice(PUBLIC_DATASET).is_some_and(PublicDataset::is_weka));
+    if flags.has(MAX_CONTEXT_LENGTH)
         && !weka
-        && (kind != "file" || format.is_some_and(|format| format != "weka_trace"))
+        && (kind != DatasetType::File || format.is_some_and(|format| format != FileFormat::WekaTrace))
     {
         problems.push(needs(
-            "--max-context-length",
+            MAX_CONTEXT_LENGTH.name,
             "a Weka trace (--custom-dataset-type weka_trace, or a Weka --public-dataset)",
             "only these know the length of a context",
         ));
     }
-    if flags.has("--dataset-filter") && kind != "public" {
-        problems.push(needs("--dataset-filter", "--public-dataset", "it picks rows of a public dataset"));
+    if flags.has(DATASET_FILTER) && kind != DatasetType::Public {
+        problems.push(needs(DATASET_FILTER.name, PUBLIC_DATASET.name, "it picks rows of a public dataset"));
     }
     weka_repository(flags, problems);
     let traits = endpoint.traits();
@@ -335,19 +385,25 @@ fn check(flags: &Flags, kind: &str, endpoint: EndpointKind, ctx: &Context<'_>, p
     }
 }
 
-fn batches(flags: &Flags, kind: &str, format: Option<&str>, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
+fn batches(
+    flags: &GivenFlags,
+    kind: DatasetType,
+    format: Option<FileFormat>,
+    ctx: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) {
     let given = flags.among(BATCH_SIZES);
     if given.is_empty() {
         return;
     }
     let names = given.join(", ");
-    if kind != "file" || format != Some("random_pool") {
+    if kind != DatasetType::File || format != Some(FileFormat::RandomPool) {
         problems.push(needs(
             &names,
             "--custom-dataset-type random_pool",
             "with other data of --input-file or --public-dataset a request is what its record says",
         ));
-    } else if flags.text("--input-file").is_some_and(|path| ctx.cwd.join(path).is_dir())
+    } else if flags.text(INPUT_FILE).is_some_and(|path| ctx.cwd.join(path).is_dir())
         && BATCH_SIZES.iter().any(|flag| flags.number(flag).is_some_and(|n| n != 1.0))
     {
         problems.push(
@@ -357,15 +413,15 @@ fn batches(flags: &Flags, kind: &str, format: Option<&str>, ctx: &Context<'_>, p
     }
 }
 
-fn weka_repository(flags: &Flags, problems: &mut Vec<Problem>) {
-    let repository = flags.text("--hf-weka-dataset");
-    match (flags.text("--public-dataset"), repository) {
-        (Some(name), Some(_)) if name != "weka_hf" => problems.push(
-            Problem::new(format!("--hf-weka-dataset cannot be used with --public-dataset {name}"))
+fn weka_repository(flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let repository = flags.text(HF_WEKA_DATASET);
+    match (flags.choice(PUBLIC_DATASET), repository) {
+        (Some(name), Some(_)) if name != PublicDataset::WekaHf => problems.push(
+            Problem::new(format!("--hf-weka-dataset cannot be used with --public-dataset {}", name.name()))
                 .because("it names the repository of dataset weka_hf")
                 .hint("leave --public-dataset out"),
         ),
-        (Some("weka_hf"), None) => {
+        (Some(PublicDataset::WekaHf), None) => {
             problems.push(needs(
                 "--public-dataset weka_hf",
                 "--hf-weka-dataset ORG/NAME",
@@ -380,13 +436,13 @@ fn weka_repository(flags: &Flags, problems: &mut Vec<Problem>) {
 }
 
 /// An empty list of values to sweep over.
-pub(crate) fn empty_lists(flags: &Flags) -> Vec<Problem> {
-    let empty = flags.0.iter().filter(|said| said.sweep().is_some_and(<[Value]>::is_empty));
+pub(crate) fn empty_lists(flags: &GivenFlags) -> Vec<Problem> {
+    let empty = flags.0.iter().filter(|given| given.sweep().is_some_and(<[Value]>::is_empty));
     empty
-        .map(|said| {
-            Problem::new(format!("{} ',' has no value", said.spelled))
-                .hint(format!("{} {}", said.spelled, json!([1, 2]).to_string().trim_matches(['[', ']'])))
-                .at(said.flag.to.location())
+        .map(|given| {
+            Problem::new(format!("{} ',' has no value", given.spelled))
+                .hint(format!("{} {}", given.spelled, json!([1, 2]).to_string().trim_matches(['[', ']'])))
+                .at(given.flag.to.location())
         })
         .collect()
 }

@@ -1,46 +1,50 @@
 //! Models and endpoint.
 
+use crate::context::Context;
 use crate::error::Problem;
-use crate::given::Flags;
-use crate::resolve::Context;
+use crate::flags::{
+    MODEL_NAMES, RESET_KV_CACHE, RESET_KV_CACHE_PATH, RESET_KV_CACHE_TIMEOUT_SECONDS, SERVER_PROFILER,
+    SERVER_PROFILER_START_PATH, SERVER_PROFILER_STOP_PATH, SERVER_PROFILER_TIMEOUT_SECONDS, URL,
+};
+use crate::given::GivenFlags;
 use crate::tree::{Datum, Node, Origin};
 use serde_json::json;
 
 /// Model names in order.
-pub(crate) fn models(benchmark: &mut Node, flags: &Flags) {
-    let origin = Origin::Flag(flags.spelled("--model-names").to_owned());
-    let names = flags.texts("--model-names");
+pub(super) fn models(benchmark: &mut Node, flags: &GivenFlags) {
+    let Some(given) = flags.get(MODEL_NAMES) else { return };
+    let origin = Origin::Flag(given.spelled.clone());
+    let names = flags.texts(MODEL_NAMES);
     let items = names.iter().map(|name| Node::from_json(&json!({"name": name}), &origin)).collect();
     benchmark.child("models").put("items", Node::new(Datum::List(items), origin));
 }
 
-pub(super) fn endpoint(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
-    if flags.get("--url").is_some_and(|said| said.value.as_array().is_some_and(Vec::is_empty)) {
-        let url = flags.spelled("--url");
+/// What the keys of the endpoint do not say by themselves.
+pub(super) fn endpoint(endpoint: &mut Node, flags: &GivenFlags, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
+    if flags.get(URL).is_some_and(|given| given.value.as_array().is_some_and(Vec::is_empty)) {
+        let url = flags.spelled(URL);
         problems.push(
             Problem::new(format!("{url} needs a value")).hint(format!("{url} HOST:PORT")).at("benchmark.endpoint.urls"),
         );
     }
-    let endpoint = benchmark.child("endpoint");
-    let default = Node::rule(vec![Node::rule("http://localhost:8000")]);
-    endpoint.put("urls", flags.node("--url").unwrap_or(default));
     hooks(endpoint, flags);
+    payload_template(endpoint, ctx);
 }
 
 /// What is called on the server around a run: on when its switch is on or one of its settings is given.
-pub(crate) fn hooks(endpoint: &mut Node, flags: &Flags) {
+fn hooks(endpoint: &mut Node, flags: &GivenFlags) {
     for (switch, key, settings) in [
-        ("--reset-kv-cache", "reset_kv_cache", &["--reset-kv-cache-timeout-seconds", "--reset-kv-cache-path"][..]),
+        (RESET_KV_CACHE, "reset_kv_cache", &[RESET_KV_CACHE_TIMEOUT_SECONDS, RESET_KV_CACHE_PATH][..]),
         (
-            "--server-profiler",
+            SERVER_PROFILER,
             "server_profiler",
-            &["--server-profiler-timeout-seconds", "--server-profiler-start-path", "--server-profiler-stop-path"],
+            &[SERVER_PROFILER_TIMEOUT_SECONDS, SERVER_PROFILER_START_PATH, SERVER_PROFILER_STOP_PATH],
         ),
     ] {
-        let Some(said) = flags.get(switch) else { continue };
+        let Some(given) = flags.get(switch) else { continue };
         if flags.on(switch) {
             if !endpoint.get(key).is_some_and(Node::is_map) {
-                endpoint.put(key, Node::map(Origin::Flag(said.spelled.clone())));
+                endpoint.put(key, Node::map(Origin::Flag(given.spelled.clone())));
             }
         } else if !settings.iter().any(|setting| flags.has(setting)) {
             endpoint.take(key);
@@ -50,7 +54,7 @@ pub(crate) fn hooks(endpoint: &mut Node, flags: &Flags) {
 
 /// A payload template among the extra inputs is a template of the endpoint: its text, or the file that holds it.
 /// Extra inputs and headers that say nothing are as good as none.
-pub(crate) fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
+fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
     if let Some(mut extra) = endpoint.take("extra") {
         take_template(endpoint, &mut extra, ctx);
         endpoint.put("extra", extra);

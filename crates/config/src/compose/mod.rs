@@ -1,68 +1,92 @@
-//! Flags to a configuration, when there is no file: one file a section.
+//! Flags over a document, one file a section. The document is the one of a configuration file, or an empty one: then
+//! flags stand alone, and what they leave open is filled in.
 
-pub(crate) mod dataset;
+mod dataset;
+mod document;
 mod endpoint;
 pub(crate) mod observe;
-pub(crate) mod output;
-pub(crate) mod phases;
+mod output;
+mod phases;
 mod series;
 mod traces;
 
+use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::To;
-use crate::given::Flags;
-use crate::resolve::Context;
-use crate::tree::{Node, Origin};
+use crate::flags::{RANDOM_SEED, To};
+use crate::given::GivenFlags;
+use crate::sections::observe::NetworkLatency;
+use crate::tree::{Node, Places};
 
-pub(crate) use endpoint::{hooks, models, payload_template};
-pub(crate) use series::{load as load_series, resolve as resolve_series};
+pub(crate) use dataset::empty_lists;
+pub(crate) use document::empty;
+pub(crate) use phases::default_requests;
+pub(crate) use series::resolve as resolve_series;
 
-/// The configuration that flags alone describe.
-pub(crate) fn envelope(flags: &Flags, ctx: &Context<'_>, notes: &mut Vec<String>) -> (Node, Vec<Problem>) {
+/// Maps that a flag adds to; every other value it replaces.
+const MERGED: &[&str] = &["endpoint.headers", "endpoint.extra", "slos"];
+
+/// Lays flags over a document; where both say something, the flag wins.
+pub(crate) fn overlay(
+    envelope: &mut Node,
+    flags: &GivenFlags,
+    ctx: &Context<'_>,
+    places: &Places,
+    notes: &mut Vec<String>,
+) -> Vec<Problem> {
+    let alone = places.file.is_none();
     let mut problems = Vec::new();
-    let mut envelope = Node::map(Origin::Rule);
-    {
-        let benchmark = envelope.child("benchmark");
-        models(benchmark, flags);
-        endpoint::endpoint(benchmark, flags, &mut problems);
-        dataset::dataset(benchmark, flags, ctx, notes, &mut problems);
-        phases::phases(benchmark, flags, ctx, &mut problems);
-        output::artifacts(benchmark, flags);
-        benchmark.child("tokenizer");
-        keys(benchmark, flags);
-        payload_template(benchmark.child("endpoint"), ctx);
-        observe::observe(benchmark, flags, ctx, notes, &mut problems);
-        output::screen(benchmark, flags, ctx, notes);
+    for given in flags.0.iter().filter(|given| !alone && !given.flag.with_file) {
+        let name = &given.spelled;
+        problems.push(
+            Problem::new(format!("{name} cannot be used with --config"))
+                .because("the file says what the benchmark is")
+                .hint(format!("say it in the file, or leave {name} out")),
+        );
     }
-    beside(&mut envelope, flags);
-    (envelope, problems)
+    let Some(benchmark) = envelope.get_mut("benchmark") else { return problems };
+    endpoint::models(benchmark, flags);
+    keys(benchmark, flags);
+    endpoint::endpoint(benchmark.child("endpoint"), flags, ctx, &mut problems);
+    dataset::dataset(benchmark, flags, ctx, places, notes, &mut problems);
+    phases::phases(benchmark, flags, ctx, alone, notes, &mut problems);
+    output::artifacts(benchmark, flags);
+    observe::gpu(benchmark, flags, ctx, notes, &mut problems);
+    observe::server_metrics(benchmark, flags, &mut problems);
+    observe::network(benchmark, flags, &mut problems);
+    observe::sinks(benchmark, flags, &mut problems);
+    output::screen(benchmark, flags, ctx, notes);
+    benchmark.child("tokenizer");
+    benchmark.child("network_latency").put_default("enabled", NetworkLatency::default().enabled());
+    beside(envelope, flags);
+    if envelope.get("plot").is_some() {
+        envelope.child("benchmark").child("artifacts").put_default("auto_plot", true);
+    }
+    problems
 }
 
 /// Flags that are one key of `benchmark`.
-pub(crate) fn keys(benchmark: &mut Node, flags: &Flags) {
-    for said in &flags.0 {
-        if let To::Key(key) = said.flag.to {
-            let merged = ["endpoint.headers", "endpoint.extra", "slos"].contains(&key);
-            match benchmark.find(key) {
-                Some(old) if merged && old.is_map() => {
-                    let mut map = old.clone();
-                    crate::tree::merge(&mut map, said.node());
-                    benchmark.place(key, map);
-                }
-                _ => benchmark.place(key, said.node()),
+fn keys(benchmark: &mut Node, flags: &GivenFlags) {
+    for given in &flags.0 {
+        let To::Key(key) = given.flag.to else { continue };
+        match benchmark.find(key) {
+            Some(old) if MERGED.contains(&key) && old.is_map() => {
+                let mut map = old.clone();
+                crate::tree::merge(&mut map, given.node());
+                benchmark.place(key, map);
             }
+            _ => benchmark.place(key, given.node()),
         }
     }
 }
 
 /// Flags that are keys beside `benchmark`.
-pub(crate) fn beside(envelope: &mut Node, flags: &Flags) {
-    for said in &flags.0 {
-        if let To::Envelope(key) = said.flag.to {
-            envelope.place(key, said.node());
+fn beside(envelope: &mut Node, flags: &GivenFlags) {
+    for given in &flags.0 {
+        if let To::Envelope(key) = given.flag.to {
+            envelope.place(key, given.node());
         }
     }
-    if let Some(seed) = flags.node("--random-seed") {
+    if let Some(seed) = flags.node(RANDOM_SEED) {
         envelope.put("random_seed", seed);
     }
 }

@@ -1,68 +1,59 @@
 //! Telemetry of the server, the GPUs and the network, and where results are sent.
 
-use crate::error::Problem;
-use crate::given::Flags;
-use crate::resolve::Context;
-use crate::tree::{Node, Origin};
+use crate::choice::Choice;
+use crate::context::Context;
+use crate::error::{Problem, needs};
+use crate::flags::{
+    Flag, GEN_AI_PROVIDER, GPU_TELEMETRY, MLFLOW_ARTIFACT_GLOB, MLFLOW_EXPERIMENT, MLFLOW_PARENT_RUN_ID,
+    MLFLOW_RUN_NAME, MLFLOW_TAG, MLFLOW_TRACKING_URI, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN,
+    NETWORK_LATENCY_PING_INTERVAL, NO_GPU_TELEMETRY, NO_SERVER_METRICS, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL,
+    SERVER_METRICS, SERVER_METRICS_FORMATS, STREAM, URL, WANDB_ENTITY, WANDB_PROJECT, WANDB_RUN_NAME, WANDB_TAG,
+};
+use crate::given::GivenFlags;
+use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry, ServerMetrics, StreamDomain};
+use crate::tree::Node;
 use serde_json::{Value, json};
 
-/// Everything watched, with the defaults that flags alone give.
-pub(super) fn observe(
+/// GPU telemetry, when a flag is about it.
+pub(super) fn gpu(
     benchmark: &mut Node,
-    flags: &Flags,
+    flags: &GivenFlags,
     ctx: &Context<'_>,
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) {
-    if !gpu(benchmark, flags, ctx, notes, problems) {
-        benchmark.put("gpu_telemetry", Node::from_json(&json!({"enabled": true}), &Origin::Rule));
-    }
-    if !server_metrics(benchmark, flags, problems) {
-        let default = json!({"enabled": true, "urls": [], "formats": ["json", "csv", "parquet"]});
-        benchmark.put("server_metrics", Node::from_json(&default, &Origin::Rule));
-    }
-    if !network(benchmark, flags, problems) {
-        benchmark.put("network_latency", Node::from_json(&json!({"enabled": false}), &Origin::Rule));
-    }
-    sinks(benchmark, flags, problems);
-    for key in ["otel", "mlflow", "wandb"] {
-        benchmark.child(key);
-    }
-}
-
-/// GPU telemetry, when a flag is about it.
-pub(crate) fn gpu(
-    benchmark: &mut Node,
-    flags: &Flags,
-    ctx: &Context<'_>,
-    notes: &mut Vec<String>,
-    problems: &mut Vec<Problem>,
-) -> bool {
-    let (on, off) = (flags.get("--gpu-telemetry"), flags.on("--no-gpu-telemetry"));
+    let (on, off) = (flags.get(GPU_TELEMETRY), flags.on(NO_GPU_TELEMETRY));
     if on.is_some() && off {
-        problems.push(both("--gpu-telemetry", "--no-gpu-telemetry"));
+        problems.push(both(GPU_TELEMETRY, NO_GPU_TELEMETRY));
     }
     if off {
-        benchmark.put("gpu_telemetry", Node::flag(&json!({"enabled": false}), "--no-gpu-telemetry"));
-        return true;
+        benchmark.put("gpu_telemetry", Node::flag(&json!({"enabled": false}), NO_GPU_TELEMETRY.name));
+        return;
     }
-    let Some(said) = on else { return false };
-    let items = flags.texts("--gpu-telemetry");
+    let Some(given) = on else { return };
+    let items = flags.texts(GPU_TELEMETRY);
     if items.is_empty() {
-        benchmark.put("gpu_telemetry", Node::flag(&json!({"enabled": true}), &said.spelled));
-        return true;
+        benchmark.put("gpu_telemetry", Node::flag(&json!({"enabled": true}), &given.spelled));
+        return;
     }
-    let mut telemetry = json!({"enabled": true, "urls": [], "collector": "dcgm", "mode": "summary"});
+    let usual = GpuTelemetry::default();
+    let mut telemetry = json!({
+        "enabled": true,
+        "urls": [],
+        "collector": usual.collector().name(),
+        "mode": usual.mode().name(),
+    });
     let mut local: Vec<&str> = Vec::new();
     for item in items {
+        let collector = GpuCollector::exactly(item).filter(|collector| *collector != GpuCollector::Dcgm);
         match item {
-            "pynvml" | "amdsmi" => {
+            _ if collector.is_some() => {
                 if !local.contains(&item) {
                     local.push(item);
                 }
                 telemetry["collector"] = item.into();
             }
-            "dashboard" => telemetry["mode"] = "realtime_dashboard".into(),
+            "dashboard" => telemetry["mode"] = GpuMode::RealtimeDashboard.name().into(),
             file if file.ends_with(".csv") && ctx.cwd.join(file).is_file() => telemetry["metrics_file"] = file.into(),
             url if url.starts_with("http") || url.contains(':') => {
                 if let Some(urls) = telemetry["urls"].as_array_mut() {
@@ -70,9 +61,9 @@ pub(crate) fn gpu(
                 }
             }
             other => problems.push(
-                Problem::new(format!("{} '{other}' is neither a source nor a collector", said.spelled))
+                Problem::new(format!("{} '{other}' is neither a source nor a collector", given.spelled))
                     .because("it takes URLs of DCGM exporters, pynvml, amdsmi, dashboard, or an existing .csv file of metrics")
-                    .hint(format!("{} http://{other}:9400/metrics", said.spelled))
+                    .hint(format!("{} http://{other}:9400/metrics", given.spelled))
                     .at("benchmark.gpu_telemetry.urls"),
             ),
         }
@@ -80,53 +71,50 @@ pub(crate) fn gpu(
     let urls = telemetry["urls"].as_array().is_some_and(|urls| !urls.is_empty());
     if local.len() > 1 {
         problems.push(
-            Problem::new(format!("{} names two collectors: {}", said.spelled, local.join(" and ")))
+            Problem::new(format!("{} names two collectors: {}", given.spelled, local.join(" and ")))
                 .because("one collector reads the GPUs of this machine")
-                .hint(format!("{} {}", said.spelled, local[0])),
+                .hint(format!("{} {}", given.spelled, local[0])),
         );
     } else if let (Some(collector), true) = (local.first(), urls) {
         problems.push(
-            Problem::new(format!("{} has both {collector} and URLs", said.spelled))
+            Problem::new(format!("{} has both {collector} and URLs", given.spelled))
                 .because(format!("{collector} reads the GPUs of this machine, URLs those of others"))
-                .hint(format!("{} {collector}, or the URLs alone", said.spelled)),
+                .hint(format!("{} {collector}, or the URLs alone", given.spelled)),
         );
     }
-    if let (Some(collector), Some(url)) = (local.first(), flags.texts("--url").first())
+    if let (Some(collector), Some(url)) = (local.first(), flags.texts(URL).first())
         && !["localhost", "127.0.0.1", "::1"].iter().any(|host| url.contains(host))
     {
         notes.push(format!("{collector} reads the GPUs of this machine, but {url} is another one"));
     }
-    benchmark.put("gpu_telemetry", Node::flag(&telemetry, &said.spelled));
-    true
+    benchmark.put("gpu_telemetry", Node::flag(&telemetry, &given.spelled));
 }
 
 /// Metrics of the server, when a flag is about them.
-pub(crate) fn server_metrics(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) -> bool {
-    let (on, off) = (flags.get("--server-metrics"), flags.on("--no-server-metrics"));
+pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let (on, off) = (flags.get(SERVER_METRICS), flags.on(NO_SERVER_METRICS));
     if on.is_some() && off {
-        problems.push(both("--server-metrics", "--no-server-metrics"));
+        problems.push(both(SERVER_METRICS, NO_SERVER_METRICS));
     }
     if off {
-        benchmark.put("server_metrics", Node::flag(&json!({"enabled": false}), "--no-server-metrics"));
-        return true;
+        benchmark.put("server_metrics", Node::flag(&json!({"enabled": false}), NO_SERVER_METRICS.name));
+        return;
     }
-    let formats = flags.get("--server-metrics-formats");
+    let formats = flags.get(SERVER_METRICS_FORMATS);
     if on.is_none() && formats.is_none() {
-        return false;
+        return;
     }
-    let urls: Vec<Value> =
-        flags.texts("--server-metrics").into_iter().filter_map(metrics_url).map(Value::from).collect();
+    let urls: Vec<Value> = flags.texts(SERVER_METRICS).into_iter().filter_map(metrics_url).map(Value::from).collect();
     let node = benchmark.child("server_metrics");
     node.put("enabled", Node::rule(true));
-    node.put("urls", Node::flag(&urls.into(), flags.spelled("--server-metrics")));
+    node.put("urls", Node::flag(&urls.into(), flags.spelled(SERVER_METRICS)));
     match formats {
-        Some(said) => node.put("formats", said.node()),
+        Some(given) => node.put("formats", given.node()),
         None => {
-            let formats: Vec<Node> = ["json", "csv", "parquet"].into_iter().map(Node::rule).collect();
+            let formats: Vec<Node> = ServerMetrics::default().formats().iter().copied().map(Node::rule).collect();
             node.put_default("formats", formats);
         }
     }
-    true
 }
 
 /// The URL that is scraped; items that look like no URL are left out.
@@ -140,11 +128,11 @@ pub(crate) fn metrics_url(item: &str) -> Option<String> {
 }
 
 /// Network latency, when a flag is about it.
-pub(crate) fn network(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) -> bool {
-    let (automatic, mean) = (flags.on("--network-latency-automatic"), flags.get("--network-latency-mean"));
-    let interval = flags.get("--network-latency-ping-interval");
+pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let (automatic, mean) = (flags.on(NETWORK_LATENCY_AUTOMATIC), flags.get(NETWORK_LATENCY_MEAN));
+    let interval = flags.get(NETWORK_LATENCY_PING_INTERVAL);
     if automatic && mean.is_some() {
-        problems.push(both("--network-latency-automatic", "--network-latency-mean"));
+        problems.push(both(NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN));
     }
     if interval.is_some() && !automatic {
         let why = match mean {
@@ -158,12 +146,12 @@ pub(crate) fn network(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Pr
         );
     }
     if !automatic && mean.is_none() {
-        return false;
+        return;
     }
     let node = benchmark.child("network_latency");
     node.put(
         "enabled",
-        Node::flag(&json!(true), if automatic { "--network-latency-automatic" } else { "--network-latency-mean" }),
+        Node::flag(&json!(true), if automatic { NETWORK_LATENCY_AUTOMATIC.name } else { NETWORK_LATENCY_MEAN.name }),
     );
     if let Some(mean) = mean {
         node.put("mean_ms", mean.node());
@@ -171,50 +159,44 @@ pub(crate) fn network(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Pr
     if let Some(interval) = interval {
         node.put("ping_interval", interval.node());
     }
-    true
 }
 
 /// Where results are sent.
-pub(crate) fn sinks(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+pub(super) fn sinks(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     otel(benchmark, flags, problems);
-    if let Some(tags) = flags.node("--mlflow-tag") {
+    if let Some(tags) = flags.node(MLFLOW_TAG) {
         benchmark.place("mlflow.tags", tags);
     }
     for (main, key, others) in [
         (
-            "--mlflow-tracking-uri",
+            MLFLOW_TRACKING_URI,
             "mlflow.tracking_uri",
-            &[
-                "--mlflow-experiment",
-                "--mlflow-run-name",
-                "--mlflow-tag",
-                "--mlflow-parent-run-id",
-                "--mlflow-artifact-glob",
-            ][..],
+            &[MLFLOW_EXPERIMENT, MLFLOW_RUN_NAME, MLFLOW_TAG, MLFLOW_PARENT_RUN_ID, MLFLOW_ARTIFACT_GLOB][..],
         ),
-        ("--wandb-project", "wandb.project", &["--wandb-entity", "--wandb-run-name", "--wandb-tag"]),
+        (WANDB_PROJECT, "wandb.project", &[WANDB_ENTITY, WANDB_RUN_NAME, WANDB_TAG]),
     ] {
         let given = flags.among(others);
         if !given.is_empty() && !flags.has(main) && benchmark.find(key).is_none() {
-            problems.push(needs(&given.join(", "), main, "without it nothing is sent"));
+            problems.push(needs(&given.join(", "), main.name, "without it nothing is sent"));
         }
-        for said in flags.0.iter().filter(|said| said.flag.name == main || others.contains(&said.flag.name)) {
-            if said.value.as_str().is_some_and(|text| text.trim().is_empty()) {
-                problems.push(Problem::new(format!("{} must not be blank", said.spelled)).at(said.flag.to.location()));
+        for given in flags.0.iter().filter(|given| given.flag == main || others.contains(&given.flag)) {
+            if given.value.as_str().is_some_and(|text| text.trim().is_empty()) {
+                problems
+                    .push(Problem::new(format!("{} must not be blank", given.spelled)).at(given.flag.to.location()));
             }
         }
     }
 }
 
-fn otel(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
-    let others = flags.among(&["--stream", "--otel-resource-attributes", "--gen-ai-provider"]);
-    if !others.is_empty() && !flags.has("--otel-url") && benchmark.find("otel.metrics_url").is_none() {
+fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let others = flags.among(&[STREAM, OTEL_RESOURCE_ATTRIBUTES, GEN_AI_PROVIDER]);
+    if !others.is_empty() && !flags.has(OTEL_URL) && benchmark.find("otel.metrics_url").is_none() {
         problems.push(needs(&others.join(", "), "--otel-url", "without it nothing is sent"));
         return;
     }
-    if let Some(url) = flags.text("--otel-url") {
+    if let Some(url) = flags.text(OTEL_URL) {
         match otel_url(url) {
-            Ok(url) => benchmark.place("otel.metrics_url", Node::flag(&json!(url), "--otel-url")),
+            Ok(url) => benchmark.place("otel.metrics_url", Node::flag(&json!(url), OTEL_URL.name)),
             Err(rule) => problems.push(
                 Problem::new(format!("--otel-url '{url}' {rule}"))
                     .hint("--otel-url http://HOST:4318")
@@ -222,22 +204,22 @@ fn otel(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
             ),
         }
     }
-    if flags.has("--stream") {
-        match stream_domains(&flags.texts("--stream")) {
+    if flags.has(STREAM) {
+        match stream_domains(&flags.texts(STREAM)) {
             Ok((metrics, timing)) => {
-                benchmark.place("otel.stream_metrics_enabled", Node::flag(&json!(metrics), "--stream"));
-                benchmark.place("otel.stream_timing_enabled", Node::flag(&json!(timing), "--stream"));
+                benchmark.place("otel.stream_metrics_enabled", Node::flag(&json!(metrics), STREAM.name));
+                benchmark.place("otel.stream_timing_enabled", Node::flag(&json!(timing), STREAM.name));
             }
             Err(item) => problems.push(
                 Problem::new(format!("--stream '{item}' is not one of its choices"))
-                    .because("choices: default, metrics, timing, none"),
+                    .because(format!("choices: {}", StreamDomain::NAMES.join(", "))),
             ),
         }
     }
-    if flags.has("--otel-resource-attributes") {
-        match attributes(&flags.texts("--otel-resource-attributes")) {
+    if flags.has(OTEL_RESOURCE_ATTRIBUTES) {
+        match attributes(&flags.texts(OTEL_RESOURCE_ATTRIBUTES)) {
             Ok(map) => {
-                benchmark.place("otel.custom_resource_attributes", Node::flag(&map, "--otel-resource-attributes"))
+                benchmark.place("otel.custom_resource_attributes", Node::flag(&map, OTEL_RESOURCE_ATTRIBUTES.name))
             }
             Err(item) => problems.push(
                 Problem::new(format!("--otel-resource-attributes '{item}' is not key=value"))
@@ -247,7 +229,7 @@ fn otel(benchmark: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Where OTLP metrics go: http unless said, and the standard path at the end.
+/// Where OTLP metrics go: http unless given, and the standard path at the end.
 pub(crate) fn otel_url(text: &str) -> Result<String, &'static str> {
     let text = text.trim();
     if text.is_empty() {
@@ -264,16 +246,15 @@ pub(crate) fn otel_url(text: &str) -> Result<String, &'static str> {
 
 /// Whether metrics and timing are sent.
 pub(crate) fn stream_domains<'a>(items: &[&'a str]) -> Result<(bool, bool), &'a str> {
-    if let Some(bad) = items.iter().find(|item| !["default", "metrics", "timing", "none"].contains(item)) {
-        return Err(bad);
-    }
-    let has = |name| items.contains(&name);
-    Ok(if has("none") {
+    let domains: Vec<StreamDomain> =
+        items.iter().map(|item| StreamDomain::exactly(item).ok_or(*item)).collect::<Result<_, _>>()?;
+    let has = |domain| domains.contains(&domain);
+    Ok(if has(StreamDomain::None) {
         (false, false)
-    } else if items.is_empty() || has("default") {
+    } else if items.is_empty() || has(StreamDomain::Default) {
         (true, true)
     } else {
-        (has("metrics"), has("timing"))
+        (has(StreamDomain::Metrics), has(StreamDomain::Timing))
     })
 }
 
@@ -295,11 +276,7 @@ fn with_scheme(text: &str) -> String {
     if text.contains("://") { text.to_owned() } else { format!("http://{text}") }
 }
 
-fn both(one: &str, other: &str) -> Problem {
+fn both(one: &Flag, other: &Flag) -> Problem {
+    let (one, other) = (one.name, other.name);
     Problem::new(format!("{one} and {other} exclude each other")).hint(format!("leave {one} or {other} out"))
-}
-
-pub(crate) fn needs(given: &str, needed: &str, why: &str) -> Problem {
-    let (verb, it) = if given.contains(", ") { ("need", "them") } else { ("needs", given) };
-    Problem::new(format!("{given} {verb} {needed}")).because(why).hint(format!("add {needed}, or leave {it} out"))
 }

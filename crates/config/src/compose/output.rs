@@ -1,54 +1,60 @@
 //! Artifacts, screen and log.
 
-use crate::given::Flags;
-use crate::resolve::Context;
+use crate::choice::Choice;
+use crate::context::Context;
+use crate::flags::{
+    AUTO_PLOT, EXPORT_LEVEL, EXTRA_VERBOSE, LOG_LEVEL, PLOT_REQUIRED, PROFILE_EXPORT_PREFIX, UI_TYPE, VERBOSE,
+    ZMQ_DUAL_BIND, ZMQ_HOST, ZMQ_IPC_PATH,
+};
+use crate::given::GivenFlags;
+use crate::sections::artifacts::RecordFormat;
+use crate::sections::process::CommunicationKind;
 use crate::tree::{Node, Origin};
+use aiperf_plan::{ExportLevel, LogLevel, UiKind};
 use serde_json::json;
 
 /// What is written, as flags say it.
-pub(crate) fn artifacts(benchmark: &mut Node, flags: &Flags) {
-    let artifacts = benchmark.child("artifacts");
-    level_and_prefix(artifacts, flags);
-    for (flag, key) in [("--auto-plot", "auto_plot"), ("--plot-required", "plot_required")] {
-        artifacts.put(key, flags.node(flag).unwrap_or_else(|| Node::rule(false)));
+pub(super) fn artifacts(benchmark: &mut Node, flags: &GivenFlags) {
+    for (flag, key) in [(AUTO_PLOT, "artifacts.auto_plot"), (PLOT_REQUIRED, "artifacts.plot_required")] {
+        if let Some(node) = flags.node(flag) {
+            benchmark.place(key, node);
+        }
     }
-}
-
-/// Export level and file prefix.
-pub(crate) fn level_and_prefix(artifacts: &mut Node, flags: &Flags) {
-    if let Some(said) = flags.get("--export-level") {
-        let level = flags.text("--export-level").unwrap_or_default();
-        let origin = Origin::Flag(said.spelled.clone());
-        let records = if level == "summary" { json!(false) } else { json!(["jsonl"]) };
-        artifacts.put("records", Node::from_json(&records, &origin));
-        artifacts.put("raw", Node::from_json(&json!(level == "raw"), &origin));
+    if let Some(level) = flags.choice::<ExportLevel>(EXPORT_LEVEL) {
+        let origin = Origin::Flag(flags.spelled(EXPORT_LEVEL).to_owned());
+        let records = if level == ExportLevel::Summary { json!(false) } else { json!([RecordFormat::Jsonl.name()]) };
+        benchmark.place("artifacts.records", Node::from_json(&records, &origin));
+        benchmark.place("artifacts.raw", Node::from_json(&json!(level == ExportLevel::Raw), &origin));
     }
-    if let Some(prefix) = flags.text("--profile-export-prefix") {
+    if let Some(prefix) = flags.text(PROFILE_EXPORT_PREFIX) {
         let last = if prefix.starts_with('/') { prefix.rsplit('/').next().unwrap_or(prefix) } else { prefix };
-        artifacts.put("prefix", Node::flag(&json!(last), flags.spelled("--profile-export-prefix")));
+        benchmark.place("artifacts.prefix", Node::flag(&json!(last), flags.spelled(PROFILE_EXPORT_PREFIX)));
     }
 }
 
 /// Screen and log. A file's choice stands unless a flag says otherwise; a run whose output goes to a file or pipe
 /// shows nothing unless something was asked for.
-pub(crate) fn screen(benchmark: &mut Node, flags: &Flags, ctx: &Context<'_>, notes: &mut Vec<String>) {
-    let verbose = [("--extra-verbose", "TRACE"), ("--verbose", "DEBUG")].into_iter().find(|(flag, _)| flags.on(flag));
+pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>, notes: &mut Vec<String>) {
+    let verbose =
+        [(EXTRA_VERBOSE, LogLevel::Trace), (VERBOSE, LogLevel::Debug)].into_iter().find(|(flag, _)| flags.on(flag));
     if let Some((flag, level)) = verbose {
         let spelled = flags.spelled(flag);
-        benchmark.place("logging.level", Node::flag(&json!(level), spelled));
-        benchmark.place("runtime.ui", Node::flag(&json!("simple"), spelled));
+        benchmark.place("logging.level", Node::flag(&level.name().into(), spelled));
+        benchmark.place("runtime.ui", Node::flag(&UiKind::Simple.name().into(), spelled));
     } else {
-        if let Some(level) = flags.node("--log-level") {
+        if let Some(level) = flags.node(LOG_LEVEL) {
             benchmark.place("logging.level", level);
         }
-        match flags.node("--ui-type") {
-            Some(ui) if ui.text() == Some("dashboard") && !ctx.stdout_is_terminal => {
-                notes.push("the dashboard needs a terminal: showing simple progress instead".to_owned());
-                benchmark.place("runtime.ui", Node::flag(&json!("simple"), flags.spelled("--ui-type")));
+        match flags.choice(UI_TYPE) {
+            Some(mut ui) => {
+                if ui == UiKind::Dashboard && !ctx.stdout_is_terminal {
+                    notes.push("the dashboard needs a terminal: showing simple progress instead".to_owned());
+                    ui = UiKind::Simple;
+                }
+                benchmark.place("runtime.ui", Node::flag(&ui.name().into(), flags.spelled(UI_TYPE)));
             }
-            Some(ui) => benchmark.place("runtime.ui", ui),
             None if !ctx.stdout_is_terminal && benchmark.find("runtime.ui").is_none() => {
-                benchmark.place("runtime.ui", Node::rule("none"));
+                benchmark.place("runtime.ui", Node::rule(UiKind::None));
             }
             None => {}
         }
@@ -56,17 +62,17 @@ pub(crate) fn screen(benchmark: &mut Node, flags: &Flags, ctx: &Context<'_>, not
     communication(benchmark, flags);
 }
 
-fn communication(benchmark: &mut Node, flags: &Flags) {
-    let by = if let Some(path) = flags.text("--zmq-ipc-path") {
-        Some((json!({"type": "ipc", "path": path}), "--zmq-ipc-path"))
-    } else if let Some(host) = flags.text("--zmq-host") {
-        Some((json!({"type": "tcp", "host": host}), "--zmq-host"))
-    } else if flags.on("--zmq-dual-bind") {
-        Some((json!({"type": "dual"}), "--zmq-dual-bind"))
+fn communication(benchmark: &mut Node, flags: &GivenFlags) {
+    let by = if let Some(path) = flags.text(ZMQ_IPC_PATH) {
+        Some((json!({"type": CommunicationKind::Ipc.name(), "path": path}), ZMQ_IPC_PATH))
+    } else if let Some(host) = flags.text(ZMQ_HOST) {
+        Some((json!({"type": CommunicationKind::Tcp.name(), "host": host}), ZMQ_HOST))
+    } else if flags.on(ZMQ_DUAL_BIND) {
+        Some((json!({"type": CommunicationKind::Dual.name()}), ZMQ_DUAL_BIND))
     } else {
         None
     };
     if let Some((value, flag)) = by {
-        benchmark.place("runtime.communication", Node::flag(&value, flag));
+        benchmark.place("runtime.communication", Node::flag(&value, flag.name));
     }
 }

@@ -1,9 +1,9 @@
 //! Variables: Dataset, HTTP.
 
-use super::Kind::*;
-use super::Status::*;
-use super::Variable;
-use crate::flags::{at_least, between};
+use super::variable::Kind::*;
+use super::variable::Status::*;
+use super::variable::Variable;
+use crate::range::{at_least, between};
 
 // One row a variable.
 #[rustfmt::skip]

@@ -1,9 +1,9 @@
 //! Variables: Operator, Pod, Service, Worker, ZMQ.
 
-use super::Kind::*;
-use super::Status::*;
-use super::Variable;
-use crate::flags::between;
+use super::variable::Kind::*;
+use super::variable::Status::*;
+use super::variable::Variable;
+use crate::range::between;
 
 // One row a variable.
 #[rustfmt::skip]

@@ -7,60 +7,18 @@ mod load;
 mod machinery;
 mod observe;
 mod process;
+mod variable;
 
+use crate::context::Context;
 use crate::error::{ConfigError, Problem};
-use crate::flags::Range;
 use crate::nearest::nearest;
-use crate::resolve::Context;
+use crate::range::Range;
 use aiperf_plan::HttpSettings;
 use aiperf_types::Thresholds;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One variable.
-#[derive(Debug)]
-pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// What it may be.
-    pub kind: Kind,
-    /// What holds when it is not set.
-    pub default: &'static str,
-    /// Whether it acts.
-    pub status: Status,
-    /// What it means.
-    pub about: &'static str,
-}
-
-/// What a variable may be.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// true, false, 1, 0, yes, no, on, off, t, f, y, n.
-    Bool,
-    /// A whole number.
-    Int(Range),
-    /// A number.
-    Float(Range),
-    /// Any text.
-    Text,
-    /// One of these.
-    Choice(&'static [&'static str]),
-    /// A JSON list, or texts separated by commas.
-    List,
-    /// A JSON object.
-    Json,
-}
-
-/// Whether a variable acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It does what it says.
-    Acts,
-    /// It tunes processes, sockets or clusters that do not exist in this design.
-    NoEffect,
-    /// What it belongs to does not exist yet.
-    NotYet,
-}
+pub use variable::{Kind, Status, Variable};
 
 /// Every variable.
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
@@ -234,8 +192,8 @@ fn check(kind: Kind, value: &str) -> Result<(), String> {
         |n: f64, range: Range| if range.holds(n) { Ok(()) } else { Err(format!("must be {}", range.in_words())) };
     match kind {
         Kind::Bool => boolean(value).map(|_| ()).ok_or_else(|| "is neither true nor false".to_owned()),
-        Kind::Int(range) => crate::values::int(value).and_then(|n| within(n as f64, range)),
-        Kind::Float(range) => crate::values::float(value).and_then(|n| within(n, range)),
+        Kind::Int(range) => crate::scalars::int(value).and_then(|n| within(n as f64, range)),
+        Kind::Float(range) => crate::scalars::float(value).and_then(|n| within(n, range)),
         Kind::Text => Ok(()),
         Kind::Choice(choices) => {
             let known = choices.iter().any(|choice| choice.eq_ignore_ascii_case(value.trim()));
@@ -259,8 +217,8 @@ fn boolean(text: &str) -> Option<bool> {
 
 /// Puts a checked value where it acts.
 fn apply(out: &mut Environment, name: &str, value: &str) {
-    let number = crate::values::int(value).unwrap_or_default().clamp(0, i64::from(u32::MAX)) as u32;
-    let float = || crate::values::float(value).unwrap_or_default();
+    let number = crate::scalars::int(value).unwrap_or_default().clamp(0, i64::from(u32::MAX)) as u32;
+    let float = || crate::scalars::float(value).unwrap_or_default();
     let http = &mut out.http;
     match name {
         "AIPERF_HTTP_CONNECTION_LIMIT" => http.connection_limit = number,
@@ -276,7 +234,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD" => out.thresholds.usage_diff_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD" => out.thresholds.osl_mismatch_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD" => {
-            out.thresholds.osl_mismatch_tokens = crate::values::int(value).unwrap_or_default().unsigned_abs();
+            out.thresholds.osl_mismatch_tokens = crate::scalars::int(value).unwrap_or_default().unsigned_abs();
         }
         "AIPERF_DEV_MODE" => out.developer.mode = boolean(value).unwrap_or(false),
         "AIPERF_DEV_SHOW_INTERNAL_METRICS" => out.developer.internal_metrics = boolean(value).unwrap_or(false),

@@ -1,9 +1,9 @@
 //! Variables: Accuracy, AgentX, APIServer, Chat, Compression, CLIRunner, Dag, Endpoint, Developer, Logging, Timing, Tokenizer, UI.
 
-use super::Kind::*;
-use super::Status::*;
-use super::Variable;
-use crate::flags::{at_least, between, more_than};
+use super::variable::Kind::*;
+use super::variable::Status::*;
+use super::variable::Variable;
+use crate::range::{at_least, between, more_than};
 
 // One row a variable.
 #[rustfmt::skip]

@@ -3,18 +3,16 @@
 //! A file becomes the same tree that flags make. [`Source`] is the file as read; [`Source::envelope`] renders its
 //! templates and spells its shorthands out, and may be asked again with other variables.
 
-mod overlay;
 mod shorthand;
 pub(crate) mod substitute;
 pub(crate) mod template;
 pub(crate) mod yaml;
 
+use crate::context::Context;
 use crate::error::Problem;
-use crate::resolve::Context;
 use crate::tree::{Node, Places};
 use serde_json::Value;
 
-pub(crate) use overlay::overlay;
 pub(crate) use shorthand::{body as spell_out, snake_keys};
 
 /// A configuration file as read: references to the environment resolved, templates not yet rendered.
@@ -40,6 +38,11 @@ impl Source {
         let bytes = std::fs::read(&path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8 text".into()))?;
         Self::parse(&text, file, ctx)
+    }
+
+    /// A document that says nothing, for flags that stand alone.
+    pub(crate) fn empty() -> Self {
+        Self { raw: crate::compose::empty(), places: Places::default(), notes: Vec::new() }
     }
 
     /// Reads the text of a file.

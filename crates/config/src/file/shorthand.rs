@@ -1,7 +1,10 @@
 //! Shorter ways to write a configuration, spelled out.
 
+use crate::choice::Choice;
 use crate::error::Problem;
+use crate::sections::dataset::DatasetType;
 use crate::tree::{Datum, Node, Origin, Places};
+use aiperf_types::EndpointKind;
 
 /// Keys of `benchmark` that may stand at the top of a file.
 const FLAT: &[&str] = &[
@@ -167,7 +170,7 @@ fn endpoint(benchmark: &mut Node) {
     }
     urls(endpoint);
     if endpoint.get("template").is_some() && endpoint.get("type").is_none() {
-        endpoint.put("type", Node::rule("template"));
+        endpoint.put("type", Node::rule(EndpointKind::Template));
     }
     if let Some(template) = endpoint.get_mut("template")
         && let Datum::Text(_) = template.datum
@@ -212,10 +215,10 @@ fn datasets(benchmark: &mut Node) {
     for dataset in items.iter_mut().filter(|dataset| dataset.is_map()) {
         let synthetic = match dataset.get("type") {
             None => {
-                dataset.put("type", Node::rule("synthetic"));
+                dataset.put("type", Node::rule(DatasetType::Synthetic));
                 true
             }
-            Some(kind) => kind.text() == Some("synthetic"),
+            Some(kind) => kind.text().and_then(DatasetType::parse) == Some(DatasetType::Synthetic),
         };
         if synthetic {
             for key in ["isl", "osl"] {

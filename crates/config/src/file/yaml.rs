@@ -202,7 +202,7 @@ fn scalar(text: &str) -> Datum {
     if !number {
         return Datum::Text(text.to_owned());
     }
-    if let Ok(n) = crate::values::int(text) {
+    if let Ok(n) = crate::scalars::int(text) {
         return Datum::Int(n);
     }
     let shaped = digits.bytes().all(|b| b.is_ascii_digit() || b".eE+-_".contains(&b));

@@ -1,68 +1,56 @@
 //! Flags: Accuracy.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::NotYet;
+use super::flag::{Kind, Takes, To, flags};
+use crate::choice::Choice;
 use crate::sections::process;
 
-pub(super) static ACCURACY: &[Flag] = &[
-    Flag {
+flags! { ACCURACY_FLAGS:
+    ACCURACY_BENCHMARK {
         name: "--accuracy-benchmark",
         kind: Kind::Choice(process::AccuracyBenchmark::NAMES),
         to: To::Key("accuracy.benchmark"),
         status: NotYet("answers are not graded"),
         summary: "Accuracy benchmark to run; enables accuracy mode",
-        ..BASE
-    },
-    Flag {
+    }
+    ACCURACY_TASKS {
         name: "--accuracy-tasks",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: false },
         to: To::Key("accuracy.tasks"),
         status: NotYet("answers are not graded"),
-        summary: "Subset of benchmark tasks",
-        ..BASE
-    },
-    Flag {
+    }
+    ACCURACY_N_SHOTS {
         name: "--accuracy-n-shots",
-        kind: Kind::Int(between(0.0, true, 32.0, true)),
+        kind: Kind::Int,
         to: To::Key("accuracy.n_shots"),
         status: NotYet("answers are not graded"),
-        summary: "Few-shot examples; default set by the benchmark",
-        ..BASE
-    },
-    Flag {
+    }
+    ACCURACY_ENABLE_COT {
         name: "--accuracy-enable-cot",
         kind: Kind::Bool,
         negation: Some("--accuracy-no-enable-cot"),
         takes: Takes::Nothing,
         to: To::Key("accuracy.enable_cot"),
         status: NotYet("answers are not graded"),
-        summary: "Chain-of-thought prompting on or off; default set by the benchmark",
-        ..BASE
-    },
-    Flag {
+    }
+    ACCURACY_GRADER {
         name: "--accuracy-grader",
         kind: Kind::Choice(process::Grader::NAMES),
         to: To::Key("accuracy.grader"),
         status: NotYet("answers are not graded"),
-        summary: "Replaces the benchmark's grader",
-        ..BASE
-    },
-    Flag {
+    }
+    ACCURACY_SYSTEM_PROMPT {
         name: "--accuracy-system-prompt",
         kind: Kind::Text,
         to: To::Key("accuracy.system_prompt"),
         status: NotYet("answers are not graded"),
-        summary: "Replaces the benchmark's system prompt",
-        ..BASE
-    },
-    Flag {
+    }
+    ACCURACY_VERBOSE {
         name: "--accuracy-verbose",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("accuracy.verbose"),
         status: NotYet("answers are not graded"),
-        summary: "Show each graded problem",
-        ..BASE
-    },
-];
+    }
+}

@@ -1,140 +1,115 @@
 //! Flags: Conversation Input.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{Kind, Takes, To, flags};
+use crate::range::at_least;
 
-pub(super) static CONVERSATION_INPUT: &[Flag] = &[
-    Flag {
+flags! { CONVERSATION_INPUT_FLAGS:
+    CONVERSATION_NUM {
         name: "--conversation-num",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         aliases: &["--num-conversations", "--num-sessions"],
         to: To::Profiling("sessions"),
         status: Acts,
         summary: "Number of conversations to run; list sweeps",
         but: Some("one value so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    NUM_DATASET_ENTRIES {
         name: "--num-dataset-entries",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         aliases: &["--num-prompts"],
         default: Some("100"),
         to: To::Dataset("entries"),
         status: Acts,
-        summary: "Unique dataset entries to build or read",
-        ..BASE
-    },
-    Flag {
+    }
+    CONVERSATION_TURN_MEAN {
         name: "--conversation-turn-mean",
-        kind: Kind::IntOrList(at_least(1.0)),
+        kind: Kind::IntOrList,
+        range: Some(at_least(1.0)),
         aliases: &["--session-turns-mean"],
         default: Some("1"),
         to: To::Dataset("turns.mean"),
         status: NotYet("conversations have one turn"),
         summary: "Mean turns per conversation; list sweeps",
-        ..BASE
-    },
-    Flag {
+    }
+    CONVERSATION_TURN_STDDEV {
         name: "--conversation-turn-stddev",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         aliases: &["--session-turns-stddev"],
         to: To::Dataset("turns.stddev"),
         status: NotYet("conversations have one turn"),
         summary: "Spread of turns per conversation",
-        ..BASE
-    },
-    Flag {
+    }
+    CONVERSATION_TURN_DELAY_MEAN {
         name: "--conversation-turn-delay-mean",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         aliases: &["--session-turn-delay-mean"],
         default: Some("0"),
         to: To::Dataset("turn_delay.mean"),
         status: NotYet("conversations have one turn"),
         summary: "Mean pause between turns, milliseconds",
-        ..BASE
-    },
-    Flag {
+    }
+    CONVERSATION_TURN_DELAY_STDDEV {
         name: "--conversation-turn-delay-stddev",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         aliases: &["--session-turn-delay-stddev"],
-        default: Some("0"),
         to: To::Dataset("turn_delay.stddev"),
         status: NotYet("conversations have one turn"),
         summary: "Spread of the pause between turns, milliseconds",
-        ..BASE
-    },
-    Flag {
+    }
+    CONVERSATION_TURN_DELAY_RATIO {
         name: "--conversation-turn-delay-ratio",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         aliases: &["--session-delay-ratio"],
-        default: Some("1.0"),
         to: To::Dataset("turn_delay_ratio"),
         status: NotYet("conversations have one turn"),
-        summary: "Factor applied to every turn pause",
-        ..BASE
-    },
-    Flag {
+    }
+    INTER_TURN_DELAY_CAP_SECONDS {
         name: "--inter-turn-delay-cap-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: NotYet("traces are not replayed"),
-        summary: "Upper bound on replayed turn delays, seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("max_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: shrink global idle gaps to this many replay seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    REPLAY_SPEEDUP {
         name: "--replay-speedup",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("replay_speedup"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: replay this many times faster",
-        ..BASE
-    },
-    Flag {
+    }
+    OPEN_LOOP_REPLAY {
         name: "--open-loop-replay",
         kind: Kind::Bool,
         negation: Some("--no-open-loop-replay"),
         takes: Takes::Nothing,
-        default: Some("true"),
         to: To::Dataset("open_loop_replay"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: start sessions at absolute recorded times",
-        ..BASE
-    },
-    Flag {
+    }
+    OPEN_LOOP_STRICT {
         name: "--open-loop-strict",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("open_loop_strict"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: treat every row as its own session at its own time",
-        ..BASE
-    },
-    Flag {
+    }
+    OMIT_KV_HINTS {
         name: "--omit-kv-hints",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("omit_kv_hints"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: leave hash_ids and block_size out of bodies",
-        ..BASE
-    },
-    Flag {
+    }
+    FORCE_MIN_TOKENS {
         name: "--force-min-tokens",
         kind: Kind::Bool,
         negation: Some("--no-force-min-tokens"),
         takes: Takes::Nothing,
-        default: Some("true"),
         to: To::Dataset("force_min_tokens"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: set min_tokens to the recorded output length",
-        ..BASE
-    },
-];
+    }
+}

@@ -1,11 +1,14 @@
 //! Flags: Endpoint, Tokenizer.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NoEffect, NotYet};
+use super::flag::{Kind, Takes, To, flags};
+use crate::choice::Choice;
 use crate::sections::{endpoint, models};
+use aiperf_plan::ReuseStrategy;
+use aiperf_types::EndpointKind;
 
-pub(super) static ENDPOINT: &[Flag] = &[
-    Flag {
+flags! { ENDPOINT_FLAGS:
+    MODEL_NAMES {
         name: "--model-names",
         kind: Kind::Texts,
         aliases: &["--model", "-m"],
@@ -14,285 +17,219 @@ pub(super) static ENDPOINT: &[Flag] = &[
         status: Acts,
         summary: "Models to send requests to; first one also names the artifact directory and default tokenizer",
         but: Some("one model so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    MODEL_SELECTION_STRATEGY {
         name: "--model-selection-strategy",
         kind: Kind::Choice(models::ModelStrategy::NAMES),
-        default: Some("round_robin"),
         to: To::Key("models.strategy"),
         status: NotYet("prompts are sent to the first model only"),
-        summary: "Rule that picks a model for each prompt; weighted needs YAML weights",
-        ..BASE
-    },
-    Flag {
+    }
+    CUSTOM_ENDPOINT {
         name: "--custom-endpoint",
         kind: Kind::Text,
         aliases: &["--endpoint"],
         to: To::Key("endpoint.path"),
         status: Acts,
-        summary: "Replaces the default URL path of the endpoint type; must begin with a slash",
-        ..BASE
-    },
-    Flag {
+    }
+    ENDPOINT_TYPE {
         name: "--endpoint-type",
-        kind: Kind::Choice(endpoint::EndpointType::NAMES),
-        default: Some("chat"),
+        kind: Kind::Choice(EndpointKind::NAMES),
         to: To::Key("endpoint.type"),
         status: Acts,
-        summary: "Wire format of requests and responses",
         but: Some("chat and completions so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    STREAMING {
         name: "--streaming",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.streaming"),
         status: Acts,
-        summary: "Ask for a streamed reply; forced off with a warning where unsupported",
-        ..BASE
-    },
-    Flag {
+    }
+    URL {
         name: "--url",
         kind: Kind::Urls,
         aliases: &["-u"],
         takes: Takes::Many { comma: true, space: true },
-        default: Some("http://localhost:8000"),
         to: To::Key("endpoint.urls"),
         status: Acts,
-        summary: "Base server URLs; http:// is added when no scheme is present",
         but: Some("http:// so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    URL_STRATEGY {
         name: "--url-strategy",
         kind: Kind::Choice(endpoint::UrlStrategy::NAMES),
-        default: Some("round_robin"),
         to: To::Key("endpoint.url_strategy"),
         status: Acts,
-        summary: "How requests are spread over several URLs",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_TIMEOUT_SECONDS {
         name: "--request-timeout-seconds",
-        kind: Kind::Float(more_than(0.0)),
-        default: Some("21600"),
+        kind: Kind::Float,
         to: To::Key("endpoint.timeout"),
         status: Acts,
-        summary: "Whole-request time limit in seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    WAIT_FOR_MODEL_TIMEOUT {
         name: "--wait-for-model-timeout",
-        kind: Kind::Float(at_least(0.0)),
-        default: Some("0"),
+        kind: Kind::Float,
         to: To::Key("endpoint.wait_for_model_timeout"),
         status: NotYet("a run starts at once and does not wait for the server"),
-        summary: "Per-probe readiness wait before the run; 0 skips probing",
-        ..BASE
-    },
-    Flag {
+    }
+    WAIT_FOR_MODEL_MODE {
         name: "--wait-for-model-mode",
         kind: Kind::Literal(endpoint::WaitMode::NAMES),
-        default: Some("inference"),
         to: To::Key("endpoint.wait_for_model_mode"),
         status: NotYet("a run starts at once and does not wait for the server"),
-        summary: "Which readiness probe is used",
-        ..BASE
-    },
-    Flag {
+    }
+    WAIT_FOR_MODEL_INTERVAL {
         name: "--wait-for-model-interval",
-        kind: Kind::Float(more_than(0.0)),
-        default: Some("5.0"),
+        kind: Kind::Float,
         to: To::Key("endpoint.wait_for_model_interval"),
         status: NotYet("a run starts at once and does not wait for the server"),
-        summary: "Pause between readiness probes, seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    RESET_KV_CACHE {
         name: "--reset-kv-cache",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("endpoint.reset_kv_cache"),
         status: NotYet("no call is made to the server before a run"),
         summary: "POST a prefix-cache reset once per benchmark cell before it starts",
-        ..BASE
-    },
-    Flag {
+    }
+    RESET_KV_CACHE_TIMEOUT_SECONDS {
         name: "--reset-kv-cache-timeout-seconds",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Key("endpoint.reset_kv_cache.timeout_seconds"),
         status: NotYet("no call is made to the server before a run"),
         summary: "Timeout of the cache-reset POST; implies the reset",
-        ..BASE
-    },
-    Flag {
+    }
+    RESET_KV_CACHE_PATH {
         name: "--reset-kv-cache-path",
         kind: Kind::Text,
         to: To::Key("endpoint.reset_kv_cache.path"),
         status: NotYet("no call is made to the server before a run"),
         summary: "Path of the cache-reset POST (/reset_prefix_cache when unset); implies the reset",
-        ..BASE
-    },
-    Flag {
+    }
+    SERVER_PROFILER {
         name: "--server-profiler",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("endpoint.server_profiler"),
         status: NotYet("no call is made to the server around a run"),
         summary: "POST profiler start and stop around each profiling phase",
-        ..BASE
-    },
-    Flag {
+    }
+    SERVER_PROFILER_TIMEOUT_SECONDS {
         name: "--server-profiler-timeout-seconds",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Key("endpoint.server_profiler.timeout_seconds"),
         status: NotYet("no call is made to the server around a run"),
         summary: "Timeout of profiler POSTs; implies the hook",
-        ..BASE
-    },
-    Flag {
+    }
+    SERVER_PROFILER_START_PATH {
         name: "--server-profiler-start-path",
         kind: Kind::Text,
         to: To::Key("endpoint.server_profiler.start_path"),
         status: NotYet("no call is made to the server around a run"),
         summary: "Profiler start path (/start_profile when unset); implies the hook",
-        ..BASE
-    },
-    Flag {
+    }
+    SERVER_PROFILER_STOP_PATH {
         name: "--server-profiler-stop-path",
         kind: Kind::Text,
         to: To::Key("endpoint.server_profiler.stop_path"),
         status: NotYet("no call is made to the server around a run"),
         summary: "Profiler stop path (/stop_profile when unset); implies the hook",
-        ..BASE
-    },
-    Flag {
+    }
+    API_KEY {
         name: "--api-key",
         kind: Kind::Text,
         to: To::Key("endpoint.api_key"),
         status: Acts,
-        summary: "Secret sent as a bearer Authorization header; always redacted in output",
-        ..BASE
-    },
-    Flag {
+    }
+    TRANSPORT {
         name: "--transport",
         kind: Kind::Choice(endpoint::TransportKind::NAMES),
         aliases: &["--transport-type"],
         to: To::Key("endpoint.transport"),
         status: Acts,
-        summary: "Forces the transport instead of deriving it from the URL scheme",
-        ..BASE
-    },
-    Flag {
+    }
+    USE_LEGACY_MAX_TOKENS {
         name: "--use-legacy-max-tokens",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.use_legacy_max_tokens"),
         status: Acts,
-        summary: "Send max_tokens rather than max_completion_tokens",
-        ..BASE
-    },
-    Flag {
+    }
+    USE_SERVER_TOKEN_COUNT {
         name: "--use-server-token-count",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.use_server_token_count"),
         status: Acts,
-        summary: "Take token counts from the server usage object instead of the tokenizer",
-        ..BASE
-    },
-    Flag {
+    }
+    PER_CHUNK_USAGE {
         name: "--per-chunk-usage",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.per_chunk_usage"),
         status: Acts,
-        summary: "Request cumulative usage on every stream chunk; chat, streaming and server counts required",
-        ..BASE
-    },
-    Flag {
+    }
+    CONNECTION_REUSE_STRATEGY {
         name: "--connection-reuse-strategy",
-        kind: Kind::Choice(endpoint::ConnectionReuse::NAMES),
-        default: Some("pooled"),
+        kind: Kind::Choice(ReuseStrategy::NAMES),
         to: To::Key("endpoint.connection_reuse"),
         status: Acts,
-        summary: "Pooled, one per request, or one per session connections",
         but: Some("pooled and never so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    DOWNLOAD_VIDEO_CONTENT {
         name: "--download-video-content",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.download_video_content"),
         status: NotYet("videos are not generated"),
-        summary: "Fetch the generated video and count that time in latency",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_CONTENT_TYPE {
         name: "--request-content-type",
         kind: Kind::Choice(endpoint::ContentType::NAMES),
         to: To::Key("endpoint.request_content_type"),
         status: NotYet("only JSON bodies are sent"),
-        summary: "Body encoding; multipart only for form-data endpoints, where it is the default",
-        ..BASE
-    },
-    Flag {
+    }
+    SESSION_HEADER {
         name: "--session-header",
         kind: Kind::Text,
         to: To::Key("endpoint.session_header"),
         status: NotYet("sessions are named by the standard headers only"),
-        summary: "Header name that replaces X-Correlation-ID for the session id",
-        ..BASE
-    },
-    Flag {
+    }
+    UUID_AND_STRIP {
         name: "--uuid-and-strip",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.uuid_and_strip"),
         status: NotYet("history is sent as it is"),
-        summary: "Drop repeated image content after its first use in a session; chat only",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static TOKENIZER: &[Flag] = &[
-    Flag {
+flags! { TOKENIZER_FLAGS:
+    TOKENIZER {
         name: "--tokenizer",
         kind: Kind::Text,
         default: Some("the name of the model"),
         to: To::Key("tokenizer.name"),
         status: Acts,
-        summary: "Tokenizer id or path; builtin means offline o200k_base",
-        ..BASE
-    },
-    Flag {
+    }
+    TOKENIZER_REVISION {
         name: "--tokenizer-revision",
         kind: Kind::Text,
-        default: Some("main"),
         to: To::Key("tokenizer.revision"),
         status: NotYet("the main branch of a tokenizer is used"),
-        summary: "Tokenizer branch, tag or commit",
-        ..BASE
-    },
-    Flag {
+    }
+    TOKENIZER_TRUST_REMOTE_CODE {
         name: "--tokenizer-trust-remote-code",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("tokenizer.trust_remote_code"),
         status: NoEffect("a tokenizer is data here: no code of its repository is ever run"),
-        summary: "Permit custom tokenizer code from the repository",
-        ..BASE
-    },
-    Flag {
+    }
+    APPLY_CHAT_TEMPLATE {
         name: "--apply-chat-template",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("tokenizer.apply_chat_template"),
         status: NotYet("prompts are counted without a chat template"),
-        summary: "Count input tokens including the chat template wrapper",
-        ..BASE
-    },
-];
+    }
+}

@@ -1,20 +1,20 @@
 //! Flags: Input, Fixed Schedule, Goodput.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{Kind, Takes, To, flags};
+use crate::choice::Choice;
 use crate::sections::dataset;
 
-pub(super) static INPUT: &[Flag] = &[
-    Flag {
+flags! { INPUT_FLAGS:
+    EXTRA_INPUTS {
         name: "--extra-inputs",
         kind: Kind::Pairs,
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("endpoint.extra"),
         status: Acts,
         summary: "Extra request-body fields as key:value or JSON",
-        ..BASE
-    },
-    Flag {
+    }
+    HEADER {
         name: "--header",
         kind: Kind::Headers,
         aliases: &["-H"],
@@ -22,143 +22,120 @@ pub(super) static INPUT: &[Flag] = &[
         to: To::Key("endpoint.headers"),
         status: Acts,
         summary: "Extra HTTP headers as Name:Value or JSON",
-        ..BASE
-    },
-    Flag {
+    }
+    INPUT_FILE {
         name: "--input-file",
         kind: Kind::ExistingPath,
         to: To::Dataset("path"),
         status: NotYet("files of conversations are not read"),
         summary: "Existing dataset file or directory; selects a file dataset",
-        ..BASE
-    },
-    Flag {
+    }
+    PUBLIC_DATASET {
         name: "--public-dataset",
         kind: Kind::Choice(dataset::PublicDataset::NAMES),
         to: To::Dataset("dataset"),
         with_file: false,
         status: NotYet("public datasets are not downloaded"),
         summary: "Named public dataset; selects a public dataset",
-        ..BASE
-    },
-    Flag {
+    }
+    HF_SUBSET {
         name: "--hf-subset",
         kind: Kind::Text,
         to: To::Dataset("hf_subset"),
         status: NotYet("public datasets are not downloaded"),
-        summary: "Subset override for hub-backed public datasets",
-        ..BASE
-    },
-    Flag {
+    }
+    HF_WEKA_DATASET {
         name: "--hf-weka-dataset",
         kind: Kind::Text,
         to: To::Dataset("hf_weka_dataset"),
         with_file: false,
         status: NotYet("public datasets are not downloaded"),
         summary: "Hub repository for the generic Weka loader; implies public dataset weka_hf",
-        ..BASE
-    },
-    Flag {
+    }
+    DATASET_FILTER {
         name: "--dataset-filter",
         kind: Kind::Texts,
         takes: Takes::Many { comma: false, space: true },
         to: To::Dataset("filters"),
         status: NotYet("public datasets are not downloaded"),
         summary: "key=value filters for public datasets that support them",
-        ..BASE
-    },
-    Flag {
+    }
+    CUSTOM_DATASET_TYPE {
         name: "--custom-dataset-type",
         kind: Kind::Choice(dataset::FileFormat::NAMES),
+        default: Some("detected"),
         to: To::Dataset("format"),
         status: NotYet("files of conversations are not read"),
-        summary: "Format of the input file; detected when absent",
-        ..BASE
-    },
-    Flag {
+        summary: "Format of the input file",
+    }
+    IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("ignore_trace_delays"),
         status: NotYet("traces are not replayed"),
-        summary: "Discard recorded timestamps and delays at load",
-        ..BASE
-    },
-    Flag {
+    }
+    USE_THINK_TIME_ONLY {
         name: "--use-think-time-only",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("use_think_time_only"),
         status: NotYet("traces are not replayed"),
-        summary: "Weka replay: keep only recorded think time as the delay",
-        ..BASE
-    },
-    Flag {
+    }
+    MAX_CONTEXT_LENGTH {
         name: "--max-context-length",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Dataset("max_context_length"),
         status: NotYet("traces are not replayed"),
-        summary: "Weka replay: drop traces whose recorded peak context is larger",
-        ..BASE
-    },
-    Flag {
+    }
+    DATASET_SAMPLING_STRATEGY {
         name: "--dataset-sampling-strategy",
         kind: Kind::Choice(dataset::Sampling::NAMES),
-        default: Some("sequential"),
         to: To::Dataset("sampling"),
         status: Acts,
-        summary: "Order in which dataset entries are drawn",
         but: Some("sequential so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    ALLOW_DATASET_WRAP {
         name: "--allow-dataset-wrap",
         kind: Kind::Bool,
         negation: Some("--no-allow-dataset-wrap"),
         takes: Takes::Nothing,
         to: To::Dataset("synthesis.allow_dataset_wrap"),
         status: NotYet("traces are not reshaped"),
-        summary: "Let replay reuse traces when concurrency exceeds the pool",
-        ..BASE
-    },
-    Flag {
+    }
+    RANDOM_SEED {
         name: "--random-seed",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Rule("random_seed"),
         status: Acts,
         summary: "Seed for all random choices",
-        ..BASE
-    },
-    Flag {
+    }
+    TRACE_SESSION_SAMPLE_RATIO {
         name: "--trace-session-sample-ratio",
-        kind: Kind::Float(between(0.0, false, 1.0, true)),
+        kind: Kind::Float,
         to: To::Dataset("trace_session_sample_ratio"),
         status: NotYet("traces are not replayed"),
-        summary: "Baseten trace: share of whole sessions kept",
-        ..BASE
-    },
-    Flag {
+    }
+    CONFIG {
         name: "--config",
         kind: Kind::Path,
         aliases: &["-f"],
         to: To::Rule(""),
         status: Acts,
         summary: "YAML configuration used as the base under the flags",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static FIXED_SCHEDULE: &[Flag] = &[
-    Flag {
+flags! { FIXED_SCHEDULE_FLAGS:
+    FIXED_SCHEDULE {
         name: "--fixed-schedule",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("phases.profiling.type"),
         status: NotYet("requests are not sent by timestamp"),
         summary: "Send each request at its recorded timestamp",
-        ..BASE
-    },
-    Flag {
+    }
+    NO_FIXED_SCHEDULE {
         name: "--no-fixed-schedule",
         kind: Kind::Bool,
         takes: Takes::Nothing,
@@ -166,40 +143,34 @@ pub(super) static FIXED_SCHEDULE: &[Flag] = &[
         with_file: false,
         status: Acts,
         summary: "Keep the chosen timing mode for timestamped traces",
-        ..BASE
-    },
-    Flag {
+    }
+    FIXED_SCHEDULE_AUTO_OFFSET {
         name: "--fixed-schedule-auto-offset",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Profiling("auto_offset"),
         status: NotYet("requests are not sent by timestamp"),
-        summary: "Shift timestamps so the first is zero",
-        ..BASE
-    },
-    Flag {
+    }
+    FIXED_SCHEDULE_START_OFFSET {
         name: "--fixed-schedule-start-offset",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Profiling("start_offset"),
         status: NotYet("requests are not sent by timestamp"),
-        summary: "Skip records before this millisecond offset",
-        ..BASE
-    },
-    Flag {
+    }
+    FIXED_SCHEDULE_END_OFFSET {
         name: "--fixed-schedule-end-offset",
-        kind: Kind::Int(at_least(0.0)),
+        kind: Kind::Int,
         to: To::Profiling("end_offset"),
         status: NotYet("requests are not sent by timestamp"),
-        summary: "Skip records after this millisecond offset",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static GOODPUT: &[Flag] = &[Flag {
-    name: "--goodput",
-    kind: Kind::Goodput,
-    to: To::Key("slos"),
-    status: Acts,
-    summary: "Per-metric thresholds a request must all meet to count as good",
-    ..BASE
-}];
+flags! { GOODPUT_FLAGS:
+    GOODPUT {
+        name: "--goodput",
+        kind: Kind::Goodput,
+        to: To::Key("slos"),
+        status: Acts,
+        summary: "Per-metric thresholds a request must all meet to count as good",
+    }
+}

@@ -1,331 +1,283 @@
 //! Flags: Load Generator, Scenario, Warmup, User-Centric Rate, Request Cancellation.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{Kind, Takes, To, flags};
+use crate::choice::Choice;
+use crate::range::between;
+use crate::sections::phases::ArrivalPattern;
 
-pub(super) static LOAD_GENERATOR: &[Flag] = &[
-    Flag {
+flags! { LOAD_GENERATOR_FLAGS:
+    BENCHMARK_DURATION {
         name: "--benchmark-duration",
-        kind: Kind::FloatOrList(ANY),
+        kind: Kind::FloatOrList,
         to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
         but: Some("one value so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    BENCHMARK_GRACE_PERIOD {
         name: "--benchmark-grace-period",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         default: Some("30 with --benchmark-duration"),
         to: To::Profiling("grace_period"),
         status: Acts,
         summary: "Seconds to wait for in-flight requests after the duration",
-        ..BASE
-    },
-    Flag {
+    }
+    CONCURRENCY {
         name: "--concurrency",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         default: Some("1"),
         to: To::Profiling("concurrency"),
         status: Acts,
         summary: "In-flight request limit; list sweeps",
         but: Some("one value so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         to: To::Profiling("prefill_concurrency"),
         status: NotYet("prefills are not limited apart"),
         summary: "Limit on requests still before first token; streaming only; list sweeps",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_RATE {
         name: "--request-rate",
-        kind: Kind::FloatOrList(ANY),
+        kind: Kind::FloatOrList,
         to: To::Profiling("rate"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Target requests per second; list sweeps",
-        ..BASE
-    },
-    Flag {
+    }
+    ARRIVAL_PATTERN {
         name: "--arrival-pattern",
-        kind: Kind::Choice(&["concurrency_burst", "constant", "gamma", "poisson"]),
+        kind: Kind::Choice(ArrivalPattern::NAMES),
         aliases: &["--request-rate-mode"],
         default: Some("poisson"),
         to: To::Rule("phases.profiling.type"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Inter-arrival law used with a rate",
-        ..BASE
-    },
-    Flag {
+    }
+    ARRIVAL_SMOOTHNESS {
         name: "--arrival-smoothness",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         aliases: &["--vllm-burstiness"],
         to: To::Profiling("smoothness"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Gamma shape; alone it selects gamma arrivals",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_COUNT {
         name: "--request-count",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         aliases: &["--num-requests"],
         default: Some("twice the concurrency, at least 10"),
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
         but: Some("one value so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    CONCURRENCY_RAMP_DURATION {
         name: "--concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("concurrency_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp concurrency up",
-        ..BASE
-    },
-    Flag {
+    }
+    PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--prefill-concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("prefill_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp prefill concurrency up",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_RATE_RAMP_DURATION {
         name: "--request-rate-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("rate_ramp.duration"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Seconds to ramp the rate up",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_RATE_SERIES {
         name: "--request-rate-series",
         kind: Kind::Path,
         to: To::Rule("phases.profiling.rate_series"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "JSON file with a piecewise-linear rate schedule",
-        ..BASE
-    },
-    Flag {
+    }
+    FAILED_REQUEST_THRESHOLD {
         name: "--failed-request-threshold",
-        kind: Kind::Float(between(0.0, true, 1.0, true)),
+        kind: Kind::Float,
         to: To::EveryPhase("failed_request_threshold"),
         status: NotYet("a run goes on however many requests fail"),
-        summary: "Abort when the failed share passes this ratio",
-        ..BASE
-    },
-    Flag {
+    }
+    TRAJECTORY_START_MIN_RATIO {
         name: "--trajectory-start-min-ratio",
-        kind: Kind::Float(between(0.0, true, 1.0, true)),
-        default: Some("0.25"),
+        kind: Kind::Float,
         to: To::EveryPhase("trajectory_start_min_ratio"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: earliest random start within a trace",
-        ..BASE
-    },
-    Flag {
+    }
+    TRAJECTORY_START_MAX_RATIO {
         name: "--trajectory-start-max-ratio",
-        kind: Kind::Float(between(0.0, true, 1.0, true)),
-        default: Some("0.75"),
+        kind: Kind::Float,
         to: To::EveryPhase("trajectory_start_max_ratio"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: latest random start within a trace",
-        ..BASE
-    },
-    Flag {
+    }
+    BURST_PHASE_STARTS {
         name: "--burst-phase-starts",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::EveryPhase("burst_phase_starts"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: start all lanes together at phase boundaries",
-        ..BASE
-    },
-    Flag {
+    }
+    TRACE_IDLE_GAP_CAP_SECONDS {
         name: "--trace-idle-gap-cap-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Dataset("trace_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
-        summary: "Weka replay: cap idle gaps inside a trace",
-        ..BASE
-    },
-    Flag {
+    }
+    SYSTEM_IDLE_GAP_CAP_SECONDS {
         name: "--system-idle-gap-cap-seconds",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::EveryPhase("system_idle_gap_cap_seconds"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: cap the time the whole system may idle",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static SCENARIO: &[Flag] = &[
-    Flag {
+flags! { SCENARIO_FLAGS:
+    SCENARIO {
         name: "--scenario",
         kind: Kind::Text,
         to: To::Key("scenario"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Named lock of benchmark invariants",
-        ..BASE
-    },
-    Flag {
+    }
+    UNSAFE_OVERRIDE {
         name: "--unsafe-override",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("unsafe_override"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Turn scenario lock errors into warnings",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static WARMUP: &[Flag] = &[
-    Flag {
+flags! { WARMUP_FLAGS:
+    WARMUP_REQUEST_COUNT {
         name: "--warmup-request-count",
-        kind: Kind::Int(more_than(0.0)),
+        kind: Kind::Int,
         aliases: &["--num-warmup-requests"],
         to: To::Warmup("requests"),
         status: Acts,
         summary: "Warmup stop: requests; enables warmup",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_DURATION {
         name: "--warmup-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("duration"),
         status: Acts,
         summary: "Warmup stop: seconds; enables warmup",
-        ..BASE
-    },
-    Flag {
+    }
+    AGENTIC_CACHE_WARMUP_DURATION {
         name: "--agentic-cache-warmup-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::EveryPhase("agentic_cache_warmup_duration"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: extra cache-pressure warmup seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    AGENTIC_WARMUP_GRACE_PERIOD {
         name: "--agentic-warmup-grace-period",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::EveryPhase("agentic_warmup_grace_period"),
         status: NotYet("agentic traces are not replayed"),
-        summary: "Agentic replay: wait for priming requests, seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    NUM_WARMUP_SESSIONS {
         name: "--num-warmup-sessions",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Warmup("sessions"),
         status: Acts,
         summary: "Warmup stop: conversations; enables warmup",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_CONCURRENCY {
         name: "--warmup-concurrency",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Warmup("concurrency"),
         status: Acts,
         summary: "Warmup concurrency; inherits --concurrency when scalar",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_PREFILL_CONCURRENCY {
         name: "--warmup-prefill-concurrency",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         to: To::Warmup("prefill_concurrency"),
         status: NotYet("prefills are not limited apart"),
         summary: "Warmup prefill limit; inherits the main one",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_REQUEST_RATE {
         name: "--warmup-request-rate",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("rate"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate; inherits --request-rate",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_ARRIVAL_PATTERN {
         name: "--warmup-arrival-pattern",
-        kind: Kind::Choice(&["concurrency_burst", "constant", "gamma", "poisson"]),
+        kind: Kind::Choice(ArrivalPattern::NAMES),
         to: To::Rule("phases.warmup.type"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup arrival law; inherits --arrival-pattern",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_GRACE_PERIOD {
         name: "--warmup-grace-period",
-        kind: Kind::Float(at_least(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("grace_period"),
         status: Acts,
         summary: "Warmup drain seconds; needs --warmup-duration",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("concurrency_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Warmup concurrency ramp seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-prefill-concurrency-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("prefill_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Warmup prefill ramp seconds",
-        ..BASE
-    },
-    Flag {
+    }
+    WARMUP_REQUEST_RATE_RAMP_DURATION {
         name: "--warmup-request-rate-ramp-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Warmup("rate_ramp.duration"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate ramp seconds",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static USER_CENTRIC_RATE: &[Flag] = &[
-    Flag {
+flags! { USER_CENTRIC_RATE_FLAGS:
+    USER_CENTRIC_RATE {
         name: "--user-centric-rate",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Profiling("rate"),
         status: NotYet("requests are sent by concurrency, not by user"),
         summary: "Global rate shared by simulated users; selects user-centric mode",
-        ..BASE
-    },
-    Flag {
+    }
+    NUM_USERS {
         name: "--num-users",
-        kind: Kind::IntOrList(ANY),
+        kind: Kind::IntOrList,
         to: To::Profiling("users"),
         status: NotYet("requests are sent by concurrency, not by user"),
         summary: "Number of simulated users; list sweeps",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static REQUEST_CANCELLATION: &[Flag] = &[
-    Flag {
+flags! { REQUEST_CANCELLATION_FLAGS:
+    REQUEST_CANCELLATION_RATE {
         name: "--request-cancellation-rate",
-        kind: Kind::Float(between(0.0, false, 100.0, true)),
+        kind: Kind::Float,
+        range: Some(between(0.0, false, 100.0, true)),
         to: To::Profiling("cancellation.rate"),
         status: NotYet("requests are not cancelled on purpose"),
-        summary: "Percent of requests to cancel",
-        ..BASE
-    },
-    Flag {
+    }
+    REQUEST_CANCELLATION_DELAY {
         name: "--request-cancellation-delay",
-        kind: Kind::Float(at_least(0.0)),
-        default: Some("0"),
+        kind: Kind::Float,
         to: To::Profiling("cancellation.delay"),
         status: NotYet("requests are not cancelled on purpose"),
-        summary: "Seconds after full send before cancelling",
-        ..BASE
-    },
-];
+    }
+}

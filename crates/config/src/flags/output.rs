@@ -1,10 +1,12 @@
 //! Flags: Output, HTTP Trace.
 
-use super::Status::*;
-use super::*;
+use super::flag::Status::{Acts, NotYet};
+use super::flag::{Kind, Takes, To, flags};
+use crate::choice::Choice;
+use aiperf_plan::ExportLevel;
 
-pub(super) static OUTPUT: &[Flag] = &[
-    Flag {
+flags! { OUTPUT_FLAGS:
+    OUTPUT_ARTIFACT_DIR {
         name: "--output-artifact-dir",
         kind: Kind::Path,
         aliases: &["--artifact-dir"],
@@ -12,37 +14,33 @@ pub(super) static OUTPUT: &[Flag] = &[
         to: To::Key("artifacts.dir"),
         status: Acts,
         summary: "Output directory, used as given when set",
-        ..BASE
-    },
-    Flag {
+    }
+    PROFILE_EXPORT_PREFIX {
         name: "--profile-export-prefix",
         kind: Kind::Path,
         aliases: &["--profile-export-file"],
         to: To::Rule("artifacts.prefix"),
         status: Acts,
         summary: "Base name of all export files; a file extension is removed",
-        ..BASE
-    },
-    Flag {
+    }
+    EXPORT_LEVEL {
         name: "--export-level",
-        kind: Kind::Choice(&["summary", "records", "raw"]),
+        kind: Kind::Choice(ExportLevel::NAMES),
         aliases: &["--profile-export-level"],
         default: Some("records"),
         to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",
         but: Some("summary and records so far"),
-        ..BASE
-    },
-    Flag {
+    }
+    SLICE_DURATION {
         name: "--slice-duration",
-        kind: Kind::Float(more_than(0.0)),
+        kind: Kind::Float,
         to: To::Key("artifacts.slice_duration"),
         status: Acts,
         summary: "Seconds per timeslice; enables timeslice exports",
-        ..BASE
-    },
-    Flag {
+    }
+    AUTO_PLOT {
         name: "--auto-plot",
         kind: Kind::Bool,
         negation: Some("--no-auto-plot"),
@@ -50,162 +48,132 @@ pub(super) static OUTPUT: &[Flag] = &[
         to: To::Rule("artifacts.auto_plot"),
         status: NotYet("plots are not drawn"),
         summary: "Plot after the run; unset means the recipe decides",
-        ..BASE
-    },
-    Flag {
+    }
+    PLOT_REQUIRED {
         name: "--plot-required",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("artifacts.plot_required"),
         status: NotYet("plots are not drawn"),
         summary: "Make plotting failures fatal",
-        ..BASE
-    },
-    Flag {
+    }
+    EXPORT_OUTPUTS_JSON {
         name: "--export-outputs-json",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.export_outputs_json"),
         status: NotYet("generated texts are not kept"),
-        summary: "Write response texts to outputs.json",
-        ..BASE
-    },
-    Flag {
+    }
+    OTEL_URL {
         name: "--otel-url",
         kind: Kind::Text,
         to: To::Rule("otel.metrics_url"),
         status: NotYet("metrics are not sent by OTLP"),
         summary: "OTLP/HTTP metrics endpoint; enables streaming",
-        ..BASE
-    },
-    Flag {
+    }
+    STREAM {
         name: "--stream",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.stream_metrics_enabled"),
         status: NotYet("metrics are not sent by OTLP"),
         summary: "Which record kinds to stream",
-        ..BASE
-    },
-    Flag {
+    }
+    OTEL_RESOURCE_ATTRIBUTES {
         name: "--otel-resource-attributes",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.custom_resource_attributes"),
         status: NotYet("metrics are not sent by OTLP"),
         summary: "Extra resource attributes, key=value",
-        ..BASE
-    },
-    Flag {
+    }
+    GEN_AI_PROVIDER {
         name: "--gen-ai-provider",
         kind: Kind::Text,
         to: To::Key("otel.gen_ai_provider"),
         status: NotYet("metrics are not sent by OTLP"),
-        summary: "Provider name in GenAI attributes",
-        ..BASE
-    },
-    Flag {
+    }
+    MLFLOW_TRACKING_URI {
         name: "--mlflow-tracking-uri",
         kind: Kind::Text,
         to: To::Key("mlflow.tracking_uri"),
         status: NotYet("results are not sent to MLflow"),
         summary: "MLflow server; enables upload",
-        ..BASE
-    },
-    Flag {
+    }
+    MLFLOW_EXPERIMENT {
         name: "--mlflow-experiment",
         kind: Kind::Text,
         to: To::Key("mlflow.experiment"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "MLflow experiment name",
-        ..BASE
-    },
-    Flag {
+    }
+    MLFLOW_RUN_NAME {
         name: "--mlflow-run-name",
         kind: Kind::Text,
         to: To::Key("mlflow.run_name"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "MLflow run name",
-        ..BASE
-    },
-    Flag {
+    }
+    MLFLOW_TAG {
         name: "--mlflow-tag",
         kind: Kind::Tags,
         takes: Takes::Many { comma: false, space: true },
         to: To::Rule("mlflow.tags"),
         status: NotYet("results are not sent to MLflow"),
         summary: "MLflow tags, key:value",
-        ..BASE
-    },
-    Flag {
+    }
+    MLFLOW_PARENT_RUN_ID {
         name: "--mlflow-parent-run-id",
         kind: Kind::Text,
         to: To::Key("mlflow.parent_run_id"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "MLflow parent run",
-        ..BASE
-    },
-    Flag {
+    }
+    MLFLOW_ARTIFACT_GLOB {
         name: "--mlflow-artifact-glob",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("mlflow.artifact_globs"),
         status: NotYet("results are not sent to MLflow"),
-        summary: "Which files to upload",
-        ..BASE
-    },
-    Flag {
+    }
+    WANDB_PROJECT {
         name: "--wandb-project",
         kind: Kind::Text,
         to: To::Key("wandb.project"),
         status: NotYet("results are not sent to Weights & Biases"),
         summary: "W&B project; enables upload",
-        ..BASE
-    },
-    Flag {
+    }
+    WANDB_ENTITY {
         name: "--wandb-entity",
         kind: Kind::Text,
         to: To::Key("wandb.entity"),
         status: NotYet("results are not sent to Weights & Biases"),
-        summary: "W&B team or user",
-        ..BASE
-    },
-    Flag {
+    }
+    WANDB_RUN_NAME {
         name: "--wandb-run-name",
         kind: Kind::Text,
         to: To::Key("wandb.run_name"),
         status: NotYet("results are not sent to Weights & Biases"),
-        summary: "W&B run name",
-        ..BASE
-    },
-    Flag {
+    }
+    WANDB_TAG {
         name: "--wandb-tag",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("wandb.tags"),
         status: NotYet("results are not sent to Weights & Biases"),
-        summary: "W&B tags",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static HTTP_TRACE: &[Flag] = &[
-    Flag {
+flags! { HTTP_TRACE_FLAGS:
+    EXPORT_HTTP_TRACE {
         name: "--export-http-trace",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.trace"),
         status: NotYet("the HTTP trace is not written"),
-        summary: "Add HTTP trace data to record exports",
-        ..BASE
-    },
-    Flag {
+    }
+    SHOW_TRACE_TIMING {
         name: "--show-trace-timing",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.show_trace_timing"),
         status: Acts,
-        summary: "Show the HTTP timing table on the console",
-        ..BASE
-    },
-];
+    }
+}

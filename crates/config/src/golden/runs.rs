@@ -1,11 +1,55 @@
-//! `golden/orchestration`: recipes, log steps, folders, seeds, and the runs of a sweep.
+//! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, and lengths.
 
-use super::{cases, list};
-use crate::sections::sweep::Sweep;
-use crate::setting::{Reader, Setting};
-use crate::sweep::{Inputs, derived_seed, dir_name, expand, logspace, recipe};
-use crate::tree::{Node, Origin};
+use super::{Kind, all_have, list, no_groups, parsers, resolve, resolve_document, strings};
+use crate::resolve::Tree;
+use crate::sweep::{derived_seed, dir_name, expand, logspace, phase_lists};
+use crate::tree::{Node, Origin, Places};
+use aiperf_golden::{Tally, name};
 use serde_json::{Value, json};
+
+#[test]
+fn golden_sweeps_recipes_and_seeds_are_as_recorded() {
+    let kinds = [
+        Kind { looks_like: |cases| all_have(cases, &["/input/recipe"]), run: recipe },
+        Kind { looks_like: |cases| all_have(cases, &["/input/lo", "/input/hi", "/input/steps"]), run: log_steps },
+        Kind { looks_like: |cases| all_have(cases, &["/input/values", "/input/label", "/input/index"]), run: folder },
+        Kind { looks_like: |cases| all_have(cases, &["/input/benchmark", "/expected"]), run: sweep },
+        Kind {
+            looks_like: |cases| {
+                let seed = |case: &Value| {
+                    case["input"].get("root_seed").is_some() || case["input"].get("fold_uint32").is_some()
+                };
+                cases.iter().all(seed)
+            },
+            run: seed,
+        },
+        Kind {
+            looks_like: |cases| {
+                let told =
+                    |case: &Value| case["expected"].get("ok").is_some() || case["expected"].get("error").is_some();
+                all_have(cases, &["/kind", "/input"]) && cases.iter().all(told)
+            },
+            run: parsers::search_flag,
+        },
+    ];
+    super::run("orchestration", &kinds, no_groups);
+}
+
+#[test]
+fn golden_sequence_distributions_are_read_as_recorded() {
+    let lengths = Kind {
+        looks_like: |cases| {
+            let shaped = |case: &Value| {
+                case["input"].is_string()
+                    && case["ok"].is_boolean()
+                    && (case["ok"] == false || case["pairs"].is_array())
+            };
+            cases.iter().all(shaped)
+        },
+        run: sequence_distribution,
+    };
+    super::run("datasets", &[lengths], no_groups);
+}
 
 /// A value without the nulls of its maps.
 fn set_only(value: &Value) -> Value {
@@ -21,24 +65,33 @@ fn set_only(value: &Value) -> Value {
     }
 }
 
-#[test]
-fn golden_recipes_make_the_recorded_sweeps() {
-    let data = cases("orchestration", "recipes.json");
-    for case in list(&data["cases"]) {
-        let input = &case["input"];
-        let value = |key: &str| {
-            [&input["sla_targets"][key], &input["overrides"][key]].into_iter().find(|value| !value.is_null()).cloned()
+/// A recipe as a command line asks for it.
+fn recipe(case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    let mut args = strings(&["-m", "m", "--search-recipe", input["recipe"].as_str().unwrap_or_default()]);
+    if input["streaming"] == true {
+        args.push("--streaming".to_owned());
+    }
+    for (key, value) in [&input["sla_targets"], &input["overrides"]].into_iter().filter_map(Value::as_object).flatten()
+    {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
+            other => other.to_string(),
         };
-        let made =
-            recipe(input["recipe"].as_str().unwrap(), &Inputs { value: &value, streaming: input["streaming"] == true });
-        let Some(wanted) = case["expected"].get("ok") else {
-            assert!(made.is_err(), "{input}");
-            continue;
+        if !value.is_null() {
+            args.push(format!("--{}={text}", key.replace('_', "-")));
+        }
+    }
+    tally.run(input.to_string(), || {
+        let (made, wanted) = (resolve(&args), case["expected"].get("ok"));
+        let (Ok(tree), Some(wanted)) = (&made, wanted) else {
+            assert!(made.is_err() && wanted.is_none(), "{:?}", made.err().map(|error| error.to_string()));
+            return;
         };
-        let made = made.unwrap_or_else(|problem| panic!("{input}: {problem}"));
-        let mut sweep = made.sweep;
+        let mut sweep = tree.sweep().unwrap();
         let kind = sweep["type"].as_str().unwrap().to_owned();
-        let found = match kind.as_str() {
+        let mut found = match kind.as_str() {
             "adaptive_search" => json!({"adaptive_search": sweep}),
             _ => {
                 let map = sweep.as_object_mut().unwrap();
@@ -50,114 +103,125 @@ fn golden_recipes_make_the_recorded_sweeps() {
                 sweep
             }
         };
-        let mut found = found;
-        if let Some(slos) = made.slos {
-            found["slos"] = slos;
+        if let Some(slos) = tree.input_config().get("slos") {
+            found["slos"] = slos.clone();
         }
-        assert_eq!(found, set_only(wanted), "{input}");
-    }
-    println!("{} recipes", list(&data["cases"]).len());
+        assert_eq!(found, set_only(wanted));
+    });
 }
 
-#[test]
-fn golden_log_steps_are_spaced_as_recorded() {
-    let data = cases("orchestration", "logspace.json");
-    for case in list(&data["cases"]) {
+fn log_steps(case: &Value, tally: &mut Tally) {
+    tally.run(case["input"].to_string(), || {
         let at = |key: &str| case["input"][key].as_i64().unwrap();
         let found = logspace(at("lo"), at("hi"), at("steps")).ok().map(Value::from);
-        assert_eq!(found.as_ref(), case["expected"].get("ok"), "{}", case["input"]);
-    }
-    println!("{} ranges", list(&data["cases"]).len());
+        assert_eq!(found.as_ref(), case["expected"].get("ok"));
+    });
 }
 
-#[test]
-fn golden_run_folders_are_named_as_recorded() {
-    let data = cases("orchestration", "variation_dir_name.json");
-    for case in list(&data["cases"]) {
-        let input = &case["input"];
-        let found = dir_name(
-            input["values"].as_object().unwrap(),
-            input["label"].as_str().unwrap(),
-            input["index"].as_u64().unwrap() as usize,
-        );
-        assert_eq!(case["expected"], found, "{input}");
-    }
-    println!("{} folders", list(&data["cases"]).len());
+fn folder(case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    tally.run(input.to_string(), || {
+        let index = input["index"].as_u64().unwrap() as usize;
+        let found = dir_name(input["values"].as_object().unwrap(), input["label"].as_str().unwrap(), index);
+        assert_eq!(case["expected"], found);
+    });
 }
 
-#[test]
-fn golden_seeds_are_derived_as_recorded() {
-    let data = cases("orchestration", "seed_derivation.json");
-    let mut folded = 0;
-    for case in list(&data["cases"]) {
-        let input = &case["input"];
-        if input.get("fold_uint32").is_some() {
-            // Folding is for numpy's generator, which is not used here.
-            folded += 1;
-            continue;
-        }
+fn seed(case: &Value, tally: &mut Tally) {
+    let input = &case["input"];
+    if input.get("fold_uint32").is_some() {
+        return tally.skip("folding is for numpy's generator, which is not used here");
+    }
+    tally.run(input.to_string(), || {
         let found = input["root_seed"].as_i64().map(|seed| derived_seed(seed, input["label"].as_str().unwrap()));
-        assert_eq!(json!(found), case["expected"], "{input}");
-    }
-    println!("{} seeds, {folded} folds skipped", list(&data["cases"]).len() - folded);
+        assert_eq!(json!(found), case["expected"]);
+    });
 }
 
-#[test]
-fn golden_sweeps_expand_to_the_recorded_runs() {
-    let data = cases("orchestration", "sweep_expansion.json");
-    let (mut count, mut sampled, mut failed) = (0, 0, Vec::new());
-    for case in list(&data["cases"]) {
-        let kind = case["input"]["sweep"]["type"].as_str().unwrap_or("grid");
-        if ["sobol", "latin_hypercube"].contains(&kind) {
-            // Sampled designs are drawn where they are run.
-            sampled += 1;
-            continue;
-        }
-        count += 1;
-        if let Err(why) = check_expansion(case) {
-            failed.push(format!("{}: {why}", case["name"]));
-        }
+/// The runs of a file, each as the file that is written out for it.
+fn sweep(case: &Value, tally: &mut Tally) {
+    let kind = case["input"]["sweep"]["type"].as_str();
+    if matches!(kind, Some("sobol" | "latin_hypercube")) {
+        return tally.skip("sampled designs are drawn where they are run");
     }
-    println!("{count} sweeps, {sampled} sampled designs skipped");
-    assert!(failed.is_empty(), "{} of {count}:\n{}", failed.len(), failed.join("\n"));
+    tally.run(name(case), || {
+        if case["expected"].get("error").is_some() {
+            let made = resolve_document(&case["input"]);
+            assert!(made.is_err(), "accepted, wanted {}", case["expected"]["error"]);
+            return;
+        }
+        let wanted = list(&case["expected"]);
+        let alone: Result<Vec<Tree>, _> = wanted.iter().map(|run| resolve_document(&run["config"])).collect();
+        match alone {
+            Ok(alone) => whole_runs(case, wanted, &alone),
+            // The reference expands before it validates: a run that is refused by itself shows only its expansion.
+            Err(_) => expansions(case, wanted),
+        }
+    });
 }
 
-fn check_expansion(case: &Value) -> Result<(), String> {
+fn whole_runs(case: &Value, wanted: &[Value], alone: &[Tree]) {
+    let tree = resolve_document(&case["input"]).unwrap_or_else(|error| panic!("refused: {error}"));
+    if let ([], [only]) = (&tree.variations[..], wanted) {
+        assert_eq!(only["label"], "base");
+        assert_eq!(tree.input_config(), alone[0].input_config());
+        return;
+    }
+    assert_eq!(tree.variations.len(), wanted.len());
+    for ((run, wanted), alone) in tree.variations.iter().zip(wanted).zip(alone) {
+        let found = json!({"index": run.index, "label": run.label, "values": run.values, "dir_name": run.dir_name});
+        labelled(&found, wanted);
+        assert_eq!(run.input_config, alone.input_config(), "{}", run.label);
+    }
+}
+
+fn labelled(found: &Value, wanted: &Value) {
+    for key in ["index", "label", "values", "dir_name"] {
+        assert_eq!(found[key], wanted[key], "{key}");
+    }
+}
+
+fn expansions(case: &Value, wanted: &[Value]) {
     let mut envelope = Node::from_json(&case["input"], &Origin::File { line: 1, column: 1 });
-    let mut problems = Vec::new();
-    crate::sweep::phase_lists(&mut envelope, &Default::default(), &mut problems);
-    let mut reader = Reader::default();
-    let typed = envelope.get("sweep").map(|sweep| Sweep::read(sweep, "sweep", &mut reader));
-    let runs = match expand(&envelope, &Default::default()) {
-        Ok(_) if typed.is_some() && !reader.problems.is_empty() && case["expected"].get("error").is_some() => {
-            return Ok(());
-        }
-        Ok(runs) => runs,
-        Err(_) if case["expected"].get("error").is_some() => return Ok(()),
-        Err(problems) => return Err(format!("refused: {}", problems[0])),
-    };
-    if case["expected"].get("error").is_some() {
-        return Err(format!("accepted, wanted {}", case["expected"]["error"]));
+    phase_lists(&mut envelope, &Places::default(), &mut Vec::new());
+    let runs = expand(&envelope, &Places::default()).unwrap_or_else(|problems| panic!("refused: {}", problems[0]));
+    let base = envelope.get("benchmark").unwrap();
+    if runs.is_empty() {
+        assert_eq!((wanted.len(), &wanted[0]["label"]), (1, &json!("base")));
+        return;
     }
-    let wanted = list(&case["expected"]);
-    let base = envelope.get("benchmark").cloned().unwrap();
-    if runs.is_empty() && wanted.len() == 1 && wanted[0]["label"] == "base" {
-        return Ok(());
-    }
-    if runs.len() != wanted.len() {
-        return Err(format!("{} runs, wanted {}", runs.len(), wanted.len()));
-    }
+    assert_eq!(runs.len(), wanted.len());
     for (run, wanted) in runs.iter().zip(wanted) {
         let found = json!({"index": run.index, "label": run.label, "values": run.values, "dir_name": run.dir_name});
-        let body = run.apply(&base).to_json();
-        for key in ["index", "label", "values", "dir_name"] {
-            if found[key] != wanted[key] {
-                return Err(format!("{key}: found {}, wanted {}", found[key], wanted[key]));
-            }
-        }
-        if body != wanted["config"]["benchmark"] {
-            return Err(format!("config: found {body}, wanted {}", wanted["config"]["benchmark"]));
-        }
+        labelled(&found, wanted);
+        assert_eq!(run.apply(base).to_json(), wanted["config"]["benchmark"], "{}", run.label);
     }
-    Ok(())
+}
+
+/// Lengths as a command line gives them.
+fn sequence_distribution(case: &Value, tally: &mut Tally) {
+    let input = case["input"].as_str().unwrap_or_default();
+    if !input.is_ascii() {
+        return tally.skip("only ASCII digits make a number");
+    }
+    tally.run(input, || match resolve(&strings(&["-m", "m", &format!("--seq-dist={input}")])) {
+        Err(error) => assert_eq!(case["ok"], false, "refused: {error}"),
+        Ok(tree) => {
+            assert_eq!(case["ok"], true, "accepted");
+            let config = tree.input_config();
+            let pairs: Vec<Value> = list(&config["datasets"][0]["prompts"]["sequence_distribution"])
+                .iter()
+                .map(|pair| {
+                    json!({
+                        "isl": pair["isl"]["mean"].as_f64().unwrap() as i64,
+                        "isl_stddev": pair["isl"]["stddev"],
+                        "osl": pair["osl"]["mean"].as_f64().unwrap() as i64,
+                        "osl_stddev": pair["osl"]["stddev"],
+                        "prob": pair["probability"],
+                    })
+                })
+                .collect();
+            assert_eq!(Value::from(pairs), case["pairs"]);
+        }
+    });
 }

@@ -1,5 +1,6 @@
 //! `--seq-dist`, `--random-range-ratio` and `--dataset-filter`.
 
+use crate::sections::dataset::RandomStyle;
 use serde_json::{Map, Value, json};
 
 const PAIR_FORM: &str = "is not ISL[|STDDEV],OSL[|STDDEV]:PERCENT";
@@ -126,8 +127,8 @@ fn decimal(text: &str) -> Option<f64> {
 }
 
 /// The ratios for input and output, checked for the style.
-pub(crate) fn range_ratio(value: &Value, style: &str) -> Result<(f64, f64), String> {
-    let sglang = style == "sglang";
+pub(crate) fn range_ratio(value: &Value, style: RandomStyle) -> Result<(f64, f64), String> {
+    let sglang = style == RandomStyle::Sglang;
     let object = match value {
         Value::Number(n) => return within(n.as_f64().unwrap_or(f64::NAN), sglang).map(|r| (r, r)),
         Value::String(text) if text.trim().is_empty() => return Err("is empty".into()),

@@ -1,6 +1,8 @@
 //! `--search-space`, `--search-sla`, `--search-sla-tier` and `--isl-osl-pairs`.
 
+use crate::choice::Choice;
 use crate::sections::scale::{Comparison, Stat};
+use crate::sections::sweep::DimensionKind;
 use serde_json::{Value, json};
 
 /// Settings of the profiling phase that may be named without their path.
@@ -43,7 +45,7 @@ pub(crate) fn search_dimension(text: &str) -> Result<Value, String> {
         return Err(FORM.into());
     };
     let kind = kind.map_or("real", str::trim);
-    if kind != "int" && kind != "real" {
+    if DimensionKind::exactly(kind).is_none() {
         return Err(format!("has kind '{kind}', which is neither int nor real"));
     }
     let path = path.trim();

@@ -37,7 +37,7 @@ fn scalar(text: &str) -> Value {
         "false" => return false.into(),
         _ => {}
     }
-    if let Ok(n) = crate::values::int(text) {
+    if let Ok(n) = crate::scalars::int(text) {
         return n.into();
     }
     match text.parse::<f64>() {

@@ -1,29 +1,19 @@
 //! The dataset.
 
-use super::{Facts, endpoint};
+use super::endpoint;
+use super::facts::Facts;
+use crate::choice::{Choice, joined};
 use crate::error::Problem;
 use crate::parse::range_ratio;
-use crate::sections::dataset::{COMMON_KEYS, Dataset, KEYS_OF, Prompts};
+use crate::sections::dataset::{
+    COMMON_KEYS, CacheBustTarget, Corpus, Dataset, DatasetType, FileFormat, KEYS_OF, Prompts, PublicDataset,
+};
 use crate::sections::envelope::Benchmark;
+use crate::sections::media::{ImageSampling, Images};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 
 const CACHE_BUST: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Responses, EndpointKind::Messages];
-
-/// Formats whose prompts are defined by hash blocks.
-const HASH_TRACES: &[&str] =
-    &["mooncake_trace", "bailian_trace", "burst_gpt_trace", "sagemaker_data_capture", "weka_trace"];
-
-/// Formats that are traces, which may be reshaped.
-const TRACES: &[&str] = &[
-    "burst_gpt_trace",
-    "bailian_trace",
-    "baseten_trace",
-    "mooncake_trace",
-    "sagemaker_data_capture",
-    "tracelab",
-    "weka_trace",
-];
 
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     let datasets = benchmark.datasets.as_ref().map_or(&[][..], |datasets| &datasets.0);
@@ -34,19 +24,19 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, notes: &mut Vec<St
         );
         return;
     };
-    let kind = dataset.r#type.map_or("synthetic", |kind| kind.name());
+    let kind = dataset.r#type();
     keys(kind, facts, problems);
     match kind {
-        "file" => file(dataset, facts, notes, problems),
-        "public" => public(dataset, facts, problems),
-        _ => {}
+        DatasetType::Synthetic => {}
+        DatasetType::File => file(dataset, facts, notes, problems),
+        DatasetType::Public => public(dataset, facts, problems),
     }
-    if kind != "synthetic" {
+    if kind != DatasetType::Synthetic {
         loaded(dataset, facts, problems);
     }
     prompts(dataset, facts, problems);
     system_prompt(dataset, benchmark, facts, problems);
-    cache_bust(dataset, benchmark, kind, facts, problems);
+    cache_bust(dataset, benchmark, facts, problems);
     traces(dataset, benchmark, facts, problems);
     media(dataset, facts, problems);
     if let Some(turns) = &dataset.turns
@@ -58,30 +48,32 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, notes: &mut Vec<St
     }
 }
 
-fn keys(kind: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
-    let Some((_, allowed)) = KEYS_OF.iter().find(|(name, _)| *name == kind) else { return };
+fn keys(kind: DatasetType, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let Some((_, allowed)) = KEYS_OF.iter().find(|(known, _)| *known == kind) else { return };
     let Some(node) = facts.node.find("datasets.0") else { return };
+    let name = kind.name();
     let every: Vec<&str> = KEYS_OF.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
     for (key, value) in node.entries() {
         let key = key.as_str();
         if COMMON_KEYS.contains(&key) || allowed.contains(&key) || !every.contains(&key) {
             continue;
         }
-        let homes: Vec<&str> = KEYS_OF.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name).collect();
+        let homes = KEYS_OF.iter().filter(|(_, keys)| keys.contains(&key));
+        let homes: Vec<&str> = homes.map(|(kind, _)| kind.name()).collect();
         let leaf = deepest(value, key);
-        let what = format!("{} has no meaning for a {kind} dataset", facts.subject(&format!("datasets.0.{leaf}")));
+        let what = format!("{} has no meaning for a {name} dataset", facts.subject(&format!("datasets.0.{leaf}")));
         problems.push(
             facts
                 .problem(&format!("datasets.0.{leaf}"), what)
                 .because(format!("it belongs to {} datasets", homes.join(" and "))),
         );
     }
-    if kind != "synthetic" {
+    if kind != DatasetType::Synthetic {
         for (key, _) in facts.node.find("datasets.0.prompts").map_or(&[][..], |prompts| prompts.entries()) {
             if key != "corpus" {
                 let at = format!("datasets.0.prompts.{key}");
                 problems
-                    .push(facts.problem(&at, format!("{} has no meaning for a {kind} dataset", facts.subject(&at))));
+                    .push(facts.problem(&at, format!("{} has no meaning for a {name} dataset", facts.subject(&at))));
             }
         }
     }
@@ -105,7 +97,7 @@ fn file(dataset: &Dataset, facts: &Facts<'_>, notes: &mut Vec<String>, problems:
                 .because("a file dataset is a file, or records written out"),
         );
     }
-    let pool = dataset.format.is_some_and(|format| format.name() == "random_pool");
+    let pool = dataset.format == Some(FileFormat::RandomPool);
     let count = match records {
         None => return,
         Some(Value::Array(items)) => items.len(),
@@ -126,15 +118,14 @@ fn file(dataset: &Dataset, facts: &Facts<'_>, notes: &mut Vec<String>, problems:
 }
 
 fn public(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
-    let name = dataset.dataset.map(|name| name.name());
     let repository = dataset.hf_weka_dataset.as_deref();
-    match (name, repository) {
+    match (dataset.dataset, repository) {
         (None, _) => problems.push(
             facts
                 .problem("datasets.0.dataset", format!("{} needs dataset", facts.subject("datasets.0")))
                 .hint("dataset: sharegpt"),
         ),
-        (Some("weka_hf"), None) => problems.push(
+        (Some(PublicDataset::WekaHf), None) => problems.push(
             facts
                 .problem(
                     "datasets.0.hf_weka_dataset",
@@ -142,7 +133,8 @@ fn public(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
                 )
                 .because("it has no repository of its own"),
         ),
-        (Some(other), Some(_)) if other != "weka_hf" => {
+        (Some(other), Some(_)) if other != PublicDataset::WekaHf => {
+            let other = other.name();
             let at = "datasets.0.hf_weka_dataset";
             problems.push(
                 facts
@@ -155,18 +147,18 @@ fn public(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn loaded(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
-    let format = dataset.format.map(|format| format.name());
-    let corpus = dataset.prompts.as_ref().and_then(|prompts| prompts.corpus).map(|corpus| corpus.name());
-    if let (Some("random"), Some(format)) = (corpus, format.filter(|format| HASH_TRACES.contains(format))) {
+    let format = dataset.format;
+    let corpus = dataset.prompts.as_ref().and_then(|prompts| prompts.corpus);
+    if let (Some(Corpus::Random), Some(format)) = (corpus, format.filter(|format| format.repeats_blocks())) {
         let at = "datasets.0.prompts.corpus";
         problems.push(
             facts
-                .problem(at, format!("{} cannot be used with {format}", facts.subject(at)))
+                .problem(at, format!("{} cannot be used with {}", facts.subject(at), format.name()))
                 .because("its hash blocks stand for text that repeats"),
         );
     }
     if let (Some(synthesis), Some(format)) = (&dataset.synthesis, format)
-        && !TRACES.contains(&format)
+        && !format.is_trace()
     {
         let mut plain = synthesis.clone();
         plain.allow_dataset_wrap = None;
@@ -177,12 +169,12 @@ fn loaded(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             );
             problems.push(
                 facts
-                    .problem(&at, format!("{} cannot be used with {format}", facts.subject(&at)))
+                    .problem(&at, format!("{} cannot be used with {}", facts.subject(&at), format.name()))
                     .because("only traces are reshaped"),
             );
         }
     }
-    if format.is_some() && format != Some("random_pool") {
+    if format.is_some_and(|format| format != FileFormat::RandomPool) {
         for key in ["prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"] {
             let at = format!("datasets.0.{key}");
             if facts.node.find(&at).is_some() && !facts.is_flag(&at) {
@@ -237,7 +229,7 @@ fn prompts(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
 fn ratio(prompts: &Prompts, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let Some(value) = &prompts.random_range_ratio else { return };
     let at = "datasets.0.prompts.random_range_ratio";
-    let style = prompts.random_corpus_style.map_or("vllm", |style| style.name());
+    let style = prompts.random_corpus_style();
     if let Err(rule) = range_ratio(value, style) {
         let key = facts.places.subject_key(facts.node.find(at).unwrap_or(facts.node), &format!("benchmark.{at}"));
         problems.push(facts.problem(at, format!("{key} {rule}")));
@@ -322,7 +314,7 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
     }
 }
 
-fn cache_bust(dataset: &Dataset, benchmark: &Benchmark, kind: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+fn cache_bust(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let prompts = dataset.prompts.as_ref().and_then(|prompts| prompts.cache_bust.as_ref());
     let (bust, at) = match prompts {
         Some(bust) => (bust, "datasets.0.prompts.cache_bust.target"),
@@ -331,23 +323,22 @@ fn cache_bust(dataset: &Dataset, benchmark: &Benchmark, kind: &str, facts: &Fact
             None => return,
         },
     };
-    let target = bust.target.map_or("none", |target| target.name());
-    if target == "none" {
+    let target = bust.target();
+    if target == CacheBustTarget::None {
         return;
     }
     let endpoint = endpoint::kind(benchmark);
     if !CACHE_BUST.contains(&endpoint) {
-        let types: Vec<&str> = CACHE_BUST.iter().map(|kind| kind.name()).collect();
         problems.push(
             facts
                 .problem(at, format!("{} cannot be used with type {}", facts.subject(at), endpoint.name()))
-                .because(format!("it works with {}", types.join(", "))),
+                .because(format!("it works with {}", joined(CACHE_BUST))),
         );
     }
     let system = dataset.system_prompt.is_some()
         || dataset.system_prompt_file.is_some()
         || dataset.prefix_prompts.as_ref().is_some_and(|prefix| prefix.shared_system_length.is_some());
-    if target == "warmup_isolation_system" && kind == "synthetic" && !system {
+    if target == CacheBustTarget::WarmupIsolationSystem && dataset.r#type() == DatasetType::Synthetic && !system {
         problems.push(
             facts
                 .problem(at, format!("{} needs a system prompt", facts.subject(at)))
@@ -355,7 +346,7 @@ fn cache_bust(dataset: &Dataset, benchmark: &Benchmark, kind: &str, facts: &Fact
                 .hint(facts.ask("add --system-prompt TEXT or --shared-system-prompt-length N", "add system_prompt")),
         );
     }
-    if target.starts_with("warmup_isolation") && benchmark.scenario.is_some() {
+    if target.isolates_warmup() && benchmark.scenario.is_some() {
         problems.push(facts.problem(at, format!("{} cannot be used in agentic replay", facts.subject(at))));
     }
 }
@@ -380,7 +371,7 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
                 .because("only an open loop can be late"),
         );
     }
-    if dataset.format.is_none_or(|format| format.name() != "baseten_trace") {
+    if dataset.format != Some(FileFormat::BasetenTrace) {
         return;
     }
     if let Some(synthesis) = &dataset.synthesis {
@@ -415,8 +406,8 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
 
 fn media(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     if let Some(images) = &dataset.images {
-        let noise = images.source.as_deref().is_none_or(|source| source == "noise");
-        if images.source_sampling.is_some_and(|sampling| sampling.name() != "random-with-replacement") && noise {
+        let noise = images.source() == Images::default().source();
+        if images.source_sampling() != ImageSampling::RandomWithReplacement && noise {
             let at = "datasets.0.images.source_sampling";
             problems.push(
                 facts
@@ -429,7 +420,7 @@ fn media(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let audio = dataset.video.as_ref().and_then(|video| video.audio.as_ref());
     if let Some(audio) = audio
         && audio.codec.is_some()
-        && audio.channels.unwrap_or(0) == 0
+        && audio.channels() == 0
     {
         let at = "datasets.0.video.audio.codec";
         problems.push(

@@ -1,21 +1,21 @@
 //! Models and endpoint.
 
-use super::Facts;
+use super::facts::Facts;
+use crate::choice::Choice;
 use crate::error::Problem;
-use crate::sections::endpoint::{ContentType, Endpoint, EndpointType};
+use crate::sections::endpoint::{ContentType, Endpoint};
 use crate::sections::envelope::Benchmark;
-use crate::setting::{Reader, Setting, Switch};
-use crate::tree::Node;
+use crate::sections::models::ModelStrategy;
+use crate::setting::Switch;
 use aiperf_types::{EndpointKind, endpoint::BodyKind};
 use serde_json::Value;
 
 /// The endpoint type of a benchmark.
 pub(crate) fn kind(benchmark: &Benchmark) -> EndpointKind {
-    let name = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.r#type).map_or("chat", EndpointType::name);
-    EndpointKind::parse(name).unwrap_or(EndpointKind::Chat)
+    benchmark.endpoint.as_ref().map_or_else(|| Endpoint::default().r#type(), Endpoint::r#type)
 }
 
-pub(super) fn settle(benchmark: &mut Benchmark, facts: &Facts<'_>, notes: &mut Vec<String>) {
+pub(super) fn settle(benchmark: &mut Benchmark, notes: &mut Vec<String>) {
     let kind = kind(benchmark);
     let traits = kind.traits();
     let Some(endpoint) = &mut benchmark.endpoint else { return };
@@ -24,8 +24,7 @@ pub(super) fn settle(benchmark: &mut Benchmark, facts: &Facts<'_>, notes: &mut V
         endpoint.streaming = Some(false);
     }
     if traits.body == BodyKind::Multipart && endpoint.request_content_type.is_none() {
-        let mut reader = Reader::new(facts.places);
-        endpoint.request_content_type = ContentType::read(&Node::rule("multipart/form-data"), "", &mut reader);
+        endpoint.request_content_type = Some(ContentType::Multipart);
     }
 }
 
@@ -75,7 +74,7 @@ fn models(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>)
             facts.problem(&at, "a model has an empty name".into()).hint(facts.ask("--model NAME", "model: NAME")),
         );
     }
-    let weighted = models.and_then(|models| models.strategy).is_some_and(|strategy| strategy.name() == "weighted");
+    let weighted = models.and_then(|models| models.strategy) == Some(ModelStrategy::Weighted);
     if weighted {
         let weights: Vec<f64> = items.iter().filter_map(|model| model.weight).collect();
         let sum: f64 = weights.iter().sum();
@@ -151,11 +150,12 @@ fn truthy(value: &Value) -> bool {
 }
 
 fn waiting(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
-    if endpoint.wait_for_model_timeout.unwrap_or(0.0) > 0.0 {
+    if endpoint.wait_for_model_timeout() > 0.0 {
         return;
     }
-    let mode = endpoint.wait_for_model_mode.is_some_and(|mode| mode.name() != "inference");
-    let interval = endpoint.wait_for_model_interval.is_some_and(|seconds| seconds != 5.0);
+    let usual = Endpoint::default();
+    let mode = endpoint.wait_for_model_mode() != usual.wait_for_model_mode();
+    let interval = endpoint.wait_for_model_interval() != usual.wait_for_model_interval();
     for (set, at) in [(mode, "endpoint.wait_for_model_mode"), (interval, "endpoint.wait_for_model_interval")] {
         if set {
             problems.push(
@@ -170,9 +170,12 @@ fn waiting(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
 
 fn content(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let Some(asked) = endpoint.request_content_type else { return };
-    let multipart = kind.traits().body == BodyKind::Multipart;
-    if multipart != (asked.name() == "multipart/form-data") {
-        let only = if multipart { "multipart/form-data" } else { "application/json" };
+    let only = match kind.traits().body {
+        BodyKind::Multipart => ContentType::Multipart,
+        BodyKind::Json => ContentType::Json,
+    };
+    if asked != only {
+        let only = only.name();
         problems.push(
             facts
                 .problem(

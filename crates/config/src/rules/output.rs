@@ -1,13 +1,14 @@
 //! What is written, what is watched, and how the process behaves.
 
-use super::Facts;
+use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
+use crate::sections::observe::GpuCollector;
 use aiperf_plan::FileNames;
 use std::path::{Component, Path};
 
 /// The only scenario there is.
-const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
+pub(crate) const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
 
 /// Slices are counted in nanoseconds; 100 years are enough.
 const SLICE_SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=3.2e9;
@@ -56,7 +57,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         }
     }
     if let Some(gpu) = &benchmark.gpu_telemetry {
-        let local = gpu.collector.is_some_and(|collector| collector.name() != "dcgm");
+        let local = gpu.collector() != GpuCollector::Dcgm;
         if local && gpu.urls.as_ref().is_some_and(|urls| !urls.is_empty()) && !facts.is_flag("gpu_telemetry") {
             let at = "gpu_telemetry.collector";
             problems.push(

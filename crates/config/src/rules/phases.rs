@@ -1,11 +1,14 @@
 //! Phases.
 
-use super::Facts;
+use super::facts::Facts;
+use crate::choice::{Choice, joined};
 use crate::error::Problem;
+use crate::sections::dataset::{DatasetType, FileFormat, Sampling};
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::{KEYS_OF, Kind, Phase};
-use crate::setting::{Reader, Setting, Switch};
-use crate::tree::{Node, Places};
+use crate::sections::phases::{KEYS_OF, Phase, PhaseType};
+use crate::sections::scale::ScaleVariable;
+use crate::setting::Switch;
+use aiperf_types::PhaseKind;
 use std::collections::BTreeMap;
 
 /// Names that files cannot have on some systems, and phases have folders.
@@ -13,11 +16,10 @@ const RESERVED: &[&str] = &["con", "prn", "aux", "nul"];
 
 pub(super) fn settle(benchmark: &mut Benchmark) {
     for phase in benchmark.phases.iter_mut().flat_map(|phases| &mut phases.0) {
-        let named = phase.name.as_deref().filter(|name| ["warmup", "profiling"].contains(name));
-        if let (None, Some(name)) = (phase.kind, named) {
-            phase.kind = Kind::read(&Node::rule(name), "", &mut Reader::new(&Places::default()));
+        if phase.kind.is_none() {
+            phase.kind = phase.name.as_deref().and_then(PhaseKind::exactly);
         }
-        if phase.kind.is_some_and(|kind| kind.name() == "warmup") {
+        if phase.kind == Some(PhaseKind::Warmup) {
             phase.exclude_from_results.get_or_insert(true);
         }
     }
@@ -52,7 +54,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         load(phase, &at, benchmark, facts, problems);
     }
     let told = phases.iter().all(|phase| phase.kind.is_some());
-    if told && !phases.iter().any(|phase| phase.kind.is_some_and(|kind| kind.name() == "profiling")) {
+    if told && !phases.iter().any(|phase| phase.kind == Some(PhaseKind::Profiling)) {
         problems.push(
             facts
                 .problem("phases", "there is no profiling phase".into())
@@ -96,13 +98,13 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
                 .because("only the names warmup and profiling tell it")
                 .hint("kind: profiling"),
         ),
-        Some(kind) if ["warmup", "profiling"].contains(&name.as_str()) && kind.name() != name => {
+        Some(kind) if PhaseKind::exactly(name).is_some_and(|named| named != kind) => {
             let what = format!("{} cannot be of kind {}", facts.subject(&at_name), kind.name());
             problems.push(facts.problem(&format!("{at}.kind"), what).hint(format!("kind: {name}, or another name")));
         }
         Some(_) => {}
     }
-    let excluded = phase.kind.map(|kind| kind.name() == "warmup");
+    let excluded = phase.kind.map(|kind| kind == PhaseKind::Warmup);
     if let (Some(given), Some(expected)) = (phase.exclude_from_results, excluded)
         && given != expected
     {
@@ -114,7 +116,7 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
 
 fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let path = |key: &str| format!("{at}.{key}");
-    let Some(kind) = phase.r#type.map(|kind| kind.name()) else {
+    let Some(kind) = phase.r#type else {
         problems.push(
             facts.problem(&path("type"), format!("{} needs a type", facts.subject(at))).hint("type: concurrency"),
         );
@@ -123,8 +125,8 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     let node = facts.node.find(at);
     for (key, types) in KEYS_OF {
         if !types.contains(&kind) && node.is_some_and(|node| node.set(key).is_some()) {
-            let what = format!("{} does not belong to a phase of type {kind}", facts.subject(&path(key)));
-            problems.push(facts.problem(&path(key), what).because(format!("it belongs to {}", types.join(", "))));
+            let what = format!("{} does not belong to a phase of type {}", facts.subject(&path(key)), kind.name());
+            problems.push(facts.problem(&path(key), what).because(format!("it belongs to {}", joined(types))));
         }
     }
     let bounded =
@@ -133,7 +135,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
         node.is_some_and(|node| node.set(key).is_some())
             && !(phase.requests.is_some() || phase.duration.is_some() || phase.sessions.is_some())
     });
-    if !bounded && !misread && kind != "fixed_schedule" {
+    if !bounded && !misread && kind != PhaseType::FixedSchedule {
         let what = match phase.duration {
             Some(_) => format!("{} never ends {}", facts.subject(&path("duration")), label(phase)),
             None => format!("{}{} never ends", facts.place(at), label(phase)),
@@ -196,25 +198,28 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     }
 }
 
-fn rates(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let path = |key: &str| format!("{at}.{key}");
     let series = phase.rate_series.is_some();
-    let arrivals = ["poisson", "gamma", "constant"].contains(&kind);
+    let arrivals = kind.is_arrivals();
     if arrivals && phase.rate.is_some() && series {
         let what =
             format!("{} and {} exclude each other", facts.subject(&path("rate")), facts.mention(&path("rate_series")));
         problems.push(facts.problem(at, what).because("each says the rate"));
     }
     if facts.node.find(at).is_some_and(|node| node.set("rate").is_none() && node.set("rate_series").is_none())
-        && (arrivals || kind == "user_centric")
+        && kind.has_rate()
     {
         problems.push(
             facts
-                .problem(&path("rate"), format!("{}{} of type {kind} needs a rate", facts.place(at), label(phase)))
+                .problem(
+                    &path("rate"),
+                    format!("{}{} of type {} needs a rate", facts.place(at), label(phase), kind.name()),
+                )
                 .hint(facts.ask(if arrivals { "--request-rate N" } else { "--user-centric-rate N" }, "rate: N")),
         );
     }
-    if kind != "user_centric" {
+    if kind != PhaseType::UserCentric {
         return;
     }
     if facts.node.find(at).is_some_and(|node| node.set("users").is_none()) {
@@ -292,9 +297,9 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
         );
     }
     let dataset = benchmark.datasets.as_ref().and_then(|datasets| datasets.first());
-    let kind = phase.r#type.map(|kind| kind.name()).unwrap_or_default();
-    if let Some(dataset) = dataset.filter(|dataset| dataset.r#type.is_some_and(|kind| kind.name() == "file")) {
-        if kind == "fixed_schedule" && dataset.sampling.is_some_and(|sampling| sampling.name() != "sequential") {
+    let Some(kind) = phase.r#type else { return };
+    if let Some(dataset) = dataset.filter(|dataset| dataset.r#type() == DatasetType::File) {
+        if kind == PhaseType::FixedSchedule && dataset.sampling() != Sampling::Sequential {
             let what = format!("{} cannot be used with a fixed schedule", facts.subject("datasets.0.sampling"));
             problems.push(
                 facts
@@ -302,7 +307,7 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
                     .because("requests are sent in the order of their timestamps"),
             );
         }
-        if kind == "user_centric" && dataset.format.is_some_and(|format| format.name() != "multi_turn") {
+        if kind == PhaseType::UserCentric && dataset.format.is_some_and(|format| format != FileFormat::MultiTurn) {
             let what = format!("{} cannot be used with user-centric load", facts.subject("datasets.0.format"));
             problems.push(
                 facts
@@ -315,7 +320,7 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
     adaptive(phase, kind, at, facts, problems);
 }
 
-fn adaptive(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+fn adaptive(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let scale = match &phase.adaptive_scale {
         None | Some(Switch::Plain(false)) => return,
         Some(Switch::Plain(true)) => None,
@@ -332,18 +337,19 @@ fn adaptive(phase: &Phase, kind: &str, at: &str, facts: &Facts<'_>, problems: &m
     need(scale.is_none_or(|scale| scale.sustain_duration.is_none()), "sustain_duration");
     let objectives = scale.and_then(|scale| scale.sla.as_ref()).or(phase.sla.as_ref());
     need(objectives.is_none_or(|sla| sla.0.is_empty()), "sla");
-    need(kind == "fixed_schedule", "a phase whose load can be changed, not a fixed_schedule");
+    need(kind == PhaseType::FixedSchedule, "a phase whose load can be changed, not a fixed_schedule");
     let Some(control) = scale.and_then(|scale| scale.control.as_ref()) else { return };
-    let min = control.min.unwrap_or(1.0);
+    let min = control.min();
     need(control.max.is_some_and(|max| min >= max), "a control.max above control.min");
-    let variable = control.variable.map_or("concurrency", |variable| variable.name());
-    let whole = variable == "request_rate" || [Some(min), control.max].iter().flatten().all(|n| n.fract() == 0.0);
+    let variable = control.variable.unwrap_or(ScaleVariable::Concurrency);
+    let whole =
+        variable == ScaleVariable::RequestRate || [Some(min), control.max].iter().flatten().all(|n| n.fract() == 0.0);
     need(!whole, "whole numbers for control.min and control.max");
     let ramp = match variable {
-        "concurrency" => phase.concurrency_ramp.is_some(),
-        "prefill_concurrency" => phase.prefill_ramp.is_some(),
-        "request_rate" => phase.rate_ramp.is_some(),
-        _ => false,
+        ScaleVariable::Concurrency => phase.concurrency_ramp.is_some(),
+        ScaleVariable::PrefillConcurrency => phase.prefill_ramp.is_some(),
+        ScaleVariable::RequestRate => phase.rate_ramp.is_some(),
+        ScaleVariable::Users => false,
     };
-    need(ramp, &format!("no ramp of {variable}, which it changes itself"));
+    need(ramp, &format!("no ramp of {}, which it changes itself", variable.name()));
 }

@@ -1,22 +1,33 @@
 //! Several runs: trials and sweeps.
 
-use crate::compose::observe::needs;
-use crate::error::Problem;
-use crate::given::Flags;
+use crate::choice::{Choice, joined};
+use crate::error::{Problem, needs};
+use crate::flags::{
+    Flag, PROFILE_RUN_COOLDOWN_SECONDS, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, SET_CONSISTENT_SEED, UNSAFE_OVERRIDE,
+};
+use crate::given::GivenFlags;
 use crate::sections::artifacts::Formats;
 use crate::sections::envelope::Envelope;
-use crate::sections::sweep::KEYS_OF;
+use crate::sections::runs::ConvergenceMode;
+use crate::sections::sweep::{IterationOrder, KEYS_OF, SweepType};
 use crate::tree::{Node, Places};
+use aiperf_plan::UiKind;
 
-const TRIALS_ONLY: &[&str] =
-    &["--set-consistent-seed", "--profile-run-disable-warmup-after-first", "--profile-run-cooldown-seconds"];
+const TRIALS_ONLY: &[&Flag] =
+    &[SET_CONSISTENT_SEED, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, PROFILE_RUN_COOLDOWN_SECONDS];
 
 /// What several runs may not be.
-pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Places, problems: &mut Vec<Problem>) {
+pub(crate) fn check(
+    envelope: &Envelope,
+    node: &Node,
+    flags: &GivenFlags,
+    places: &Places,
+    problems: &mut Vec<Problem>,
+) {
     let multi = envelope.multi_run.clone().unwrap_or_default();
-    let runs = multi.num_runs.unwrap_or(1);
+    let runs = multi.num_runs();
     let sweep = envelope.sweep.as_ref();
-    let kind = sweep.and_then(|sweep| sweep.r#type).map(|kind| kind.name());
+    let kind = sweep.and_then(|sweep| sweep.r#type);
     let given = flags.among(TRIALS_ONLY);
     if runs <= 1 && !given.is_empty() {
         problems.push(needs(
@@ -38,7 +49,7 @@ pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Pl
                     .at("multi_run.convergence.metric"),
             );
         }
-        let least = convergence.min_runs.unwrap_or(2);
+        let least = convergence.min_runs();
         if runs < least || runs < 2 {
             problems.push(
                 Problem::new(format!("{name} needs --num-profile-runs {} or more", least.max(2)))
@@ -47,15 +58,15 @@ pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Pl
                     .at("multi_run"),
             );
         }
-        let order = sweep.and_then(|sweep| sweep.iteration_order).map_or("repeated", |order| order.name());
-        if kind.is_some_and(|kind| kind != "adaptive_search") && order != "independent" {
+        let independent = sweep.is_some_and(|sweep| sweep.iteration_order() == IterationOrder::Independent);
+        if kind.is_some_and(|kind| kind != SweepType::AdaptiveSearch) && !independent {
             problems.push(
                 Problem::new(format!("{name} with a sweep needs --parameter-sweep-mode independent"))
                     .because("each value must be run until it has settled before the next one begins")
                     .hint("add --parameter-sweep-mode independent"),
             );
         }
-        if kind == Some("adaptive_search") {
+        if kind == Some(SweepType::AdaptiveSearch) {
             problems.push(
                 Problem::new(format!("{name} cannot be used with an adaptive search"))
                     .because("the search decides itself how often a point is run"),
@@ -66,7 +77,7 @@ pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Pl
             .as_ref()
             .and_then(|body| body.artifacts.as_ref())
             .is_some_and(|artifacts| matches!(artifacts.records, Some(Formats(None))));
-        if summary_only && convergence.mode.is_some_and(|mode| mode.name() == "distribution") {
+        if summary_only && convergence.mode == Some(ConvergenceMode::Distribution) {
             problems.push(
                 Problem::new("--convergence-mode distribution needs records")
                     .because("distributions are compared request by request")
@@ -83,22 +94,22 @@ pub(crate) fn check(envelope: &Envelope, node: &Node, flags: &Flags, places: &Pl
                 let path = format!("sweep.{key}");
                 problems.push(
                     places
-                        .refuse(value, &path, format!("does not belong to a sweep of type {kind}"))
-                        .because(format!("it belongs to {}", types.join(", "))),
+                        .refuse(value, &path, format!("does not belong to a sweep of type {}", kind.name()))
+                        .because(format!("it belongs to {}", joined(types))),
                 );
             }
         }
     }
-    if kind == Some("zip") {
+    if kind == Some(SweepType::Zip) {
         lengths(sweep.parameters.as_deref().unwrap_or_default(), problems);
     }
-    let dashboard = node.find("benchmark.runtime.ui").filter(|ui| ui.text() == Some("dashboard"));
-    if let Some(ui) = dashboard {
+    let runtime = node.find("benchmark.runtime").filter(|node| node.choice("ui") == Some(UiKind::Dashboard));
+    if let Some(ui) = runtime.and_then(|runtime| runtime.get("ui")) {
         problems
             .push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint("--ui simple"));
     }
     if let Some(scenario) = node.find("benchmark.scenario")
-        && !flags.on("--unsafe-override")
+        && !flags.on(UNSAFE_OVERRIDE)
     {
         problems.push(
             places

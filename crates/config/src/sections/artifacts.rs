@@ -1,24 +1,35 @@
 //! What a run writes.
 
-use crate::flags::more_than;
-use crate::setting::{List, Reader, Seconds, Setting, join, names, section};
+use crate::choice::choices;
+use crate::range::more_than;
+use crate::setting::{List, Reader, Seconds, Setting, join, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};
 
-names! {
+choices! {
     /// Format of the summary.
-    SummaryFormat = ["json", "csv"]
+    SummaryFormat {
+        Json = "json",
+        Csv = "csv",
+    }
     /// Format of the records.
-    RecordFormat = ["jsonl", "parquet"]
+    RecordFormat {
+        Jsonl = "jsonl",
+        Parquet = "parquet",
+    }
     /// Format of a file made for the user.
-    UserFileFormat = ["json", "yaml", "text"]
+    UserFileFormat {
+        Json = "json",
+        Yaml = "yaml",
+        Text = "text",
+    }
 }
 
 section! {
     /// What a run writes.
     Artifacts {
         /// Directory
-        dir: String = "./artifacts";
+        dir: String = "artifacts";
         /// First part of file names
         prefix: String;
         /// Formats of the summary, or false
@@ -26,21 +37,21 @@ section! {
         /// Formats of the records, or false
         records: Formats<RecordFormat>;
         /// Write requests and responses as they were
-        raw: bool = "false";
-        /// Write the HTTP trace of each request
-        trace: bool = "false";
+        raw: bool = false;
+        /// Add HTTP trace data to record exports
+        trace: bool = false;
         /// Length of a time slice
         slice_duration: Seconds [more_than(0.0)];
-        /// Show the HTTP timing table
-        show_trace_timing: bool = "false";
+        /// Show the HTTP timing table on the console
+        show_trace_timing: bool = false;
         /// Files made for the user
         user_files: List<UserFile>;
         /// Draw plots after the run
-        auto_plot: bool = "false";
+        auto_plot: bool = false;
         /// Fail when they cannot be drawn
-        plot_required: bool = "false";
-        /// Write generated texts
-        export_outputs_json: bool = "false";
+        plot_required: bool = false;
+        /// Write response texts to outputs.json
+        export_outputs_json: bool = false;
     }
     /// A file made for the user.
     UserFile {

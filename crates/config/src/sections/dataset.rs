@@ -2,56 +2,138 @@
 
 use super::distribution::Distribution;
 use super::media::{Audio, Images, Video};
-use crate::flags::{at_least, between, more_than};
-use crate::setting::{List, names, section};
+use crate::choice::{Choice, choices};
+use crate::range::{at_least, between, more_than};
+use crate::setting::{List, section};
 use serde_json::Value;
 
-names! {
+choices! {
     /// Where conversations come from.
-    DatasetType = ["synthetic", "file", "public"]
+    DatasetType {
+        Synthetic = "synthetic",
+        File = "file",
+        Public = "public",
+    }
     /// Order in which conversations are used.
-    Sampling = ["random", "sequential", "shuffle"]
+    Sampling {
+        Random = "random",
+        Sequential = "sequential",
+        Shuffle = "shuffle",
+    }
     /// Text that prompts are cut from.
-    Corpus = ["sonnet", "coding", "random"]
+    Corpus {
+        Sonnet = "sonnet",
+        Coding = "coding",
+        Random = "random",
+    }
     /// How random prompts vary in length.
-    RandomStyle = ["vllm", "sglang"]
+    RandomStyle {
+        Vllm = "vllm",
+        Sglang = "sglang",
+    }
     /// Where a unique marker goes, so that no prompt is in the server's cache.
-    CacheBustTarget = [
-        "none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix", "warmup_isolation_system",
-        "warmup_isolation_first_turn",
-    ]
+    CacheBustTarget {
+        None = "none",
+        SystemPrefix = "system_prefix",
+        SystemSuffix = "system_suffix",
+        FirstTurnPrefix = "first_turn_prefix",
+        FirstTurnSuffix = "first_turn_suffix",
+        WarmupIsolationSystem = "warmup_isolation_system",
+        WarmupIsolationFirstTurn = "warmup_isolation_first_turn",
+    }
     /// Layout of a dataset file.
-    FileFormat = [
-        "burst_gpt_trace", "bailian_trace", "baseten_trace", "mooncake_trace", "raw_payload", "inputs_json",
-        "dag_jsonl", "sagemaker_data_capture", "multi_turn", "random_pool", "single_turn", "speed_bench_qualitative",
-        "speed_bench_coding", "speed_bench_humanities", "speed_bench_math", "speed_bench_multilingual",
-        "speed_bench_qa", "speed_bench_rag", "speed_bench_reasoning", "speed_bench_roleplay", "speed_bench_stem",
-        "speed_bench_summarization", "speed_bench_writing", "speed_bench_throughput_1k", "speed_bench_throughput_2k",
-        "speed_bench_throughput_8k", "speed_bench_throughput_16k", "speed_bench_throughput_32k",
-        "speed_bench_throughput_1k_low_entropy", "speed_bench_throughput_1k_mixed",
-        "speed_bench_throughput_1k_high_entropy", "speed_bench_throughput_2k_low_entropy",
-        "speed_bench_throughput_2k_mixed", "speed_bench_throughput_2k_high_entropy",
-        "speed_bench_throughput_8k_low_entropy", "speed_bench_throughput_8k_mixed",
-        "speed_bench_throughput_8k_high_entropy", "speed_bench_throughput_16k_low_entropy",
-        "speed_bench_throughput_16k_mixed", "speed_bench_throughput_16k_high_entropy",
-        "speed_bench_throughput_32k_low_entropy", "speed_bench_throughput_32k_mixed",
-        "speed_bench_throughput_32k_high_entropy", "tracelab", "weka_trace",
-    ]
+    FileFormat {
+        BurstGptTrace = "burst_gpt_trace",
+        BailianTrace = "bailian_trace",
+        BasetenTrace = "baseten_trace",
+        MooncakeTrace = "mooncake_trace",
+        RawPayload = "raw_payload",
+        InputsJson = "inputs_json",
+        DagJsonl = "dag_jsonl",
+        SagemakerDataCapture = "sagemaker_data_capture",
+        MultiTurn = "multi_turn",
+        RandomPool = "random_pool",
+        SingleTurn = "single_turn",
+        SpeedBenchQualitative = "speed_bench_qualitative",
+        SpeedBenchCoding = "speed_bench_coding",
+        SpeedBenchHumanities = "speed_bench_humanities",
+        SpeedBenchMath = "speed_bench_math",
+        SpeedBenchMultilingual = "speed_bench_multilingual",
+        SpeedBenchQa = "speed_bench_qa",
+        SpeedBenchRag = "speed_bench_rag",
+        SpeedBenchReasoning = "speed_bench_reasoning",
+        SpeedBenchRoleplay = "speed_bench_roleplay",
+        SpeedBenchStem = "speed_bench_stem",
+        SpeedBenchSummarization = "speed_bench_summarization",
+        SpeedBenchWriting = "speed_bench_writing",
+        SpeedBenchThroughput1k = "speed_bench_throughput_1k",
+        SpeedBenchThroughput2k = "speed_bench_throughput_2k",
+        SpeedBenchThroughput8k = "speed_bench_throughput_8k",
+        SpeedBenchThroughput16k = "speed_bench_throughput_16k",
+        SpeedBenchThroughput32k = "speed_bench_throughput_32k",
+        SpeedBenchThroughput1kLowEntropy = "speed_bench_throughput_1k_low_entropy",
+        SpeedBenchThroughput1kMixed = "speed_bench_throughput_1k_mixed",
+        SpeedBenchThroughput1kHighEntropy = "speed_bench_throughput_1k_high_entropy",
+        SpeedBenchThroughput2kLowEntropy = "speed_bench_throughput_2k_low_entropy",
+        SpeedBenchThroughput2kMixed = "speed_bench_throughput_2k_mixed",
+        SpeedBenchThroughput2kHighEntropy = "speed_bench_throughput_2k_high_entropy",
+        SpeedBenchThroughput8kLowEntropy = "speed_bench_throughput_8k_low_entropy",
+        SpeedBenchThroughput8kMixed = "speed_bench_throughput_8k_mixed",
+        SpeedBenchThroughput8kHighEntropy = "speed_bench_throughput_8k_high_entropy",
+        SpeedBenchThroughput16kLowEntropy = "speed_bench_throughput_16k_low_entropy",
+        SpeedBenchThroughput16kMixed = "speed_bench_throughput_16k_mixed",
+        SpeedBenchThroughput16kHighEntropy = "speed_bench_throughput_16k_high_entropy",
+        SpeedBenchThroughput32kLowEntropy = "speed_bench_throughput_32k_low_entropy",
+        SpeedBenchThroughput32kMixed = "speed_bench_throughput_32k_mixed",
+        SpeedBenchThroughput32kHighEntropy = "speed_bench_throughput_32k_high_entropy",
+        Tracelab = "tracelab",
+        WekaTrace = "weka_trace",
+    }
     /// A dataset that is downloaded.
-    PublicDataset = [
-        "exgentic_v2", "exgentic", "sharegpt", "aimo", "mmstar", "mmvu", "vision_arena", "llava_onevision",
-        "aimo_aime", "aimo_numina_cot", "aimo_numina_1_5", "spec_bench", "spec_al_gsm8k", "spec_al_math500",
-        "spec_al_humaneval", "spec_al_mbpp", "spec_al_mtbench", "instruct_coder", "blazedit_5k", "blazedit_10k",
-        "librispeech", "voxpopuli", "gigaspeech", "ami", "spgispeech", "semianalysis_cc_traces_weka",
-        "semianalysis_cc_traces_weka_no_subagents", "semianalysis_cc_traces_weka_with_subagents",
-        "semianalysis_cc_traces_weka_with_subagents_256k", "semianalysis_cc_traces_weka_with_subagents_060226",
-        "semianalysis_cc_traces_weka_with_subagents_060226_256k", "semianalysis_cc_traces_weka_with_subagents_060526",
-        "semianalysis_cc_traces_weka_with_subagents_060526_256k", "semianalysis_cc_traces_weka_with_subagents_060826",
-        "semianalysis_cc_traces_weka_with_subagents_060826_256k", "semianalysis_cc_traces_weka_061326",
-        "semianalysis_cc_traces_weka_061326_256k", "semianalysis_cc_traces_weka_061526",
-        "semianalysis_cc_traces_weka_061526_256k", "semianalysis_cc_traces_weka_062126",
-        "semianalysis_cc_traces_weka_062126_256k", "weka_hf",
-    ]
+    PublicDataset {
+        ExgenticV2 = "exgentic_v2",
+        Exgentic = "exgentic",
+        Sharegpt = "sharegpt",
+        Aimo = "aimo",
+        Mmstar = "mmstar",
+        Mmvu = "mmvu",
+        VisionArena = "vision_arena",
+        LlavaOnevision = "llava_onevision",
+        AimoAime = "aimo_aime",
+        AimoNuminaCot = "aimo_numina_cot",
+        AimoNumina15 = "aimo_numina_1_5",
+        SpecBench = "spec_bench",
+        SpecAlGsm8k = "spec_al_gsm8k",
+        SpecAlMath500 = "spec_al_math500",
+        SpecAlHumaneval = "spec_al_humaneval",
+        SpecAlMbpp = "spec_al_mbpp",
+        SpecAlMtbench = "spec_al_mtbench",
+        InstructCoder = "instruct_coder",
+        Blazedit5k = "blazedit_5k",
+        Blazedit10k = "blazedit_10k",
+        Librispeech = "librispeech",
+        Voxpopuli = "voxpopuli",
+        Gigaspeech = "gigaspeech",
+        Ami = "ami",
+        Spgispeech = "spgispeech",
+        SemianalysisCcTracesWeka = "semianalysis_cc_traces_weka",
+        SemianalysisCcTracesWekaNoSubagents = "semianalysis_cc_traces_weka_no_subagents",
+        SemianalysisCcTracesWekaWithSubagents = "semianalysis_cc_traces_weka_with_subagents",
+        SemianalysisCcTracesWekaWithSubagents256k = "semianalysis_cc_traces_weka_with_subagents_256k",
+        SemianalysisCcTracesWekaWithSubagents060226 = "semianalysis_cc_traces_weka_with_subagents_060226",
+        SemianalysisCcTracesWekaWithSubagents060226256k = "semianalysis_cc_traces_weka_with_subagents_060226_256k",
+        SemianalysisCcTracesWekaWithSubagents060526 = "semianalysis_cc_traces_weka_with_subagents_060526",
+        SemianalysisCcTracesWekaWithSubagents060526256k = "semianalysis_cc_traces_weka_with_subagents_060526_256k",
+        SemianalysisCcTracesWekaWithSubagents060826 = "semianalysis_cc_traces_weka_with_subagents_060826",
+        SemianalysisCcTracesWekaWithSubagents060826256k = "semianalysis_cc_traces_weka_with_subagents_060826_256k",
+        SemianalysisCcTracesWeka061326 = "semianalysis_cc_traces_weka_061326",
+        SemianalysisCcTracesWeka061326256k = "semianalysis_cc_traces_weka_061326_256k",
+        SemianalysisCcTracesWeka061526 = "semianalysis_cc_traces_weka_061526",
+        SemianalysisCcTracesWeka061526256k = "semianalysis_cc_traces_weka_061526_256k",
+        SemianalysisCcTracesWeka062126 = "semianalysis_cc_traces_weka_062126",
+        SemianalysisCcTracesWeka062126256k = "semianalysis_cc_traces_weka_062126_256k",
+        WekaHf = "weka_hf",
+    }
 }
 
 section! {
@@ -60,16 +142,16 @@ section! {
         /// Name, by which sweeps address it
         name: String;
         /// Where conversations come from
-        r#type: DatasetType = "synthetic";
-        /// System message of every conversation
+        r#type: DatasetType = DatasetType::Synthetic;
+        /// Verbatim system message for every conversation
         system_prompt: String;
-        /// File that holds it
+        /// File holding the verbatim system message
         system_prompt_file: String;
         /// Seed of the draws for this dataset
         random_seed: i64 [at_least(0.0)];
-        /// Order in which conversations are used
-        sampling: Sampling = "sequential";
-        /// Conversations; synthetic: 100, others: all there are
+        /// Order in which dataset entries are drawn
+        sampling: Sampling = Sampling::Sequential;
+        /// Unique dataset entries to build or read; synthetic: 100, others: all there are
         entries: i64 [at_least(1.0)];
         /// Text of prompts
         prompts: Prompts;
@@ -79,8 +161,8 @@ section! {
         turns: Distribution;
         /// Milliseconds between a reply and the next turn
         turn_delay: Distribution;
-        /// Scale of those delays
-        turn_delay_ratio: f64 [at_least(0.0)] = "1.0";
+        /// Factor applied to every turn pause
+        turn_delay_ratio: f64 [at_least(0.0)] = 1.0;
         /// Images in requests
         images: Images;
         /// Audio in requests
@@ -94,7 +176,7 @@ section! {
         /// Conversations written out here
         records: Value;
         /// Layout of the file
-        format: FileFormat = "single_turn";
+        format: FileFormat = FileFormat::SingleTurn;
         /// Output length where the data has none
         osl: Distribution;
         /// Changes to a trace
@@ -109,35 +191,35 @@ section! {
         audio_batch_size: i64 [at_least(1.0)];
         /// Videos a request, with random_pool
         video_batch_size: i64 [at_least(1.0)];
-        /// Share of a trace's sessions that is used
+        /// Baseten trace: share of whole sessions kept
         trace_session_sample_ratio: f64 [between(0.0, false, 1.0, true)];
-        /// Longest delay between turns, seconds
+        /// Upper bound on replayed turn delays, seconds
         inter_turn_delay_cap_seconds: f64 [at_least(0.0)];
-        /// Longest idle gap of a replay, seconds
+        /// Baseten trace: shrink global idle gaps to this many replay seconds
         max_idle_gap_cap_seconds: f64 [more_than(0.0)];
-        /// Replay faster by this factor
+        /// Baseten trace: replay this many times faster
         replay_speedup: f64 [more_than(0.0)];
-        /// Replay by time rather than by reply
-        open_loop_replay: bool = "true";
-        /// Refuse to replay late
-        open_loop_strict: bool = "false";
-        /// Leave cache hints out of requests
-        omit_kv_hints: bool = "false";
-        /// Ask for at least the recorded output length
-        force_min_tokens: bool = "true";
-        /// Longest idle gap in a trace, seconds
+        /// Baseten trace: start sessions at absolute recorded times
+        open_loop_replay: bool = true;
+        /// Baseten trace: treat every row as its own session at its own time
+        open_loop_strict: bool = false;
+        /// Baseten trace: leave hash_ids and block_size out of bodies
+        omit_kv_hints: bool = false;
+        /// Baseten trace: set min_tokens to the recorded output length
+        force_min_tokens: bool = true;
+        /// Weka replay: cap idle gaps inside a trace
         trace_idle_gap_cap_seconds: f64 [at_least(0.0)];
-        /// Ignore the delays of a trace
-        ignore_trace_delays: bool = "false";
-        /// Keep only think times
-        use_think_time_only: bool = "false";
-        /// Leave out conversations longer than this
+        /// Discard recorded timestamps and delays at load
+        ignore_trace_delays: bool = false;
+        /// Weka replay: keep only recorded think time as the delay
+        use_think_time_only: bool = false;
+        /// Weka replay: drop traces whose recorded peak context is larger
         max_context_length: i64 [at_least(1.0)];
         /// Where a unique marker goes
         cache_bust: CacheBust;
         /// Which public dataset
         dataset: PublicDataset;
-        /// Its subset
+        /// Subset override for hub-backed public datasets
         hf_subset: String;
         /// Which of its rows
         filters: Vec<(String, String)>;
@@ -150,25 +232,25 @@ section! {
         isl: Distribution;
         /// Output length in tokens that is asked for
         osl: Distribution;
-        /// Tokens a hash block stands for
+        /// Tokens per hash-id block
         block_size: i64 [at_least(1.0)];
-        /// Prompts a request
-        batch_size: i64 [at_least(1.0)] = "1";
+        /// Text inputs per request
+        batch_size: i64 [at_least(1.0)] = 1;
         /// Where a unique marker goes
         cache_bust: CacheBust;
-        /// Text that prompts are cut from
+        /// Source text for generated prompts
         corpus: Corpus;
         /// Pairs of lengths with their shares
         sequence_distribution: List<LengthPair>;
         /// How far random lengths go from the mean
         random_range_ratio: Value;
-        /// How random prompts vary in length
-        random_corpus_style: RandomStyle = "vllm";
+        /// Which window formula the ratio uses
+        random_corpus_style: RandomStyle = RandomStyle::Vllm;
     }
     /// A marker that keeps prompts out of the server's cache.
     CacheBust {
-        /// Where it goes
-        target: CacheBustTarget = "none";
+        /// Where a per-conversation cache-defeating marker goes
+        target: CacheBustTarget = CacheBustTarget::None;
     }
     /// One pair of lengths.
     LengthPair {
@@ -185,49 +267,83 @@ section! {
     }
     /// Text before prompts.
     PrefixPrompts {
-        /// How many prefixes there are to pick from
+        /// How many distinct prefixes to build
         pool_size: i64 [at_least(1.0)];
-        /// Their length in tokens
+        /// Tokens per pooled prefix
         length: i64 [at_least(1.0)];
-        /// Length in tokens of a system prompt all conversations share
+        /// Tokens of a generated system prompt shared by all sessions
         shared_system_length: i64 [at_least(1.0)];
-        /// Length in tokens of a context each conversation has for itself
+        /// Tokens of a generated per-session context prefix
         user_context_length: i64 [at_least(1.0)];
     }
     /// Passages and queries of ranking requests.
     Rankings {
         /// Passages a request
-        passages: Distribution = "10";
+        passages: Distribution = 10.0;
         /// Tokens a passage
-        passage_tokens: Distribution = "128";
+        passage_tokens: Distribution = 128.0;
         /// Tokens a query
-        query_tokens: Distribution = "32";
+        query_tokens: Distribution = 32.0;
     }
     /// Changes to a trace.
     Synthesis {
-        /// Time runs faster by this factor
-        speedup_ratio: f64 [more_than(0.0)] = "1";
-        /// Shared prefixes are longer by this factor
-        prefix_len_multiplier: f64 [more_than(0.0)] = "1";
-        /// There are more shared prefixes by this factor
-        prefix_root_multiplier: i64 [at_least(1.0)] = "1";
-        /// Prompts are longer by this factor
-        prompt_len_multiplier: f64 [more_than(0.0)] = "1";
-        /// Outputs are longer by this factor
-        output_len_multiplier: f64 [at_least(0.0)] = "1";
-        /// Leave out inputs longer than this
+        /// Divide trace timestamps by this factor
+        speedup_ratio: f64 [more_than(0.0)] = 1.0;
+        /// Scale shared-prefix lengths of a trace
+        prefix_len_multiplier: f64 [more_than(0.0)] = 1.0;
+        /// Spread a trace over this many independent prefix trees
+        prefix_root_multiplier: i64 [at_least(1.0)] = 1;
+        /// Scale unique prompt lengths of a trace
+        prompt_len_multiplier: f64 [more_than(0.0)] = 1.0;
+        /// Scale output lengths of a trace
+        output_len_multiplier: f64 [at_least(0.0)] = 1.0;
+        /// Skip trace rows with longer inputs
         max_isl: i64 [at_least(1.0)];
-        /// Cut outputs to this
+        /// Cap trace output lengths
         max_osl: i64 [at_least(1.0)];
-        /// Start over when the data runs out
-        allow_dataset_wrap: bool = "false";
+        /// Let replay reuse traces when concurrency exceeds the pool
+        allow_dataset_wrap: bool = false;
+    }
+}
+
+impl FileFormat {
+    /// Those whose records name hash blocks of a size.
+    pub const HASHED: &'static [Self] = &[Self::MooncakeTrace, Self::BailianTrace, Self::BasetenTrace, Self::Tracelab];
+
+    /// Whether it is a trace: reshapeable, and with timestamps by which a run then goes unless told otherwise.
+    pub fn is_trace(self) -> bool {
+        use FileFormat::*;
+        matches!(
+            self,
+            BurstGptTrace | BailianTrace | BasetenTrace | MooncakeTrace | SagemakerDataCapture | Tracelab | WekaTrace
+        )
+    }
+
+    /// Whether prompts are defined by hash blocks, which stand for text that repeats.
+    pub fn repeats_blocks(self) -> bool {
+        use FileFormat::*;
+        matches!(self, MooncakeTrace | BailianTrace | BurstGptTrace | SagemakerDataCapture | WekaTrace)
+    }
+}
+
+impl PublicDataset {
+    /// Whether it is a trace in the layout of Weka, which knows the length of a context.
+    pub fn is_weka(self) -> bool {
+        self.name().contains("weka")
+    }
+}
+
+impl CacheBustTarget {
+    /// Whether warmup and profiling are kept apart by it.
+    pub fn isolates_warmup(self) -> bool {
+        matches!(self, Self::WarmupIsolationSystem | Self::WarmupIsolationFirstTurn)
     }
 }
 
 /// Keys that a type of dataset may have, besides those all have.
-pub const KEYS_OF: &[(&str, &[&str])] = &[
+pub const KEYS_OF: &[(DatasetType, &[&str])] = &[
     (
-        "synthetic",
+        DatasetType::Synthetic,
         &[
             "prompts",
             "prefix_prompts",
@@ -241,7 +357,7 @@ pub const KEYS_OF: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "file",
+        DatasetType::File,
         &[
             "path",
             "records",
@@ -270,7 +386,7 @@ pub const KEYS_OF: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "public",
+        DatasetType::Public,
         &[
             "dataset",
             "hf_subset",

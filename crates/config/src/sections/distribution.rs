@@ -1,14 +1,21 @@
 //! Lengths that are drawn: fixed, normal, lognormal, or from weighted peaks or points.
 
+use crate::choice::{Choice, choices};
 use crate::error::Problem;
-use crate::flags::{at_least, more_than};
-use crate::setting::{List, Reader, Setting, join, names, section};
+use crate::range::{at_least, more_than};
+use crate::setting::{Field, List, Reader, Setting, join, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};
 
-names! {
+choices! {
     /// Shape of a distribution.
-    DistributionKind = ["fixed", "normal", "lognormal", "multimodal", "empirical"]
+    DistributionKind {
+        Fixed = "fixed",
+        Normal = "normal",
+        Lognormal = "lognormal",
+        Multimodal = "multimodal",
+        Empirical = "empirical",
+    }
 }
 
 section! {
@@ -21,7 +28,7 @@ section! {
         /// Mean
         mean: f64 [at_least(0.0)];
         /// Deviation
-        stddev: f64 [at_least(0.0)] = "0";
+        stddev: f64 [at_least(0.0)] = 0.0;
         /// Median of a lognormal shape
         median: f64 [more_than(0.0)];
         /// Shapes of which one is picked by weight, at least two
@@ -42,7 +49,7 @@ section! {
         /// Mean
         mean: f64 [at_least(0.0)];
         /// Deviation
-        stddev: f64 [at_least(0.0)] = "0";
+        stddev: f64 [at_least(0.0)] = 0.0;
         /// Median of a lognormal shape
         median: f64 [more_than(0.0)];
         /// Nothing below this
@@ -66,22 +73,22 @@ section! {
 pub struct Distribution(pub Shape);
 
 /// Keys by which a shape is known, first match wins.
-const TOLD_BY: &[(&str, &str)] = &[
-    ("peaks", "multimodal"),
-    ("points", "empirical"),
-    ("median", "lognormal"),
-    ("stddev", "normal"),
-    ("value", "fixed"),
-    ("mean", "normal"),
+const TOLD_BY: &[(&str, DistributionKind)] = &[
+    ("peaks", DistributionKind::Multimodal),
+    ("points", DistributionKind::Empirical),
+    ("median", DistributionKind::Lognormal),
+    ("stddev", DistributionKind::Normal),
+    ("value", DistributionKind::Fixed),
+    ("mean", DistributionKind::Normal),
 ];
 
 /// What each shape needs, and may have besides limits.
-const NEEDS: &[(&str, &[&str], &[&str])] = &[
-    ("fixed", &["value"], &[]),
-    ("normal", &["mean"], &["stddev"]),
-    ("lognormal", &["mean", "median"], &[]),
-    ("multimodal", &["peaks"], &[]),
-    ("empirical", &["points"], &[]),
+const NEEDS: &[(DistributionKind, &[&str], &[&str])] = &[
+    (DistributionKind::Fixed, &["value"], &[]),
+    (DistributionKind::Normal, &["mean"], &["stddev"]),
+    (DistributionKind::Lognormal, &["mean", "median"], &[]),
+    (DistributionKind::Multimodal, &["peaks"], &[]),
+    (DistributionKind::Empirical, &["points"], &[]),
 ];
 
 impl Distribution {
@@ -118,11 +125,18 @@ impl Distribution {
     }
 }
 
+impl From<f64> for Distribution {
+    fn from(value: f64) -> Self {
+        Self(Shape { value: Some(value), ..Shape::default() })
+    }
+}
+
 impl Setting for Distribution {
+    const FIELDS: &'static [Field] = Shape::FIELDS;
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
         if let Datum::Int(_) | Datum::Float(_) | Datum::Text(_) = node.datum {
             let value = f64::read(node, path, reader)?;
-            return Some(Self(Shape { value: Some(value), ..Shape::default() }));
+            return Some(Self::from(value));
         }
         let before = reader.problems.len();
         let shape = Shape::read(node, path, reader)?;
@@ -134,6 +148,9 @@ impl Setting for Distribution {
     fn write(&self) -> Value {
         self.0.write()
     }
+    fn brief(&self) -> Value {
+        self.0.value.map_or_else(|| self.write(), crate::scalars::number)
+    }
     fn schema() -> Value {
         json!({"anyOf": [{"type": "number"}, Shape::schema()]})
     }
@@ -144,7 +161,7 @@ impl Setting for Distribution {
 
 fn check(node: &Node, path: &str, shape: &Shape, reader: &mut Reader) {
     let told = TOLD_BY.iter().find(|(key, _)| node.set(key).is_some()).map(|(_, kind)| *kind);
-    let Some(kind) = shape.r#type.map(DistributionKind::name).or(told) else {
+    let Some(kind) = shape.r#type.or(told) else {
         let problem = reader.places.refuse(node, path, "says no length");
         reader.problems.push(problem.hint("a number, or {mean, stddev}"));
         return;
@@ -158,7 +175,7 @@ fn check(node: &Node, path: &str, shape: &Shape, reader: &mut Reader) {
     for (key, value) in node.entries() {
         let known = needed.contains(&key.as_str()) || allowed.contains(&key.as_str());
         if !known && !["type", "min", "max"].contains(&key.as_str()) {
-            reader.refuse(value, &join(path, key), format!("does not belong to a {kind} length"));
+            reader.refuse(value, &join(path, key), format!("does not belong to a {} length", kind.name()));
         }
     }
     if let (Some(mean), Some(median)) = (shape.mean, shape.median)
@@ -179,7 +196,7 @@ fn check(node: &Node, path: &str, shape: &Shape, reader: &mut Reader) {
     }
 }
 
-fn missing(node: &Node, path: &str, key: &str, kind: &str, reader: &Reader) -> Problem {
+fn missing(node: &Node, path: &str, key: &str, kind: DistributionKind, reader: &Reader) -> Problem {
     let from_flag = node.entries().iter().find_map(|(_, value)| match &value.origin {
         crate::tree::Origin::Flag(spelled) => Some(spelled.clone()),
         _ => None,
@@ -194,7 +211,8 @@ fn missing(node: &Node, path: &str, key: &str, kind: &str, reader: &Reader) -> P
                 .at(at)
         }
         None => {
-            Problem::new(format!("{} needs {key}: it is a {kind} length", reader.places.subject(node, path))).at(at)
+            Problem::new(format!("{} needs {key}: it is a {} length", reader.places.subject(node, path), kind.name()))
+                .at(at)
         }
     }
 }

@@ -1,77 +1,82 @@
 //! Where requests go and how they are put.
 
-use crate::flags::{at_least, more_than};
-use crate::setting::{List, Reader, Setting, Switch, names, section};
+use crate::choice::choices;
+use crate::range::{at_least, more_than};
+use crate::setting::{List, Reader, Setting, Switch, section};
 use crate::tree::Node;
-use aiperf_plan::BaseUrl;
+use aiperf_plan::{BaseUrl, ReuseStrategy};
+use aiperf_types::EndpointKind;
 use serde_json::{Map, Value, json};
 
-names! {
-    /// The API that requests speak.
-    EndpointType = [
-        "audio_transcription", "chat", "cohere_rankings", "completions", "responses", "messages", "chat_embeddings",
-        "embeddings", "hf_tei_rankings", "huggingface_generate", "image_generation", "image_edit", "video_generation",
-        "image_retrieval", "nim_embeddings", "nim_rankings", "solido_rag", "raw", "template",
-    ]
+choices! {
     /// How several URLs are used.
-    UrlStrategy = ["round_robin"]
+    UrlStrategy {
+        RoundRobin = "round_robin",
+    }
     /// How requests travel.
-    TransportKind = ["http"]
-    /// When connections are reused.
-    ConnectionReuse = ["pooled", "never", "sticky-user-sessions"]
+    TransportKind {
+        Http = "http",
+    }
     /// How a request body is encoded.
-    ContentType = ["application/json", "multipart/form-data"]
+    ContentType {
+        Json = "application/json",
+        Multipart = "multipart/form-data",
+    }
     /// What shows that the server is ready.
-    WaitMode = ["models", "inference", "both"]
+    WaitMode {
+        Models = "models",
+        Inference = "inference",
+        Both = "both",
+    }
 }
 
 section! {
     /// Where requests go and how they are put.
     Endpoint {
-        /// Base URLs, at least one; http:// is added where there is no scheme
-        urls: List<Url> = "[\"http://localhost:8000\"]";
-        /// How several URLs are used
-        url_strategy: UrlStrategy = "round_robin";
-        /// The API that requests speak
-        r#type: EndpointType = "chat";
-        /// Path in place of the one of the type; begins with a slash
+        /// Base server URLs; http:// is added when no scheme is present
+        urls: List<Url> = [Url::local()];
+        /// How requests are spread over several URLs
+        url_strategy: UrlStrategy = UrlStrategy::RoundRobin;
+        /// Wire format of requests and responses
+        r#type: EndpointKind = EndpointKind::Chat;
+        /// Replaces the default URL path of the endpoint type; must begin with a slash
         path: String;
-        /// Bearer token
+        /// Secret sent as a bearer Authorization header; always redacted in output
         api_key: String;
         /// Seconds one request may take; 0 means no limit
-        timeout: f64 [at_least(0.0)] = "21600";
-        /// Ask for streamed answers
-        streaming: bool = "false";
-        /// How requests travel
+        timeout: f64 [at_least(0.0)] = 21600.0;
+        /// Ask for a streamed reply; forced off with a warning where unsupported
+        streaming: bool = false;
+        /// Forces the transport instead of deriving it from the URL scheme
         transport: TransportKind;
-        /// When connections are reused
-        connection_reuse: ConnectionReuse = "pooled";
-        /// Send max_tokens where chat would send max_completion_tokens
-        use_legacy_max_tokens: bool = "false";
-        /// Count tokens by the server's usage instead of a tokenizer
-        use_server_token_count: bool = "false";
-        /// Ask for usage on every chunk
-        per_chunk_usage: bool = "false";
+        /// Pooled, one per request, or one per session connections
+        connection_reuse: ReuseStrategy = ReuseStrategy::Pooled;
+        /// Send max_tokens rather than max_completion_tokens
+        use_legacy_max_tokens: bool = false;
+        /// Take token counts from the server usage object instead of the tokenizer
+        use_server_token_count: bool = false;
+        /// Request cumulative usage on every stream chunk; chat, streaming and server counts required
+        per_chunk_usage: bool = false;
         /// Request body of type template
         template: Template;
         /// Headers sent with every request
         headers: Vec<(String, String)>;
         /// Members added to every request body
         extra: Extra;
-        /// Download generated videos
-        download_video_content: bool = "false";
-        /// How a request body is encoded, where the type allows both
+        /// Fetch the generated video and count that time in latency
+        download_video_content: bool = false;
+        /// Body encoding; multipart only for form-data endpoints, where it is the default
         request_content_type: ContentType;
-        /// Header that carries the session id
+        /// Header name that replaces X-Correlation-ID for the session id
         session_header: String;
-        /// Send a UUID and strip what was sent before
-        uuid_and_strip: bool = "false";
-        /// Seconds to wait for the server before the run; 0 does not wait
-        wait_for_model_timeout: f64 [at_least(0.0)] = "0";
-        /// Seconds between two tries
-        wait_for_model_interval: f64 [more_than(0.0)] = "5";
-        /// What shows that the server is ready
-        wait_for_model_mode: WaitMode = "inference";
+        /// Drop repeated image content after its first use in a session; chat only
+        uuid_and_strip: bool = false;
+        /// Seconds each readiness probe may take before the run; 0 skips probing
+        wait_for_model_timeout: f64 [at_least(0.0)] = 0.0;
+        /// Pause between readiness probes, seconds
+        wait_for_model_interval: f64 [more_than(0.0)] = 5.0;
+        /// Which readiness probe is used
+        wait_for_model_mode: WaitMode = WaitMode::Inference;
         /// Empty the server's prefix cache before the run
         reset_kv_cache: Switch<ResetKvCache>;
         /// Start and stop the server's profiler around the run
@@ -87,16 +92,16 @@ section! {
     /// Emptying the server's prefix cache.
     ResetKvCache {
         /// Seconds one call may take
-        timeout_seconds: f64 [more_than(0.0)] = "30";
+        timeout_seconds: f64 [more_than(0.0)] = 30.0;
         /// Seconds of retrying
-        max_retry_seconds: f64 [at_least(0.0)] = "60";
+        max_retry_seconds: f64 [at_least(0.0)] = 60.0;
         /// Path of the call
         path: String;
     }
     /// The server's profiler.
     ServerProfiler {
         /// Seconds one call may take
-        timeout_seconds: f64 [more_than(0.0)] = "30";
+        timeout_seconds: f64 [more_than(0.0)] = 30.0;
         /// Path that starts it
         start_path: String;
         /// Path that stops it
@@ -107,6 +112,13 @@ section! {
 /// A URL of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Url(pub BaseUrl);
+
+impl Url {
+    /// Where a server of one's own listens.
+    pub fn local() -> Self {
+        Self(BaseUrl::parse("http://localhost:8000").expect("it is a URL"))
+    }
+}
 
 impl Setting for Url {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {

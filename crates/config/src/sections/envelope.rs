@@ -9,7 +9,7 @@ use super::phases::Phase;
 use super::process::{Accuracy, Logging, Metrics, Runtime, Tokenizer};
 use super::runs::MultiRun;
 use super::sweep::Sweep;
-use crate::flags::at_least;
+use crate::range::at_least;
 use crate::setting::{List, section};
 use serde_json::Value;
 
@@ -30,8 +30,8 @@ section! {
         variables: Value;
         /// Seed of every random draw
         random_seed: i64 [at_least(0.0)];
-        /// Leave the sweep table out
-        no_sweep_table: bool = "false";
+        /// Do not log the per-cell sweep table
+        no_sweep_table: bool = false;
     }
     /// What is run.
     Benchmark {
@@ -69,9 +69,9 @@ section! {
         metrics: Metrics;
         /// Grading of answers
         accuracy: Accuracy;
-        /// A fixed scenario
+        /// Named lock of benchmark invariants
         scenario: String;
-        /// Run a scenario although it is violated
-        unsafe_override: bool = "false";
+        /// Turn scenario lock errors into warnings
+        unsafe_override: bool = false;
     }
 }

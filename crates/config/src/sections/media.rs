@@ -1,94 +1,123 @@
 //! Images, audio and video made for requests.
 
 use super::distribution::Distribution;
-use crate::flags::{at_least, between, more_than};
-use crate::setting::{List, Reader, Setting, names, section};
+use crate::choice::choices;
+use crate::range::{at_least, between, more_than};
+use crate::setting::{List, Reader, Setting, section};
 use crate::tree::Node;
 use serde_json::Value;
 
-names! {
+choices! {
     /// Encoding of made images.
-    ImageFormat = ["png", "jpeg", "random"]
+    ImageFormat {
+        Png = "png",
+        Jpeg = "jpeg",
+        Random = "random",
+    }
     /// Order in which source images are used.
-    ImageSampling = ["random-with-replacement", "shuffle-cycle", "sequential-cycle"]
+    ImageSampling {
+        RandomWithReplacement = "random-with-replacement",
+        ShuffleCycle = "shuffle-cycle",
+        SequentialCycle = "sequential-cycle",
+    }
     /// Encoding of made audio.
-    AudioFormat = ["wav", "mp3"]
+    AudioFormat {
+        Wav = "wav",
+        Mp3 = "mp3",
+    }
     /// What made videos show.
-    VideoSynth = ["moving_shapes", "grid_clock", "noise"]
+    VideoSynth {
+        MovingShapes = "moving_shapes",
+        GridClock = "grid_clock",
+        Noise = "noise",
+    }
     /// Container of made videos.
-    VideoFormat = ["mp4", "webm"]
+    VideoFormat {
+        Mp4 = "mp4",
+        Webm = "webm",
+    }
     /// Encoding of the sound of made videos.
-    VideoAudioCodec = ["aac", "libvorbis", "libopus"]
+    VideoAudioCodec {
+        Aac = "aac",
+        Libvorbis = "libvorbis",
+        Libopus = "libopus",
+    }
 }
 
 section! {
     /// Images in requests.
     Images {
-        /// Images a request
-        batch_size: i64 [at_least(0.0)] = "0";
+        /// Images per request
+        batch_size: i64 [at_least(0.0)] = 0;
         /// Width in pixels
-        width: Distribution = "512";
+        width: Distribution = 512.0;
         /// Height in pixels
-        height: Distribution = "512";
-        /// Encoding
-        format: ImageFormat = "jpeg";
-        /// noise, assets, or a directory of images
+        height: Distribution = 512.0;
+        /// Image encoding
+        format: ImageFormat = ImageFormat::Jpeg;
+        /// Noise, bundled assets, or a directory of images
         source: String = "noise";
-        /// Order in which source images are used
-        source_sampling: ImageSampling = "random-with-replacement";
+        /// How finite image sources are drawn
+        source_sampling: ImageSampling = ImageSampling::RandomWithReplacement;
     }
     /// Audio in requests.
     Audio {
-        /// Clips a request
-        batch_size: i64 [at_least(0.0)] = "0";
+        /// Audio clips per request
+        batch_size: i64 [at_least(0.0)] = 0;
         /// Length in seconds
-        length: Distribution = "10";
-        /// Encoding
-        format: AudioFormat = "wav";
-        /// Sample rates in kHz, of which one is picked
-        sample_rates: List<KiloHertz> = "[16]";
-        /// Bits a sample, of which one is picked
-        depths: List<i64> = "[16]";
-        /// Channels
-        channels: i64 [between(1.0, true, 2.0, true)] = "1";
+        length: Distribution = 10.0;
+        /// Clip file format
+        format: AudioFormat = AudioFormat::Wav;
+        /// Sample rates to choose from, kHz (values over 96 read as Hz)
+        sample_rates: List<KiloHertz> = [KiloHertz(16.0)];
+        /// Bit depths to choose from
+        depths: List<i64> = [16];
+        /// Mono or stereo
+        channels: i64 [between(1.0, true, 2.0, true)] = 1;
     }
     /// Video in requests.
     Video {
-        /// Videos a request
-        batch_size: i64 [at_least(0.0)] = "0";
-        /// Length in seconds
-        duration: f64 [more_than(0.0)] = "1";
-        /// Frames a second
-        fps: i64 [at_least(1.0)] = "4";
-        /// Width in pixels
+        /// Videos per request
+        batch_size: i64 [at_least(0.0)] = 0;
+        /// Clip length in seconds
+        duration: f64 [more_than(0.0)] = 1.0;
+        /// Frames per second
+        fps: i64 [at_least(1.0)] = 4;
+        /// Frame width in pixels
         width: i64 [at_least(1.0)];
-        /// Height in pixels
+        /// Frame height in pixels
         height: i64 [at_least(1.0)];
-        /// Container
-        format: VideoFormat = "webm";
-        /// Encoder
+        /// Container format
+        format: VideoFormat = VideoFormat::Webm;
+        /// Encoder name given to ffmpeg
         codec: String = "libvpx-vp9";
-        /// What it shows
-        synth_type: VideoSynth = "moving_shapes";
+        /// Pattern drawn in generated video
+        synth_type: VideoSynth = VideoSynth::MovingShapes;
         /// Its sound
         audio: VideoAudio;
     }
     /// Sound of made videos.
     VideoAudio {
         /// Sample rate in kHz
-        sample_rate: KiloHertz [between(8.0, true, 96.0, true)] = "44.1";
-        /// Channels; 0 is silent
-        channels: i64 [between(0.0, true, 2.0, true)] = "0";
-        /// Encoding
+        sample_rate: KiloHertz [between(8.0, true, 96.0, true)] = 44.1;
+        /// Embedded audio channels; 0 means no audio
+        channels: i64 [between(0.0, true, 2.0, true)] = 0;
+        /// Embedded audio encoder; chosen from the container when unset
         codec: VideoAudioCodec;
-        /// Bits a sample
-        depth: i64 = "16";
+        /// Embedded audio bit depth
+        depth: i64 = 16;
     }
 }
 
 /// A sample rate; a value above 96 is in Hz.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KiloHertz(pub f64);
+
+impl From<f64> for KiloHertz {
+    fn from(rate: f64) -> Self {
+        Self(rate)
+    }
+}
 
 impl Setting for KiloHertz {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {

@@ -1,19 +1,24 @@
 //! Which models are asked.
 
-use crate::flags::between;
-use crate::setting::{List, names, section};
+use crate::choice::choices;
+use crate::range::between;
+use crate::setting::{List, section};
 use serde_json::Value;
 
-names! {
+choices! {
     /// How a model is picked for a prompt.
-    ModelStrategy = ["round_robin", "random", "weighted"]
+    ModelStrategy {
+        RoundRobin = "round_robin",
+        Random = "random",
+        Weighted = "weighted",
+    }
 }
 
 section! {
     /// Which models are asked.
     Models {
-        /// How a model is picked for a prompt
-        strategy: ModelStrategy = "round_robin";
+        /// Rule that picks a model for each prompt; weighted needs YAML weights
+        strategy: ModelStrategy = ModelStrategy::RoundRobin;
         /// The models, at least one
         items: List<Model>;
     }

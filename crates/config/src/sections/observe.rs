@@ -1,61 +1,85 @@
 //! What is watched beside the requests, and where results are sent.
 
-use crate::flags::{at_least, more_than};
-use crate::setting::{List, names, section};
+use crate::choice::choices;
+use crate::range::{at_least, more_than};
+use crate::setting::{List, section};
 
-names! {
+choices! {
     /// What reads the GPUs.
-    GpuCollector = ["dcgm", "pynvml", "amdsmi"]
+    GpuCollector {
+        Dcgm = "dcgm",
+        Pynvml = "pynvml",
+        Amdsmi = "amdsmi",
+    }
     /// How GPU telemetry is shown.
-    GpuMode = ["summary", "realtime_dashboard"]
+    GpuMode {
+        Summary = "summary",
+        RealtimeDashboard = "realtime_dashboard",
+    }
     /// Format of the server metrics.
-    ServerMetricsFormat = ["json", "csv", "jsonl", "parquet"]
+    ServerMetricsFormat {
+        Json = "json",
+        Csv = "csv",
+        Jsonl = "jsonl",
+        Parquet = "parquet",
+    }
+    /// What is sent by OTLP.
+    StreamDomain {
+        Default = "default",
+        Metrics = "metrics",
+        Timing = "timing",
+        None = "none",
+    }
     /// How metric endpoints are found.
-    DiscoveryMode = ["auto", "kubernetes", "disabled"]
+    DiscoveryMode {
+        Auto = "auto",
+        Kubernetes = "kubernetes",
+        Disabled = "disabled",
+    }
 }
 
 section! {
     /// GPU telemetry.
     GpuTelemetry {
         /// On or off
-        enabled: bool = "true";
+        enabled: bool = true;
         /// DCGM exporters
         urls: List<String>;
         /// Own metrics
         metrics_file: String;
         /// What reads the GPUs
-        collector: GpuCollector = "dcgm";
+        collector: GpuCollector = GpuCollector::Dcgm;
         /// How it is shown
-        mode: GpuMode = "summary";
+        mode: GpuMode = GpuMode::Summary;
     }
     /// Metrics of the server.
     ServerMetrics {
         /// On or off
-        enabled: bool = "true";
+        enabled: bool = true;
         /// Metric endpoints besides those of the server's URLs
         urls: List<String>;
         /// Formats
-        formats: List<ServerMetricsFormat> = "[\"json\", \"csv\", \"parquet\"]";
+        formats: List<ServerMetricsFormat> = [ServerMetricsFormat::Json, ServerMetricsFormat::Csv, ServerMetricsFormat::Parquet];
         /// How further endpoints are found
         discovery: Discovery;
     }
     /// How metric endpoints are found.
     Discovery {
         /// How
-        mode: DiscoveryMode = "auto";
+        mode: DiscoveryMode = DiscoveryMode::Auto;
         /// Which pods
         label_selector: String;
         /// Where
         namespace: String;
         /// Seconds it may take
-        timeout_seconds: f64 [more_than(0.0)] = "30";
+        timeout_seconds: f64 [more_than(0.0)] = 30.0;
     }
     /// Round-trip time of the network.
     NetworkLatency {
         /// On or off
-        enabled: bool = "false";
+        enabled: bool = false;
         /// Seconds between probes
-        ping_interval: f64 [more_than(0.0)] = "1.0";
+        ping_interval: f64 [more_than(0.0)] = 1.0;
         /// A known mean, milliseconds, instead of probing
         mean_ms: f64 [at_least(0.0)];
     }
@@ -64,38 +88,38 @@ section! {
         /// Where to
         metrics_url: String;
         /// Send request metrics
-        stream_metrics_enabled: bool = "true";
+        stream_metrics_enabled: bool = true;
         /// Send timing
-        stream_timing_enabled: bool = "true";
+        stream_timing_enabled: bool = true;
         /// Attributes of the resource
         custom_resource_attributes: Vec<(String, String)>;
-        /// Name of the provider
+        /// Provider name in GenAI attributes
         gen_ai_provider: String;
     }
     /// Results sent to MLflow.
     Mlflow {
         /// Where to
         tracking_uri: String;
-        /// Experiment
+        /// MLflow experiment name
         experiment: String = "aiperf";
-        /// Name of the run
+        /// MLflow run name
         run_name: String;
         /// Tags
         tags: Vec<(String, String)>;
-        /// Run this one belongs to
+        /// MLflow parent run
         parent_run_id: String;
-        /// Which files go along
+        /// Which files to upload
         artifact_globs: List<String>;
     }
     /// Results sent to Weights & Biases.
     Wandb {
         /// Project
         project: String;
-        /// Entity
+        /// W&B team or user
         entity: String;
-        /// Name of the run
+        /// W&B run name
         run_name: String;
-        /// Tags
+        /// W&B tags
         tags: List<String>;
     }
 }

@@ -1,18 +1,36 @@
 //! When requests are sent and when that ends.
 
 use super::scale::{AdaptiveScale, Sla};
-use crate::flags::{at_least, between, more_than};
-use crate::setting::{List, Reader, Seconds, Setting, Switch, join, names, section};
+use crate::choice::choices;
+use crate::range::{at_least, between, more_than};
+use crate::setting::{Field, List, Reader, Seconds, Setting, Switch, join, section};
 use crate::tree::{Datum, Node};
+use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
 
-names! {
-    /// Whether a phase counts.
-    Kind = ["warmup", "profiling"]
+choices! {
     /// How requests arrive.
-    PhaseType = ["concurrency", "poisson", "gamma", "constant", "user_centric", "fixed_schedule"]
+    PhaseType {
+        Concurrency = "concurrency",
+        Poisson = "poisson",
+        Gamma = "gamma",
+        Constant = "constant",
+        UserCentric = "user_centric",
+        FixedSchedule = "fixed_schedule",
+    }
+    /// The law of arrivals that a flag asks for.
+    ArrivalPattern {
+        ConcurrencyBurst = "concurrency_burst",
+        Constant = "constant",
+        Gamma = "gamma",
+        Poisson = "poisson",
+    }
     /// How a value climbs.
-    RampStrategy = ["linear", "exponential", "poisson"]
+    RampStrategy {
+        Linear = "linear",
+        Exponential = "exponential",
+        Poisson = "poisson",
+    }
 }
 
 section! {
@@ -21,7 +39,7 @@ section! {
         /// Name: letters, digits, - and _, unique
         name: String;
         /// Whether it counts; told by the names warmup and profiling
-        kind: Kind;
+        kind: PhaseKind;
         /// How requests arrive
         r#type: PhaseType;
         /// Leave it out of the results; warmup always is
@@ -45,7 +63,7 @@ section! {
         /// Requests given up on purpose
         cancellation: Cancellation;
         /// Begin while the phase before is still finishing
-        seamless: bool = "false";
+        seamless: bool = false;
         /// Requests (or turns) a second
         rate: f64 [more_than(0.0)];
         /// Climb to it over a time
@@ -56,25 +74,25 @@ section! {
         smoothness: f64 [more_than(0.0)];
         /// Users of type user_centric
         users: i64 [at_least(1.0)];
-        /// Start at the first timestamp
-        auto_offset: bool = "true";
-        /// Leave out what is before this, milliseconds
+        /// Shift timestamps so the first is zero
+        auto_offset: bool = true;
+        /// Skip records before this millisecond offset
         start_offset: i64 [at_least(0.0)];
-        /// Leave out what is after this, milliseconds
+        /// Skip records after this millisecond offset
         end_offset: i64 [at_least(0.0)];
-        /// Share of failed requests that ends the run
+        /// Abort when the failed share passes this ratio
         failed_request_threshold: f64 [between(0.0, true, 1.0, true)];
-        /// Earliest start inside a trajectory
-        trajectory_start_min_ratio: f64 [between(0.0, true, 1.0, true)] = "0.25";
-        /// Latest start inside a trajectory
-        trajectory_start_max_ratio: f64 [between(0.0, true, 1.0, true)] = "0.75";
-        /// Start all trajectories at once
-        burst_phase_starts: bool = "false";
-        /// Longest idle gap of the whole system, seconds
+        /// Agentic replay: earliest random start within a trace
+        trajectory_start_min_ratio: f64 [between(0.0, true, 1.0, true)] = 0.25;
+        /// Agentic replay: latest random start within a trace
+        trajectory_start_max_ratio: f64 [between(0.0, true, 1.0, true)] = 0.75;
+        /// Agentic replay: start all lanes together at phase boundaries
+        burst_phase_starts: bool = false;
+        /// Agentic replay: cap the time the whole system may idle
         system_idle_gap_cap_seconds: f64 [at_least(0.0)];
-        /// Seconds of filling the cache of an agentic replay
+        /// Agentic replay: extra cache-pressure warmup seconds
         agentic_cache_warmup_duration: f64 [more_than(0.0)];
-        /// Seconds to wait after that
+        /// Agentic replay: wait for priming requests, seconds
         agentic_warmup_grace_period: f64 [at_least(0.0)];
         /// Timing in place of the one of the type
         timing_mode: String;
@@ -85,17 +103,17 @@ section! {
     }
     /// Requests given up on purpose.
     Cancellation {
-        /// Percent of requests
+        /// Percent of requests to cancel
         rate: f64 [between(0.0, true, 100.0, true)];
-        /// Seconds after sending
-        delay: f64 [at_least(0.0)] = "0";
+        /// Seconds after full send before cancelling
+        delay: f64 [at_least(0.0)] = 0.0;
     }
     /// Climb to a value.
     RampShape {
         /// Time it takes
         duration: Seconds [more_than(0.0)];
         /// How it climbs
-        strategy: RampStrategy = "linear";
+        strategy: RampStrategy = RampStrategy::Linear;
     }
     /// One rate at one time.
     RatePoint {
@@ -111,6 +129,7 @@ section! {
 pub struct Ramp(pub RampShape);
 
 impl Setting for Ramp {
+    const FIELDS: &'static [Field] = RampShape::FIELDS;
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
         if node.is_map() {
             return RampShape::read(node, path, reader).map(Self);
@@ -184,14 +203,31 @@ impl Setting for RateSeries {
     }
 }
 
+impl PhaseType {
+    /// Those that send by rate, whoever sends.
+    const BY_RATE: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant, Self::UserCentric];
+    /// Those whose requests arrive by a law, one independent of the other.
+    const ARRIVALS: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant];
+
+    /// Whether requests arrive at a rate by a law.
+    pub fn is_arrivals(self) -> bool {
+        Self::ARRIVALS.contains(&self)
+    }
+
+    /// Whether there is a rate, of requests or of users' turns.
+    pub fn has_rate(self) -> bool {
+        Self::BY_RATE.contains(&self)
+    }
+}
+
 /// Keys that only some types of phase have, and which.
-pub const KEYS_OF: &[(&str, &[&str])] = &[
-    ("rate", &["poisson", "gamma", "constant", "user_centric"]),
-    ("rate_ramp", &["poisson", "gamma", "constant", "user_centric"]),
-    ("rate_series", &["poisson", "gamma", "constant"]),
-    ("smoothness", &["gamma"]),
-    ("users", &["user_centric"]),
-    ("auto_offset", &["fixed_schedule"]),
-    ("start_offset", &["fixed_schedule"]),
-    ("end_offset", &["fixed_schedule"]),
+pub const KEYS_OF: &[(&str, &[PhaseType])] = &[
+    ("rate", PhaseType::BY_RATE),
+    ("rate_ramp", PhaseType::BY_RATE),
+    ("rate_series", PhaseType::ARRIVALS),
+    ("smoothness", &[PhaseType::Gamma]),
+    ("users", &[PhaseType::UserCentric]),
+    ("auto_offset", &[PhaseType::FixedSchedule]),
+    ("start_offset", &[PhaseType::FixedSchedule]),
+    ("end_offset", &[PhaseType::FixedSchedule]),
 ];

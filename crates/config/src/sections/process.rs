@@ -1,52 +1,68 @@
 //! How the process behaves, and what counts tokens and answers.
 
-use crate::flags::{at_least, between};
-use crate::setting::{List, names, section};
+use crate::choice::choices;
+use crate::range::{at_least, between};
+use crate::setting::{List, section};
+use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
-names! {
-    /// What the screen shows.
-    Ui = ["dashboard", "none", "simple"]
-    /// What is logged.
-    Level = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "SUCCESS", "ERROR", "CRITICAL"]
-    /// Which instant a read gets.
-    Stamps = ["auto", "kernel", "user"]
+choices! {
     /// How processes talk.
-    CommunicationKind = ["ipc", "tcp", "dual"]
+    CommunicationKind {
+        Ipc = "ipc",
+        Tcp = "tcp",
+        Dual = "dual",
+    }
     /// What is asked in an accuracy run.
-    AccuracyBenchmark = [
-        "mmlu", "mmlu_pro", "aime", "hellaswag", "bigbench", "aime24", "aime25", "math_500", "gsm8k", "gpqa_diamond",
-        "lcb_codegeneration",
-    ]
+    AccuracyBenchmark {
+        Mmlu = "mmlu",
+        MmluPro = "mmlu_pro",
+        Aime = "aime",
+        Hellaswag = "hellaswag",
+        Bigbench = "bigbench",
+        Aime24 = "aime24",
+        Aime25 = "aime25",
+        Math500 = "math_500",
+        Gsm8k = "gsm8k",
+        GpqaDiamond = "gpqa_diamond",
+        LcbCodegeneration = "lcb_codegeneration",
+    }
     /// What grades answers.
-    Grader = [
-        "exact_match", "math", "multiple_choice", "code_execution", "lighteval_expr", "lighteval_latex",
-        "lighteval_gpqa", "lighteval_gsm8k", "mmlu_pro",
-    ]
+    Grader {
+        ExactMatch = "exact_match",
+        Math = "math",
+        MultipleChoice = "multiple_choice",
+        CodeExecution = "code_execution",
+        LightevalExpr = "lighteval_expr",
+        LightevalLatex = "lighteval_latex",
+        LightevalGpqa = "lighteval_gpqa",
+        LightevalGsm8k = "lighteval_gsm8k",
+        MmluPro = "mmlu_pro",
+    }
 }
 
 section! {
     /// What counts tokens.
     Tokenizer {
-        /// builtin, a directory, a file or a hub name; by default the model's name
+        /// Tokenizer id or path; builtin means offline o200k_base
         name: String;
-        /// Branch, tag or commit
+        /// Tokenizer branch, tag or commit
         revision: String = "main";
-        /// Run code of the tokenizer's repository
-        trust_remote_code: bool = "false";
-        /// Count prompts with the chat template applied
-        apply_chat_template: bool = "false";
+        /// Permit custom tokenizer code from the repository
+        trust_remote_code: bool = false;
+        /// Count input tokens including the chat template wrapper
+        apply_chat_template: bool = false;
     }
     /// How the process behaves.
     Runtime {
         /// What the screen shows
-        ui: Ui;
-        /// Workers at most
+        ui: UiKind;
+        /// Upper limit of worker processes
         workers: i64 [at_least(1.0)];
         /// Workers at least
         workers_min: i64 [at_least(1.0)];
-        /// Which instant a read gets
-        timestamps: Stamps = "auto";
-        /// Record processors; no effect here
+        /// Which instant a read gets: the kernel's arrival stamp (auto: where it gives one) or when the read returned
+        timestamps: Timestamps = Timestamps::Auto;
+        /// Number of record processors
         record_processors: i64 [at_least(1.0)];
         /// How services run; no effect here
         service_run_type: String;
@@ -54,9 +70,9 @@ section! {
         communication: Communication;
         /// Port of the live API
         api_port: i64 [between(1.0, true, 65535.0, true)];
-        /// Address of the live API
+        /// Bind address of the live API; needs a port
         api_host: String;
-        /// Seconds between live statistics
+        /// Seconds between live statistics in the log; 0 logs none
         stats_interval: f64 [between(0.0, true, 1000.0, true)];
         /// Workers a pod; cluster deployments only
         workers_per_pod: i64 [at_least(1.0)];
@@ -77,7 +93,7 @@ section! {
     /// What is logged.
     Logging {
         /// From which level on
-        level: Level = "INFO";
+        level: LogLevel = LogLevel::Info;
     }
     /// Nothing to set.
     Metrics {}
@@ -85,17 +101,17 @@ section! {
     Accuracy {
         /// What is asked
         benchmark: AccuracyBenchmark;
-        /// Which tasks of it
+        /// Subset of benchmark tasks
         tasks: List<String>;
-        /// Examples before each question
+        /// Few-shot examples; default set by the benchmark
         n_shots: i64 [between(0.0, true, 32.0, true)];
-        /// Ask for reasoning
+        /// Chain-of-thought prompting on or off; default set by the benchmark
         enable_cot: bool;
-        /// What grades answers
+        /// Replaces the benchmark's grader
         grader: Grader;
-        /// System message
+        /// Replaces the benchmark's system prompt
         system_prompt: String;
-        /// Write every answer
-        verbose: bool = "false";
+        /// Show each graded problem
+        verbose: bool = false;
     }
 }

@@ -1,22 +1,51 @@
 //! Objectives, and climbing until one breaks.
 
+use crate::choice::choices;
 use crate::error::Problem;
-use crate::flags::{at_least, more_than};
-use crate::setting::{List, Reader, Seconds, Setting, join, names, section};
+use crate::range::{at_least, more_than};
+use crate::setting::{List, Reader, Seconds, Setting, join, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};
 
-names! {
+choices! {
     /// A statistic of a metric.
-    Stat = ["avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min", "max"]
+    Stat {
+        Avg = "avg",
+        P1 = "p1",
+        P5 = "p5",
+        P10 = "p10",
+        P25 = "p25",
+        P50 = "p50",
+        P75 = "p75",
+        P90 = "p90",
+        P95 = "p95",
+        P99 = "p99",
+        Min = "min",
+        Max = "max",
+    }
     /// How a value is compared.
-    Comparison = ["lt", "le", "gt", "ge"]
+    Comparison {
+        Lt = "lt",
+        Le = "le",
+        Gt = "gt",
+        Ge = "ge",
+    }
     /// What climbs.
-    ScaleVariable = ["concurrency", "prefill_concurrency", "request_rate", "users"]
+    ScaleVariable {
+        Concurrency = "concurrency",
+        PrefillConcurrency = "prefill_concurrency",
+        RequestRate = "request_rate",
+        Users = "users",
+    }
     /// How it climbs.
-    ScaleStrategyKind = ["ramp_until_fail"]
+    ScaleStrategyKind {
+        RampUntilFail = "ramp_until_fail",
+    }
     /// How large a step is.
-    StepPolicy = ["sla_margin", "fixed_percent_step"]
+    StepPolicy {
+        SlaMargin = "sla_margin",
+        FixedPercentStep = "fixed_percent_step",
+    }
 }
 
 section! {
@@ -25,7 +54,7 @@ section! {
         /// Metric
         metric_tag: String;
         /// Its statistic
-        stat: Stat = "p95";
+        stat: Stat = Stat::P95;
         /// How it is compared
         op: Comparison;
         /// With what
@@ -34,7 +63,7 @@ section! {
     /// Climb until an objective breaks.
     AdaptiveScale {
         /// On or off
-        enabled: bool = "true";
+        enabled: bool = true;
         /// What climbs, and from where to where
         control: ScaleControl;
         /// How it climbs
@@ -42,7 +71,7 @@ section! {
         /// Time one step is watched
         window: Seconds [at_least(1.0)];
         /// Requests a step must complete
-        min_completed_requests: i64 [at_least(1.0)] = "1";
+        min_completed_requests: i64 [at_least(1.0)] = 1;
         /// Time the last good step is held
         sustain_duration: Seconds [more_than(0.0)];
         /// Objectives
@@ -53,22 +82,22 @@ section! {
         /// Which setting
         variable: ScaleVariable;
         /// Where it starts
-        min: f64 = "1";
+        min: f64 = 1.0;
         /// Where it ends
         max: f64;
     }
     /// How it climbs.
     ScaleStrategy {
         /// The strategy
-        r#type: ScaleStrategyKind = "ramp_until_fail";
+        r#type: ScaleStrategyKind = ScaleStrategyKind::RampUntilFail;
         /// How large a step is
         step_policy: StepPolicy;
         /// Step of policy sla_margin
-        base_step: f64 [more_than(0.0)] = "10";
+        base_step: f64 [more_than(0.0)] = 10.0;
         /// Largest step as a multiple of it
-        max_step_multiplier: f64 [at_least(1.0)] = "4";
+        max_step_multiplier: f64 [at_least(1.0)] = 4.0;
         /// Step of policy fixed_percent_step, percent
-        step_percent: f64 [more_than(0.0)] = "25";
+        step_percent: f64 [more_than(0.0)] = 25.0;
     }
 }
 

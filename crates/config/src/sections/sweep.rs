@@ -1,43 +1,118 @@
 //! Runs over a range of settings.
 
 use super::scale::{SlaFilter, Stat};
-use crate::flags::{at_least, between, more_than};
-use crate::setting::{List, names, section};
+use crate::choice::choices;
+use crate::range::{at_least, between, more_than};
+use crate::setting::{List, section};
 use serde_json::Value;
 
-names! {
+choices! {
     /// How settings are varied.
-    SweepType = ["grid", "zip", "scenarios", "sobol", "latin_hypercube", "adaptive_search"]
+    SweepType {
+        Grid = "grid",
+        Zip = "zip",
+        Scenarios = "scenarios",
+        Sobol = "sobol",
+        LatinHypercube = "latin_hypercube",
+        AdaptiveSearch = "adaptive_search",
+    }
     /// Which loop is the outer one.
-    IterationOrder = ["repeated", "independent"]
+    IterationOrder {
+        Repeated = "repeated",
+        Independent = "independent",
+    }
     /// What picks the next point.
-    Planner = ["bayesian", "monotonic_sla", "smooth_isotonic", "optuna"]
+    Planner {
+        Bayesian = "bayesian",
+        MonotonicSla = "monotonic_sla",
+        SmoothIsotonic = "smooth_isotonic",
+        Optuna = "optuna",
+    }
     /// Kind of a dimension.
-    DimensionKind = ["int", "real"]
+    DimensionKind {
+        Int = "int",
+        Real = "real",
+    }
     /// Where a search looks first.
-    Prior = ["uniform", "log-uniform"]
+    Prior {
+        Uniform = "uniform",
+        LogUniform = "log-uniform",
+    }
     /// Scale of a sampled dimension.
-    Scale = ["linear", "log"]
+    Scale {
+        Linear = "linear",
+        Log = "log",
+    }
     /// Labels of sampled points.
-    LabelFormat = ["index", "kv"]
+    LabelFormat {
+        Index = "index",
+        Kv = "kv",
+    }
     /// What is better.
-    Direction = ["maximize", "minimize"]
+    Direction {
+        Maximize = "maximize",
+        Minimize = "minimize",
+    }
     /// How a bound is compared.
-    BoundOp = ["<=", ">=", "=="]
+    BoundOp {
+        AtMost = "<=",
+        AtLeast = ">=",
+        Equal = "==",
+    }
     /// Statistic of an objective.
-    SearchStat = ["avg", "p50", "p90", "p95", "p99"]
+    SearchStat {
+        Avg = "avg",
+        P50 = "p50",
+        P90 = "p90",
+        P95 = "p95",
+        P99 = "p99",
+    }
+    /// Algorithm of the recipe for the largest concurrency.
+    SearchStyle {
+        SmoothIsotonic = "smooth_isotonic",
+        Monotonic = "monotonic",
+        Bo = "bo",
+        Optuna = "optuna",
+        Grid = "grid",
+    }
     /// Sampler of planner optuna.
-    OptunaSampler = ["gp", "tpe", "botorch"]
+    OptunaSampler {
+        Gp = "gp",
+        Tpe = "tpe",
+        Botorch = "botorch",
+    }
     /// Acquisition of sampler botorch.
-    OptunaAcquisition = ["logei", "qlogei", "qnei", "qlognei", "qehvi", "qnehvi", "qlognehvi"]
+    OptunaAcquisition {
+        Logei = "logei",
+        Qlogei = "qlogei",
+        Qnei = "qnei",
+        Qlognei = "qlognei",
+        Qehvi = "qehvi",
+        Qnehvi = "qnehvi",
+        Qlognehvi = "qlognehvi",
+    }
     /// When planner optuna stops.
-    OptunaTerminator = ["regret", "emmr", "none"]
+    OptunaTerminator {
+        Regret = "regret",
+        Emmr = "emmr",
+        None = "none",
+    }
     /// How percentiles of several runs are joined.
-    Pooling = ["mean", "pooled"]
+    Pooling {
+        Mean = "mean",
+        Pooled = "pooled",
+    }
     /// How objectives constrain a search.
-    ConstraintMode = ["penalty", "eic"]
+    ConstraintMode {
+        Penalty = "penalty",
+        Eic = "eic",
+    }
     /// How finely an objective is located.
-    SlaPrecision = ["tight", "normal", "coarse"]
+    SlaPrecision {
+        Tight = "tight",
+        Normal = "normal",
+        Coarse = "coarse",
+    }
 }
 
 section! {
@@ -46,7 +121,7 @@ section! {
         /// How settings are varied
         r#type: SweepType;
         /// Seconds between two runs
-        cooldown_seconds: f64 [at_least(0.0)] = "0";
+        cooldown_seconds: f64 [at_least(0.0)] = 0.0;
         /// Objectives a run must hold
         sla_filters: List<SlaFilter>;
         /// What is made of the results
@@ -54,9 +129,9 @@ section! {
         /// Recipe this came from
         recipe_name: String;
         /// Which loop is the outer one
-        iteration_order: IterationOrder = "repeated";
+        iteration_order: IterationOrder = IterationOrder::Repeated;
         /// Use the same seed everywhere
-        same_seed: bool = "false";
+        same_seed: bool = false;
         /// grid, zip: values for each path
         parameters: Vec<(String, Value)>;
         /// scenarios: the runs
@@ -68,13 +143,13 @@ section! {
         /// sobol, latin_hypercube: what is sampled
         dimensions: List<Dimension>;
         /// sobol, latin_hypercube: labels
-        label_format: LabelFormat = "index";
+        label_format: LabelFormat = LabelFormat::Index;
         /// sobol: scramble
-        scramble: bool = "true";
+        scramble: bool = true;
         /// latin_hypercube: optimisation
         optimization: String = "random-cd";
         /// adaptive_search: what picks the next point
-        planner: Planner = "bayesian";
+        planner: Planner = Planner::Bayesian;
         /// adaptive_search: what is searched
         search_space: List<SearchDimension>;
         /// adaptive_search: what is wanted
@@ -84,33 +159,33 @@ section! {
         /// adaptive_search: points at most
         max_iterations: i64 [between(2.0, true, 200.0, true)];
         /// adaptive_search: points before the planner takes over
-        n_initial_points: i64 [at_least(1.0)] = "5";
+        n_initial_points: i64 [at_least(1.0)] = 5;
         /// adaptive_search: points over which nothing may have improved
-        plateau_window: i64 [at_least(1.0)] = "8";
+        plateau_window: i64 [at_least(1.0)] = 8;
         /// adaptive_search: what counts as improved
-        plateau_threshold: f64 [at_least(0.0)] = "0.01";
+        plateau_threshold: f64 [at_least(0.0)] = 0.01;
         /// adaptive_search: points without improvement that end it
-        improvement_patience: i64 [at_least(1.0)] = "10";
+        improvement_patience: i64 [at_least(1.0)] = 10;
         /// adaptive_search: seed of the planner
         random_seed: i64 [at_least(0.0)];
         /// adaptive_search: sampler of planner optuna
-        optuna_sampler: OptunaSampler = "botorch";
+        optuna_sampler: OptunaSampler = OptunaSampler::Botorch;
         /// adaptive_search: acquisition of sampler botorch
         optuna_acquisition: OptunaAcquisition;
         /// adaptive_search: when planner optuna stops
-        optuna_terminator: OptunaTerminator = "none";
+        optuna_terminator: OptunaTerminator = OptunaTerminator::None;
         /// adaptive_search: how percentiles of several runs are joined
-        objective_pooling: Pooling = "mean";
+        objective_pooling: Pooling = Pooling::Mean;
         /// adaptive_search: runs that must agree
-        monotonic_stability_trials: i64 [at_least(1.0)] = "2";
+        monotonic_stability_trials: i64 [at_least(1.0)] = 2;
         /// adaptive_search: repeated probes
-        sla_replicates: i64 [at_least(0.0)] = "0";
+        sla_replicates: i64 [at_least(0.0)] = 0;
         /// adaptive_search: how finely an objective is located
-        sla_precision: SlaPrecision = "normal";
+        sla_precision: SlaPrecision = SlaPrecision::Normal;
         /// adaptive_search: seconds of warmup for each probe
         sla_warmup_seconds: f64 [more_than(0.0)];
         /// adaptive_search: how objectives constrain the search
-        constraint_mode: ConstraintMode = "penalty";
+        constraint_mode: ConstraintMode = ConstraintMode::Penalty;
         /// adaptive_search: groups of objectives
         sla_tiers: List<SlaTier>;
     }
@@ -143,9 +218,9 @@ section! {
         /// To
         hi: f64;
         /// Scale
-        scale: Scale = "linear";
+        scale: Scale = Scale::Linear;
         /// Kind
-        kind: DimensionKind = "real";
+        kind: DimensionKind = DimensionKind::Real;
         /// Values to pick from instead of a range
         choices: Value;
     }
@@ -158,16 +233,16 @@ section! {
         /// To
         hi: f64;
         /// Kind
-        kind: DimensionKind = "real";
+        kind: DimensionKind = DimensionKind::Real;
         /// Where the search looks first
-        prior: Prior = "uniform";
+        prior: Prior = Prior::Uniform;
     }
     /// What is wanted.
     Objective {
         /// Metric
         metric: String;
         /// Its statistic
-        stat: Stat = "avg";
+        stat: Stat = Stat::Avg;
         /// What is better
         direction: Direction;
         /// Reference value
@@ -193,36 +268,61 @@ section! {
     }
 }
 
+impl SweepType {
+    /// Whether it combines lists of values.
+    pub fn is_of_lists(self) -> bool {
+        matches!(self, Self::Grid | Self::Zip)
+    }
+
+    /// Whether its runs are drawn or found as it goes, not listed in the configuration.
+    pub fn is_drawn(self) -> bool {
+        matches!(self, Self::Sobol | Self::LatinHypercube | Self::AdaptiveSearch)
+    }
+}
+
+impl OptunaAcquisition {
+    /// Whether it weighs several objectives against each other.
+    pub fn is_of_several_objectives(self) -> bool {
+        matches!(self, Self::Qehvi | Self::Qnehvi | Self::Qlognehvi)
+    }
+}
+
+/// Types whose runs are known before the first begins.
+const LISTED: &[SweepType] =
+    &[SweepType::Grid, SweepType::Zip, SweepType::Scenarios, SweepType::Sobol, SweepType::LatinHypercube];
+const SAMPLED: &[SweepType] = &[SweepType::Sobol, SweepType::LatinHypercube];
+const SEARCHED: &[SweepType] = &[SweepType::AdaptiveSearch];
+
 /// Keys that only some types of sweep have, and which.
-pub const KEYS_OF: &[(&str, &[&str])] = &[
-    ("parameters", &["grid", "zip"]),
-    ("runs", &["scenarios"]),
-    ("samples", &["sobol", "latin_hypercube"]),
-    ("seed", &["sobol", "latin_hypercube"]),
-    ("dimensions", &["sobol", "latin_hypercube"]),
-    ("label_format", &["sobol", "latin_hypercube"]),
-    ("scramble", &["sobol"]),
-    ("optimization", &["latin_hypercube"]),
-    ("iteration_order", &["grid", "zip", "scenarios", "sobol", "latin_hypercube"]),
-    ("same_seed", &["grid", "zip", "scenarios", "sobol", "latin_hypercube"]),
-    ("planner", &["adaptive_search"]),
-    ("search_space", &["adaptive_search"]),
-    ("objectives", &["adaptive_search"]),
-    ("outcome_constraints", &["adaptive_search"]),
-    ("max_iterations", &["adaptive_search"]),
-    ("n_initial_points", &["adaptive_search"]),
-    ("plateau_window", &["adaptive_search"]),
-    ("plateau_threshold", &["adaptive_search"]),
-    ("improvement_patience", &["adaptive_search"]),
-    ("random_seed", &["adaptive_search"]),
-    ("optuna_sampler", &["adaptive_search"]),
-    ("optuna_acquisition", &["adaptive_search"]),
-    ("optuna_terminator", &["adaptive_search"]),
-    ("objective_pooling", &["adaptive_search"]),
-    ("monotonic_stability_trials", &["adaptive_search"]),
-    ("sla_replicates", &["adaptive_search"]),
-    ("sla_precision", &["adaptive_search"]),
-    ("sla_warmup_seconds", &["adaptive_search"]),
-    ("constraint_mode", &["adaptive_search"]),
-    ("sla_tiers", &["adaptive_search"]),
+pub const KEYS_OF: &[(&str, &[SweepType])] = &[
+    ("parameters", &[SweepType::Grid, SweepType::Zip]),
+    ("runs", &[SweepType::Scenarios]),
+    ("samples", SAMPLED),
+    ("seed", SAMPLED),
+    ("dimensions", SAMPLED),
+    ("label_format", SAMPLED),
+    ("scramble", &[SweepType::Sobol]),
+    ("optimization", &[SweepType::LatinHypercube]),
+    ("iteration_order", LISTED),
+    ("same_seed", LISTED),
+    ("planner", SEARCHED),
+    ("search_space", SEARCHED),
+    ("objectives", SEARCHED),
+    ("outcome_constraints", SEARCHED),
+    ("max_iterations", SEARCHED),
+    ("n_initial_points", SEARCHED),
+    ("plateau_window", SEARCHED),
+    ("plateau_threshold", SEARCHED),
+    ("improvement_patience", SEARCHED),
+    ("random_seed", SEARCHED),
+    ("optuna_sampler", SEARCHED),
+    ("optuna_acquisition", SEARCHED),
+    ("optuna_terminator", SEARCHED),
+    ("objective_pooling", SEARCHED),
+    ("monotonic_stability_trials", SEARCHED),
+    ("sla_replicates", SEARCHED),
+    ("sla_precision", SEARCHED),
+    ("sla_warmup_seconds", SEARCHED),
+    ("constraint_mode", SEARCHED),
+    ("sla_tiers", SEARCHED),
 ];

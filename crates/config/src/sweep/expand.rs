@@ -1,8 +1,11 @@
 //! A sweep to its runs.
 
+use crate::choice::Choice;
 use crate::error::Problem;
 use crate::parse::sweep_path;
+use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
+use aiperf_types::PhaseKind;
 use serde_json::{Map, Value};
 
 /// One run of a sweep.
@@ -30,11 +33,11 @@ pub(crate) enum Changes {
 /// The runs of a sweep over a benchmark, in order. A search has none before it runs.
 pub(crate) fn expand(envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let Some(sweep) = envelope.get("sweep") else { return Ok(Vec::new()) };
-    match sweep.get("type").and_then(Node::text).unwrap_or("grid") {
-        "grid" => rows(sweep, envelope, false, places),
-        "zip" => rows(sweep, envelope, true, places),
-        "scenarios" => scenarios(sweep, envelope, places),
-        _ => Ok(Vec::new()),
+    match sweep.choice("type").unwrap_or(SweepType::Grid) {
+        SweepType::Grid => rows(sweep, envelope, false, places),
+        SweepType::Zip => rows(sweep, envelope, true, places),
+        SweepType::Scenarios => scenarios(sweep, envelope, places),
+        SweepType::Sobol | SweepType::LatinHypercube | SweepType::AdaptiveSearch => Ok(Vec::new()),
     }
 }
 
@@ -260,8 +263,7 @@ enum Position {
 
 /// Which entry of a list a name means; among phases also a number, and `profiling` for the only one of that kind.
 fn position(items: &[Node], entry: &str, phases: bool) -> Position {
-    let named = |item: &Node, key: &str| item.get(key).and_then(Node::text) == Some(entry);
-    if let Some(at) = items.iter().position(|item| named(item, "name")) {
+    if let Some(at) = items.iter().position(|item| item.get("name").and_then(Node::text) == Some(entry)) {
         return Position::At(at);
     }
     if !phases {
@@ -270,10 +272,8 @@ fn position(items: &[Node], entry: &str, phases: bool) -> Position {
     if let Ok(at) = entry.parse::<usize>() {
         return if at < items.len() { Position::At(at) } else { Position::Nowhere };
     }
-    if entry != "profiling" {
-        return Position::Nowhere;
-    }
-    let kind: Vec<usize> = (0..items.len()).filter(|at| named(&items[*at], "kind")).collect();
+    let Some(kind @ PhaseKind::Profiling) = PhaseKind::exactly(entry) else { return Position::Nowhere };
+    let kind: Vec<usize> = (0..items.len()).filter(|at| items[*at].choice("kind") == Some(kind)).collect();
     match kind[..] {
         [at] => Position::At(at),
         [] => Position::Nowhere,

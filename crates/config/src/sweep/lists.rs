@@ -1,8 +1,10 @@
 //! Lists where one value is expected ask for a sweep.
 
+use crate::choice::Choice;
 use crate::error::Problem;
-use crate::flags::To;
-use crate::given::Flags;
+use crate::flags::{PARAMETER_SWEEP_COOLDOWN_SECONDS, PARAMETER_SWEEP_MODE, PARAMETER_SWEEP_SAME_SEED, SWEEP_TYPE, To};
+use crate::given::GivenFlags;
+use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::Value;
 
@@ -20,33 +22,34 @@ const PHASE_KEYS: &[&str] = &[
 ];
 
 /// Turns flags with several values into a sweep over them.
-pub(crate) fn flag_lists(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+pub(crate) fn flag_lists(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let dataset = envelope.find("benchmark.datasets.0.name").and_then(Node::text).unwrap_or("main").to_owned();
     let mut parameters: Vec<(String, Value, String)> = Vec::new();
-    for said in &flags.0 {
-        let Some(values) = said.sweep() else { continue };
-        let path = match said.flag.to {
+    for given in &flags.0 {
+        let Some(values) = given.sweep() else { continue };
+        let path = match given.flag.to {
             To::Profiling(key) => format!("phases.profiling.{key}"),
             To::Dataset(key) => format!("datasets.{dataset}.{key}"),
             _ => continue,
         };
-        parameters.push((path, values.to_vec().into(), said.spelled.clone()));
+        parameters.push((path, values.to_vec().into(), given.spelled.clone()));
     }
     if !parameters.is_empty() {
         let sweep = envelope.child("sweep");
-        let kind = sweep.get("type").and_then(Node::text).unwrap_or("grid").to_owned();
-        if kind != "grid" && kind != "zip" {
+        let kind = sweep.choice("type").unwrap_or(SweepType::Grid);
+        if !kind.is_of_lists() {
             let names: Vec<&str> = parameters.iter().map(|(_, _, spelled)| spelled.as_str()).collect();
             problems.push(
                 Problem::new(format!(
-                    "{} with several values cannot be added to a sweep of type {kind}",
-                    names.join(", ")
+                    "{} with several values cannot be added to a sweep of type {}",
+                    names.join(", "),
+                    kind.name()
                 ))
                 .hint("one value"),
             );
             return;
         }
-        sweep.put_default("type", "grid");
+        sweep.put_default("type", SweepType::Grid);
         for (path, values, spelled) in parameters {
             let list = sweep.child("parameters");
             list.put(&path, Node::flag(&values, &spelled));
@@ -56,19 +59,19 @@ pub(crate) fn flag_lists(envelope: &mut Node, flags: &Flags, problems: &mut Vec<
 }
 
 /// Flags about a sweep itself.
-fn settings(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+fn settings(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     for (flag, key) in [
-        ("--sweep-type", "type"),
-        ("--parameter-sweep-cooldown-seconds", "cooldown_seconds"),
-        ("--parameter-sweep-same-seed", "same_seed"),
-        ("--parameter-sweep-mode", "iteration_order"),
+        (SWEEP_TYPE, "type"),
+        (PARAMETER_SWEEP_COOLDOWN_SECONDS, "cooldown_seconds"),
+        (PARAMETER_SWEEP_SAME_SEED, "same_seed"),
+        (PARAMETER_SWEEP_MODE, "iteration_order"),
     ] {
         let Some(node) = flags.node(flag) else { continue };
         let there = envelope.get("sweep").is_some();
-        let kind = envelope.find("sweep.type").and_then(Node::text).unwrap_or("grid").to_owned();
-        if there && flag == "--sweep-type" && kind != "grid" && kind != "zip" {
+        let kind = envelope.get("sweep").and_then(|sweep| sweep.choice("type")).unwrap_or(SweepType::Grid);
+        if there && flag == SWEEP_TYPE && !kind.is_of_lists() {
             problems.push(
-                Problem::new(format!("--sweep-type cannot change a sweep of type {kind}"))
+                Problem::new(format!("--sweep-type cannot change a sweep of type {}", kind.name()))
                     .hint("leave --sweep-type out"),
             );
         } else if there {
@@ -103,7 +106,7 @@ pub(crate) fn phase_lists(envelope: &mut Node, places: &Places, problems: &mut V
     }
     if !parameters.entries().is_empty() {
         let mut sweep = Node::map(Origin::Rule);
-        sweep.put("type", Node::rule("grid"));
+        sweep.put("type", Node::rule(SweepType::Grid));
         sweep.put("parameters", parameters);
         envelope.put("sweep", sweep);
     }

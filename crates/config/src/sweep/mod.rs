@@ -13,7 +13,4 @@ pub(crate) use search::search;
 pub(crate) use seeds::derived as derived_seed;
 pub(crate) use variants::{difference, variants};
 #[cfg(test)]
-pub(crate) use {
-    expand::dir_name,
-    recipes::{Inputs, logspace, recipe},
-};
+pub(crate) use {expand::dir_name, recipes::logspace};

@@ -1,14 +1,21 @@
 //! `--search-recipe`: a sweep or search that answers a common question.
 
+use crate::choice::Choice;
 use crate::error::Problem;
+use crate::flags::{
+    CONCURRENCY, CONCURRENCY_MAX, CONCURRENCY_MIN, CONCURRENCY_STEPS, DEGRADATION_METRIC_TAG, DEGRADATION_STAT,
+    DEGRADATION_THRESHOLD, E2E_SLA_MS, ERROR_RATE_SLA, Flag, ISL_MAX, ISL_MIN, ISL_OSL_PAIRS, ISL_STEPS, ITL_SLA_MS,
+    OSL_MAX, OSL_MIN, OSL_STEPS, SEARCH_STYLE, SLO_ATTAINMENT_FRACTION, TPOT_SLA_MS, TTFT_SLA_MS,
+};
 use crate::nearest::nearest;
 use crate::parse::isl_osl_pairs;
+use crate::sections::sweep::{Planner, Prior, SearchStyle};
 use serde_json::{Map, Value, json};
 
 /// What a recipe is made from.
 pub(crate) struct Inputs<'a> {
-    /// The value of a flag, by its name without dashes.
-    pub value: &'a dyn Fn(&str) -> Option<Value>,
+    /// The value of a flag, when it was given.
+    pub value: &'a dyn Fn(&Flag) -> Option<Value>,
     pub streaming: bool,
 }
 
@@ -54,8 +61,6 @@ const RECIPES: &[Recipe] = &[
     Recipe { name: "pareto-sweep", streaming: Some("only a stream shows its first token"), make: pareto },
 ];
 
-const CONCURRENCY: &str = "phases.profiling.concurrency";
-
 /// Makes a recipe's sweep.
 pub(crate) fn recipe(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == name) else {
@@ -81,17 +86,17 @@ fn missing(flags: &str) -> Problem {
     Problem::new(format!("--search-recipe {{recipe}} needs {flags}")).hint(format!("add {flags}"))
 }
 
-fn number(inputs: &Inputs<'_>, key: &str) -> Option<f64> {
-    (inputs.value)(key).and_then(|value| value.as_f64())
+fn number(inputs: &Inputs<'_>, flag: &Flag) -> Option<f64> {
+    (inputs.value)(flag).and_then(|value| value.as_f64())
 }
 
-fn whole(inputs: &Inputs<'_>, key: &str) -> Option<i64> {
-    (inputs.value)(key).and_then(|value| value.as_i64())
+fn whole(inputs: &Inputs<'_>, flag: &Flag) -> Option<i64> {
+    (inputs.value)(flag).and_then(|value| value.as_i64())
 }
 
 /// The objective for the time between tokens, which has two names.
 fn itl(inputs: &Inputs<'_>) -> Result<Option<f64>, Problem> {
-    match (number(inputs, "itl_sla_ms"), number(inputs, "tpot_sla_ms")) {
+    match (number(inputs, ITL_SLA_MS), number(inputs, TPOT_SLA_MS)) {
         (Some(itl), Some(tpot)) if itl != tpot => {
             Err(Problem::new(format!("--itl-sla-ms {itl} and --tpot-sla-ms {tpot} differ"))
                 .because("they are two names of one objective")
@@ -101,14 +106,35 @@ fn itl(inputs: &Inputs<'_>) -> Result<Option<f64>, Problem> {
     }
 }
 
-fn bounds(inputs: &Inputs<'_>, what: &str, low: i64, high: i64) -> Result<(i64, i64), Problem> {
-    let (low, high) =
-        (whole(inputs, &format!("{what}_min")).unwrap_or(low), whole(inputs, &format!("{what}_max")).unwrap_or(high));
-    if low >= high {
-        return Err(Problem::new(format!("--{what}-min {low} must be less than --{what}-max {high}"))
-            .because("there would be nothing between them"));
+/// A setting that recipes vary, and the flags that say from where to where and in how many steps.
+struct Axis {
+    path: &'static str,
+    min: &'static Flag,
+    max: &'static Flag,
+    steps: &'static Flag,
+}
+
+const CONCURRENCIES: Axis =
+    Axis { path: "phases.profiling.concurrency", min: CONCURRENCY_MIN, max: CONCURRENCY_MAX, steps: CONCURRENCY_STEPS };
+const INPUT_LENGTHS: Axis = Axis { path: "datasets.main.prompts.isl", min: ISL_MIN, max: ISL_MAX, steps: ISL_STEPS };
+const OUTPUT_LENGTHS: Axis = Axis { path: "datasets.main.prompts.osl", min: OSL_MIN, max: OSL_MAX, steps: OSL_STEPS };
+
+impl Axis {
+    fn bounds(&self, inputs: &Inputs<'_>, low: i64, high: i64) -> Result<(i64, i64), Problem> {
+        let low = whole(inputs, self.min).unwrap_or(low);
+        let high = whole(inputs, self.max).unwrap_or(high);
+        if low >= high {
+            let what = format!("{} {low} must be less than {} {high}", self.min.name, self.max.name);
+            return Err(Problem::new(what).because("there would be nothing between them"));
+        }
+        Ok((low, high))
     }
-    Ok((low, high))
+
+    fn steps(&self, inputs: &Inputs<'_>, low: i64, high: i64, count: i64) -> Result<Vec<i64>, Problem> {
+        let (low, high) = self.bounds(inputs, low, high)?;
+        let count = whole(inputs, self.steps).unwrap_or(count);
+        logspace(low, high, count).map_err(|rule| Problem::new(format!("{} {count} {rule}", self.steps.name)))
+    }
 }
 
 fn filter(metric: &str, stat: &str, op: &str, threshold: f64) -> Value {
@@ -123,14 +149,14 @@ fn search(
     filters: Vec<Value>,
     plan: Plan,
 ) -> Result<Value, Problem> {
-    let (low, high) = bounds(inputs, "concurrency", 1, 1000)?;
+    let (low, high) = CONCURRENCIES.bounds(inputs, 1, 1000)?;
     Ok(json!({
         "cooldown_seconds": 0.0,
         "sla_filters": filters,
         "recipe_name": recipe,
         "type": "adaptive_search",
-        "planner": plan.planner,
-        "search_space": [{"path": CONCURRENCY, "lo": low as f64, "hi": high as f64, "kind": "int", "prior": plan.prior}],
+        "planner": plan.planner.name(),
+        "search_space": [{"path": CONCURRENCIES.path, "lo": low as f64, "hi": high as f64, "kind": "int", "prior": plan.prior.name()}],
         "objectives": [{"metric": objective, "stat": "avg", "direction": "maximize"}],
         "outcome_constraints": [],
         "max_iterations": plan.iterations,
@@ -150,20 +176,20 @@ fn search(
 }
 
 struct Plan {
-    planner: &'static str,
-    prior: &'static str,
+    planner: Planner,
+    prior: Prior,
     iterations: i64,
     initial: i64,
 }
 
-const BAYESIAN: Plan = Plan { planner: "bayesian", prior: "log-uniform", iterations: 30, initial: 5 };
+const BAYESIAN: Plan = Plan { planner: Planner::Bayesian, prior: Prior::LogUniform, iterations: 30, initial: 5 };
 
 fn plain(sweep: Value) -> Expansion {
     Expansion { sweep, slos: None, auto_plot: false }
 }
 
 fn throughput_by_ttft(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    let ttft = number(inputs, "ttft_sla_ms").ok_or_else(|| missing("--ttft-sla-ms MS"))?;
+    let ttft = number(inputs, TTFT_SLA_MS).ok_or_else(|| missing("--ttft-sla-ms MS"))?;
     let filters = vec![filter("time_to_first_token", "p95", "lt", ttft)];
     search(inputs, "max-throughput-ttft-sla", "output_token_throughput", filters, BAYESIAN).map(plain)
 }
@@ -176,40 +202,44 @@ fn throughput_by_itl(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
 
 fn concurrency_under_sla(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     const NAME: &str = "max-concurrency-under-sla";
-    let (ttft, itl) = (number(inputs, "ttft_sla_ms"), itl(inputs)?);
+    let (ttft, itl) = (number(inputs, TTFT_SLA_MS), itl(inputs)?);
     if (ttft.is_some() || itl.is_some()) && !inputs.streaming {
         return Err(needs_streaming(NAME, "only a stream shows its tokens one by one"));
     }
     let mut filters = Vec::new();
     filters.extend(ttft.map(|ms| filter("time_to_first_token", "p95", "lt", ms)));
     filters.extend(itl.map(|ms| filter("inter_token_latency", "p95", "lt", ms)));
-    filters.extend(number(inputs, "e2e_sla_ms").map(|ms| filter("request_latency", "p99", "lt", ms)));
+    filters.extend(number(inputs, E2E_SLA_MS).map(|ms| filter("request_latency", "p99", "lt", ms)));
     filters
-        .extend(number(inputs, "error_rate_sla").map(|share| filter("request_error_rate", "avg", "lt", share * 100.0)));
+        .extend(number(inputs, ERROR_RATE_SLA).map(|share| filter("request_error_rate", "avg", "lt", share * 100.0)));
     if filters.is_empty() {
         return Err(missing(
             "at least one of --ttft-sla-ms, --itl-sla-ms, --tpot-sla-ms, --e2e-sla-ms and --error-rate-sla",
         ));
     }
-    let style = (inputs.value)("search_style").and_then(|style| style.as_str().map(str::to_owned));
-    let plan = match style.as_deref().unwrap_or("smooth_isotonic") {
-        "grid" => {
-            let steps = steps(inputs, "concurrency", 1, 1000, 8)?;
-            let params = json!({"sla_filters": filters, "swept_param": CONCURRENCY});
-            let mut sweep = grid(NAME, [(CONCURRENCY, steps)], "sla_breach_knee", params, "sla_breach.json");
+    let style = (inputs.value)(SEARCH_STYLE).and_then(|style| SearchStyle::parse(style.as_str()?));
+    let plan = match style.unwrap_or(SearchStyle::SmoothIsotonic) {
+        SearchStyle::Grid => {
+            let steps = CONCURRENCIES.steps(inputs, 1, 1000, 8)?;
+            let params = json!({"sla_filters": filters, "swept_param": CONCURRENCIES.path});
+            let mut sweep = grid(NAME, [(CONCURRENCIES.path, steps)], "sla_breach_knee", params, "sla_breach.json");
             sweep["sla_filters"] = filters.into();
             return Ok(plain(sweep));
         }
-        "monotonic" => Plan { planner: "monotonic_sla", prior: "uniform", iterations: 20, initial: 1 },
-        "bo" => BAYESIAN,
-        "optuna" => Plan { planner: "optuna", ..BAYESIAN },
-        _ => Plan { planner: "smooth_isotonic", prior: "uniform", iterations: 30, initial: 1 },
+        SearchStyle::Monotonic => {
+            Plan { planner: Planner::MonotonicSla, prior: Prior::Uniform, iterations: 20, initial: 1 }
+        }
+        SearchStyle::Bo => BAYESIAN,
+        SearchStyle::Optuna => Plan { planner: Planner::Optuna, ..BAYESIAN },
+        SearchStyle::SmoothIsotonic => {
+            Plan { planner: Planner::SmoothIsotonic, prior: Prior::Uniform, iterations: 30, initial: 1 }
+        }
     };
     search(inputs, NAME, "output_token_throughput", filters, plan).map(plain)
 }
 
 fn goodput(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    let (ttft, itl, e2e) = (number(inputs, "ttft_sla_ms"), itl(inputs)?, number(inputs, "e2e_sla_ms"));
+    let (ttft, itl, e2e) = (number(inputs, TTFT_SLA_MS), itl(inputs)?, number(inputs, E2E_SLA_MS));
     let (Some(ttft), Some(itl), Some(e2e)) = (ttft, itl, e2e) else {
         let absent: Vec<&str> = [(ttft, "--ttft-sla-ms MS"), (itl, "--tpot-sla-ms MS"), (e2e, "--e2e-sla-ms MS")]
             .into_iter()
@@ -218,7 +248,7 @@ fn goodput(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
             .collect();
         return Err(missing(&absent.join(", ")).because("the three together say which request is good"));
     };
-    let share = number(inputs, "slo_attainment_fraction").unwrap_or(0.95);
+    let share = number(inputs, SLO_ATTAINMENT_FRACTION).unwrap_or(0.95);
     let filters = vec![filter("good_request_fraction", "avg", "ge", share)];
     let sweep = search(inputs, "max-goodput-under-slo", "goodput", filters, BAYESIAN)?;
     let slos = json!({"time_to_first_token": ttft, "inter_token_latency": itl, "request_latency": e2e});
@@ -236,32 +266,30 @@ fn grid<const N: usize>(name: &str, axes: [(&str, Vec<i64>); N], handler: &str, 
     })
 }
 
-fn steps(inputs: &Inputs<'_>, what: &str, low: i64, high: i64, count: i64) -> Result<Vec<i64>, Problem> {
-    let (low, high) = bounds(inputs, what, low, high)?;
-    let count = whole(inputs, &format!("{what}_steps")).unwrap_or(count);
-    logspace(low, high, count).map_err(|rule| Problem::new(format!("--{what}-steps {count} {rule}")))
-}
-
 fn ramp(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    let steps = steps(inputs, "concurrency", 1, 1000, 8)?;
+    let steps = CONCURRENCIES.steps(inputs, 1, 1000, 8)?;
     let params = json!({
-        "threshold_pct": number(inputs, "degradation_threshold").unwrap_or(0.2),
-        "metric_tag": (inputs.value)("degradation_metric_tag").unwrap_or_else(|| "request_latency".into()),
-        "stat": (inputs.value)("degradation_stat").unwrap_or_else(|| "p99".into()),
-        "swept_param": CONCURRENCY,
+        "threshold_pct": number(inputs, DEGRADATION_THRESHOLD).unwrap_or(0.2),
+        "metric_tag": (inputs.value)(DEGRADATION_METRIC_TAG).unwrap_or_else(|| "request_latency".into()),
+        "stat": (inputs.value)(DEGRADATION_STAT).unwrap_or_else(|| "p99".into()),
+        "swept_param": CONCURRENCIES.path,
     });
-    let sweep =
-        grid("concurrency-ramp", [(CONCURRENCY, steps)], "degradation_knee_detect", params, "degradation_knee.json");
+    let sweep = grid(
+        "concurrency-ramp",
+        [(CONCURRENCIES.path, steps)],
+        "degradation_knee_detect",
+        params,
+        "degradation_knee.json",
+    );
     Ok(Expansion { sweep, slos: None, auto_plot: true })
 }
 
 fn prefill_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    const ISL: &str = "datasets.main.prompts.isl";
-    let steps = steps(inputs, "isl", 256, 32768, 8)?;
-    let params = json!({"metric_tag": "time_to_first_token", "stat": "avg", "swept_param": ISL});
+    let steps = INPUT_LENGTHS.steps(inputs, 256, 32768, 8)?;
+    let params = json!({"metric_tag": "time_to_first_token", "stat": "avg", "swept_param": INPUT_LENGTHS.path});
     let sweep = grid(
         "prefill-ttft-curve",
-        [(ISL, steps), (CONCURRENCY, vec![1])],
+        [(INPUT_LENGTHS.path, steps), (CONCURRENCIES.path, vec![1])],
         "ttft_curve_fit",
         params,
         "prefill_curve.json",
@@ -270,14 +298,12 @@ fn prefill_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
 }
 
 fn decode_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    const OSL: &str = "datasets.main.prompts.osl";
-    let concurrency = steps(inputs, "concurrency", 1, 200, 6)?;
-    let osl = steps(inputs, "osl", 64, 1024, 4)?;
-    let params =
-        json!({"metric_tag": "inter_token_latency", "stat": "avg", "concurrency_param": CONCURRENCY, "osl_param": OSL});
+    let concurrency = CONCURRENCIES.steps(inputs, 1, 200, 6)?;
+    let osl = OUTPUT_LENGTHS.steps(inputs, 64, 1024, 4)?;
+    let params = json!({"metric_tag": "inter_token_latency", "stat": "avg", "concurrency_param": CONCURRENCIES.path, "osl_param": OUTPUT_LENGTHS.path});
     let sweep = grid(
         "decode-itl-curve",
-        [(CONCURRENCY, concurrency), (OSL, osl)],
+        [(CONCURRENCIES.path, concurrency), (OUTPUT_LENGTHS.path, osl)],
         "itl_surface_fit",
         params,
         "decode_itl_surface.json",
@@ -286,12 +312,12 @@ fn decode_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
 }
 
 fn pareto(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    let text = (inputs.value)("isl_osl_pairs").and_then(|value| value.as_str().map(str::to_owned));
+    let text = (inputs.value)(ISL_OSL_PAIRS).and_then(|value| value.as_str().map(str::to_owned));
     let text = text.ok_or_else(|| missing("--isl-osl-pairs 128/128,256/256"))?;
     let pairs = isl_osl_pairs(&text).map_err(|rule| {
         Problem::new(format!("--isl-osl-pairs '{text}' {rule}")).hint("--isl-osl-pairs 128/128,256/256")
     })?;
-    let concurrency: Vec<i64> = match (inputs.value)("concurrency") {
+    let concurrency: Vec<i64> = match (inputs.value)(CONCURRENCY) {
         None => vec![1, 4, 16, 64, 256],
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_i64).collect(),
         Some(one) => one.as_i64().into_iter().collect(),

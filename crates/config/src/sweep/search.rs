@@ -1,65 +1,77 @@
 //! Search flags and recipes to a sweep.
 
 use super::recipes::{self, Inputs};
-use crate::compose::observe::needs;
-use crate::error::Problem;
-use crate::given::Flags;
+use crate::choice::Choice;
+use crate::error::{Problem, needs};
+use crate::flags::{
+    AUTO_PLOT, BO_CONSTRAINT_MODE, CONCURRENCY, CONCURRENCY_MAX, CONCURRENCY_MIN, CONCURRENCY_STEPS,
+    DEGRADATION_METRIC_TAG, DEGRADATION_STAT, DEGRADATION_THRESHOLD, E2E_SLA_MS, ERROR_RATE_SLA, Flag, ISL_MAX,
+    ISL_MIN, ISL_OSL_PAIRS, ISL_STEPS, ITL_SLA_MS, OPTUNA_ACQUISITION, OPTUNA_SAMPLER, OPTUNA_TERMINATOR, OSL_MAX,
+    OSL_MIN, OSL_STEPS, REQUEST_RATE, REQUEST_RATE_SERIES, SEARCH_DIRECTION, SEARCH_INITIAL_POINTS,
+    SEARCH_MAX_ITERATIONS, SEARCH_METRIC, SEARCH_PERCENTILE_POOLING, SEARCH_PLANNER, SEARCH_RANDOM_SEED, SEARCH_RECIPE,
+    SEARCH_SLA, SEARCH_SLA_TIER, SEARCH_SPACE, SEARCH_STAT, SEARCH_STYLE, SLO_ATTAINMENT_FRACTION, TPOT_SLA_MS,
+    TTFT_SLA_MS,
+};
+use crate::given::GivenFlags;
 use crate::parse::{search_dimension, sla_filter, sla_tier};
+use crate::sections::scale::Stat;
+use crate::sections::sweep::{OptunaAcquisition, OptunaSampler, Planner, Pooling, Sweep, SweepType};
 use crate::tree::{Datum, Node, Origin};
+use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
 
 /// Flags that a search needs beside its space.
-const COMPANIONS: &[&str] = &["--search-metric", "--search-direction", "--search-max-iterations"];
+const COMPANIONS: &[&Flag] = &[SEARCH_METRIC, SEARCH_DIRECTION, SEARCH_MAX_ITERATIONS];
 
 /// Flags that only a search of one's own has.
-const OWN: &[&str] = &[
-    "--search-space",
-    "--search-metric",
-    "--search-stat",
-    "--search-direction",
-    "--search-planner",
-    "--optuna-sampler",
-    "--optuna-acquisition",
-    "--optuna-terminator",
-    "--search-percentile-pooling",
-    "--bo-constraint-mode",
+const OWN: &[&Flag] = &[
+    SEARCH_SPACE,
+    SEARCH_METRIC,
+    SEARCH_STAT,
+    SEARCH_DIRECTION,
+    SEARCH_PLANNER,
+    OPTUNA_SAMPLER,
+    OPTUNA_ACQUISITION,
+    OPTUNA_TERMINATOR,
+    SEARCH_PERCENTILE_POOLING,
+    BO_CONSTRAINT_MODE,
 ];
 
 /// Flags that change a search, one's own or a recipe's.
-const SHARED: &[(&str, &str)] = &[
-    ("--search-max-iterations", "max_iterations"),
-    ("--search-initial-points", "n_initial_points"),
-    ("--search-random-seed", "random_seed"),
+const SHARED: &[(&Flag, &str)] = &[
+    (SEARCH_MAX_ITERATIONS, "max_iterations"),
+    (SEARCH_INITIAL_POINTS, "n_initial_points"),
+    (SEARCH_RANDOM_SEED, "random_seed"),
 ];
 
 /// Flags that only recipes read.
-const RECIPE_INPUTS: &[&str] = &[
-    "--ttft-sla-ms",
-    "--isl-osl-pairs",
-    "--itl-sla-ms",
-    "--tpot-sla-ms",
-    "--e2e-sla-ms",
-    "--error-rate-sla",
-    "--slo-attainment-fraction",
-    "--search-style",
-    "--degradation-threshold",
-    "--degradation-metric-tag",
-    "--degradation-stat",
-    "--isl-min",
-    "--isl-max",
-    "--isl-steps",
-    "--concurrency-min",
-    "--concurrency-max",
-    "--concurrency-steps",
-    "--osl-min",
-    "--osl-max",
-    "--osl-steps",
+const RECIPE_INPUTS: &[&Flag] = &[
+    TTFT_SLA_MS,
+    ISL_OSL_PAIRS,
+    ITL_SLA_MS,
+    TPOT_SLA_MS,
+    E2E_SLA_MS,
+    ERROR_RATE_SLA,
+    SLO_ATTAINMENT_FRACTION,
+    SEARCH_STYLE,
+    DEGRADATION_THRESHOLD,
+    DEGRADATION_METRIC_TAG,
+    DEGRADATION_STAT,
+    ISL_MIN,
+    ISL_MAX,
+    ISL_STEPS,
+    CONCURRENCY_MIN,
+    CONCURRENCY_MAX,
+    CONCURRENCY_STEPS,
+    OSL_MIN,
+    OSL_MAX,
+    OSL_STEPS,
 ];
 
 /// The sweep that search flags ask for, put into the configuration.
-pub(crate) fn search(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+pub(crate) fn search(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let inputs = flags.among(RECIPE_INPUTS);
-    let recipe = flags.text("--search-recipe");
+    let recipe = flags.text(SEARCH_RECIPE);
     if recipe.is_none() && !inputs.is_empty() {
         problems.push(needs(&inputs.join(", "), "--search-recipe NAME", "only recipes read it"));
         return;
@@ -70,7 +82,7 @@ pub(crate) fn search(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Prob
     }
 }
 
-fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+fn by_recipe(name: &str, envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let own = flags.among(OWN);
     if !own.is_empty() {
         problems.push(
@@ -83,8 +95,8 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<
     let lists: Vec<&str> = flags
         .0
         .iter()
-        .filter(|said| said.sweep().is_some() && !(name == "pareto-sweep" && said.flag.name == "--concurrency"))
-        .map(|said| said.spelled.as_str())
+        .filter(|given| given.sweep().is_some() && !(name == "pareto-sweep" && given.flag == CONCURRENCY))
+        .map(|given| given.spelled.as_str())
         .collect();
     if !lists.is_empty() {
         problems.push(
@@ -96,7 +108,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<
     }
     let streaming =
         matches!(envelope.find("benchmark.endpoint.streaming"), Some(Node { datum: Datum::Bool(true), .. }));
-    let value = |key: &str| flags.get(&format!("--{}", key.replace('_', "-"))).map(|said| said.value.clone());
+    let value = |flag: &Flag| flags.get(flag).map(|given| given.value.clone());
     let made = match recipes::recipe(name, &Inputs { value: &value, streaming }) {
         Ok(made) => made,
         Err(problem) => {
@@ -104,14 +116,14 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<
             return;
         }
     };
-    let origin = Origin::Flag(flags.spelled("--search-recipe").to_owned());
+    let origin = Origin::Flag(flags.spelled(SEARCH_RECIPE).to_owned());
     let mut sweep = Node::from_json(&made.sweep, &origin);
-    let adaptive = sweep.get("type").and_then(Node::text) == Some("adaptive_search");
+    let adaptive = sweep.choice("type") == Some(SweepType::AdaptiveSearch);
     for (flag, key) in SHARED {
         match flags.node(flag) {
             Some(node) if adaptive => sweep.put(key, node),
             Some(_) => problems.push(
-                Problem::new(format!("{flag} cannot be used with --search-recipe {name}"))
+                Problem::new(format!("{} cannot be used with --search-recipe {name}", flag.name))
                     .because("its points are fixed, not searched"),
             ),
             None => {}
@@ -123,33 +135,33 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &Flags, problems: &mut Vec<
     if let Some(slos) = made.slos {
         benchmark.put("slos", Node::from_json(&slos, &origin));
     }
-    if made.auto_plot && !flags.has("--auto-plot") {
+    if made.auto_plot && !flags.has(AUTO_PLOT) {
         benchmark.child("artifacts").put("auto_plot", Node::rule(true));
     }
 }
 
-fn own(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
-    if !flags.has("--search-space") {
+fn own(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    if !flags.has(SEARCH_SPACE) {
         let mut others = OWN.to_vec();
         others.extend(SHARED.iter().map(|(flag, _)| *flag));
-        others.extend(["--search-sla", "--search-sla-tier"]);
+        others.extend([SEARCH_SLA, SEARCH_SLA_TIER]);
         let given = flags.among(&others);
         if !given.is_empty() {
             problems.push(needs(&given.join(", "), "--search-space PATH:LO,HI", "there is nothing to search"));
         }
         return;
     }
-    let absent: Vec<&str> = COMPANIONS.iter().copied().filter(|flag| !flags.has(flag)).collect();
+    let absent: Vec<&str> = COMPANIONS.iter().filter(|flag| !flags.has(flag)).map(|flag| flag.name).collect();
     if !absent.is_empty() {
         problems.push(needs(
-            "--search-space",
+            SEARCH_SPACE.name,
             &absent.join(", "),
             "a search needs to know what is better and when to stop",
         ));
         return;
     }
     let mut dimensions = Vec::new();
-    for text in flags.texts("--search-space") {
+    for text in flags.texts(SEARCH_SPACE) {
         match search_dimension(text) {
             Ok(dimension) if dimensions.iter().any(|other: &Value| other["path"] == dimension["path"]) => {
                 problems.push(Problem::new(format!(
@@ -163,19 +175,19 @@ fn own(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
             ),
         }
     }
-    let mut objective = json!({"metric": flags.text("--search-metric"), "direction": flags.text("--search-direction")});
-    if let Some(stat) = flags.text("--search-stat") {
+    let mut objective = json!({"metric": flags.text(SEARCH_METRIC), "direction": flags.text(SEARCH_DIRECTION)});
+    if let Some(stat) = flags.text(SEARCH_STAT) {
         objective["stat"] = stat.into();
     }
     let sweep_json = json!({"type": "adaptive_search", "search_space": dimensions, "objectives": [objective]});
-    let mut sweep = Node::flag(&sweep_json, "--search-space");
+    let mut sweep = Node::flag(&sweep_json, SEARCH_SPACE.name);
     let rest = [
-        ("--search-planner", "planner"),
-        ("--optuna-sampler", "optuna_sampler"),
-        ("--optuna-acquisition", "optuna_acquisition"),
-        ("--optuna-terminator", "optuna_terminator"),
-        ("--search-percentile-pooling", "objective_pooling"),
-        ("--bo-constraint-mode", "constraint_mode"),
+        (SEARCH_PLANNER, "planner"),
+        (OPTUNA_SAMPLER, "optuna_sampler"),
+        (OPTUNA_ACQUISITION, "optuna_acquisition"),
+        (OPTUNA_TERMINATOR, "optuna_terminator"),
+        (SEARCH_PERCENTILE_POOLING, "objective_pooling"),
+        (BO_CONSTRAINT_MODE, "constraint_mode"),
     ];
     for (flag, key) in SHARED.iter().chain(&rest) {
         if let Some(node) = flags.node(flag) {
@@ -189,21 +201,21 @@ fn own(envelope: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
 }
 
 /// Objectives given one by one, and tiers of them.
-fn filters(sweep: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
+fn filters(sweep: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let mut list = sweep.get("sla_filters").map(Node::items).unwrap_or_default().to_vec();
-    for text in flags.texts("--search-sla") {
+    for text in flags.texts(SEARCH_SLA) {
         match sla_filter(text) {
-            Ok(filter) => list.push(Node::flag(&filter, "--search-sla")),
+            Ok(filter) => list.push(Node::flag(&filter, SEARCH_SLA.name)),
             Err(rule) => problems.push(
                 Problem::new(format!("--search-sla '{text}' {rule}"))
                     .hint("--search-sla time_to_first_token:p95:lt:200"),
             ),
         }
     }
-    if flags.has("--search-sla") {
+    if flags.has(SEARCH_SLA) {
         sweep.put("sla_filters", Node::rule(list));
     }
-    let texts = flags.texts("--search-sla-tier");
+    let texts = flags.texts(SEARCH_SLA_TIER);
     if texts.is_empty() {
         return;
     }
@@ -227,17 +239,17 @@ fn filters(sweep: &mut Node, flags: &Flags, problems: &mut Vec<Problem>) {
             ),
         }
     }
-    sweep.put("sla_tiers", Node::flag(&tiers.into(), "--search-sla-tier"));
+    sweep.put("sla_tiers", Node::flag(&tiers.into(), SEARCH_SLA_TIER.name));
 }
 
-fn check(sweep: &Node, flags: &Flags, problems: &mut Vec<Problem>) {
-    let planner = flags.text("--search-planner").unwrap_or("bayesian");
+fn check(sweep: &Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let planner = sweep.choice("planner").unwrap_or(Sweep::default().planner());
     let (points, most) = (
-        sweep.get("n_initial_points").and_then(Node::as_f64).unwrap_or(5.0),
+        sweep.get("n_initial_points").and_then(Node::as_f64).unwrap_or(Sweep::default().n_initial_points() as f64),
         sweep.get("max_iterations").and_then(Node::as_f64),
     );
     if let Some(most) = most
-        && ["bayesian", "optuna"].contains(&planner)
+        && matches!(planner, Planner::Bayesian | Planner::Optuna)
         && points >= most
     {
         problems.push(
@@ -246,20 +258,23 @@ fn check(sweep: &Node, flags: &Flags, problems: &mut Vec<Problem>) {
                 .hint(format!("--search-max-iterations {} or more", points + 1.0)),
         );
     }
-    if flags.has("--optuna-acquisition") && flags.text("--optuna-sampler").is_some_and(|sampler| sampler != "botorch") {
-        problems.push(needs("--optuna-acquisition", "--optuna-sampler botorch", "only this sampler has acquisitions"));
-    }
-    if let Some(acquisition) = flags.text("--optuna-acquisition")
-        && acquisition.ends_with("ehvi")
+    if flags.has(OPTUNA_ACQUISITION)
+        && sweep.choice("optuna_sampler").is_some_and(|sampler: OptunaSampler| sampler != OptunaSampler::Botorch)
     {
+        problems.push(needs(OPTUNA_ACQUISITION.name, "--optuna-sampler botorch", "only this sampler has acquisitions"));
+    }
+    if let Some(acquisition) = sweep.choice::<OptunaAcquisition>("optuna_acquisition")
+        && acquisition.is_of_several_objectives()
+    {
+        let acquisition = acquisition.name();
         problems.push(
             Problem::new(format!("--optuna-acquisition {acquisition} is for several objectives"))
                 .because("--search-metric is one objective")
                 .hint("--optuna-acquisition qlogei"),
         );
     }
-    if flags.text("--search-percentile-pooling") == Some("pooled")
-        && flags.text("--search-stat").is_none_or(|stat| stat == "avg")
+    if sweep.choice("objective_pooling") == Some(Pooling::Pooled)
+        && flags.text(SEARCH_STAT).is_none_or(|stat| Stat::exactly(stat) == Some(Stat::Avg))
     {
         problems.push(needs(
             "--search-percentile-pooling pooled",
@@ -270,7 +285,7 @@ fn check(sweep: &Node, flags: &Flags, problems: &mut Vec<Problem>) {
 }
 
 /// Where a searched setting has no value yet, the search's lower bound is the first.
-fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &Flags, problems: &mut Vec<Problem>) {
+fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let low = |setting: &str| {
         let path = format!("phases.profiling.{setting}");
         dimensions
@@ -297,7 +312,7 @@ fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &Flags, problems:
         );
     }
     let shaped = low("smoothness").is_some() || low("rate_ramp").is_some();
-    if shaped && low("rate").is_none() && !flags.has("--request-rate") && !flags.has("--request-rate-series") {
+    if shaped && low("rate").is_none() && !flags.has(REQUEST_RATE) && !flags.has(REQUEST_RATE_SERIES) {
         problems.push(
             Problem::new("--search-space over the shape of a rate needs --request-rate N")
                 .because("there is no rate to shape")
@@ -305,8 +320,7 @@ fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &Flags, problems:
         );
     }
     let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") else { return };
-    let Some(phase) = phases.iter_mut().find(|phase| phase.get("kind").and_then(Node::text) == Some("profiling"))
-    else {
+    let Some(phase) = phases.iter_mut().find(|phase| phase.choice("kind") == Some(PhaseKind::Profiling)) else {
         return;
     };
     for setting in ["rate", "smoothness", "users"] {

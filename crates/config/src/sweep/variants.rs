@@ -2,22 +2,44 @@
 
 use crate::error::Problem;
 use crate::flags;
-use crate::given::Flags;
+use crate::flags::{
+    Flag, SEARCH_DIRECTION, SEARCH_INITIAL_POINTS, SEARCH_MAX_ITERATIONS, SEARCH_METRIC, SEARCH_PERCENTILE_POOLING,
+    SEARCH_PLANNER, SEARCH_RANDOM_SEED, SEARCH_RECIPE, SEARCH_SLA, SEARCH_SLA_TIER, SEARCH_SPACE, SEARCH_STAT,
+    SEARCH_STYLE, VARIANT,
+};
+use crate::given::GivenFlags;
 use crate::parse::variant;
-use crate::tokens::{Given, Raw};
+use crate::tokens::{Raw, RawFlag};
 use crate::tree::Node;
 use serde_json::{Map, Value, json};
+
+/// Flags about a search, which says itself what is run.
+const SEARCHES: &[&Flag] = &[
+    SEARCH_SPACE,
+    SEARCH_METRIC,
+    SEARCH_STAT,
+    SEARCH_DIRECTION,
+    SEARCH_MAX_ITERATIONS,
+    SEARCH_INITIAL_POINTS,
+    SEARCH_RANDOM_SEED,
+    SEARCH_PLANNER,
+    SEARCH_PERCENTILE_POOLING,
+    SEARCH_SLA,
+    SEARCH_SLA_TIER,
+    SEARCH_RECIPE,
+    SEARCH_STYLE,
+];
 
 /// A variant to run: its name and the flags it changes.
 pub(crate) struct Variant {
     pub name: String,
-    pub given: Vec<Given>,
+    pub given: Vec<RawFlag>,
 }
 
 /// Reads the variants.
-pub(crate) fn variants(said: &Flags) -> Result<Vec<Variant>, Vec<Problem>> {
-    let texts = said.texts("--variant");
-    let spelled = said.spelled("--variant");
+pub(crate) fn variants(given: &GivenFlags) -> Result<Vec<Variant>, Vec<Problem>> {
+    let texts = given.texts(VARIANT);
+    let spelled = given.spelled(VARIANT);
     let mut problems = Vec::new();
     if texts.len() == 1 {
         problems.push(
@@ -26,8 +48,7 @@ pub(crate) fn variants(said: &Flags) -> Result<Vec<Variant>, Vec<Problem>> {
                 .hint("give its settings as flags: --isl, --osl, --concurrency"),
         );
     }
-    let lists: Vec<&str> =
-        said.0.iter().filter(|said| said.sweep().is_some()).map(|said| said.spelled.as_str()).collect();
+    let lists = given.spellings(|given| given.sweep().is_some());
     if !lists.is_empty() {
         problems.push(
             Problem::new(format!("{spelled} and several values of {} exclude each other", lists.join(", ")))
@@ -35,12 +56,7 @@ pub(crate) fn variants(said: &Flags) -> Result<Vec<Variant>, Vec<Problem>> {
                 .hint("put the values into the variants"),
         );
     }
-    let search: Vec<&str> = said
-        .0
-        .iter()
-        .filter(|said| said.flag.name.starts_with("--search-"))
-        .map(|said| said.spelled.as_str())
-        .collect();
+    let search = given.among(SEARCHES);
     if !search.is_empty() {
         problems.push(
             Problem::new(format!("{spelled} and {} exclude each other", search.join(", ")))
@@ -67,7 +83,7 @@ fn one(text: &str, index: usize) -> Result<Variant, String> {
     let mut given = Vec::new();
     for (key, value) in settings {
         let spelled = format!("--{}", key.replace('_', "-"));
-        let Some((flag, positive)) = flags::find(&spelled).filter(|(flag, _)| flag.name != "--variant") else {
+        let Some((flag, positive)) = flags::find(&spelled).filter(|(flag, _)| *flag != VARIANT) else {
             let near = crate::nearest::nearest(&spelled, flags::spellings());
             return Err(match near {
                 Some(near) => {
@@ -81,7 +97,7 @@ fn one(text: &str, index: usize) -> Result<Variant, String> {
             (Value::String(text), _) => Raw::Tokens(vec![text.clone()]),
             (other, _) => Raw::Tokens(vec![other.to_string()]),
         };
-        given.push(Given { flag, spelled, raw });
+        given.push(RawFlag { flag, spelled, raw });
     }
     Ok(Variant { name: name.unwrap_or_else(|| format!("v{index}")), given })
 }

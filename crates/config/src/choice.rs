@@ -1,0 +1,84 @@
+//! Choices among names: an enum, and the name of each of its variants in the order help shows them.
+
+use aiperf_plan::{ExportLevel, LogLevel, ReuseStrategy, Timestamps, UiKind};
+use aiperf_types::{EndpointKind, PhaseKind};
+
+/// One of several names.
+pub(crate) trait Choice: Copy + PartialEq + 'static {
+    const ALL: &'static [Self];
+    /// The names of `ALL`, in the same order.
+    const NAMES: &'static [&'static str];
+
+    fn name(self) -> &'static str {
+        let at = Self::ALL.iter().position(|choice| *choice == self);
+        at.map_or("", |at| Self::NAMES[at])
+    }
+
+    /// The choice that a text names: letter case and `-`/`_` do not matter.
+    fn parse(text: &str) -> Option<Self> {
+        let name = crate::scalars::choice(text, Self::NAMES)?;
+        Self::exactly(name)
+    }
+
+    /// The choice of exactly this name.
+    fn exactly(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
+    }
+}
+
+/// Names, one after the other.
+pub(crate) fn joined<T: Choice>(choices: &[T]) -> String {
+    choices.iter().map(|choice| choice.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Defines enums whose variants have names.
+macro_rules! choices {
+    ($( $(#[doc = $about:literal])+ $name:ident { $($variant:ident = $text:literal),+ $(,)? } )*) => { $(
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($variant),+ }
+
+        impl $crate::choice::Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            const NAMES: &'static [&'static str] = &[$($text),+];
+        }
+    )* };
+}
+
+pub(crate) use choices;
+
+/// Makes an enum of another crate, which knows its names, a choice. The order is the one of help.
+macro_rules! named_elsewhere {
+    ($( $name:ident { $($variant:ident),+ $(,)? } )*) => { $(
+        impl Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            const NAMES: &'static [&'static str] = &[$(Self::$variant.name()),+];
+        }
+    )* };
+}
+
+named_elsewhere! {
+    EndpointKind {
+        AudioTranscription, Chat, CohereRankings, Completions, Responses, Messages, ChatEmbeddings, Embeddings,
+        HfTeiRankings, HuggingfaceGenerate, ImageGeneration, ImageEdit, VideoGeneration, ImageRetrieval, NimEmbeddings,
+        NimRankings, SolidoRag, Raw, Template,
+    }
+    ExportLevel { Summary, Records, Raw }
+    LogLevel { Trace, Debug, Info, Notice, Warning, Success, Error, Critical }
+    PhaseKind { Warmup, Profiling }
+    ReuseStrategy { Pooled, Never, StickyUserSessions }
+    Timestamps { Auto, Kernel, User }
+    UiKind { Dashboard, None, Simple }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_endpoint_type_can_be_chosen() {
+        for kind in EndpointKind::ALL {
+            assert_eq!(<EndpointKind as Choice>::parse(kind.name()), Some(*kind));
+        }
+    }
+}

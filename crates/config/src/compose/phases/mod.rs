@@ -1,0 +1,336 @@
+//! When requests are sent: the profiling phase and the warmup.
+
+mod warmup;
+
+use super::{series, traces};
+use crate::choice::Choice;
+use crate::context::Context;
+use crate::error::{Problem, needs};
+use crate::flags::{
+    ARRIVAL_PATTERN, ARRIVAL_SMOOTHNESS, BENCHMARK_DURATION, BENCHMARK_GRACE_PERIOD, CONCURRENCY,
+    CONVERSATION_TURN_MEAN, CUSTOM_DATASET_TYPE, FIXED_SCHEDULE, FIXED_SCHEDULE_AUTO_OFFSET, FIXED_SCHEDULE_END_OFFSET,
+    FIXED_SCHEDULE_START_OFFSET, Flag, INPUT_FILE, NO_FIXED_SCHEDULE, NUM_USERS, PUBLIC_DATASET,
+    REQUEST_CANCELLATION_DELAY, REQUEST_RATE, REQUEST_RATE_RAMP_DURATION, REQUEST_RATE_SERIES, SCENARIO, SEARCH_SPACE,
+    To, USER_CENTRIC_RATE,
+};
+use crate::given::GivenFlags;
+use crate::sections::dataset::FileFormat;
+use crate::sections::phases::{ArrivalPattern, KEYS_OF, PhaseType};
+use crate::tree::{Datum, Node, Origin};
+use aiperf_types::PhaseKind;
+use serde_json::Value;
+
+const OFFSETS: &[&Flag] = &[FIXED_SCHEDULE_AUTO_OFFSET, FIXED_SCHEDULE_START_OFFSET, FIXED_SCHEDULE_END_OFFSET];
+
+/// Flags that say the rate.
+const RATES: &[&Flag] = &[REQUEST_RATE, USER_CENTRIC_RATE, REQUEST_RATE_SERIES];
+
+/// Flags about the profiling phase that are no key of it.
+const BY_RULE: &[&Flag] = &[ARRIVAL_PATTERN, REQUEST_RATE_SERIES, FIXED_SCHEDULE];
+
+/// Seconds after a time limit, unless something says otherwise.
+const GRACE_SECONDS: f64 = 30.0;
+
+/// Lays flags over the phases of a document. Flags that stand alone also say what ends the phase.
+pub(super) fn phases(
+    benchmark: &mut Node,
+    flags: &GivenFlags,
+    ctx: &Context<'_>,
+    alone: bool,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) {
+    let Some(Node { datum: Datum::List(phases), .. }) = benchmark.get_mut("phases") else { return };
+    warmup::lay(phases, flags, alone, notes, problems);
+    for phase in phases.iter_mut() {
+        for given in &flags.0 {
+            if let To::EveryPhase(key) = given.flag.to {
+                phase.place(key, given.node());
+            }
+        }
+    }
+    let load = flags.spellings(|given| matches!(given.flag.to, To::Profiling(_)) || BY_RULE.contains(&given.flag));
+    if load.is_empty() && !alone {
+        return;
+    }
+    let profiling: Vec<&mut Node> = phases.iter_mut().filter(|phase| is_of(phase, PhaseKind::Profiling)).collect();
+    if profiling.len() > 1 {
+        let names = profiling.iter().map(|phase| phase.get("name").and_then(Node::text).unwrap_or("?"));
+        problems.push(
+            Problem::new(format!("{} could be meant for {}", load.join(", "), names.collect::<Vec<_>>().join(" or ")))
+                .because("the file has several profiling phases")
+                .hint("say it in the file"),
+        );
+        return;
+    }
+    if let Some(phase) = profiling.into_iter().next() {
+        lay(phase, flags, ctx, alone, notes, problems);
+    }
+}
+
+/// Whether a phase is of a kind, by its kind or by its name.
+fn is_of(phase: &Node, kind: PhaseKind) -> bool {
+    phase.choice("kind").or_else(|| phase.choice("name")) == Some(kind)
+}
+
+/// A setting that a search will vary.
+fn searches(flags: &GivenFlags, setting: &str) -> bool {
+    flags.texts(SEARCH_SPACE).iter().any(|text| {
+        let path = text.split(':').next().unwrap_or_default();
+        path == setting || path == format!("phases.profiling.{setting}")
+    })
+}
+
+/// Lays flags over the profiling phase.
+fn lay(
+    phase: &mut Node,
+    flags: &GivenFlags,
+    ctx: &Context<'_>,
+    alone: bool,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) {
+    if !one_rate(flags, alone, notes, problems) {
+        return;
+    }
+    for given in &flags.0 {
+        if let To::Profiling(key) = given.flag.to {
+            phase.place(key, given.node());
+        }
+    }
+    if let Some(rate) = flags.node(USER_CENTRIC_RATE) {
+        phase.put("rate", rate);
+    }
+    if flags.has(REQUEST_RATE) {
+        phase.take("rate_series");
+    }
+    if let Some(file) = flags.text(REQUEST_RATE_SERIES) {
+        phase.take("rate");
+        match series::load(file, ctx.cwd, REQUEST_RATE_SERIES.name) {
+            Ok(points) => phase.put("rate_series", Node::flag(&points, REQUEST_RATE_SERIES.name)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if flags.has(BENCHMARK_DURATION) {
+        phase.put_default("grace_period", GRACE_SECONDS);
+    }
+    if flags.has(FIXED_SCHEDULE_START_OFFSET) {
+        phase.put_default("auto_offset", false);
+    }
+    let before = phase.choice("type").unwrap_or(PhaseType::Concurrency);
+    let Some(mut kind) = arrival(before, flags, alone, problems) else { return };
+    check(phase, flags, kind, problems);
+    if alone && kind == PhaseType::UserCentric {
+        several_turns(flags, problems);
+    }
+    if alone && kind != PhaseType::FixedSchedule && promoted(flags, ctx) {
+        kind = PhaseType::FixedSchedule;
+        untimed(flags, problems);
+    }
+    if kind != before {
+        retype(phase, kind);
+    }
+    if alone {
+        stop_default(phase, kind, flags, ctx);
+    }
+    let lists = flags.spellings(|given| given.sweep().is_some());
+    if kind == PhaseType::FixedSchedule && !lists.is_empty() {
+        problems.push(
+            Problem::new(format!("{} cannot be swept with a fixed schedule", lists.join(", ")))
+                .because("requests are sent at the trace's own times (--fixed-schedule)")
+                .hint("one value, or --no-fixed-schedule"),
+        );
+    }
+}
+
+/// Whether the rate is said once. Of two rates alone on a command line the users' one counts; over a file it cannot be
+/// told which of the two the file's is replaced by.
+fn one_rate(flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
+    let rates = flags.among(RATES);
+    if rates.len() < 2 {
+        return true;
+    }
+    if alone && !flags.has(REQUEST_RATE_SERIES) {
+        notes.push("--request-rate has no effect: --user-centric-rate says the rate".to_owned());
+        return true;
+    }
+    for rate in [REQUEST_RATE, USER_CENTRIC_RATE] {
+        if flags.has(rate) && flags.has(REQUEST_RATE_SERIES) {
+            problems.push(exclude(flags.spelled(rate), REQUEST_RATE_SERIES.name));
+        }
+    }
+    if !flags.has(REQUEST_RATE_SERIES) {
+        problems.push(exclude(rates[0], rates[1]));
+    }
+    false
+}
+
+fn exclude(one: &str, other: &str) -> Problem {
+    Problem::new(format!("{one} and {other} exclude each other"))
+        .because("each says the rate")
+        .hint(format!("leave {one} or {other} out"))
+}
+
+/// How requests arrive: the first of these that is asked for, or as they did before.
+fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Vec<Problem>) -> Option<PhaseType> {
+    if flags.on(FIXED_SCHEDULE) {
+        return Some(PhaseType::FixedSchedule);
+    }
+    if flags.has(USER_CENTRIC_RATE) || searches(flags, "users") {
+        return Some(PhaseType::UserCentric);
+    }
+    let searched = ["rate", "rate_ramp", "smoothness"].iter().any(|setting| searches(flags, setting));
+    let pattern = flags.choice(ARRIVAL_PATTERN);
+    let smooth = flags.has(ARRIVAL_SMOOTHNESS) || searches(flags, "smoothness");
+    let asked = flags.has(REQUEST_RATE) || flags.has(REQUEST_RATE_SERIES) || searched;
+    let has_rate = before.is_arrivals() || (smooth && before.has_rate());
+    if !asked && !has_rate {
+        if !alone && pattern.is_some() {
+            problems.push(
+                Problem::new(format!("{} needs a phase that sends by rate", flags.spelled(ARRIVAL_PATTERN)))
+                    .because(format!("the phase is of type {}", before.name()))
+                    .hint("add --request-rate N"),
+            );
+            return None;
+        }
+        return Some(before);
+    }
+    let kept = before.is_arrivals() && pattern.is_none() && !smooth;
+    Some(if kept { before } else { by_pattern(pattern, smooth) })
+}
+
+/// The type of a phase that sends by rate.
+fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> PhaseType {
+    match pattern {
+        None if smooth => PhaseType::Gamma,
+        Some(ArrivalPattern::Gamma) => PhaseType::Gamma,
+        Some(ArrivalPattern::Constant) => PhaseType::Constant,
+        Some(ArrivalPattern::Poisson | ArrivalPattern::ConcurrencyBurst) | None => PhaseType::Poisson,
+    }
+}
+
+/// Changes how requests arrive; keys that the new type lacks are dropped, unless a flag set them.
+fn retype(phase: &mut Node, kind: PhaseType) {
+    phase.put("type", Node::rule(kind));
+    for (key, types) in KEYS_OF {
+        let from_flag = phase.get(key).is_some_and(|node| matches!(node.origin, Origin::Flag(_)));
+        if !types.contains(&kind) && !from_flag {
+            phase.take(key);
+        }
+    }
+}
+
+fn several_turns(flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let turns = match flags.get(CONVERSATION_TURN_MEAN) {
+        Some(given) => match given.sweep() {
+            Some(items) => items.iter().filter_map(Value::as_f64).fold(f64::INFINITY, f64::min),
+            None => given.value.as_f64().unwrap_or(1.0),
+        },
+        None => 1.0,
+    };
+    if turns < 2.0 && !flags.has(INPUT_FILE) && !flags.has(PUBLIC_DATASET) {
+        problems.push(
+            Problem::new("--user-centric-rate needs --session-turns-mean 2 or more")
+                .because(
+                    "users come back to their conversation, and a conversation of one turn has nothing to come back to",
+                )
+                .hint("add --session-turns-mean 2, or use --request-rate")
+                .at("benchmark.datasets.0.turns.mean"),
+        );
+    }
+}
+
+/// What flags about the profiling phase need, of other flags or of the document.
+fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<Problem>) {
+    if flags.has(NUM_USERS) && kind != PhaseType::UserCentric {
+        problems.push(needs(NUM_USERS.name, USER_CENTRIC_RATE.name, "only user-centric load has users"));
+    }
+    if let Some(given) = flags.get(ARRIVAL_SMOOTHNESS)
+        && kind != PhaseType::Gamma
+    {
+        let name = &given.spelled;
+        problems.push(
+            Problem::new(format!("{name} needs gamma arrivals"))
+                .because("it is the shape of the gamma distribution")
+                .hint(format!("add --request-rate with --arrival-pattern gamma, or leave {name} out")),
+        );
+    }
+    let offsets = flags.among(OFFSETS);
+    if kind != PhaseType::FixedSchedule && !offsets.is_empty() {
+        problems.push(needs(&offsets.join(", "), "--fixed-schedule", "it cuts a piece out of a fixed schedule"));
+    }
+    if flags.has(BENCHMARK_GRACE_PERIOD) && phase.set("duration").is_none() {
+        problems.push(needs(
+            BENCHMARK_GRACE_PERIOD.name,
+            "--benchmark-duration SECONDS",
+            "the grace period follows a time limit, and there is none",
+        ));
+    }
+    if flags.has(REQUEST_RATE_RAMP_DURATION) && !kind.has_rate() {
+        problems.push(needs(
+            REQUEST_RATE_RAMP_DURATION.name,
+            "--request-rate (or --user-centric-rate)",
+            "there is no rate to climb to",
+        ));
+    }
+    if flags.has(REQUEST_RATE_SERIES) && !kind.has_rate() {
+        problems.push(exclude(REQUEST_RATE_SERIES.name, FIXED_SCHEDULE.name));
+    }
+    if flags.has(REQUEST_CANCELLATION_DELAY) && phase.find("cancellation.rate").is_none() {
+        problems.push(needs(
+            REQUEST_CANCELLATION_DELAY.name,
+            "--request-cancellation-rate PERCENT",
+            "without it no request is cancelled",
+        ));
+    }
+}
+
+/// Whether the data's own timestamps decide when requests are sent.
+fn promoted(flags: &GivenFlags, ctx: &Context<'_>) -> bool {
+    let trace = flags.choice(CUSTOM_DATASET_TYPE).is_some_and(FileFormat::is_trace);
+    let free = !flags.on(NO_FIXED_SCHEDULE) && !flags.has(SCENARIO);
+    trace && free && flags.text(INPUT_FILE).is_some_and(|path| traces::has_timestamps(&ctx.cwd.join(path)))
+}
+
+/// Nothing may say when requests are sent where a trace's timestamps do.
+fn untimed(flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let mut clashing = flags.among(&[REQUEST_RATE, USER_CENTRIC_RATE, NUM_USERS, ARRIVAL_SMOOTHNESS]);
+    if ["rate", "users", "smoothness"].iter().any(|setting| searches(flags, setting)) {
+        clashing.push(SEARCH_SPACE.name);
+    }
+    let names = clashing.join(", ");
+    if !clashing.is_empty() {
+        problems.push(
+            Problem::new(format!("{names} cannot be used with a trace that has timestamps"))
+                .because("requests are sent at the trace's own times")
+                .hint(format!("add --no-fixed-schedule to use {names}, or leave it out")),
+        );
+    }
+}
+
+/// What ends a phase of which nothing does.
+fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<'_>) {
+    let input = flags.text(INPUT_FILE).map(|path| ctx.cwd.join(path));
+    if kind == PhaseType::FixedSchedule {
+        if let (None, Some(count)) = (phase.get("requests"), input.and_then(|path| traces::records(&path))) {
+            phase.put("requests", Node::rule(count));
+        }
+        return;
+    }
+    if ["requests", "duration", "sessions"].iter().any(|key| phase.get(key).is_some()) {
+        return;
+    }
+    if flags.choice(CUSTOM_DATASET_TYPE) == Some(FileFormat::DagJsonl)
+        && let Some(roots) = input.and_then(|path| traces::roots(&path)).filter(|roots| *roots > 0)
+    {
+        phase.put("sessions", Node::rule(roots));
+        return;
+    }
+    let concurrency = flags.get(CONCURRENCY).and_then(|given| given.base().as_i64()).unwrap_or(1);
+    phase.put("requests", Node::rule(default_requests(concurrency)));
+}
+
+/// How many requests a run sends when nothing ends it.
+pub(crate) fn default_requests(concurrency: i64) -> i64 {
+    concurrency.saturating_mul(2).max(10)
+}

@@ -1,0 +1,148 @@
+//! The warmup.
+
+use super::{by_pattern, is_of};
+use crate::error::{Problem, needs};
+use crate::flags::{
+    ARRIVAL_PATTERN, ARRIVAL_SMOOTHNESS, CONCURRENCY, CONCURRENCY_RAMP_DURATION, Flag, NUM_WARMUP_SESSIONS,
+    PREFILL_CONCURRENCY, PREFILL_CONCURRENCY_RAMP_DURATION, REQUEST_RATE, REQUEST_RATE_RAMP_DURATION, SCENARIO, To,
+    WARMUP_ARRIVAL_PATTERN, WARMUP_DURATION, WARMUP_GRACE_PERIOD, WARMUP_REQUEST_COUNT, WARMUP_REQUEST_RATE,
+    WARMUP_REQUEST_RATE_RAMP_DURATION,
+};
+use crate::given::{GivenFlag, GivenFlags};
+use crate::sections::phases::PhaseType;
+use crate::tree::{Node, Origin};
+use aiperf_types::PhaseKind;
+
+/// Flags any of which asks for a warmup.
+const TRIGGERS: &[&Flag] = &[WARMUP_REQUEST_COUNT, NUM_WARMUP_SESSIONS, WARMUP_DURATION];
+
+/// What a warmup takes over from the flags about profiling, unless it has its own.
+const INHERITED: &[(&str, &Flag)] = &[
+    ("rate", REQUEST_RATE),
+    ("prefill_concurrency", PREFILL_CONCURRENCY),
+    ("concurrency_ramp.duration", CONCURRENCY_RAMP_DURATION),
+    ("prefill_ramp.duration", PREFILL_CONCURRENCY_RAMP_DURATION),
+];
+
+/// Warmup flags change the document's warmup, or make one when they ask for it.
+pub(super) fn lay(
+    phases: &mut Vec<Node>,
+    flags: &GivenFlags,
+    alone: bool,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) {
+    let given = flags.spellings(|given| matches!(given.flag.to, To::Warmup(_)) || given.flag == WARMUP_ARRIVAL_PATTERN);
+    if given.is_empty() {
+        return;
+    }
+    let there = phases.iter().any(|phase| is_of(phase, PhaseKind::Warmup));
+    if !there {
+        if !TRIGGERS.iter().any(|flag| flags.has(flag)) {
+            return unasked(&given.join(", "), flags, alone, notes, problems);
+        }
+        phases.insert(0, new());
+    }
+    let Some(phase) = phases.iter_mut().find(|phase| is_of(phase, PhaseKind::Warmup)) else { return };
+    for given in &flags.0 {
+        if let To::Warmup(key) = given.flag.to {
+            phase.place(key, given.node());
+        }
+    }
+    if there {
+        retype(phase, flags, problems);
+    } else {
+        inherit(phase, flags);
+    }
+    if flags.has(WARMUP_GRACE_PERIOD) && !(alone && flags.has(SCENARIO)) && phase.set("duration").is_none() {
+        problems.push(
+            needs(
+                WARMUP_GRACE_PERIOD.name,
+                "--warmup-duration SECONDS",
+                "grace_period follows a time limit, and there is none",
+            )
+            .because("--warmup-request-count and --num-warmup-sessions wait for what they sent"),
+        );
+    }
+    let rate = phase.set("rate").or_else(|| phase.set("rate_series"));
+    if flags.has(WARMUP_REQUEST_RATE_RAMP_DURATION) && rate.is_none() {
+        problems.push(needs(
+            WARMUP_REQUEST_RATE_RAMP_DURATION.name,
+            "--warmup-request-rate (or --request-rate)",
+            "there is no rate to climb to",
+        ));
+    }
+}
+
+/// Flags of a warmup that nobody asked for: alone they would change nothing, over a file they may have meant its own.
+fn unasked(names: &str, flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+    if !alone {
+        problems.push(
+            Problem::new(format!("{names} needs a warmup"))
+                .because("the file has none")
+                .hint("add --warmup-request-count N, --num-warmup-sessions N or --warmup-duration SECONDS"),
+        );
+    } else if !flags.has(WARMUP_GRACE_PERIOD) {
+        notes.push(format!(
+            "{names} has no effect without a warmup: add --warmup-request-count, --num-warmup-sessions or \
+             --warmup-duration"
+        ));
+    } else if !flags.has(SCENARIO) {
+        problems.push(
+            needs(WARMUP_GRACE_PERIOD.name, "--warmup-duration SECONDS", "there is no warmup it could follow")
+                .because("a warmup is asked for by --warmup-duration, --warmup-request-count or --num-warmup-sessions"),
+        );
+    }
+}
+
+fn new() -> Node {
+    let mut phase = Node::map(Origin::Rule);
+    phase.put("name", Node::rule(PhaseKind::Warmup));
+    phase.put("kind", Node::rule(PhaseKind::Warmup));
+    phase.put("exclude_from_results", Node::rule(true));
+    phase
+}
+
+/// A rate for the warmup of a file that sends by concurrency needs to be told how requests then arrive.
+fn retype(phase: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    let kind = phase.choice("type").unwrap_or(PhaseType::Concurrency);
+    if !flags.has(WARMUP_REQUEST_RATE) || kind != PhaseType::Concurrency {
+        return;
+    }
+    match flags.choice(WARMUP_ARRIVAL_PATTERN) {
+        Some(pattern) => phase.put("type", Node::rule(by_pattern(Some(pattern), false))),
+        None => problems.push(
+            Problem::new("--warmup-request-rate needs --warmup-arrival-pattern")
+                .because("the warmup of the file sends by concurrency")
+                .hint("add --warmup-arrival-pattern poisson"),
+        ),
+    }
+}
+
+/// A new warmup is like the profiling that flags describe, where it has no flags of its own.
+fn inherit(phase: &mut Node, flags: &GivenFlags) {
+    for (key, flag) in INHERITED {
+        if let (None, Some(node)) = (phase.find(key), flags.node(flag)) {
+            phase.place(key, node);
+        }
+    }
+    let concurrency = flags.get(CONCURRENCY).filter(|given| given.sweep().is_none()).map(GivenFlag::node);
+    if let (None, Some(node)) = (phase.get("concurrency"), concurrency) {
+        phase.put("concurrency", node);
+    }
+    if phase.get("rate").is_none() {
+        phase.put("type", Node::rule(PhaseType::Concurrency));
+        phase.put_default("concurrency", 1);
+        return;
+    }
+    let smooth = flags.node(ARRIVAL_SMOOTHNESS);
+    let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN).or_else(|| flags.choice(ARRIVAL_PATTERN));
+    let kind = by_pattern(pattern, smooth.is_some());
+    if let (PhaseType::Gamma, Some(smooth)) = (kind, smooth) {
+        phase.put("smoothness", smooth);
+    }
+    if let (None, Some(ramp)) = (phase.get("rate_ramp"), flags.node(REQUEST_RATE_RAMP_DURATION)) {
+        phase.place("rate_ramp.duration", ramp);
+    }
+    phase.put("type", Node::rule(kind));
+}

@@ -1,0 +1,264 @@
+//! What a flag is.
+
+use crate::range::{ANY, Range};
+use crate::sections::dataset::Dataset;
+use crate::sections::envelope::{Benchmark, Envelope};
+use crate::sections::phases::Phase;
+use crate::setting::{Described, Setting, described, plain_text};
+
+/// One flag.
+#[derive(Debug)]
+pub struct Flag {
+    /// Long name with its dashes, as messages spell it.
+    pub name: &'static str,
+    /// Other spellings, short ones included.
+    pub aliases: &'static [&'static str],
+    /// The spelling that sets it to false, for the few that have one.
+    pub negation: Option<&'static str>,
+    /// What its value is.
+    pub kind: Kind,
+    /// How many tokens it takes.
+    pub takes: Takes,
+    /// Which numbers it takes, where that is not what its key takes.
+    pub range: Option<Range>,
+    /// What runs when it is not given, where that is not the default of its key.
+    pub default: Option<&'static str>,
+    /// Where its value goes in the configuration.
+    pub to: To,
+    /// Whether it may stand beside `--config`.
+    pub with_file: bool,
+    /// Whether it acts.
+    pub status: Status,
+    /// One line of help, where what is said about its key is not enough.
+    pub summary: &'static str,
+    /// What of it does not act yet, though the rest does.
+    pub but: Option<&'static str>,
+}
+
+/// What a flag's value is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// True when given.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Float,
+    /// A whole number, or several to sweep over.
+    IntOrList,
+    /// A number, or several to sweep over.
+    FloatOrList,
+    /// Any text.
+    Text,
+    /// A path.
+    Path,
+    /// A path of something that exists.
+    ExistingPath,
+    /// One of these, in any letter case, `-` and `_` alike.
+    Choice(&'static [&'static str]),
+    /// One of these, exactly.
+    Literal(&'static [&'static str]),
+    /// One of these numbers.
+    IntChoice(&'static [i64]),
+    /// Several of these.
+    Choices(&'static [&'static str]),
+    /// Several texts.
+    Texts,
+    /// Several URLs.
+    Urls,
+    /// Several whole numbers above zero.
+    Ints,
+    /// Several numbers above zero.
+    Floats,
+    /// `key:value` pairs or a JSON object; values become numbers, booleans or null where they look like it.
+    Pairs,
+    /// `name: value` headers or a JSON object; values stay text.
+    Headers,
+    /// `key:value` tags; values stay text.
+    Tags,
+    /// `metric:number` pairs separated by white space.
+    Goodput,
+}
+
+/// Where a flag's value goes in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A key of `benchmark`.
+    Key(&'static str),
+    /// A key beside `benchmark`.
+    Envelope(&'static str),
+    /// A key of the profiling phase.
+    Profiling(&'static str),
+    /// A key of the warmup phase.
+    Warmup(&'static str),
+    /// A key of every phase.
+    EveryPhase(&'static str),
+    /// A key of the dataset.
+    Dataset(&'static str),
+    /// More than one key, or none: a rule of its section. The key it is mostly about.
+    Rule(&'static str),
+}
+
+impl To {
+    /// The key as documentation writes it.
+    pub fn key(self) -> String {
+        match self {
+            Self::Key(key) => format!("benchmark.{key}"),
+            Self::Profiling(key) => format!("benchmark.phases.profiling.{key}"),
+            Self::Warmup(key) => format!("benchmark.phases.warmup.{key}"),
+            Self::EveryPhase(key) => format!("benchmark.phases.*.{key}"),
+            Self::Dataset(key) => format!("benchmark.datasets.main.{key}"),
+            Self::Envelope(key) => key.to_owned(),
+            Self::Rule(key) if key.starts_with("sweep") || key == "random_seed" || key.is_empty() => key.to_owned(),
+            Self::Rule(key) => format!("benchmark.{key}"),
+        }
+    }
+
+    /// The key as problems name it: list items by number.
+    pub fn location(self) -> String {
+        match self {
+            Self::Profiling(key) => format!("benchmark.phases.0.{key}"),
+            Self::Warmup(key) => format!("benchmark.phases.0.{key}"),
+            Self::EveryPhase(key) => format!("benchmark.phases.0.{key}"),
+            Self::Dataset(key) => format!("benchmark.datasets.0.{key}"),
+            _ => self.key(),
+        }
+    }
+}
+
+/// How many tokens a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None: its presence is its value.
+    Nothing,
+    /// Exactly one, once.
+    One,
+    /// One for each occurrence.
+    Many {
+        /// Each token is split at commas.
+        comma: bool,
+        /// Tokens up to the next flag belong to it.
+        space: bool,
+    },
+}
+
+/// Whether a flag acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It does what help says.
+    Acts,
+    /// It is accepted and can have no effect in this design, for this reason.
+    NoEffect(&'static str),
+    /// It is checked and refused: what it belongs to does not exist yet.
+    NotYet(&'static str),
+}
+
+/// A flag is its name.
+impl PartialEq for Flag {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Flag {
+    /// What the configuration knows about the key it sets.
+    pub(crate) fn setting(&self) -> Option<Described> {
+        match self.to {
+            To::Key(key) => described(Benchmark::FIELDS, key),
+            To::Envelope(key) => described(Envelope::FIELDS, key),
+            To::Profiling(key) | To::Warmup(key) | To::EveryPhase(key) => described(Phase::FIELDS, key),
+            To::Dataset(key) => described(Dataset::FIELDS, key),
+            To::Rule(key) => described(Benchmark::FIELDS, key).or_else(|| described(Envelope::FIELDS, key)),
+        }
+    }
+
+    /// Which numbers it takes.
+    pub fn range(&self) -> Range {
+        self.range.or_else(|| self.setting()?.field.range).unwrap_or(ANY)
+    }
+
+    /// What runs when it is not given. A switch that is off is not worth saying.
+    pub fn default(&self) -> Option<String> {
+        if let Some(own) = self.default {
+            return Some(own.to_owned());
+        }
+        if matches!(self.to, To::Rule(_)) {
+            return None;
+        }
+        let text = self.setting()?.default.map(|value| plain_text(&value))?;
+        (self.kind != Kind::Bool || text == "true").then_some(text)
+    }
+
+    /// One line of help.
+    pub fn about(&self) -> &'static str {
+        match self.setting() {
+            Some(setting) if self.summary.is_empty() => setting.field.about.trim(),
+            _ => self.summary,
+        }
+    }
+
+    /// What stands for its value in help and messages.
+    pub fn placeholder(&self) -> &'static str {
+        match self.kind {
+            _ if self.name == "--model-names" => "NAME",
+            _ if self.name.ends_with("-seconds")
+                || self.name.ends_with("-duration")
+                || self.name.ends_with("-period") =>
+            {
+                "SECONDS"
+            }
+            Kind::Bool => "",
+            Kind::Int => "N",
+            Kind::Float => "NUMBER",
+            Kind::IntOrList => "N[,N...]",
+            Kind::FloatOrList => "NUMBER[,NUMBER...]",
+            Kind::Text => "TEXT",
+            Kind::Path | Kind::ExistingPath => "PATH",
+            Kind::Choice(_) | Kind::Literal(_) | Kind::IntChoice(_) => "CHOICE",
+            Kind::Choices(_) => "CHOICE...",
+            Kind::Texts => "TEXT...",
+            Kind::Urls => "URL...",
+            Kind::Ints => "N[,N...]",
+            Kind::Floats => "NUMBER[,NUMBER...]",
+            Kind::Pairs => "KEY:VALUE...",
+            Kind::Headers => "NAME:VALUE...",
+            Kind::Tags => "KEY:VALUE...",
+            Kind::Goodput => "'METRIC:NUMBER ...'",
+        }
+    }
+}
+
+/// What most flags have in common.
+pub(super) const BASE: Flag = Flag {
+    name: "",
+    aliases: &[],
+    negation: None,
+    kind: Kind::Text,
+    takes: Takes::One,
+    range: None,
+    default: None,
+    to: To::Rule(""),
+    with_file: true,
+    status: Status::Acts,
+    summary: "",
+    but: None,
+};
+
+/// Flags that help shows together.
+#[derive(Debug)]
+pub struct Group {
+    /// Title in help.
+    pub title: &'static str,
+    /// Its flags, in the order help shows them.
+    pub flags: &'static [&'static Flag],
+}
+
+/// Defines flags, each a constant that code asks for it by, and the group that help shows them in.
+macro_rules! flags {
+    ($group:ident: $( $name:ident { $($row:tt)* } )*) => {
+        $( pub(crate) const $name: &$crate::flags::Flag = &$crate::flags::Flag { $($row)* ..$crate::flags::flag::BASE }; )*
+        pub(super) const $group: &[&$crate::flags::Flag] = &[$($name),*];
+    };
+}
+
+pub(super) use flags;

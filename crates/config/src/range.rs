@@ -1,0 +1,48 @@
+//! Bounds of a number, in code and in words.
+
+/// Which numbers are allowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Lower bound and whether it is itself allowed.
+    pub low: Option<(f64, bool)>,
+    /// Upper bound and whether it is itself allowed.
+    pub high: Option<(f64, bool)>,
+}
+
+/// Any number.
+pub(crate) const ANY: Range = Range { low: None, high: None };
+
+/// This or more.
+pub(crate) const fn at_least(low: f64) -> Range {
+    Range { low: Some((low, true)), high: None }
+}
+
+/// More than this.
+pub(crate) const fn more_than(low: f64) -> Range {
+    Range { low: Some((low, false)), high: None }
+}
+
+/// Between two bounds, each allowed itself or not.
+pub(crate) const fn between(low: f64, with_low: bool, high: f64, with_high: bool) -> Range {
+    Range { low: Some((low, with_low)), high: Some((high, with_high)) }
+}
+
+impl Range {
+    /// Whether a number is allowed. NaN never is, when there is any bound.
+    pub fn holds(&self, value: f64) -> bool {
+        let low = self.low.is_none_or(|(low, with)| value > low || (with && value == low));
+        let high = self.high.is_none_or(|(high, with)| value < high || (with && value == high));
+        low && high
+    }
+
+    /// The rule in words, after "must be".
+    pub fn in_words(&self) -> String {
+        let low = self.low.map(|(n, with)| if with { format!("at least {n}") } else { format!("more than {n}") });
+        let high = self.high.map(|(n, with)| if with { format!("at most {n}") } else { format!("less than {n}") });
+        match (low, high) {
+            (Some(low), Some(high)) => format!("{low} and {high}"),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => "a number".to_owned(),
+        }
+    }
+}

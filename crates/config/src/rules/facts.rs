@@ -1,0 +1,50 @@
+//! What rules look at, and how they name it.
+
+use crate::error::Problem;
+use crate::tree::{Node, Origin, Places};
+use std::path::Path;
+
+/// What rules look at besides the settings themselves: where each came from, and the files they name.
+pub(crate) struct Facts<'a> {
+    /// The benchmark before its types were read.
+    pub node: &'a Node,
+    pub places: &'a Places,
+    pub cwd: &'a Path,
+    /// A port for the live API given by the environment.
+    pub api_port: bool,
+}
+
+impl Facts<'_> {
+    /// How a sentence about a setting begins.
+    pub(super) fn subject(&self, path: &str) -> String {
+        match self.node.find(path) {
+            Some(node) => self.places.subject(node, &format!("benchmark.{path}")),
+            None => format!("benchmark.{path}"),
+        }
+    }
+
+    /// Where a setting stands in a file: `file:line:column: `, or nothing.
+    pub(super) fn place(&self, path: &str) -> String {
+        self.node.find(path).map_or_else(String::new, |node| self.places.prefix(&node.origin))
+    }
+
+    /// How a setting is named inside a sentence: with its value if it has one.
+    pub(super) fn mention(&self, path: &str) -> String {
+        let key = path.rsplit('.').next().unwrap_or(path);
+        self.node.find(path).map_or_else(|| key.to_owned(), |node| self.places.mention(node, key))
+    }
+
+    /// What to call a setting that is not set: the flag on a command line, the key in a file.
+    pub(super) fn ask<'n>(&self, flag: &'n str, key: &'n str) -> &'n str {
+        if self.places.file.is_some() { key } else { flag }
+    }
+
+    /// Whether a flag set it.
+    pub(super) fn is_flag(&self, path: &str) -> bool {
+        self.node.find(path).is_some_and(|node| matches!(node.origin, Origin::Flag(_)))
+    }
+
+    pub(super) fn problem(&self, path: &str, what: String) -> Problem {
+        Problem::new(what).at(if path.is_empty() { "benchmark".to_owned() } else { format!("benchmark.{path}") })
+    }
+}
