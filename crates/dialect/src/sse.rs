@@ -12,15 +12,26 @@ use std::borrow::Cow;
 pub struct Splitter {
     /// Bytes of a message that is not complete yet.
     carry: Vec<u8>,
-    begun: bool,
+    /// Bytes of a byte order mark seen so far: it may come in several reads. All of them once it is known whether there
+    /// is one.
+    marked: usize,
 }
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Splitter {
     /// Takes the bytes of one read and gives each message it completes. The visitor may end the stream by `false`.
     pub fn feed(&mut self, mut bytes: &[u8], at: MonoNs, mut visit: impl FnMut(&[u8], MonoNs) -> bool) -> bool {
-        if !self.begun {
-            self.begun = true;
-            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        while let Some(expected) = BYTE_ORDER_MARK.get(self.marked) {
+            let Some((byte, rest)) = bytes.split_first() else { return true };
+            if byte == expected {
+                self.marked += 1;
+                bytes = rest;
+            } else {
+                // What looked like the beginning of a mark is text.
+                self.carry.extend_from_slice(&BYTE_ORDER_MARK[..self.marked]);
+                self.marked = BYTE_ORDER_MARK.len();
+            }
         }
         if !self.carry.is_empty() {
             self.carry.extend_from_slice(bytes);
@@ -202,6 +213,18 @@ mod tests {
     #[test]
     fn bare_carriage_returns_end_messages_at_once() {
         assert_eq!(messages(&[b"data: a\r\r", b"data: b\r\r"]), [("data: a".into(), 0), ("data: b".into(), 1)]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_in_any_reads() {
+        let whole = b"\xef\xbb\xbfdata: a\n\n";
+        for cut in 0..=whole.len() {
+            let (first, second) = whole.split_at(cut);
+            let texts: Vec<String> = messages(&[first, second]).into_iter().map(|(text, _)| text).collect();
+            assert_eq!(texts, ["data: a"], "cut at {cut}");
+        }
+        let half = messages(&[b"\xef", b"data: a\n\n"]);
+        assert_eq!(half, [("\u{fffd}data: a".into(), 1)]);
     }
 
     proptest! {

@@ -133,9 +133,9 @@ impl Run<'_> {
                     (flight.back, flight.outcome) = (now, Outcome::Cancelled);
                 }
             }
-            Action::Complete(_, end) => self.ends.push(end),
+            Action::Complete(_, end, _) => self.ends.push(end),
             Action::Finished => self.is_over = true,
-            Action::Start(_) | Action::SendingComplete(_) => {}
+            Action::Start(_) | Action::SendingComplete(..) => {}
         }
     }
 

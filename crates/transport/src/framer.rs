@@ -160,6 +160,7 @@ impl Framer {
                 return self.refuse_early(&so_far[self.head_start..]).map(|()| None);
             };
             let end = from + at + 4;
+            self.refuse_early(&so_far[self.head_start..end])?;
             let head = parse_head(&so_far[self.head_start..end], self.head_start)?;
             if head.status >= 200 {
                 self.begin_body(head);
@@ -174,7 +175,8 @@ impl Framer {
         }
     }
 
-    /// A head that cannot become one is refused before it is complete.
+    /// A head that cannot become one is refused before it is complete, and so is one that came whole: what is refused
+    /// must not depend on how it was cut.
     fn refuse_early(&self, partial: &[u8]) -> Result<(), FrameError> {
         if partial.len() > HEAD_LIMIT {
             return Err(FrameError::Head(format!("head is longer than {HEAD_LIMIT} bytes")));
@@ -217,7 +219,14 @@ fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
         Ok(httparse::Status::Partial) => return Err(FrameError::Head("incomplete".into())),
         Err(error) => return Err(FrameError::Head(error.to_string())),
     };
+    // An empty line of bare line feeds would end the head before the place where the body is looked for.
+    if len != bytes.len() {
+        return Err(FrameError::Head("a line ends without a carriage return".into()));
+    }
     let status = response.code.unwrap_or_default();
+    if status < 100 {
+        return Err(FrameError::Head(format!("status {status:03} means nothing")));
+    }
     let mut head = Head {
         status,
         len: start + len,
@@ -428,6 +437,7 @@ mod tests {
     #[test]
     fn what_is_not_http_is_refused_at_once() {
         assert!(matches!(run(b"garbage", 3).1, Err(FrameError::Head(_))));
+        assert!(matches!(run(b"HTTP/1.1 099 Early\r\n\r\n", 99).1, Err(FrameError::Head(_))));
         assert!(matches!(
             run(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 99).1,
             Err(FrameError::Head(_))
@@ -436,5 +446,28 @@ mod tests {
             run(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 99).1,
             Err(FrameError::Chunk(_))
         ));
+    }
+
+    #[test]
+    fn what_is_refused_does_not_depend_on_the_reads() {
+        let blank_line_first = b"\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec();
+        let mut long_head = b"HTTP/1.1 200 OK\r\n".to_vec();
+        for _ in 0..20 {
+            long_head.extend_from_slice(format!("X: {}\r\n", "a".repeat(8000)).as_bytes());
+        }
+        long_head.extend_from_slice(b"Content-Length: 0\r\n\r\n");
+        for bytes in [blank_line_first, long_head] {
+            for step in [1, 1000, bytes.len()] {
+                assert!(matches!(run(&bytes, step).1, Err(FrameError::Head(_))), "step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_head_that_ends_twice_is_refused() {
+        let bytes = b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok\r\n\r\nzz";
+        for step in [1, 7, bytes.len()] {
+            assert!(matches!(run(bytes, step).1, Err(FrameError::Head(_))), "step {step}");
+        }
     }
 }

@@ -154,7 +154,8 @@ fn parse_tree(json: &str) -> Option<Piece<'_>> {
     let value: Value = serde_json::from_str(json).ok()?;
     let object = value.as_object()?;
     let choice = object.get("choices").and_then(Value::as_array).and_then(|choices| choices.first());
-    let message = choice.and_then(|choice| choice.get("delta").or_else(|| choice.get("message")));
+    let part = |key: &str| choice.and_then(|choice| choice.get(key)).filter(|part| !part.is_null());
+    let message = part("delta").or_else(|| part("message"));
     let data = message.and_then(tree_data);
     Some(Piece { data, usage: usage_of(object), spec_decode: spec_decode_of(object), error: error_of(object) })
 }
@@ -191,6 +192,7 @@ mod tests {
             r#"{"choices":[{"delta":{"role":"assistant","content":""}}],"usage":null}"#,
             r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
             r#"{"choices":[{"message":{"content":"x","reasoning":"y"}}]}"#,
+            r#"{"choices":[{"delta":null,"message":{"content":"x"}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#,
             r#"{"choices":[{"delta":{"refusal":"no"}}]}"#,
             r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2},"other":1}}"#,
