@@ -76,7 +76,8 @@ impl Sweep {
 
     /// The same with another limit of stretches that are kept one by one.
     pub fn with_limit(slice: Option<Nanos>, stretches: u64) -> Self {
-        Self::over(Windows::Whole(slice.map(|length| Slices { length, origin: None })), stretches)
+        let slices = slice.filter(|length| length.0 > 0).map(|length| Slices { length, origin: None });
+        Self::over(Windows::Whole(slices), stretches)
     }
 
     pub(crate) fn over(windows: Windows, stretches: u64) -> Self {
