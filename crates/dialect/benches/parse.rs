@@ -23,7 +23,7 @@ fn parse(c: &mut Criterion) {
         b.iter(|| {
             let mut answer = Answer::new(chat, MonoNs(1));
             for i in 0..32 {
-                answer.stream(black_box(CHUNK.as_bytes()), MonoNs(2 + i));
+                answer.feed_stream(black_box(CHUNK.as_bytes()), MonoNs(2 + i));
             }
             answer.finish()
         });

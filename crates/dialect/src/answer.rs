@@ -37,7 +37,7 @@ impl Answer {
 
     /// Takes bytes of an event stream, with the instant of the read that brought them. Returns `false` once an error
     /// event ended the stream.
-    pub fn stream(&mut self, bytes: &[u8], at: MonoNs) -> bool {
+    pub fn feed_stream(&mut self, bytes: &[u8], at: MonoNs) -> bool {
         if at != self.reads.1 {
             if self.reads.1 != MonoNs(0) {
                 self.reads.0 = self.reads.1;
@@ -46,21 +46,21 @@ impl Answer {
             self.in_read = 0;
         }
         let mut splitter = std::mem::take(&mut self.splitter);
-        let on = splitter.feed(bytes, at, |message, at| self.message(message, at));
+        let on = splitter.feed(bytes, at, |message, at| self.take_message(message, at));
         self.splitter = splitter;
         on
     }
 
     pub fn end_stream(&mut self, at: MonoNs) {
         let mut splitter = std::mem::take(&mut self.splitter);
-        splitter.finish(at, |message, at| self.message(message, at));
+        splitter.finish(at, |message, at| self.take_message(message, at));
     }
 
     /// Takes a whole body that is not a stream.
-    pub fn body(&mut self, text: &[u8], at: MonoNs) {
-        self.response(at);
+    pub fn feed_body(&mut self, text: &[u8], at: MonoNs) {
+        self.count_response(at);
         if let Some(piece) = std::str::from_utf8(text).ok().and_then(self.dialect.parse) {
-            self.take(piece, at);
+            self.take_piece(piece, at);
         }
     }
 
@@ -81,12 +81,12 @@ impl Answer {
         self.parsed
     }
 
-    fn message(&mut self, message: &[u8], at: MonoNs) -> bool {
+    fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
         if let Some(text) = sse::error_event(message) {
             self.parsed.error = Some(stream_error(None, &text));
             return false;
         }
-        self.response(at);
+        self.count_response(at);
         let data = sse::data(message);
         if data.is_empty() || &*data == b"[DONE]" {
             return true;
@@ -94,24 +94,24 @@ impl Answer {
         // One check of the whole is cheaper than one of each string in it.
         let json = String::from_utf8_lossy(&data);
         if let Some(text) = self.shape.text_of(&json) {
-            self.content(&Data::Text(text.into()), at);
+            self.take_content(&Data::Text(text.into()), at);
             return true;
         }
         match (self.dialect.parse)(&json) {
             Some(piece) => {
                 self.shape.learn(&json, &piece);
-                self.take(piece, at)
+                self.take_piece(piece, at)
             }
             None => true,
         }
     }
 
-    fn response(&mut self, at: MonoNs) {
+    fn count_response(&mut self, at: MonoNs) {
         self.parsed.responses += 1;
         self.parsed.last_response = at;
     }
 
-    fn take(&mut self, piece: Piece<'_>, at: MonoNs) -> bool {
+    fn take_piece(&mut self, piece: Piece<'_>, at: MonoNs) -> bool {
         if let Some((code, text)) = piece.error {
             self.parsed.error = Some(stream_error(code, &text));
             return false;
@@ -124,12 +124,12 @@ impl Answer {
         }
         self.spec_decode.extend(piece.spec_decode);
         if let Some(data) = piece.data {
-            self.content(&data, at);
+            self.take_content(&data, at);
         }
         true
     }
 
-    fn content(&mut self, data: &Data<'_>, at: MonoNs) {
+    fn take_content(&mut self, data: &Data<'_>, at: MonoNs) {
         let parsed = &mut self.parsed;
         let mut output = |text: &str| {
             parsed.output_text.get_or_insert_default().push_str(text);
@@ -227,7 +227,7 @@ mod tests {
         ) {
             let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
             for (i, (text, tail)) in texts.iter().zip(&tails).enumerate() {
-                answer.stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
+                answer.feed_stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
             }
             let parsed = answer.finish();
             prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());

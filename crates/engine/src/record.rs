@@ -117,7 +117,7 @@ impl Reader {
         let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
         if is_stream {
             let mut on = true;
-            body::for_each_span(exchange, |read, span| on = on && answer.stream(span, read.at));
+            body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read.at));
             if on {
                 answer.end_stream(exchange.timeline.end);
             }
@@ -126,7 +126,7 @@ impl Reader {
             if let Some(error) = unreadable(exchange, &text) {
                 return (Parsed::default(), Some(error));
             }
-            answer.body(&text, exchange.timeline.end);
+            answer.feed_body(&text, exchange.timeline.end);
         }
         let mut parsed = answer.finish();
         let error = parsed.error.take();

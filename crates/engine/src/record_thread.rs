@@ -72,7 +72,7 @@ impl Desk {
 /// Works at the lowest priority until the desk is closed and empty.
 pub(crate) fn run(mut recorder: Recorder, desk: &Desk) -> Findings {
     // A kernel that refuses leaves the thread at normal priority: slower reads, same results.
-    let _ = sys::yield_to_everyone();
+    let _ = sys::set_idle_priority();
     let mut answered = 0;
     loop {
         let asked = desk.asked.load(Relaxed);

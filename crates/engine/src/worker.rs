@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use crate::requests::Requests;
 use aiperf_schedule::{Dispatch, Event, Outcome};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Cancel, CancelReason, Client, Outgoing};
+use aiperf_transport::{Cancel, CancelReason, Client, OutgoingRequest};
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -121,7 +121,7 @@ impl Worker {
         };
         let body = request.body;
         let head = self.requests.head(target, tag.request_id, tag.correlation_id, body.len());
-        let out = Outgoing { tag, intended: dispatch.intended, issued, target, head, body };
+        let out = OutgoingRequest { tag, intended: dispatch.intended, issued, target, head, body };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase, self.timeout);
         let worker = self.clone();
         tokio::task::spawn_local(async move {

@@ -13,7 +13,7 @@ use aiperf_plan::{
 };
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{Cancel, CancelReason, Client, ClientSettings, Outgoing, StampMode, Target, body, clock};
+use aiperf_transport::{Cancel, CancelReason, Client, ClientSettings, OutgoingRequest, StampMode, Target, body, clock};
 use aiperf_types::{
     self as types, EndpointKind, Exchange, MonoNs, Nanos, PhaseId, PhaseKind, RequestError, RequestTag, Timeline,
 };
@@ -165,7 +165,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, timeout: Duration) -> Exchange {
         let head = requests.head(0, 1, 2, body.len());
         let now = clock::mono_now();
         let tag = RequestTag::default();
-        let out = Outgoing { tag, intended: now, issued: now, target: 0, head, body };
+        let out = OutgoingRequest { tag, intended: now, issued: now, target: 0, head, body };
         let cancel = Cancel::default();
         let late = async {
             tokio::time::sleep(timeout).await;

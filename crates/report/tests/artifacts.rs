@@ -1,5 +1,5 @@
 //! The artifact directory, from an empty folder to a finished run.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! What people read, as they read it.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Record lines, whatever a request brought.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits, Value};
 use aiperf_report::RecordLine;

@@ -1,5 +1,5 @@
 //! The summary JSON of a run that has everything.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

@@ -49,7 +49,7 @@ pub struct Dispatch {
     pub number: u64,
     /// Number of its session within the run, from 0.
     pub session: u64,
-    /// Which draw of the dataset it says: a running number that the sampler turns into a conversation.
+    /// Which draw of the dataset it says: a running number, which goes round the conversations.
     pub draw: u64,
     /// When it should be sent.
     pub intended: MonoNs,

@@ -11,16 +11,16 @@ const KEEP_LIMIT: usize = 256 << 10;
 const KEEP_COUNT: usize = 4096;
 
 /// The bytes and the reads of one exchange, to be used again.
-pub type Spent = (Vec<u8>, Vec<Read>);
+pub type ReadBuffers = (Vec<u8>, Vec<Read>);
 
 /// Where record threads give buffers back.
 #[derive(Clone, Default)]
-pub struct BufferReturn(Arc<Mutex<Vec<Spent>>>);
+pub struct BufferReturn(Arc<Mutex<Vec<ReadBuffers>>>);
 
 impl BufferReturn {
     /// Gives buffers back, all at once. They are let go when somebody else has the shelf just now: that may be a thread
     /// of lowest priority without a core, and nobody waits for one.
-    pub fn give(&self, spent: &mut Vec<Spent>) {
+    pub fn give(&self, spent: &mut Vec<ReadBuffers>) {
         let Ok(mut shelf) = self.0.try_lock() else { return spent.clear() };
         let room = KEEP_COUNT.saturating_sub(shelf.len());
         shelf.extend(spent.drain(..).filter(|(raw, _)| raw.len() <= KEEP_LIMIT).take(room));
@@ -28,7 +28,7 @@ impl BufferReturn {
 }
 
 pub struct Buffers {
-    local: Vec<Spent>,
+    local: Vec<ReadBuffers>,
     shared: BufferReturn,
 }
 
@@ -39,7 +39,7 @@ impl Buffers {
     }
 
     /// A zero-filled buffer (its length is what may be read into) and an empty list of reads.
-    pub fn take(&mut self) -> Spent {
+    pub fn take(&mut self) -> ReadBuffers {
         if self.local.is_empty() {
             // A record thread may hold the shelf and have no core: a fresh buffer is cheaper than waiting for it.
             if let Ok(mut shelf) = self.shared.0.try_lock() {

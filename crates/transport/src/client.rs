@@ -41,7 +41,7 @@ pub struct ClientSettings {
 }
 
 /// A request ready to be sent.
-pub struct Outgoing {
+pub struct OutgoingRequest {
     pub tag: RequestTag,
     /// When the schedule wanted it sent.
     pub intended: MonoNs,
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// Sends a request and reads its answer. Always gives an exchange: failures are in it.
-    pub async fn send(&self, out: Outgoing, cancel: &Cancel) -> Exchange {
+    pub async fn send(&self, out: OutgoingRequest, cancel: &Cancel) -> Exchange {
         let (raw, reads) = self.buffers.borrow_mut().take();
         let timeline =
             Timeline { intended: out.intended, issued: out.issued, start: mono_now(), reads, ..Timeline::default() };
@@ -123,8 +123,8 @@ impl Client {
         exchange: &mut Exchange,
         cancel: &Cancel,
     ) -> Result<(), RequestError> {
-        let place = cancel.or(self.pool.place(&mut exchange.timeline)).await;
-        let _place = place.map_err(|reason| stopped(reason, exchange))?;
+        let place = cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
+        let _place = place.map_err(|reason| mark_stopped(reason, exchange))?;
         let idle = if self.settings.never_reuse { None } else { self.pool.take(target) };
         let stream = match idle {
             Some(stream) => {
@@ -133,11 +133,11 @@ impl Client {
             }
             None => {
                 let connect = self.connector.connect(&self.targets[target], &mut exchange.timeline);
-                cancel.or(connect).await.map_err(|reason| stopped(reason, exchange))??
+                cancel.or(connect).await.map_err(|reason| mark_stopped(reason, exchange))??
             }
         };
         let mut framer = Framer::default();
-        let end = self.converse(&stream, head, body, exchange, &mut framer, cancel).await;
+        let end = self.write_and_read(&stream, head, body, exchange, &mut framer, cancel).await;
         if let Some(head) = framer.head() {
             exchange.status = Some(head.status);
             exchange.head_at = head.start;
@@ -163,12 +163,12 @@ impl Client {
                 framer.close().map_err(|error| frame_error(&error))
             }
             End::Failed(error) => Err(error),
-            End::Cancelled(reason) => Err(stopped(reason, exchange)),
+            End::Cancelled(reason) => Err(mark_stopped(reason, exchange)),
         }
     }
 
     /// Writes the request while reading the answer: a long body may be answered before it is sent.
-    async fn converse(
+    async fn write_and_read(
         &self,
         stream: &TcpStream,
         head: &[u8],
@@ -219,7 +219,7 @@ impl Client {
                         });
                     }
                     Ok(Some(read)) => {
-                        if let Err(error) = self.account(read, exchange, framer) {
+                        if let Err(error) = self.record_read(read, exchange, framer) {
                             return Poll::Ready(End::Failed(frame_error(&error)));
                         }
                         if framer.is_done() {
@@ -261,7 +261,7 @@ impl Client {
     }
 
     /// Adds a read to the timeline and tells the framer.
-    fn account(&self, read: Read, exchange: &mut Exchange, framer: &mut Framer) -> Result<(), FrameError> {
+    fn record_read(&self, read: Read, exchange: &mut Exchange, framer: &mut Framer) -> Result<(), FrameError> {
         let len = read.len as usize;
         let filled = exchange.raw_len + len;
         let timeline = &mut exchange.timeline;
@@ -305,7 +305,7 @@ fn write_some(stream: &TcpStream, head: &[u8], body: &[u8], sent: usize) -> io::
     }
 }
 
-fn stopped(reason: CancelReason, exchange: &mut Exchange) -> RequestError {
+fn mark_stopped(reason: CancelReason, exchange: &mut Exchange) -> RequestError {
     match reason {
         CancelReason::Stopped => {
             exchange.was_cancelled = true;

@@ -56,7 +56,7 @@ impl DeadlineTimer {
     /// A timer that is not set. Needs a tokio runtime.
     pub fn new() -> io::Result<Self> {
         let fd = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        Ok(Self { fd: sys::watch(fd)?, armed: None })
+        Ok(Self { fd: sys::register(fd)?, armed: None })
     }
 
     /// Sets the instant to fire at, or none.

@@ -104,7 +104,7 @@ impl Framer {
     /// Takes the bytes of one read: `so_far` is everything kept of this exchange, ending with the `fresh` newest bytes.
     pub fn feed(&mut self, so_far: &[u8], fresh: usize) -> Result<(), FrameError> {
         if self.state == State::Head {
-            let Some(end) = self.head_end(so_far)? else { return Ok(()) };
+            let Some(end) = self.find_head_end(so_far)? else { return Ok(()) };
             return self.feed_body(&so_far[end..]);
         }
         self.feed_body(&so_far[so_far.len() - fresh..])
@@ -151,7 +151,7 @@ impl Framer {
     }
 
     /// Looks for the end of the head; interim responses are passed over.
-    fn head_end(&mut self, so_far: &[u8]) -> Result<Option<usize>, FrameError> {
+    fn find_head_end(&mut self, so_far: &[u8]) -> Result<Option<usize>, FrameError> {
         loop {
             // The four bytes may straddle two reads.
             let from = self.searched.saturating_sub(3).max(self.head_start);

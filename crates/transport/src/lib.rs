@@ -1,7 +1,7 @@
 //! Sends a request and times every byte of its answer.
 //!
 //! Nothing here knows what a request means. A [`Client`] belongs to one worker thread and its runtime; it turns an
-//! [`Outgoing`] request into an [`aiperf_types::Exchange`]: raw bytes, and the instant and lag of each read.
+//! [`OutgoingRequest`] request into an [`aiperf_types::Exchange`]: raw bytes, and the instant and lag of each read.
 //!
 //! # Layout
 //! - [`clock`]: the two clocks, and an absolute timer
@@ -28,6 +28,6 @@ pub mod sys;
 
 pub use buffers::BufferReturn;
 pub use cancel::{Cancel, CancelReason};
-pub use client::{Client, ClientSettings, Outgoing, Target};
+pub use client::{Client, ClientSettings, OutgoingRequest, Target};
 pub use clock::DeadlineTimer;
 pub use stamp::StampMode;

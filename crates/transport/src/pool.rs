@@ -32,7 +32,7 @@ impl Pool {
     }
 
     /// A place among the connections in use; waiting for one is noted.
-    pub async fn place(&self, timeline: &mut Timeline) -> Option<SemaphorePermit<'_>> {
+    pub async fn acquire(&self, timeline: &mut Timeline) -> Option<SemaphorePermit<'_>> {
         if let Ok(place) = self.in_use.try_acquire() {
             return Some(place);
         }

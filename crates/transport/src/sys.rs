@@ -1,5 +1,5 @@
 //! The few system calls that have no safe wrapper in `nix`.
-#![allow(
+#![expect(
     unsafe_code,
     reason = "TCP_INFO and sched_setscheduler have no safe wrapper in nix and only fill or read a plain struct; tokio cannot prove that a descriptor outlives its registration"
 )]
@@ -33,7 +33,7 @@ pub fn tcp_counters(fd: BorrowedFd<'_>) -> io::Result<TcpCounters> {
 
 /// Puts the calling thread under SCHED_IDLE: it runs when nothing else wants the core, and the kernel counts a core
 /// that runs only such work as idle. There is no way back for an unprivileged thread.
-pub fn yield_to_everyone() -> io::Result<()> {
+pub fn set_idle_priority() -> io::Result<()> {
     let param = libc::sched_param { sched_priority: 0 };
     // SAFETY: pid 0 is the calling thread; `param` is read before the call returns.
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) } != 0 {
@@ -58,7 +58,7 @@ impl AsRawFd for Timer {
 }
 
 /// Registers a timer with the runtime of the calling thread.
-pub(crate) fn watch(timer: TimerFd) -> io::Result<AsyncFd<Timer>> {
+pub(crate) fn register(timer: TimerFd) -> io::Result<AsyncFd<Timer>> {
     // SAFETY: the `AsyncFd` owns the timer, which owns one descriptor and keeps it open and unchanged until dropped.
     unsafe { AsyncFd::register(Timer(timer)) }.map_err(io::Error::from)
 }

@@ -1,6 +1,6 @@
 //! The framer held against hyper: the same bytes in the same splits. Where they differ, one is wrong, and a line here
 //! says which.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::framer::{ChunkDecoder, Framer};
 use http_body_util::BodyExt;

@@ -8,7 +8,6 @@ pub struct Media {
     /// A label such as `query` or `passages`; often empty.
     #[serde(default)]
     pub name: String,
-    /// The contents themselves.
     #[serde(default)]
     pub contents: Vec<String>,
 }
@@ -27,13 +26,9 @@ pub struct Turn {
     pub delay_ms: Option<f64>,
     /// Absolute schedule time, in milliseconds.
     pub timestamp_ms: Option<f64>,
-    /// Texts.
     pub texts: Vec<Media>,
-    /// Images.
     pub images: Vec<Media>,
-    /// Audio clips.
     pub audios: Vec<Media>,
-    /// Videos.
     pub videos: Vec<Media>,
 }
 
@@ -50,7 +45,6 @@ impl Turn {
 pub struct Conversation {
     /// Dataset session id, as in `session_000000`.
     pub session_id: String,
-    /// The turns in order.
     pub turns: Vec<Turn>,
     /// System prompt shared by the turns.
     pub system_message: Option<String>,

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How a request body is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyKind {
-    /// `application/json`.
     Json,
-    /// `multipart/form-data`.
     Multipart,
 }
 
@@ -22,21 +20,14 @@ pub struct Traits {
     pub streaming_path: Option<&'static str>,
     /// Whether it can answer as a stream.
     pub streams: bool,
-    /// Whether answers are tokens.
     pub produces_tokens: bool,
-    /// Whether answers are images.
     pub produces_images: bool,
-    /// Whether answers are videos.
     pub produces_videos: bool,
     /// Whether input text is tokenised.
     pub tokenizes_input: bool,
-    /// Accepts images as input.
     pub accepts_images: bool,
-    /// Accepts audio as input.
     pub accepts_audio: bool,
-    /// Accepts video as input.
     pub accepts_video: bool,
-    /// Body encoding.
     pub body: BodyKind,
     /// Whether a system message is sent.
     pub system_message: bool,
@@ -82,49 +73,35 @@ macro_rules! endpoints {
 }
 
 endpoints! {
-    /// OpenAI chat completions.
     Chat => Traits { name: "chat", path: Some("/v1/chat/completions"), accepts_images: true, accepts_audio: true,
         accepts_video: true, system_message: true, ..TEXT };
-    /// OpenAI completions.
     Completions => Traits { name: "completions", path: Some("/v1/completions"), ..TEXT };
-    /// OpenAI responses.
     Responses => Traits { name: "responses", path: Some("/v1/responses"), accepts_images: true, accepts_audio: true,
         system_message: true, ..TEXT };
     /// Anthropic messages.
     Messages => Traits { name: "messages", path: Some("/v1/messages"), accepts_images: true, system_message: true, ..TEXT };
-    /// OpenAI embeddings.
     Embeddings => Traits { name: "embeddings", path: Some("/v1/embeddings"), title: "Embeddings Metrics", ..VECTOR };
     /// Embeddings of chat messages.
     ChatEmbeddings => Traits { name: "chat_embeddings", path: Some("/v1/embeddings"), accepts_images: true,
         system_message: true, title: "Embeddings Metrics", ..VECTOR };
-    /// NIM embeddings.
     NimEmbeddings => Traits { name: "nim_embeddings", path: Some("/v1/embeddings"), accepts_images: true,
         title: "NIM Embeddings Metrics", ..VECTOR };
-    /// Cohere rankings.
     CohereRankings => Traits { name: "cohere_rankings", path: Some("/v2/rerank"), title: "Ranking Metrics", ..VECTOR };
-    /// Hugging Face TEI rankings.
     HfTeiRankings => Traits { name: "hf_tei_rankings", path: Some("/rerank"), title: "Ranking Metrics", ..VECTOR };
-    /// NIM rankings.
     NimRankings => Traits { name: "nim_rankings", path: Some("/v1/ranking"), title: "Rankings Metrics", ..VECTOR };
     /// Hugging Face text generation inference.
     HuggingfaceGenerate => Traits { name: "huggingface_generate", path: Some("/generate"),
         streaming_path: Some("/generate_stream"), ..TEXT };
-    /// OpenAI image generation.
     ImageGeneration => Traits { name: "image_generation", path: Some("/v1/images/generations"), streams: true,
         produces_images: true, title: "Image Generation Metrics", ..VECTOR };
-    /// OpenAI image edits.
     ImageEdit => Traits { name: "image_edit", path: Some("/v1/images/edits"), produces_images: true, accepts_images: true,
         body: BodyKind::Multipart, title: "Image Edit Metrics", ..VECTOR };
-    /// Image retrieval.
     ImageRetrieval => Traits { name: "image_retrieval", path: Some("/v1/infer"), tokenizes_input: false,
         accepts_images: true, title: "Image Retrieval Metrics", ..VECTOR };
-    /// Video generation.
     VideoGeneration => Traits { name: "video_generation", path: Some("/v1/videos"), produces_videos: true,
         body: BodyKind::Multipart, title: "Video Generation Metrics", ..VECTOR };
-    /// Audio transcription.
     AudioTranscription => Traits { name: "audio_transcription", path: Some("/v1/audio/transcriptions"),
         tokenizes_input: false, accepts_audio: true, body: BodyKind::Multipart, title: "Audio Transcription Metrics", ..VECTOR };
-    /// Solido RAG.
     SolidoRag => Traits { name: "solido_rag", path: Some("/rag/api/prompt"), title: "SOLIDO RAG Metrics", ..TEXT };
     /// A payload sent as it is.
     Raw => Traits { name: "raw", accepts_images: true, accepts_audio: true, accepts_video: true, ..TEXT };
@@ -133,7 +110,6 @@ endpoints! {
 }
 
 impl EndpointKind {
-    /// The type's exported name.
     pub const fn name(self) -> &'static str {
         self.traits().name
     }

@@ -11,7 +11,6 @@ pub struct RequestError {
     /// Type name, as in `ClientPayloadError`, or the reason phrase of an HTTP status.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What went wrong.
     pub message: String,
     /// The underlying cause, if one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,19 +17,15 @@ pub struct RequestTag {
     pub number: u64,
     /// Which conversation of the dataset.
     pub conversation: u32,
-    /// Which turn of it.
     pub turn: u32,
     /// Number of the session within the run: seeds its correlation id.
     pub session: u64,
-    /// Value of `X-Request-ID`.
     pub request_id: u128,
-    /// Value of `X-Correlation-ID`.
     pub correlation_id: u128,
     /// The worker that sent it.
     pub worker: u16,
     /// Dataset session id of the conversation.
     pub session_id: Arc<str>,
-    /// Output length asked for.
     pub requested_osl: Option<u32>,
 }
 
@@ -40,7 +36,6 @@ pub struct Read {
     pub at: MonoNs,
     /// From arrival to the read's return, in nanoseconds, saturating; `Read::NO_STAMP` when the kernel gave no stamp.
     pub lag: u32,
-    /// Bytes read.
     pub len: u32,
 }
 
@@ -72,13 +67,11 @@ pub struct Timeline {
     pub send_start: MonoNs,
     /// Last byte handed to the connection, taken no later than the first arrival.
     pub send_end: MonoNs,
-    /// Writes made.
     pub writes: u32,
     /// Bytes written, head and body.
     pub bytes_sent: u64,
     /// The read that completed the response head.
     pub head: MonoNs,
-    /// Every read, in order.
     pub reads: Vec<Read>,
     /// Bytes read, head and body.
     pub bytes_received: u64,
@@ -95,7 +88,6 @@ pub struct Timeline {
 /// A finished exchange, as the transport hands it on.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// Which request.
     pub tag: RequestTag,
     /// When everything happened.
     pub timeline: Timeline,
@@ -113,7 +105,7 @@ pub struct Exchange {
     pub chunked: bool,
     /// Why it failed, if it did.
     pub error: Option<RequestError>,
-    /// Cancelled from outside or by plan.
+    /// Cancelled from outside: Ctrl-C, or the end of a phase's grace period.
     pub was_cancelled: bool,
     /// The request body as sent.
     pub request_body: Bytes,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// One service level objective: a metric and its threshold, in the unit the metric is shown in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slo {
-    /// The metric.
     pub tag: String,
     /// The value it has to reach, or must not exceed.
     pub threshold: f64,
@@ -14,7 +13,6 @@ pub struct Slo {
 /// What is wrong with a list of objectives, in the words of the format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SloFault {
-    /// Nothing was given.
     Empty,
     /// An item has no colon.
     NoPair(String),
@@ -24,9 +22,7 @@ pub enum SloFault {
     EmptyValue(String),
     /// A value is no number.
     NotNumeric {
-        /// The metric.
         key: String,
-        /// What was given.
         value: String,
     },
 }

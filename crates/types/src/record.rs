@@ -10,12 +10,10 @@ use std::sync::Arc;
 pub enum PhaseKind {
     /// Runs before and is kept apart.
     Warmup,
-    /// Is reported.
     Profiling,
 }
 
 impl PhaseKind {
-    /// The exported name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Warmup => "warmup",
@@ -31,9 +29,7 @@ pub struct PhaseId {
     pub index: u16,
     /// Position among profiling phases; `None` for warm-up.
     pub profiling_index: Option<u16>,
-    /// Name.
     pub name: Arc<str>,
-    /// Kind.
     pub kind: PhaseKind,
 }
 
@@ -48,7 +44,6 @@ pub struct RecordMeta {
     pub correlation_id: u128,
     /// Dataset session id.
     pub conversation_id: Arc<str>,
-    /// Turn within the conversation.
     pub turn_index: u32,
     /// When the conductor released it.
     pub credit_issued: Option<WallNs>,
@@ -62,9 +57,7 @@ pub struct RecordMeta {
     pub worker: u16,
     /// Number of the record thread that computed it.
     pub record_thread: u16,
-    /// The phase.
     pub phase: Arc<PhaseId>,
-    /// Cancelled.
     pub was_cancelled: bool,
     /// When it was cancelled.
     pub cancelled_at: Option<WallNs>,
@@ -74,11 +67,9 @@ pub struct RecordMeta {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenCounts {
-    /// Input tokens.
     pub input: Option<u64>,
     /// Output tokens without reasoning.
     pub output: Option<u64>,
-    /// Reasoning tokens.
     pub reasoning: Option<u64>,
     /// Tokens of the first content chunk, by per-chunk usage.
     pub first_content_chunk_tokens: Option<u64>,
@@ -103,7 +94,6 @@ pub struct HttpTiming {
     pub receiving: Option<u64>,
     /// First byte sent to last received.
     pub duration: Option<u64>,
-    /// Pooled connection used.
     pub reused: Option<bool>,
     /// Bytes sent, head and body.
     pub data_sent: Option<u64>,
@@ -119,7 +109,6 @@ pub struct HttpTiming {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpecDecode {
-    /// Mean accepted length.
     pub mean_acceptance_length: Option<f64>,
     /// Accepted share of drafted tokens.
     pub draft_acceptance_rate: Option<f64>,
@@ -127,9 +116,7 @@ pub struct SpecDecode {
     pub acceptance_histogram: std::collections::BTreeMap<u32, u64>,
     /// Drafted tokens accepted.
     pub num_accepted_draft_tokens: Option<u64>,
-    /// Drafted tokens.
     pub num_draft_tokens: Option<u64>,
-    /// Steps.
     pub num_spec_steps: Option<u64>,
     /// Tokens drafted in a step at most.
     pub num_spec_tokens: Option<u64>,
@@ -162,9 +149,7 @@ pub struct Measured {
     pub content: Vec<ContentMark>,
     /// Token counts; a failed record keeps only `input`.
     pub tokens: TokenCounts,
-    /// Usage.
     pub usage: Usage,
-    /// Output length asked for.
     pub requested_osl: Option<u32>,
     /// Images sent.
     pub images: u32,
@@ -176,9 +161,7 @@ pub struct Measured {
     pub video_peak_memory_mb: Option<f64>,
     /// Scheduled send time of a trace, in milliseconds.
     pub scheduled_send_ms: Option<f64>,
-    /// HTTP phases.
     pub http: Option<HttpTiming>,
-    /// Speculative decoding.
     pub spec_decode: Option<Box<SpecDecode>>,
     /// Why it failed; `None` is a valid record.
     pub error: Option<RequestError>,

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct ContentMark {
     /// Arrival of the read that completed it.
     pub at: MonoNs,
-    /// Carries output other than reasoning: text, tool calls, an embedding.
+    /// Carries output other than reasoning: text or tool calls.
     pub output: bool,
-    /// Carries reasoning.
     pub reasoning: bool,
 }
 
@@ -20,27 +19,17 @@ pub struct ContentMark {
 pub struct Usage {
     /// Prompt tokens, cached ones included.
     pub prompt_tokens: Option<u64>,
-    /// Prompt tokens read from a cache.
     pub prompt_cache_read_tokens: Option<u64>,
-    /// Prompt tokens written to a cache.
     pub prompt_cache_write_tokens: Option<u64>,
-    /// Prompt tokens that missed the cache.
     pub prompt_cache_miss_tokens: Option<u64>,
-    /// Audio tokens of the prompt.
     pub prompt_audio_tokens: Option<u64>,
-    /// Prompt tokens spent on tool use.
     pub tool_use_prompt_tokens: Option<u64>,
-    /// Seconds of audio in the prompt.
     pub prompt_audio_seconds: Option<f64>,
     /// Tokens of the answer, reasoning included.
     pub completion_tokens: Option<u64>,
-    /// Reasoning tokens of the answer.
     pub reasoning_tokens: Option<u64>,
-    /// Audio tokens of the answer.
     pub completion_audio_tokens: Option<u64>,
-    /// Predicted tokens accepted.
     pub accepted_prediction_tokens: Option<u64>,
-    /// Predicted tokens rejected.
     pub rejected_prediction_tokens: Option<u64>,
     /// Total as the server states it.
     pub total_tokens: Option<u64>,
@@ -63,16 +52,15 @@ pub struct Parsed {
     pub last_response: MonoNs,
     /// Raw responses seen.
     pub responses: u32,
-    /// Content responses that shared their read with an earlier one, and the widest interval they lie in.
+    /// Content responses that shared their read with an earlier one.
     pub merged: u32,
     /// Sum over merged responses of the interval between the previous read and theirs, in nanoseconds.
     pub merged_width_sum: u64,
-    /// Widest such interval.
+    /// Widest such interval, in nanoseconds.
     pub merged_width_max: u64,
     /// What the server told of speculative decoding.
     pub spec_decode: Option<Box<SpecDecode>>,
     /// Why what it told of it cannot be true.
     pub spec_decode_fault: Option<&'static str>,
-    /// An error found in the answer.
     pub error: Option<RequestError>,
 }

@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
     pub const ZERO: Self = Self(0);
     /// Longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From whole milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
@@ -23,12 +21,10 @@ impl Nanos {
         Self((seconds * 1e9) as u64)
     }
 
-    /// As seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// As milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }

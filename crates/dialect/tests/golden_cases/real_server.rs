@@ -51,9 +51,9 @@ fn golden_real_answers_are_read_with_their_usage() {
         tally.run(path.display().to_string(), || {
             let mut answer = Answer::new(dialect, MonoNs(1));
             if captured.is_stream {
-                answer.stream(captured.body.as_bytes(), MonoNs(2));
+                answer.feed_stream(captured.body.as_bytes(), MonoNs(2));
             } else {
-                answer.body(captured.body.as_bytes(), MonoNs(2));
+                answer.feed_body(captured.body.as_bytes(), MonoNs(2));
             }
             let parsed = answer.finish();
             assert!(parsed.error.is_none() && !parsed.content.is_empty());

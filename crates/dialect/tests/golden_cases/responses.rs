@@ -113,9 +113,9 @@ fn golden_responses_are_read() {
                 pieces.push((response.at, piece.data.as_ref().map(describe), piece.usage, piece.spec_decode));
             }
             if response.is_event {
-                answer.stream(&[&response.bytes[..], b"\n\n"].concat(), MonoNs(response.at));
+                answer.feed_stream(&[&response.bytes[..], b"\n\n"].concat(), MonoNs(response.at));
             } else {
-                answer.body(&response.bytes, MonoNs(response.at));
+                answer.feed_body(&response.bytes, MonoNs(response.at));
             }
         }
         let parsed = answer.finish();
@@ -156,9 +156,9 @@ fn golden_bodies_are_parsed_and_counted() {
         for (i, body) in bodies.iter().enumerate() {
             let at = MonoNs(1_000_000 * (i as u64 + 1));
             if case["streaming"].as_bool() == Some(true) {
-                answer.stream(format!("data: {body}\n\n").as_bytes(), at);
+                answer.feed_stream(format!("data: {body}\n\n").as_bytes(), at);
             } else {
-                answer.body(body.as_bytes(), at);
+                answer.feed_body(body.as_bytes(), at);
             }
         }
         let parsed = answer.finish();

@@ -10,7 +10,7 @@
 //! - [`text`], [`vectors`], [`media`]: kinds of endpoints; [`everything`]: all of them, given all that a record can have
 //! - [`settings`]: objectives, schedules, networks, drafts, GPUs; [`failures`]: requests that fail
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod bench;
 mod everything;

@@ -1,7 +1,5 @@
 //! The simulated server over real sockets.
-
-// Helpers of tests may fail like tests.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
 mod burst;
 mod client;
