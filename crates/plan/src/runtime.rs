@@ -12,7 +12,6 @@ pub struct RuntimePlan {
     pub timestamps: Timestamps,
     /// What the screen shows.
     pub ui: UiKind,
-    /// What is logged.
     pub log_level: LogLevel,
     /// How often statistics are logged while the run is on; `None` never does.
     pub stats_interval: Option<Nanos>,
@@ -48,16 +47,13 @@ impl Timestamps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UiKind {
-    /// Log lines only.
     None,
     /// Log lines and a progress bar below them.
     Simple,
-    /// Full screen.
     Dashboard,
 }
 
 impl UiKind {
-    /// The exported name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -71,20 +67,15 @@ impl UiKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LogLevel {
-    /// Everything.
     Trace,
-    /// For finding faults.
     Debug,
-    /// What happens.
     #[default]
     Info,
     /// What a user should see.
     Notice,
     /// What may be wrong.
     Warning,
-    /// What went well.
     Success,
-    /// What went wrong.
     Error,
     /// What ends the run.
     Critical,
