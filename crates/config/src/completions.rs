@@ -5,11 +5,8 @@ use crate::flags::{self, Flag, Kind, Takes};
 /// Shells that completions are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shell {
-    /// GNU bash.
     Bash,
-    /// Z shell.
     Zsh,
-    /// fish.
     Fish,
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 /// What the outside world is, so that resolving is a function of its arguments.
 #[derive(Clone, Debug)]
 pub struct Context<'a> {
-    /// Environment variables.
     pub env: &'a BTreeMap<String, String>,
     /// Whether stdout is a terminal.
     pub stdout_is_terminal: bool,

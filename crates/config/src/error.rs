@@ -9,7 +9,6 @@ pub struct Problem {
     pub what: String,
     /// Why, one line each.
     pub why: Vec<String>,
-    /// The way out.
     pub hint: Option<String>,
     /// Where in the configuration: a dotted path, empty when it is about the command line itself.
     pub location: String,
@@ -21,7 +20,6 @@ impl Problem {
         Self { what: what.into(), ..Self::default() }
     }
 
-    /// With a reason.
     pub fn because(mut self, why: impl Into<String>) -> Self {
         self.why.push(why.into());
         self

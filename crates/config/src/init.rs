@@ -3,7 +3,6 @@
 /// A file to start from.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// Its name.
     pub name: &'static str,
     /// Which kind it is of.
     pub category: &'static str,

@@ -9,11 +9,14 @@
 //! Nothing here sends anything or reads a clock. Files are read only where a setting names them.
 //!
 //! # Layout
-//! - [`flags`]: every flag, one table; `tokens` and `values` read a command line by it
-//! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
+//! - `context`: what resolving is a function of; [`error`]: what is said about bad input
+//! - `range`, `scalars`, `choice`: what a number or a name may be
 //! - `tree`: values with their origin
-//! - `compose`: flags to a tree
-//! - `file`: a YAML file to a tree, and flags over it
+//! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
+//! - [`flags`]: every flag, one table; what a flag sets says its range, default and text
+//! - `tokens`, `values`, `given`: a command line to the flags that were given
+//! - `compose`: flags over a document, that of a file or an empty one
+//! - `file`: a YAML file to a document
 //! - `sweep`: lists, variants, recipes and searches to runs
 //! - `rules`: what settings may not be together
 //! - `resolve`: all of these in order, to a [`Tree`]
@@ -21,7 +24,6 @@
 //! - [`environment`]: every `AIPERF_*` variable, one table
 //! - `export`, `command_line`, `show`: what leaves the process, without secrets
 //! - `help`, `completions`, `manual`, `schema`, `init`: texts made from the tables
-//! - [`error`]: what is said about bad input
 
 mod choice;
 mod command_line;

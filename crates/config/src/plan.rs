@@ -27,7 +27,6 @@ use serde_json::Value;
 /// A plan, and what a user should know about it.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// What to run.
     pub plan: Plan,
     /// One line each, for stderr.
     pub notes: Vec<String>,

@@ -12,12 +12,10 @@ pub struct Range {
 /// Any number.
 pub(crate) const ANY: Range = Range { low: None, high: None };
 
-/// This or more.
 pub(crate) const fn at_least(low: f64) -> Range {
     Range { low: Some((low, true)), high: None }
 }
 
-/// More than this.
 pub(crate) const fn more_than(low: f64) -> Range {
     Range { low: Some((low, false)), high: None }
 }

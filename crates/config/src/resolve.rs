@@ -52,7 +52,6 @@ pub struct RunVariation {
     pub label: String,
     /// Folder of the run.
     pub dir_name: String,
-    /// What differs.
     pub values: Map<String, Value>,
     /// Seed of the run.
     pub seed: Option<i64>,

@@ -18,7 +18,6 @@ pub(crate) trait Setting: Sized {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self>;
     /// The value as it is exported.
     fn write(&self) -> Value;
-    /// Its JSON schema.
     fn schema() -> Value;
     /// The value in as few words as a file may say it.
     fn brief(&self) -> Value {
@@ -151,7 +150,9 @@ pub(crate) fn section_schema(about: &str, fields: &[Field]) -> Value {
     let mut properties = Map::new();
     for field in fields {
         let mut schema = (field.schema)();
-        schema["description"] = field.about.trim().into();
+        if !field.about.is_empty() {
+            schema["description"] = field.about.trim().into();
+        }
         if let Some(default) = field.default {
             schema["default"] = default();
         }
@@ -191,12 +192,12 @@ macro_rules! section {
     ($(
         $(#[doc = $about:literal])+
         $name:ident {
-            $( $(#[doc = $doc:literal])+ $field:ident : $ty:ty $([$range:expr])? $(= $default:expr)? ; )*
+            $( $(#[doc = $doc:literal])* $field:ident : $ty:ty $([$range:expr])? $(= $default:expr)? ; )*
         }
     )*) => { $(
         $(#[doc = $about])+
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct $name { $( $(#[doc = $doc])+ pub $field: Option<$ty>, )* }
+        pub struct $name { $( $(#[doc = $doc])* pub $field: Option<$ty>, )* }
 
         /// What is set, or what holds when nothing is.
         impl $name { $( $(
@@ -208,7 +209,7 @@ macro_rules! section {
         impl $crate::setting::Setting for $name {
             const FIELDS: &'static [$crate::setting::Field] = &[$( $crate::setting::Field {
                 name: $crate::setting::plain(stringify!($field)),
-                about: concat!($($doc),+),
+                about: concat!($($doc),*),
                 default: $crate::setting::given_or!(
                     [$( Some(|| $crate::setting::shown_default(<$ty>::from($default))) )?] None
                 ),

@@ -12,7 +12,6 @@ use crate::nearest::nearest;
 /// A flag as it was given.
 #[derive(Clone, Debug)]
 pub(crate) struct RawFlag {
-    /// Which flag.
     pub flag: &'static Flag,
     /// The spelling the user chose, for messages.
     pub spelled: String,
@@ -23,7 +22,6 @@ pub(crate) struct RawFlag {
 /// What came with a flag.
 #[derive(Clone, Debug)]
 pub(crate) enum Raw {
-    /// A boolean.
     Bool(bool),
     /// Tokens, in order over all occurrences.
     Tokens(Vec<String>),
@@ -34,9 +32,7 @@ pub(crate) enum Raw {
 pub(crate) enum Asked {
     /// A run with these flags.
     Run(Vec<RawFlag>),
-    /// Short help.
     ShortHelp,
-    /// Long help.
     LongHelp,
 }
 

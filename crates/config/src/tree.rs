@@ -44,7 +44,6 @@ impl Node {
         Self { datum: value.into(), origin: Origin::Rule }
     }
 
-    /// An empty map.
     pub(crate) fn map(origin: Origin) -> Self {
         Self { datum: Datum::Map(Vec::new()), origin }
     }

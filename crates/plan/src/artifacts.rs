@@ -7,7 +7,6 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportLevel {
-    /// Summary files only.
     Summary,
     /// And one line a request.
     #[default]
@@ -32,28 +31,20 @@ impl ExportLevel {
 pub struct ArtifactPlan {
     /// Absolute directory.
     pub dir: PathBuf,
-    /// How much.
     pub level: ExportLevel,
-    /// File names.
     pub names: FileNames,
 }
 
 /// File names of a run, relative to its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileNames {
-    /// Summary JSON.
     pub summary_json: String,
-    /// Summary CSV.
     pub summary_csv: String,
     /// Records, one JSON line a request.
     pub records_jsonl: String,
-    /// Raw records.
     pub raw_jsonl: String,
-    /// Console capture.
     pub console_txt: String,
-    /// Time slices, JSON.
     pub timeslices_json: String,
-    /// Time slices, CSV.
     pub timeslices_csv: String,
 }
 

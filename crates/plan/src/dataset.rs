@@ -13,7 +13,6 @@ pub enum DatasetPlan {
 /// A length in tokens: a mean and a deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Length {
-    /// Mean.
     pub mean: f64,
     /// Deviation; 0 is a fixed length.
     pub stddev: f64,
@@ -22,7 +21,6 @@ pub struct Length {
 /// Synthetic conversations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SyntheticPlan {
-    /// How many conversations.
     pub entries: u32,
     /// Input length; `None` sends no text.
     pub isl: Option<Length>,

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 /// Where requests go and how they are put.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EndpointPlan {
-    /// Which dialect.
     pub kind: EndpointKind,
     /// Base URLs, at least one; sessions take them in turn.
     pub urls: Vec<BaseUrl>,
@@ -31,7 +30,6 @@ pub struct EndpointPlan {
     pub per_chunk_usage: bool,
     /// When connections are reused.
     pub reuse: ReuseStrategy,
-    /// Client settings.
     pub http: HttpSettings,
 }
 
@@ -39,7 +37,6 @@ pub struct EndpointPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReuseStrategy {
-    /// One shared pool.
     #[default]
     Pooled,
     /// A new connection a request.
@@ -124,7 +121,6 @@ pub enum UrlError {
     /// Something other than http or https.
     #[error("URL '{0}' must start with http:// or https://")]
     Scheme(String),
-    /// No host.
     #[error("URL '{0}' names no host")]
     Host(String),
     /// Port not in 1..=65535.
@@ -221,7 +217,6 @@ impl BaseUrl {
         &self.host
     }
 
-    /// Port.
     pub fn port(&self) -> u16 {
         self.port
     }

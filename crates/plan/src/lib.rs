@@ -41,19 +41,15 @@ pub struct Plan {
     pub run: RunIdentity,
     /// Model names, at least one; requests without a model of their own use the first.
     pub models: Vec<String>,
-    /// Where requests go.
     pub endpoint: EndpointPlan,
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
-    /// What is said.
     pub dataset: DatasetPlan,
     /// When it is said, in order.
     pub phases: Vec<PhasePlan>,
     /// What is computed of the measurements.
     pub metrics: MetricsPlan,
-    /// Files.
     pub artifacts: ArtifactPlan,
-    /// Process behaviour.
     pub runtime: RuntimePlan,
     /// The resolved configuration as exported under `input_config`, secrets redacted.
     pub input_config: serde_json::Value,

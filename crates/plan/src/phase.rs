@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct PhasePlan {
     /// Name, unique in the plan.
     pub name: String,
-    /// Whether it counts.
     pub kind: PhaseKind,
-    /// How requests arrive.
     pub arrival: Arrival,
     /// Live sessions at most; `None` is no limit.
     pub concurrency: Option<u32>,

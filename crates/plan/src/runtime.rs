@@ -13,7 +13,6 @@ pub struct RuntimePlan {
     pub timestamps: Timestamps,
     /// What the screen shows.
     pub ui: UiKind,
-    /// What is logged.
     pub log_level: LogLevel,
     /// How often statistics are logged while the run is on; `None` never does.
     pub stats_interval: Option<Nanos>,
@@ -49,16 +48,13 @@ impl Timestamps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UiKind {
-    /// Log lines only.
     None,
     /// Log lines and a progress bar below them.
     Simple,
-    /// Full screen.
     Dashboard,
 }
 
 impl UiKind {
-    /// The exported name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 
 pub use variable::{Kind, Status, Variable};
 
-/// Every variable.
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
     [load::VARIABLES, observe::VARIABLES, process::VARIABLES, machinery::VARIABLES].into_iter().flatten()
 }
@@ -317,6 +316,21 @@ mod tests {
         let read = read_all(&[asked[0], asked[1], ("AIPERF_DEV_MODE", "y")]);
         assert_eq!(read.developer, Developer { mode: true, internal_metrics: true, experimental_metrics: false });
         assert!(read.notes.is_empty());
+    }
+
+    #[test]
+    fn defaults_of_the_table_are_those_that_hold() {
+        let usual = Environment::default();
+        let told = |variable: &&Variable| variable.status == Status::Acts && variable.default != "unset";
+        for variable in variables().filter(told) {
+            let set = read_all(&[(variable.name, variable.default)]);
+            let same = set.http == usual.http
+                && set.force_close == usual.force_close
+                && set.thresholds == usual.thresholds
+                && set.developer == usual.developer
+                && set.live.enabled == usual.live.enabled;
+            assert!(same, "{} is not {} by default", variable.name, variable.default);
+        }
     }
 
     #[test]

@@ -5,15 +5,12 @@ use crate::range::Range;
 /// One variable.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
     /// What it may be.
     pub kind: Kind,
     /// What holds when it is not set.
     pub default: &'static str,
-    /// Whether it acts.
     pub status: Status,
-    /// What it means.
     pub about: &'static str,
 }
 
@@ -22,17 +19,12 @@ pub struct Variable {
 pub enum Kind {
     /// true, false, 1, 0, yes, no, on, off, t, f, y, n.
     Bool,
-    /// A whole number.
     Int(Range),
-    /// A number.
     Float(Range),
-    /// Any text.
     Text,
-    /// One of these.
     Choice(&'static [&'static str]),
     /// A JSON list, or texts separated by commas.
     List,
-    /// A JSON object.
     Json,
 }
 

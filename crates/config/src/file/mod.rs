@@ -25,7 +25,6 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads a file.
     pub(crate) fn read(file: &str, ctx: &Context<'_>) -> Result<Self, Problem> {
         let path = ctx.cwd.join(file);
         let refuse = |rule: String| Problem::new(format!("--config {file}: {rule}")).hint("--config FILE.yaml");

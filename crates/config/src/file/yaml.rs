@@ -14,7 +14,6 @@ const DEPTH: usize = 256;
 /// Values a file may have once its aliases are written out: a bomb of nested aliases is refused, not expanded.
 const SIZE: usize = 1_000_000;
 
-/// Reads one document.
 pub(crate) fn load(text: &str, places: &Places) -> Result<Node, Problem> {
     let mut loader = Loader { parser: Parser::new_from_str(text), places, anchors: BTreeMap::new(), size: 0 };
     loader.document()

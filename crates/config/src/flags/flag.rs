@@ -27,7 +27,6 @@ pub struct Flag {
     pub to: To,
     /// Whether it may stand beside `--config`.
     pub with_file: bool,
-    /// Whether it acts.
     pub status: Status,
     /// One line of help, where what is said about its key is not enough.
     pub summary: &'static str,
@@ -38,19 +37,14 @@ pub struct Flag {
 /// What a flag's value is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// True when given.
     Bool,
-    /// A whole number.
     Int,
-    /// A number.
     Float,
     /// A whole number, or several to sweep over.
     IntOrList,
     /// A number, or several to sweep over.
     FloatOrList,
-    /// Any text.
     Text,
-    /// A path.
     Path,
     /// A path of something that exists.
     ExistingPath,
@@ -60,11 +54,8 @@ pub enum Kind {
     Literal(&'static [&'static str]),
     /// One of these numbers.
     IntChoice(&'static [i64]),
-    /// Several of these.
     Choices(&'static [&'static str]),
-    /// Several texts.
     Texts,
-    /// Several URLs.
     Urls,
     /// Several whole numbers above zero.
     Ints,
@@ -131,7 +122,6 @@ impl To {
 pub enum Takes {
     /// None: its presence is its value.
     Nothing,
-    /// Exactly one, once.
     One,
     /// One for each occurrence.
     Many {
@@ -247,7 +237,6 @@ pub(super) const BASE: Flag = Flag {
 /// Flags that help shows together.
 #[derive(Debug)]
 pub struct Group {
-    /// Title in help.
     pub title: &'static str,
     /// Its flags, in the order help shows them.
     pub flags: &'static [&'static Flag],

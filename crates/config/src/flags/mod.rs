@@ -67,7 +67,6 @@ pub static GROUPS: &[Group] = &[
     Group { title: "ZMQ Communication", flags: service::ZMQ_COMMUNICATION_FLAGS },
 ];
 
-/// Every flag.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
     GROUPS.iter().flat_map(|group| group.flags).copied()
 }

@@ -1,11 +1,9 @@
 //! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and what is redacted.
 
 use super::parsers::{exponents, headers, key_values, ordered, unknown_extension, words};
-use super::{Kind, all_have, in_directory, list, no_groups, resolve, resolve_document, strings, texts};
+use super::{Kind, all_have, list, names_for, no_groups, resolve, resolve_document, strings, texts};
 use crate::command_line;
-use crate::plan::resolve_profile;
 use aiperf_golden::Tally;
-use aiperf_plan::FileNames;
 use aiperf_plan::redact::{self, is_sensitive_header};
 use serde_json::{Value, json};
 
@@ -85,14 +83,6 @@ fn shown_command_line(case: &Value, tally: &mut Tally) {
             assert!(found == wanted || (coerced && args.contains(found)), "{found} for {wanted}");
         }
     });
-}
-
-/// The names of the files of a run with this prefix, as a user gets them.
-pub(super) fn names_for(prefix: Option<&str>) -> FileNames {
-    let mut args = strings(&["-m", "m"]);
-    args.extend(prefix.map(|prefix| format!("--profile-export-prefix={prefix}")));
-    let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(&args, ctx));
-    resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).plan.artifacts.names
 }
 
 fn file_names(case: &Value, tally: &mut Tally) {

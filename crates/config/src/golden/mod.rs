@@ -11,8 +11,10 @@ mod runs;
 
 use crate::context::Context;
 use crate::error::ConfigError;
+use crate::plan::resolve_profile;
 use crate::resolve::{Tree, resolve_config};
 use aiperf_golden::{Area, File, Tally};
+use aiperf_plan::FileNames;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -99,4 +101,12 @@ fn resolve(argv: &[String]) -> Result<Tree, ConfigError> {
 fn resolve_document(document: &Value) -> Result<Tree, ConfigError> {
     let files = json!({"c.yaml": document.to_string()});
     in_directory(&files, &Value::Null, |ctx| resolve_config(&strings(&["-f", "c.yaml"]), ctx))
+}
+
+/// The names of the files of a run with this prefix, as a user gets them.
+fn names_for(prefix: Option<&str>) -> FileNames {
+    let mut args = strings(&["-m", "m"]);
+    args.extend(prefix.map(|prefix| format!("--profile-export-prefix={prefix}")));
+    let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(&args, ctx));
+    resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).plan.artifacts.names
 }

@@ -1,7 +1,6 @@
 //! Single values: lists of cases that name a function of the reference.
 
-use super::exports::names_for;
-use super::texts;
+use super::{names_for, texts};
 use crate::compose::observe::{attributes, metrics_url, otel_url, stream_domains};
 use crate::file::{substitute, template};
 use crate::flags::{self, Kind};

@@ -36,7 +36,7 @@ fn golden_sweeps_recipes_and_seeds_are_as_recorded() {
 }
 
 #[test]
-fn golden_sequence_distributions_are_read_as_recorded() {
+fn golden_lengths_are_read_as_recorded() {
     let lengths = Kind {
         looks_like: |cases| {
             let shaped = |case: &Value| {
@@ -48,7 +48,9 @@ fn golden_sequence_distributions_are_read_as_recorded() {
         },
         run: sequence_distribution,
     };
-    super::run("datasets", &[lengths], no_groups);
+    let ratios =
+        Kind { looks_like: |cases| all_have(cases, &["/ratio", "/style", "/isl", "/osl", "/ok"]), run: range_ratio };
+    super::run("datasets", &[lengths, ratios], no_groups);
 }
 
 /// A value without the nulls of its maps.
@@ -223,5 +225,20 @@ fn sequence_distribution(case: &Value, tally: &mut Tally) {
                 .collect();
             assert_eq!(Value::from(pairs), case["pairs"]);
         }
+    });
+}
+
+/// Which ratios a command line may give; what is drawn with them is not looked at here.
+fn range_ratio(case: &Value, tally: &mut Tally) {
+    let text = |key: &str| case[key].as_str().map_or_else(|| case[key].to_string(), str::to_owned);
+    let mut args = strings(&["-m", "m"]);
+    for (flag, key) in
+        [("--random-range-ratio", "ratio"), ("--random-corpus-style", "style"), ("--isl", "isl"), ("--osl", "osl")]
+    {
+        args.push(format!("{flag}={}", text(key)));
+    }
+    tally.run(args.join(" "), || {
+        let refused = resolve(&args).err().map(|error| error.to_string());
+        assert_eq!(refused.is_none(), case["ok"] == true, "{refused:?}, wanted {}", case["error"]);
     });
 }

@@ -25,7 +25,6 @@ section! {
         r#type: DistributionKind;
         /// Fixed value
         value: f64;
-        /// Mean
         mean: f64 [at_least(0.0)];
         /// Deviation
         stddev: f64 [at_least(0.0)] = 0.0;
@@ -46,7 +45,6 @@ section! {
         r#type: DistributionKind;
         /// Fixed value
         value: f64;
-        /// Mean
         mean: f64 [at_least(0.0)];
         /// Deviation
         stddev: f64 [at_least(0.0)] = 0.0;
@@ -61,7 +59,6 @@ section! {
     }
     /// One value of an empirical shape.
     Point {
-        /// Value
         value: f64;
         /// Share
         weight: f64 [more_than(0.0)];

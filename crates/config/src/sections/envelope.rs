@@ -49,7 +49,7 @@ section! {
         slos: Vec<(String, f64)>;
         /// What counts tokens
         tokenizer: Tokenizer;
-        /// GPU telemetry
+        /// What the GPUs report during the run
         gpu_telemetry: GpuTelemetry;
         /// Metrics of the server
         server_metrics: ServerMetrics;

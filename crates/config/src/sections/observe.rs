@@ -58,7 +58,6 @@ section! {
         enabled: bool = true;
         /// Metric endpoints besides those of the server's URLs
         urls: List<String>;
-        /// Formats
         formats: List<ServerMetricsFormat> = [ServerMetricsFormat::Json, ServerMetricsFormat::Csv, ServerMetricsFormat::Parquet];
         /// How further endpoints are found
         discovery: Discovery;
@@ -104,7 +103,6 @@ section! {
         experiment: String = "aiperf";
         /// MLflow run name
         run_name: String;
-        /// Tags
         tags: Vec<(String, String)>;
         /// MLflow parent run
         parent_run_id: String;
@@ -113,7 +111,6 @@ section! {
     }
     /// Results sent to Weights & Biases.
     Wandb {
-        /// Project
         project: String;
         /// W&B team or user
         entity: String;

@@ -200,7 +200,6 @@ section! {
     }
     /// One run of a scenario sweep.
     Scenario {
-        /// Name
         name: String;
         /// What differs from the base
         benchmark: Value;
@@ -211,35 +210,29 @@ section! {
     }
     /// One sampled setting.
     Dimension {
-        /// Path
         path: String;
         /// From
         lo: f64;
         /// To
         hi: f64;
-        /// Scale
         scale: Scale = Scale::Linear;
-        /// Kind
         kind: DimensionKind = DimensionKind::Real;
         /// Values to pick from instead of a range
         choices: Value;
     }
     /// One searched setting.
     SearchDimension {
-        /// Path
         path: String;
         /// From
         lo: f64;
         /// To
         hi: f64;
-        /// Kind
         kind: DimensionKind = DimensionKind::Real;
         /// Where the search looks first
         prior: Prior = Prior::Uniform;
     }
     /// What is wanted.
     Objective {
-        /// Metric
         metric: String;
         /// Its statistic
         stat: Stat = Stat::Avg;
@@ -250,7 +243,6 @@ section! {
     }
     /// What must hold.
     OutcomeConstraint {
-        /// Metric
         metric: String;
         /// How it is compared
         op: BoundOp;

@@ -24,7 +24,6 @@ pub(crate) struct Variation {
 /// What a run changes in the benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Changes {
-    /// Values at paths.
     Paths(Vec<(String, Value)>),
     /// Settings laid over it.
     Over(Value),

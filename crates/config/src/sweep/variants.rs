@@ -36,7 +36,6 @@ pub(crate) struct Variant {
     pub given: Vec<RawFlag>,
 }
 
-/// Reads the variants.
 pub(crate) fn variants(given: &GivenFlags) -> Result<Vec<Variant>, Vec<Problem>> {
     let texts = given.texts(VARIANT);
     let spelled = given.spelled(VARIANT);

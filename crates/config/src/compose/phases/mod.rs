@@ -114,9 +114,6 @@ fn lay(
     if flags.has(BENCHMARK_DURATION) {
         phase.put_default("grace_period", GRACE_SECONDS);
     }
-    if flags.has(FIXED_SCHEDULE_START_OFFSET) {
-        phase.put_default("auto_offset", false);
-    }
     let before = phase.choice("type").unwrap_or(PhaseType::Concurrency);
     let Some(mut kind) = arrival(before, flags, alone, problems) else { return };
     check(phase, flags, kind, problems);
@@ -131,15 +128,7 @@ fn lay(
         retype(phase, kind);
     }
     if alone {
-        stop_default(phase, kind, flags, ctx);
-    }
-    let lists = flags.spellings(|given| given.sweep().is_some());
-    if kind == PhaseType::FixedSchedule && !lists.is_empty() {
-        problems.push(
-            Problem::new(format!("{} cannot be swept with a fixed schedule", lists.join(", ")))
-                .because("requests are sent at the trace's own times (--fixed-schedule)")
-                .hint("one value, or --no-fixed-schedule"),
-        );
+        fill_in(phase, kind, flags, ctx, problems);
     }
 }
 
@@ -183,7 +172,7 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
     let pattern = flags.choice(ARRIVAL_PATTERN);
     let smooth = flags.has(ARRIVAL_SMOOTHNESS) || searches(flags, "smoothness");
     let asked = flags.has(REQUEST_RATE) || flags.has(REQUEST_RATE_SERIES) || searched;
-    let has_rate = before.is_arrivals() || (smooth && before.has_rate());
+    let has_rate = before.is_arrivals() || (smooth && pattern.is_none() && before.has_rate());
     if !asked && !has_rate {
         if !alone && pattern.is_some() {
             problems.push(
@@ -304,6 +293,22 @@ fn untimed(flags: &GivenFlags, problems: &mut Vec<Problem>) {
             Problem::new(format!("{names} cannot be used with a trace that has timestamps"))
                 .because("requests are sent at the trace's own times")
                 .hint(format!("add --no-fixed-schedule to use {names}, or leave it out")),
+        );
+    }
+}
+
+/// What flags that stand alone leave open, and what they may not ask for.
+fn fill_in(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
+    if flags.has(FIXED_SCHEDULE_START_OFFSET) {
+        phase.put_default("auto_offset", false);
+    }
+    stop_default(phase, kind, flags, ctx);
+    let lists = flags.spellings(|given| given.sweep().is_some());
+    if kind == PhaseType::FixedSchedule && !lists.is_empty() {
+        problems.push(
+            Problem::new(format!("{} cannot be swept with a fixed schedule", lists.join(", ")))
+                .because("requests are sent at the trace's own times (--fixed-schedule)")
+                .hint("one value, or --no-fixed-schedule"),
         );
     }
 }

@@ -16,7 +16,7 @@ use aiperf_types::PhaseKind;
 /// Flags any of which asks for a warmup.
 const TRIGGERS: &[&Flag] = &[WARMUP_REQUEST_COUNT, NUM_WARMUP_SESSIONS, WARMUP_DURATION];
 
-/// What a warmup takes over from the flags about profiling, unless it has its own.
+/// What a warmup takes over from flags about profiling, unless it has its own.
 const INHERITED: &[(&str, &Flag)] = &[
     ("rate", REQUEST_RATE),
     ("prefill_concurrency", PREFILL_CONCURRENCY),
@@ -52,7 +52,10 @@ pub(super) fn lay(
     if there {
         retype(phase, flags, problems);
     } else {
-        inherit(phase, flags);
+        if alone {
+            inherit(phase, flags);
+        }
+        shape(phase, flags, alone);
     }
     if flags.has(WARMUP_GRACE_PERIOD) && !(alone && flags.has(SCENARIO)) && phase.set("duration").is_none() {
         problems.push(
@@ -119,7 +122,7 @@ fn retype(phase: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A new warmup is like the profiling that flags describe, where it has no flags of its own.
+/// Where flags stand alone, a warmup is like the profiling they describe, but for flags of its own.
 fn inherit(phase: &mut Node, flags: &GivenFlags) {
     for (key, flag) in INHERITED {
         if let (None, Some(node)) = (phase.find(key), flags.node(flag)) {
@@ -130,19 +133,27 @@ fn inherit(phase: &mut Node, flags: &GivenFlags) {
     if let (None, Some(node)) = (phase.get("concurrency"), concurrency) {
         phase.put("concurrency", node);
     }
+    if let (true, None, Some(ramp)) =
+        (phase.get("rate").is_some(), phase.get("rate_ramp"), flags.node(REQUEST_RATE_RAMP_DURATION))
+    {
+        phase.place("rate_ramp.duration", ramp);
+    }
+}
+
+/// How the requests of a new warmup arrive.
+fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool) {
     if phase.get("rate").is_none() {
         phase.put("type", Node::rule(PhaseType::Concurrency));
         phase.put_default("concurrency", 1);
         return;
     }
-    let smooth = flags.node(ARRIVAL_SMOOTHNESS);
-    let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN).or_else(|| flags.choice(ARRIVAL_PATTERN));
+    let inherited = |flag: &Flag| flags.get(flag).filter(|_| alone);
+    let smooth = inherited(ARRIVAL_SMOOTHNESS).map(GivenFlag::node);
+    let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN);
+    let pattern = pattern.or_else(|| inherited(ARRIVAL_PATTERN).and_then(|_| flags.choice(ARRIVAL_PATTERN)));
     let kind = by_pattern(pattern, smooth.is_some());
     if let (PhaseType::Gamma, Some(smooth)) = (kind, smooth) {
         phase.put("smoothness", smooth);
-    }
-    if let (None, Some(ramp)) = (phase.get("rate_ramp"), flags.node(REQUEST_RATE_RAMP_DURATION)) {
-        phase.place("rate_ramp.duration", ramp);
     }
     phase.put("type", Node::rule(kind));
 }
