@@ -76,7 +76,8 @@ impl Prepared {
 }
 
 impl Campaign {
-    /// A campaign of this version of the program that nobody listens to yet.
+    /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants that are
+    /// exported count from the clock readings taken here.
     pub fn new(version: &str, stop: Stop) -> Self {
         Self { events: Events::new(clock::anchor()), stop, version: version.to_owned() }
     }
@@ -93,7 +94,6 @@ impl Campaign {
 
     /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes `inputs.json`.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
-        let anchor = clock::anchor();
         objectives::check(&traits(&plan))?;
         let artifacts = Artifacts::prepare(&plan.artifacts)?;
         let tokenizer = self.tokenizer(&plan)?;
@@ -107,7 +107,7 @@ impl Campaign {
             failures.push(ExportFailure { exporter: "inputs", error });
         }
         let tokenizer = (!plan.endpoint.server_token_count).then_some(tokenizer);
-        Ok(Prepared { plan, anchor, requests, tokenizer, artifacts, failures })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, failures })
     }
 
     fn tokenizer(&self, plan: &Plan) -> Result<Tokenizer, TokenizeError> {
@@ -144,7 +144,7 @@ impl Campaign {
                  min_tokens:<N> to hold it to that length",
             );
         }
-        let mut outcome = aiperf_engine::run(Setup {
+        let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
             requests,
@@ -153,11 +153,13 @@ impl Campaign {
             sinks: record_files.into_iter().map(|open| sink(open, id.clone())).collect(),
             stop: self.stop.clone(),
             events: self.events.clone(),
-        })?;
-        let failures = self.with_sink_failures(failures, &mut outcome, &paths);
-        let finished = self.finish(&plan, &artifacts, &metrics, outcome, failures);
-        self.events.emit(RunEvent::RunFinished { was_stopped: finished.was_stopped });
-        Ok(finished)
+        });
+        let finished = outcome.map(|mut outcome| {
+            let failures = self.with_sink_failures(failures, &mut outcome, &paths);
+            self.finish(&plan, &artifacts, &metrics, outcome, failures)
+        });
+        self.events.emit(RunEvent::RunFinished { was_stopped: self.stop.is_stopped() });
+        Ok(finished?)
     }
 
     fn with_sink_failures(
@@ -191,8 +193,9 @@ impl Campaign {
         let (valid, failed) = (result.metrics.records - result.metrics.failed, result.metrics.failed);
         let total = valid + failed;
         self.say(LogLevel::Info, &format!("Processed {valid} valid requests and {failed} errors ({total} total)."));
+        let told = failures.len();
         let written = artifacts.write(&result, failures);
-        for failure in &written.failures {
+        for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
         Finished { all_failed: total > 0 && valid == 0, was_stopped: result.was_cancelled, result, written }

@@ -153,9 +153,9 @@ impl Conductor {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
                 self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
                 let track = &self.tracks[usize::from(phase.0)];
-                let _ = track.started.set(now);
                 let started = PhaseStarted { phase: track.id.clone(), at: now, targets: track.targets };
                 self.events.emit(RunEvent::PhaseStarted(Arc::new(started)));
+                let _ = track.started.set(now);
             }
             Action::Send(dispatch) => self.send(Command::Send(dispatch, now)),
             Action::Cancel(phase) => self.everywhere(Command::Cancel(phase)),
@@ -167,8 +167,9 @@ impl Conductor {
                 let run = &mut self.phases.borrow_mut()[index];
                 (run.end, run.how, run.counts) = (now, how, counts);
                 let done = self.moment(phase, now, counts);
-                let _ = self.tracks[index].requests_done.set(done.clone());
-                self.events.emit(RunEvent::RequestsDone(done));
+                // Told first: the coordinator tells that the phase is complete once it sees this.
+                self.events.emit(RunEvent::RequestsDone(done.clone()));
+                let _ = self.tracks[index].requests_done.set(done);
             }
             Action::Finished => self.finished.set(true),
         }

@@ -8,10 +8,10 @@
 use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::queue::{Arrival, Batch, Claimant, Queue};
-use crate::record_thread::{Desk, Reply};
+use crate::record_thread::Mailboxes;
 use crate::recorder::{Findings, Recorder};
 use crate::sampler::{self, Sampler};
-use crate::sinks::{Encoded, OrderedSinks, SinkFailure, Size};
+use crate::sinks::{Encoded, OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
@@ -24,9 +24,10 @@ use std::time::Duration;
 /// Exchanges in a batch: few, so that a thread that gets no core holds few back.
 const BATCH: usize = 16;
 /// Batches that a record thread may have at a time: what it computes between two looks of the coordinator, and some more.
-const HANDED: usize = 8;
-/// What has waited for this long, or was handed out this long ago, is computed here.
-const PATIENCE: Nanos = Nanos(300_000_000);
+const MOST_HANDED: usize = 8;
+/// What has waited for this long to be handed out, or to come back, is computed here. Both and the time until the next flush
+/// are well under a second.
+const PATIENCE: Nanos = Nanos(250_000_000);
 /// How long to sleep when there is nothing to do: while requests are sent, and afterwards.
 const SLEEP: Duration = Duration::from_millis(5);
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
@@ -35,7 +36,7 @@ const SHORT_SLEEP: Duration = Duration::from_micros(200);
 pub(crate) struct Parts {
     pub(crate) queue: Arc<Queue>,
     pub(crate) arrivals: Receiver<Arrival>,
-    pub(crate) desks: Vec<Arc<Desk>>,
+    pub(crate) mailboxes: Mailboxes,
     /// Its own, for what the record threads do not get done.
     pub(crate) recorder: Recorder,
     pub(crate) sinks: OrderedSinks,
@@ -59,7 +60,6 @@ pub(crate) struct Coordinator {
     /// By record thread, in the order handed out.
     handed: Vec<VecDeque<Handed>>,
     next_batch: u64,
-    replies: Vec<Reply>,
     sampler: Option<Sampler>,
     /// By phase: records written, and whether its completion was told.
     written: Vec<(u64, bool)>,
@@ -73,20 +73,11 @@ struct Handed {
 
 impl Coordinator {
     pub(crate) fn new(parts: Parts, now: MonoNs) -> Self {
-        let threads = parts.desks.len();
+        let threads = parts.mailboxes.len();
         let sampler = parts.events.metrics_every().map(|every| Sampler::new(every, threads, now));
         let written = parts.phases.iter().map(|_| (0, false)).collect();
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
-        Self {
-            parts,
-            pending: VecDeque::new(),
-            handed,
-            next_batch: 0,
-            replies: Vec::new(),
-            sampler,
-            written,
-            relief: Nanos::ZERO,
-        }
+        Self { parts, pending: VecDeque::new(), handed, next_batch: 0, sampler, written, relief: Nanos::ZERO }
     }
 
     /// Works until the queue is closed and everything is written.
@@ -102,7 +93,6 @@ impl Coordinator {
             }
         }
         self.tell_completed_phases(mono_now());
-        self.parts.desks.iter().for_each(|desk| desk.close());
         Coordinated {
             findings: self.parts.recorder.into_findings(),
             failures: self.parts.sinks.finish(),
@@ -112,40 +102,28 @@ impl Coordinator {
 
     /// One round; `true` when it computed something itself, so that there may be more of it.
     fn step(&mut self, now: MonoNs) -> bool {
-        self.collect_replies();
+        self.take_back();
         self.pending.extend(self.parts.arrivals.try_iter());
         self.hand_out(now);
         let took_over = self.take_over(now);
         let helped = self.help(now);
+        // The sweep may have been taken when this thread added up what it computed.
+        self.parts.recorder.sweep();
         self.parts.sinks.flush_if_due(now);
         self.sample(now);
         self.tell_completed_phases(now);
         took_over || helped
     }
 
-    fn collect_replies(&mut self) {
-        for thread in 0..self.parts.desks.len() {
-            self.parts.desks[thread].try_collect(&mut self.replies);
-            for reply in std::mem::take(&mut self.replies) {
-                match reply {
-                    Reply::Encoded { batch, encoded } => self.take_back(thread, batch, encoded),
-                    Reply::Live { asked, live } => {
-                        if let Some(sampler) = &mut self.sampler {
-                            sampler.answer(thread, asked, *live);
-                        }
-                    }
-                }
+    /// Writes what the record threads are done with.
+    fn take_back(&mut self) {
+        for thread in 0..self.handed.len() {
+            let is_done = |handed: &Handed| handed.batch.encoded.get().is_some();
+            while self.handed[thread].front().is_some_and(is_done)
+                && let Some(Handed { batch, .. }) = self.handed[thread].pop_front()
+            {
+                self.write(batch, None);
             }
-        }
-    }
-
-    /// A record thread is done with a batch. One that was taken over is no longer known, and its records come a second time.
-    fn take_back(&mut self, thread: usize, batch: u64, encoded: Encoded) {
-        let handed = &mut self.handed[thread];
-        if let Some(at) = handed.iter().position(|handed| handed.batch.number == batch)
-            && let Some(Handed { batch, .. }) = handed.remove(at)
-        {
-            self.write(&batch, encoded);
         }
     }
 
@@ -153,17 +131,16 @@ impl Coordinator {
     fn hand_out(&mut self, now: MonoNs) {
         let mut busy = vec![false; self.handed.len()];
         while !self.pending.is_empty() {
-            let free = |(thread, handed): &(usize, &VecDeque<Handed>)| !busy[*thread] && handed.len() < HANDED;
+            let free = |(thread, handed): &(usize, &VecDeque<Handed>)| !busy[*thread] && handed.len() < MOST_HANDED;
             let least = self.handed.iter().enumerate().filter(free).min_by_key(|(_, handed)| handed.len());
             let Some((thread, _)) = least else { return };
             let batch = self.next_batch();
-            if self.parts.desks[thread].try_hand(&batch) {
+            if self.parts.mailboxes[thread].try_hand(&batch) {
                 self.handed[thread].push_back(Handed { at: now, batch });
             } else {
                 // Numbers follow the order of completion: what cannot be handed over now is computed here.
                 busy[thread] = true;
-                batch.claim(Claimant::Coordinator);
-                self.compute(&batch);
+                self.relieve(batch);
             }
         }
     }
@@ -178,20 +155,18 @@ impl Coordinator {
 
     /// Computes what was handed out and did not come back.
     fn take_over(&mut self, now: MonoNs) -> bool {
-        let overdue = |handed: &Handed| now.since(handed.at) > PATIENCE;
         let mut took_over = false;
         for thread in 0..self.handed.len() {
-            // One a round, so that whatever the thread gets done meanwhile is not done twice.
-            if self.handed[thread].front().is_some_and(overdue)
-                && let Some(handed) = self.handed[thread].pop_front()
+            // One a round, so that whatever the thread gets done meanwhile is not done twice. A batch that the thread claimed
+            // itself is done, and taken back in the next round.
+            let Some(Handed { at, batch }) = self.handed[thread].front() else { continue };
+            let is_overdue = now.since(*at) > PATIENCE && batch.encoded.get().is_none();
+            if is_overdue
+                && batch.claim(Claimant::Coordinator)
+                && let Some(Handed { batch, .. }) = self.handed[thread].pop_front()
             {
-                if handed.batch.claim(Claimant::Coordinator) {
-                    took_over = true;
-                    self.relieve(&handed.batch);
-                } else {
-                    // The thread claimed it, so its answer lies at the desk already.
-                    self.handed[thread].push_front(handed);
-                }
+                took_over = true;
+                self.relieve(batch);
             }
         }
         took_over
@@ -205,33 +180,29 @@ impl Coordinator {
             return false;
         }
         let batch = self.next_batch();
-        batch.claim(Claimant::Coordinator);
-        self.relieve(&batch);
+        self.relieve(batch);
         true
     }
 
-    fn relieve(&mut self, batch: &Batch) {
+    /// Computes a batch that no record thread computes.
+    fn relieve(&mut self, batch: Arc<Batch>) {
         let start = mono_now();
-        self.compute(batch);
+        if let Some(encoded) = self.parts.recorder.compute(&batch, Claimant::RecordThread) {
+            self.parts.recorder.add_up(&batch);
+            self.write(batch, Some(encoded));
+        }
         if !self.parts.queue.is_closed() {
             self.relief.0 += mono_now().since(start).0;
         }
     }
 
-    fn compute(&mut self, batch: &Batch) {
-        if let Some(encoded) = self.parts.recorder.compute(batch, Claimant::RecordThread) {
-            self.parts.recorder.add_up(batch);
-            self.write(batch, encoded);
+    fn write(&mut self, batch: Arc<Batch>, own: Option<Encoded>) {
+        for batch in self.parts.sinks.write(Ready { batch, own }) {
+            for exchange in &batch.exchanges {
+                self.written[usize::from(exchange.tag.phase.0)].0 += 1;
+            }
+            self.parts.queue.finish(batch.exchanges.len() as u64, batch.bytes);
         }
-    }
-
-    fn write(&mut self, batch: &Batch, encoded: Encoded) {
-        for exchange in &batch.exchanges {
-            self.written[usize::from(exchange.tag.phase.0)].0 += 1;
-        }
-        let size = Size { records: batch.exchanges.len() as u64, bytes: batch.bytes };
-        let written = self.parts.sinks.write(batch.number, encoded, size);
-        self.parts.queue.finish(written.records, written.bytes);
     }
 
     /// A phase is complete when its requests are done and all their records written.
@@ -252,7 +223,12 @@ impl Coordinator {
         let Some(sampler) = &mut self.sampler else { return };
         if sampler.is_due(now) {
             let asked = sampler.ask(now);
-            self.parts.desks.iter().for_each(|desk| desk.ask(asked));
+            self.parts.mailboxes.iter().for_each(|mailbox| mailbox.ask(asked));
+        }
+        for (thread, mailbox) in self.parts.mailboxes.iter().enumerate() {
+            if let Some((asked, live)) = mailbox.try_take_answer() {
+                sampler.answer(thread, asked, live);
+            }
         }
         if let Some(live) = sampler.take_answers(now, &self.parts.recorder)
             && let Some(snapshot) = sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now)

@@ -1,5 +1,6 @@
 //! The curves of a phase: records of all threads swept together while it is on.
 
+use crate::recorder::Courtesy;
 use aiperf_metrics::{Accumulator, Metrics, Sweep};
 use aiperf_plan::PhasePlan;
 use aiperf_types::{PhaseKind, WallNs};
@@ -28,7 +29,7 @@ impl SharedSweep {
 
     /// Takes over what one thread has added since, unless another thread is just doing so, and sweeps on. Nobody waits: a thread
     /// of lowest priority may hold the lock for long.
-    pub(crate) fn tend(&self, records: &mut Accumulator) {
+    pub(crate) fn tend(&self, records: &mut Accumulator, courtesy: Courtesy) {
         if records.unswept() == 0 {
             return;
         }
@@ -37,8 +38,7 @@ impl SharedSweep {
             self.align(&mut sweep);
             records.hand_over(&mut sweep);
             while sweep.go_on() {
-                // For the same reason that a record thread enters the kernel after every record.
-                std::thread::yield_now();
+                courtesy.give_way();
             }
         }
     }
@@ -114,8 +114,8 @@ mod tests {
             let part = &mut parts[if at % 1000 < 50 { 2 } else { at / 16 % 2 }];
             part.add(m, &computed);
             if at % 16 == 0 {
-                shared.tend(part);
-                shared.tend(&mut parts[2]);
+                shared.tend(part, Courtesy::GivesWay);
+                shared.tend(&mut parts[2], Courtesy::GivesWay);
             }
         }
         let [one, two, three] = parts;

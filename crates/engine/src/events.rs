@@ -69,7 +69,12 @@ impl Events {
         Subscription { receiver, progress, metrics }
     }
 
-    /// Tells every listener who wants it. Never waits.
+    /// The pair of clock readings that messages are stamped by.
+    pub fn anchor(&self) -> WallAnchor {
+        self.anchor
+    }
+
+    /// Tells every listener who wants it. Waits for nobody, but may wake a listener that sleeps.
     pub fn emit(&self, event: RunEvent) {
         for listener in &self.listeners {
             let item = match &event {

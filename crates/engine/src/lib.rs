@@ -10,17 +10,17 @@
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
 //! - `queue`: finished exchanges on their way, with a budget
 //! - [`record`]: one exchange parsed, counted and measured; `recorder`: batches of them, added up
-//! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it; `sampler`: who
-//!   asks them for running statistics; `curves`:
-//!   what all of them know of the order of time
+//! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
+//!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - [`sinks`]: records in order of completion, written while the run is on
 //! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are
 //! - [`quality`]: how exact the run itself was
-//! - [`stop`]: the wish to end early
+//! - [`stop`]: the wish to end early; [`error`]: why a run could not be made
 
 mod conductor;
 mod coordinator;
 mod curves;
+pub mod error;
 pub mod events;
 mod load;
 mod phases;
@@ -35,11 +35,14 @@ mod sampler;
 pub mod sinks;
 mod sizing;
 pub mod stop;
+#[cfg(test)]
+mod testing;
 mod worker;
 
+pub use error::EngineError;
 pub use events::{Events, Interest, Subscription};
 pub use quality::Quality;
 pub use requests::Requests;
-pub use run::{EngineError, Outcome, PhaseOutcome, Setup, run};
+pub use run::{Outcome, PhaseOutcome, Setup, run};
 pub use sinks::{RecordSink, SinkFailure};
 pub use stop::Stop;

@@ -1,12 +1,12 @@
 //! The sending side of a run: workers and their conductor.
 
 use crate::conductor::{Conductor, PhaseRun, Workers};
+use crate::error::EngineError;
 use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::quality::{Conduct, run_queue_wait};
 use crate::queue::Queue;
 use crate::requests::Requests;
-use crate::run::EngineError;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::worker::{Command, Ids, Worker};

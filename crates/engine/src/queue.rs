@@ -1,13 +1,14 @@
 //! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of bytes
 //! the conductor sends nothing new.
 
+use crate::sinks::Encoded;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, OnceLock};
 
 /// An exchange and when it came in.
 pub(crate) type Arrival = (MonoNs, Exchange);
@@ -49,8 +50,10 @@ impl Queue {
         self.waiting.fetch_add(1, Relaxed);
         let now = self.waiting_bytes.fetch_add(bytes, Relaxed) + bytes;
         self.peak_bytes.fetch_max(now, Relaxed);
-        // The receiver is there until the queue is closed.
-        let _ = self.sender.send((mono_now(), exchange));
+        if self.sender.send((mono_now(), exchange)).is_err() {
+            // The coordinator is gone, by a fault of ours: the run ends as it should and then says so.
+            self.finish(1, bytes);
+        }
     }
 
     /// Records of some exchanges are written: they no longer count.
@@ -107,6 +110,8 @@ pub(crate) struct Batch {
     pub(crate) exchanges: Vec<Exchange>,
     /// What they count in the budget.
     pub(crate) bytes: usize,
+    /// Their records in bytes, once the record thread it was handed to is done.
+    pub(crate) encoded: OnceLock<Encoded>,
     /// Whose records count: see [`Batch::claim`].
     claimed_by: AtomicU8,
     buffers: Arc<[BufferReturn]>,
@@ -126,7 +131,7 @@ const UNCLAIMED: u8 = 0;
 impl Batch {
     pub(crate) fn new(number: u64, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
         let bytes = exchanges.iter().map(size).sum();
-        Self { number, exchanges, bytes, claimed_by: AtomicU8::new(UNCLAIMED), buffers }
+        Self { number, exchanges, bytes, encoded: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 
     /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.

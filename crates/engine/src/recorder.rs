@@ -54,10 +54,29 @@ impl LiveByKind {
     }
 }
 
+/// Whether a thread gives way to others between two records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Courtesy {
+    /// A record thread. A kernel that preempts lazily notices that a worker wants its core only when the thread enters the
+    /// kernel or the clock ticks, 4 ms later; entering it after every record makes that one record's time.
+    GivesWay,
+    /// The coordinator: it computes only what cannot wait any longer.
+    GoesOn,
+}
+
+impl Courtesy {
+    pub(crate) fn give_way(self) {
+        if self == Self::GivesWay {
+            std::thread::yield_now();
+        }
+    }
+}
+
 /// One thread's state.
 pub(crate) struct Recorder {
     context: Arc<RecordContext>,
     number: u16,
+    courtesy: Courtesy,
     encoders: Vec<Box<dyn RecordEncoder>>,
     findings: Findings,
     /// The records of the batch at hand.
@@ -67,10 +86,15 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(context: Arc<RecordContext>, number: u16, encoders: Vec<Box<dyn RecordEncoder>>) -> Self {
+    pub(crate) fn new(
+        context: Arc<RecordContext>,
+        number: u16,
+        courtesy: Courtesy,
+        encoders: Vec<Box<dyn RecordEncoder>>,
+    ) -> Self {
         let phases = context.reader.phases.iter().map(|_| Accumulator::new(&context.metrics)).collect();
         let findings = Findings { phases, quality: Quality::default() };
-        Self { context, number, encoders, findings, records: Vec::new(), metrics: Vec::new() }
+        Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
 
     /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when somebody
@@ -92,9 +116,7 @@ impl Recorder {
             let view = RecordView { exchange, parsed, meta, measured, metrics };
             self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
             self.records.push(record);
-            // A kernel that preempts lazily notices that a worker wants this core only when this thread enters it or
-            // the clock ticks, 4 ms later. Entering it after every record makes that one record's time.
-            std::thread::yield_now();
+            self.courtesy.give_way();
         }
         Some(encoded)
     }
@@ -115,10 +137,10 @@ impl Recorder {
         self.sweep();
     }
 
-    /// Hands on what the curves of long runs need.
+    /// Hands on what curves need of the records added since.
     pub(crate) fn sweep(&mut self) {
         let sweeps = &self.context.sweeps;
-        self.findings.phases.iter_mut().zip(sweeps).for_each(|(records, sweep)| sweep.tend(records));
+        self.findings.phases.iter_mut().zip(sweeps).for_each(|(records, sweep)| sweep.tend(records, self.courtesy));
     }
 
     /// The metrics so far.

@@ -3,17 +3,18 @@
 use crate::conductor::PhaseRun;
 use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::SharedSweep;
+use crate::error::EngineError;
 use crate::events::Events;
 use crate::load::{Load, WorkerSetup};
 use crate::phases::{self, PhaseTrack};
 use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
 use crate::queue::Queue;
 use crate::record::Reader;
-use crate::record_thread::{self, Desk};
-use crate::recorder::{Findings, RecordContext, Recorder};
+use crate::record_thread::{self, Mailboxes};
+use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
 use crate::requests::Requests;
 use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
-use crate::sizing::{Demand, Machine, Sizing, TooFewDescriptors};
+use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use aiperf_metrics::{Accumulator, Metrics};
 use aiperf_plan::{Plan, Timestamps};
@@ -24,7 +25,6 @@ use aiperf_types::{PhaseId, PhaseProgress, WallAnchor, WallNs};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use thiserror::Error;
 
 /// What a run needs.
 pub struct Setup {
@@ -66,34 +66,6 @@ pub struct PhaseOutcome {
     pub records: Accumulator,
 }
 
-/// Why a run could not be started or carried on.
-#[derive(Debug, Error)]
-pub enum EngineError {
-    #[error(
-        "this run may need {needed} connections, but the process may open only {allowed} files\n  \
-         each connection is one\n  try: ulimit -n {needed}, or a smaller --concurrency"
-    )]
-    Descriptors { needed: u64, allowed: u64 },
-    /// Kernel stamps were asked for and cannot be had.
-    #[error(
-        "--timestamps kernel: this kernel gives no receive stamps: {0}\n  \
-         try: --timestamps auto, which falls back to when a read returned"
-    )]
-    NoStamps(io::Error),
-    /// A thread or its runtime could not be made.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[from] io::Error),
-    /// A thread ended by a fault of our own.
-    #[error("an internal thread failed: {0}")]
-    Panicked(&'static str),
-}
-
-impl From<TooFewDescriptors> for EngineError {
-    fn from(TooFewDescriptors { needed, allowed }: TooFewDescriptors) -> Self {
-        Self::Descriptors { needed, allowed }
-    }
-}
-
 /// Runs a plan to its end, or until it is stopped.
 pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let sizing = Sizing::of(Demand::of(&setup.plan), Machine::here())?;
@@ -116,24 +88,23 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
     let queue = Arc::new(queue);
 
-    let recorder = |number: usize| {
+    let recorder = |number: usize, courtesy: Courtesy| {
         let encoders = sinks.iter().map(|sink| (sink.encoder)()).collect();
-        Recorder::new(context.clone(), number as u16, encoders)
+        Recorder::new(context.clone(), number as u16, courtesy, encoders)
     };
     let mut record_threads = Vec::new();
-    let mut desks = Vec::new();
+    let mut mailboxes = Mailboxes::default();
     for number in 0..sizing.record_threads {
-        let (recorder, desk) = (recorder(number), Arc::new(Desk::default()));
-        desks.push(desk.clone());
-        let work = move || record_thread::run(recorder, &desk);
+        let (recorder, mailbox) = (recorder(number, Courtesy::GivesWay), mailboxes.add());
+        let work = move || record_thread::run(recorder, &mailbox);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
-    let coordinator_recorder = recorder(sizing.record_threads);
+    let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
     let parts = Parts {
         queue: queue.clone(),
         arrivals,
-        desks,
-        recorder: coordinator_recorder,
+        mailboxes,
+        recorder: own_recorder,
         sinks: OrderedSinks::new(sinks.into_iter().map(|sink| (sink.name, sink.file)).collect(), mono_now()),
         buffers: workers.iter().map(|worker| worker.buffers.clone()).collect(),
         phases: phases.clone(),

@@ -5,6 +5,8 @@ use crate::recorder::{LiveByKind, Recorder};
 use aiperf_metrics::{Live, Metrics};
 use aiperf_types::{MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
 
+/// Nobody sees more than ten snapshots a second.
+const SHORTEST: Nanos = Nanos(100_000_000);
 /// How long to wait for the running statistics of a thread that gets no core; its earlier ones are taken then.
 const PATIENCE: Nanos = Nanos(200_000_000);
 
@@ -22,6 +24,7 @@ pub(crate) struct Sampler {
 impl Sampler {
     pub(crate) fn new(every: Nanos, threads: usize, now: MonoNs) -> Self {
         let answers = (0..threads).map(|_| (0, LiveByKind::default())).collect();
+        let every = every.max(SHORTEST);
         Self { every, next: now.plus(every), question: 0, asked_at: None, answers }
     }
 
@@ -64,8 +67,9 @@ pub(crate) fn snapshot(
     live: LiveByKind,
     now: MonoNs,
 ) -> Option<MetricsSnapshot> {
-    let (phase, started) = phases.iter().rev().find_map(|phase| Some((phase, *phase.started.get()?)))?;
+    let phase = phases.iter().rev().find(|phase| phase.started.get().is_some())?;
     let kind = phase.id.kind;
+    let first = phases.iter().filter(|phase| phase.id.kind == kind).find_map(|phase| phase.started.get())?;
     let live: Live = match kind {
         PhaseKind::Warmup => live.warmup,
         PhaseKind::Profiling => live.profiling,
@@ -78,7 +82,7 @@ pub(crate) fn snapshot(
     Some(MetricsSnapshot {
         kind,
         at: now,
-        elapsed: until.since(started),
+        elapsed: until.since(*first),
         records: live.records(),
         failed: live.failed(),
         metrics,

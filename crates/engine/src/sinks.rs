@@ -1,12 +1,14 @@
 //! Where records are written while the run is on: any number of sinks, each in order of completion.
 
+use crate::queue::Batch;
 use aiperf_metrics::RecordEncoder;
 use aiperf_types::{MonoNs, Nanos};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// What was written is handed to the operating system at least this often, so that it survives the process.
-const FLUSH_EVERY: Nanos = Nanos(250_000_000);
+const FLUSH_EVERY: Nanos = Nanos(200_000_000);
 
 /// Takes every record of a run.
 pub struct RecordSink {
@@ -30,43 +32,49 @@ pub(crate) type Encoded = Vec<Vec<u8>>;
 
 /// Brings batches back into order and writes them.
 pub(crate) struct OrderedSinks {
-    sinks: Vec<Open>,
-    early: BTreeMap<u64, (Encoded, Size)>,
+    sinks: Vec<OpenSink>,
+    /// Batches that wait for an earlier one. Their exchanges count in the queue's budget until they are written.
+    early: BTreeMap<u64, Ready>,
     next: u64,
     flushed: MonoNs,
     failures: Vec<SinkFailure>,
 }
 
-struct Open {
+struct OpenSink {
     name: &'static str,
     /// `None` once it failed.
     file: Option<Box<dyn Write + Send>>,
 }
 
-/// What a batch counts in the queue until it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) records: u64,
-    pub(crate) bytes: usize,
+/// A batch whose records can be written.
+pub(crate) struct Ready {
+    pub(crate) batch: Arc<Batch>,
+    /// What the coordinator made of it; `None` where its record thread did.
+    pub(crate) own: Option<Encoded>,
+}
+
+impl Ready {
+    fn encoded(&self) -> &[Vec<u8>] {
+        self.own.as_ref().or(self.batch.encoded.get()).map_or(&[], Vec::as_slice)
+    }
 }
 
 impl OrderedSinks {
     pub(crate) fn new(files: Vec<(&'static str, Box<dyn Write + Send>)>, now: MonoNs) -> Self {
-        let sinks = files.into_iter().map(|(name, file)| Open { name, file: Some(file) }).collect();
+        let sinks = files.into_iter().map(|(name, file)| OpenSink { name, file: Some(file) }).collect();
         Self { sinks, early: BTreeMap::new(), next: 0, flushed: now, failures: Vec::new() }
     }
 
-    /// Takes a batch and writes all that is next in order; gives the size of what was written.
-    pub(crate) fn write(&mut self, number: u64, encoded: Encoded, size: Size) -> Size {
-        self.early.insert(number, (encoded, size));
-        let mut written = Size::default();
-        while let Some((encoded, size)) = self.early.remove(&self.next) {
+    /// Takes a batch and writes all that is next in order; gives the batches that were written.
+    pub(crate) fn write(&mut self, ready: Ready) -> Vec<Arc<Batch>> {
+        self.early.insert(ready.batch.number, ready);
+        let mut written = Vec::new();
+        while let Some(ready) = self.early.remove(&self.next) {
             self.next += 1;
-            written.records += size.records;
-            written.bytes += size.bytes;
-            for (sink, bytes) in self.sinks.iter_mut().zip(encoded) {
-                sink.put(&mut self.failures, |file| file.write_all(&bytes));
+            for (sink, bytes) in self.sinks.iter_mut().zip(ready.encoded()) {
+                sink.put(&mut self.failures, |file| file.write_all(bytes));
             }
+            written.push(ready.batch);
         }
         written
     }
@@ -89,7 +97,7 @@ impl OrderedSinks {
     }
 }
 
-impl Open {
+impl OpenSink {
     /// A full disk ends the file, not the run: what was written stays, the summary is still computed.
     fn put(&mut self, failures: &mut Vec<SinkFailure>, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         if let Some(file) = &mut self.file
@@ -104,20 +112,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
-
-    #[derive(Clone, Default)]
-    struct Shown(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Shown {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::testing::Shown;
 
     struct Full;
 
@@ -131,16 +126,19 @@ mod tests {
         }
     }
 
-    const ONE: Size = Size { records: 1, bytes: 10 };
+    fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
+        let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
+        Ready { batch, own: Some(bytes.iter().map(|bytes| bytes.to_vec()).collect()) }
+    }
 
     #[test]
-    fn batches_are_written_in_order_and_count_until_they_are() {
+    fn batches_are_written_in_order_and_given_back_when_they_are() {
         let shown = Shown::default();
         let mut sinks = OrderedSinks::new(vec![("records", Box::new(shown.clone()))], MonoNs(0));
-        assert_eq!(sinks.write(1, vec![b"b".to_vec()], ONE), Size::default());
-        assert_eq!(sinks.write(2, vec![b"c".to_vec()], ONE), Size::default());
-        assert_eq!(sinks.write(0, vec![b"a".to_vec()], ONE), Size { records: 3, bytes: 30 });
-        assert_eq!(*shown.0.lock().unwrap(), b"abc");
+        assert!(sinks.write(ready(1, &[b"b"])).is_empty());
+        assert!(sinks.write(ready(2, &[b"c"])).is_empty());
+        let written: Vec<u64> = sinks.write(ready(0, &[b"a"])).iter().map(|batch| batch.number).collect();
+        assert_eq!((written, shown.text()), (vec![0, 1, 2], "abc".to_owned()));
         assert!(sinks.finish().is_empty());
     }
 
@@ -151,9 +149,9 @@ mod tests {
             vec![("raw", Box::new(Full)), ("records", Box::new(shown.clone()))];
         let mut sinks = OrderedSinks::new(files, MonoNs(0));
         for number in 0..3 {
-            sinks.write(number, vec![b"x".to_vec(), b"y".to_vec()], ONE);
+            sinks.write(ready(number, &[b"x", b"y"]));
         }
-        assert_eq!(*shown.0.lock().unwrap(), b"yyy");
+        assert_eq!(shown.text(), "yyy");
         let failed: Vec<&str> = sinks.finish().iter().map(|failure| failure.sink).collect();
         assert_eq!(failed, ["raw"]);
     }

@@ -91,8 +91,6 @@ impl Schedule {
             Some(PhaseState::Complete) => {
                 actions.push(Action::Complete(index, phase.end(), *phase.counts()));
                 self.current = None;
-                // The conversation of the next request is drawn one ahead, so a phase leaves one behind unsaid.
-                self.drawn += 1;
             }
             Some(PhaseState::Sending) => {}
             None if !self.held && phase.may_send() => {

@@ -25,7 +25,7 @@ pub fn wall_now() -> WallNs {
 }
 
 /// Both clocks at one moment: the narrowest of a few tries, so that a preemption between them does not shift every
-/// exported time of a phase.
+/// exported time of a run.
 pub fn anchor() -> WallAnchor {
     let once = || {
         let before = mono_now();

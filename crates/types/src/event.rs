@@ -36,7 +36,7 @@ pub enum RunEvent {
         at: MonoNs,
         source: Source,
     },
-    /// Everything is written.
+    /// Everything that there is to write is written.
     RunFinished {
         was_stopped: bool,
     },
@@ -126,7 +126,7 @@ pub struct MetricsSnapshot {
     /// Over which phases: all warm-ups so far, or all profiling phases so far.
     pub kind: PhaseKind,
     pub at: MonoNs,
-    /// Since the running phase started.
+    /// Since the first phase of this kind started.
     pub elapsed: Nanos,
     /// Records, failed ones included.
     pub records: u64,

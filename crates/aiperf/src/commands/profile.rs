@@ -4,7 +4,7 @@ use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
 use crate::screen::Screen;
 use crate::signals::Signals;
-use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Stop, Subscription};
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Stop};
 use aiperf_config::{ConfigError, Context, resolve_profile};
 use aiperf_plan::{LogLevel, Plan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
@@ -88,30 +88,21 @@ fn profile(plan: Plan, stop: Stop) -> Result<Finished, CampaignError> {
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
     let screen = Screen::start(lines.clone(), with_bar, events);
     let events = campaign.subscribe(Interest { progress: false, metrics_every });
-    let finished = prepare_and_run(&campaign, plan, lines, events);
+    let mut log = None;
+    let finished = campaign.prepare(plan).and_then(|prepared| {
+        // The log lies among the run's files: it is there once they are prepared for.
+        let path = prepared.log_file();
+        match LogFile::start(&path, lines, events) {
+            Ok(file) => log = Some(file),
+            Err(error) => campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
+        }
+        campaign.run(prepared)
+    });
     // Whoever listens ends with the campaign.
     drop(campaign);
     screen.finish();
-    finished.map(|(finished, log)| {
-        log.map(LogFile::finish);
-        finished
-    })
-}
-
-/// The log lies among the run's files: it is there once they are prepared for.
-fn prepare_and_run(
-    campaign: &Campaign,
-    plan: Plan,
-    lines: LogLines,
-    events: Subscription,
-) -> Result<(Finished, Option<LogFile>), CampaignError> {
-    let prepared = campaign.prepare(plan)?;
-    let path = prepared.log_file();
-    let log = LogFile::start(&path, lines, events);
-    let log = log.map_err(|error| {
-        campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display()));
-    });
-    Ok((campaign.run(prepared)?, log.ok()))
+    log.map(LogFile::finish);
+    finished
 }
 
 fn show(finished: &Finished) {

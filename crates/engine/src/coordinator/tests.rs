@@ -4,8 +4,11 @@ use crate::events::Interest;
 use crate::phases;
 use crate::record::Reader;
 use crate::record_thread;
+use crate::record_thread::Mailbox;
+use crate::recorder::Courtesy;
 use crate::recorder::RecordContext;
 use crate::requests::Requests;
+use crate::testing::Shown;
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
 use aiperf_plan::{
@@ -15,9 +18,7 @@ use aiperf_plan::{
 };
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{EndpointKind, Exchange, PhaseIndex, PhaseProgress, RequestError, RequestTag, Timeline, WallAnchor};
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 fn plan() -> Plan {
     Plan {
@@ -75,24 +76,8 @@ impl RecordEncoder for Numbers {
     }
 }
 
-#[derive(Clone, Default)]
-struct Shown(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shown {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Shown {
-    fn numbers(&self) -> Vec<u64> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        text.split_whitespace().map(|number| number.parse().unwrap()).collect()
-    }
+fn numbers(shown: &Shown) -> Vec<u64> {
+    shown.text().split_whitespace().map(|number| number.parse().unwrap()).collect()
 }
 
 /// A coordinator whose record threads do only what the test makes them do.
@@ -123,10 +108,12 @@ impl Bench {
         });
         let (queue, arrivals) = Queue::new(1 << 30, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
+        let mut mailboxes = Mailboxes::default();
+        (0..THREADS).for_each(|_| drop(mailboxes.add()));
         let parts = Parts {
             queue: queue.clone(),
             arrivals,
-            desks: (0..THREADS).map(|_| Arc::new(Desk::default())).collect(),
+            mailboxes,
             recorder: Self::recorder(&context),
             sinks: OrderedSinks::new(vec![("numbers", Box::new(shown.clone()))], MonoNs(0)),
             buffers: vec![BufferReturn::default()].into(),
@@ -138,7 +125,7 @@ impl Bench {
     }
 
     fn recorder(context: &Arc<RecordContext>) -> Recorder {
-        Recorder::new(context.clone(), 0, vec![Box::new(Numbers)])
+        Recorder::new(context.clone(), 0, Courtesy::GoesOn, vec![Box::new(Numbers)])
     }
 
     fn push(&self, numbers: std::ops::Range<u64>) {
@@ -164,8 +151,8 @@ impl Bench {
         while self.coordinator.step(at) {}
     }
 
-    fn desk(&self, thread: usize) -> Arc<Desk> {
-        self.coordinator.parts.desks[thread].clone()
+    fn mailbox(&self, thread: usize) -> Arc<Mailbox> {
+        self.coordinator.parts.mailboxes[thread].clone()
     }
 }
 
@@ -180,9 +167,9 @@ fn records_are_written_though_no_record_thread_ever_gets_a_core() {
     bench.push(0..100);
     let handed_out = mono_now();
     bench.settle(handed_out);
-    assert!(bench.shown.numbers().is_empty(), "everything is with the record threads");
+    assert!(numbers(&bench.shown).is_empty(), "everything is with the record threads");
     bench.settle(later(1));
-    assert_eq!(bench.shown.numbers(), (0..100).collect::<Vec<u64>>());
+    assert_eq!(numbers(&bench.shown), (0..100).collect::<Vec<u64>>());
     assert_eq!((bench.queue.waiting(), bench.queue.recorded()), (0, 100));
 }
 
@@ -191,33 +178,32 @@ fn a_thread_that_comes_too_late_counts_nothing_twice() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
     bench.push(0..40);
     bench.settle(mono_now());
-    let desks = [bench.desk(0), bench.desk(1)];
+    let mailboxes = [bench.mailbox(0), bench.mailbox(1)];
     bench.settle(later(1));
     let mut late = Bench::recorder(&bench.context);
-    for desk in &desks {
-        while let Some(batch) = desk.take() {
-            record_thread::work(&mut late, desk, &batch);
+    for mailbox in &mailboxes {
+        while let Some(batch) = mailbox.take() {
+            record_thread::work(&mut late, &batch);
         }
     }
     bench.settle(later(2));
-    assert_eq!(bench.shown.numbers(), (0..40).collect::<Vec<u64>>());
+    assert_eq!(numbers(&bench.shown), (0..40).collect::<Vec<u64>>());
     let late = late.into_findings().phases[0].records();
     let own = bench.coordinator.parts.recorder.into_findings().phases[0].records();
     assert_eq!((late, own), (0, 40));
 }
 
 #[test]
-fn a_thread_interrupted_between_its_answer_and_its_claim_still_counts() {
+fn a_thread_interrupted_between_its_records_and_its_claim_still_counts() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
     bench.push(0..10);
     bench.settle(mono_now());
-    let desk = bench.desk(0);
-    let batch = desk.take().unwrap();
+    let batch = bench.mailbox(0).take().unwrap();
     let mut recorder = Bench::recorder(&bench.context);
     let encoded = recorder.compute(&batch, Claimant::Coordinator).unwrap();
-    desk.answer(Reply::Encoded { batch: batch.number, encoded });
+    batch.encoded.set(encoded).unwrap();
     bench.settle(later(1));
-    assert_eq!(bench.shown.numbers(), (0..10).collect::<Vec<u64>>());
+    assert_eq!(numbers(&bench.shown), (0..10).collect::<Vec<u64>>());
     assert!(batch.claim(Claimant::RecordThread), "an answered batch is never taken over");
 }
 
@@ -237,4 +223,18 @@ fn a_phase_is_complete_when_its_last_record_is_written() {
     assert_eq!(bench.coordinator.written, [(3, true)]);
     drop(bench);
     assert_eq!(heard.filter(|event| matches!(event, RunEvent::PhaseComplete(_))).count(), 1);
+}
+
+#[test]
+fn a_phase_is_not_complete_while_a_record_of_it_waits_for_an_earlier_one() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..17);
+    bench.settle(mono_now());
+    // The second batch is with the second thread, which is done first.
+    let batch = bench.mailbox(1).take().unwrap();
+    record_thread::work(&mut Bench::recorder(&bench.context), &batch);
+    bench.settle(mono_now());
+    assert_eq!((numbers(&bench.shown).len(), bench.coordinator.written[0].0, bench.queue.waiting()), (0, 0, 17));
+    bench.settle(later(1));
+    assert_eq!((numbers(&bench.shown).len(), bench.coordinator.written[0].0, bench.queue.waiting()), (17, 17, 0));
 }

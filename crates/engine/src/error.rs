@@ -1,0 +1,33 @@
+//! Why a run could not be started or carried on.
+
+use crate::sizing::TooFewDescriptors;
+use std::io;
+use thiserror::Error;
+
+/// Why a run could not be started or carried on.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    #[error(
+        "this run may need {needed} connections, but the process may open only {allowed} files\n  \
+         each connection is one\n  try: ulimit -n {needed}, or a smaller --concurrency"
+    )]
+    Descriptors { needed: u64, allowed: u64 },
+    /// Kernel stamps were asked for and cannot be had.
+    #[error(
+        "--timestamps kernel: this kernel gives no receive stamps: {0}\n  \
+         try: --timestamps auto, which falls back to when a read returned"
+    )]
+    NoStamps(io::Error),
+    /// A thread or its runtime could not be made.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] io::Error),
+    /// A thread ended by a fault of our own.
+    #[error("an internal thread failed: {0}")]
+    Panicked(&'static str),
+}
+
+impl From<TooFewDescriptors> for EngineError {
+    fn from(TooFewDescriptors { needed, allowed }: TooFewDescriptors) -> Self {
+        Self::Descriptors { needed, allowed }
+    }
+}
