@@ -77,11 +77,6 @@ impl Area {
         println!("{title}: {} files read, {} unread", read.len(), unread.len());
         unread.iter().for_each(|file| println!("  unread: {} ({} cases)", file.name(), file.cases().len()));
     }
-
-    /// The files whose cases have all of these keys.
-    pub fn files_with(&self, keys: &[&str]) -> Vec<File> {
-        self.files().into_iter().filter(|file| file.has_cases_with(keys)).collect()
-    }
 }
 
 fn is_json(path: &Path) -> bool {
@@ -108,11 +103,6 @@ impl File {
 
     fn has_case_of(&self, shape: Shape) -> bool {
         self.cases().iter().any(shape)
-    }
-
-    fn has_cases_with(&self, keys: &[&str]) -> bool {
-        let first = self.cases().first();
-        first.is_some_and(|case| keys.iter().all(|key| case.get(key).is_some()))
     }
 }
 

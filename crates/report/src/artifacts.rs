@@ -2,17 +2,15 @@
 //!
 //! Exporters do not depend on each other: one that fails is reported, and the others still write.
 
+use crate::export::{Folder, RecordFile};
 use crate::files::{self, LinesFile};
 use crate::inputs_json::write_inputs;
-use crate::kinds::{FileKind, Folder, KINDS, RecordFile};
+use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
 use crate::run::RunResult;
 use aiperf_plan::ArtifactPlan;
 use std::io;
 use std::path::{Path, PathBuf};
-
-pub(crate) const INPUTS: &str = "inputs.json";
-pub(crate) const LOG: &str = "logs/aiperf.log";
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]

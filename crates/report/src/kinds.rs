@@ -1,15 +1,12 @@
 //! Every kind of file that a run may leave. One table: what is removed before a run, what the footer lists and what the
 //! ready marker names follow from it.
 
-use crate::artifacts::{INPUTS, LOG};
-use crate::files;
-use crate::run::RunResult;
+use crate::export::{Exporter, RecordFile};
 use crate::{console, phases, records_jsonl, summary_csv, summary_json, timeslices_csv, timeslices_json};
-use aiperf_metrics::RecordEncoder;
-use aiperf_plan::{ArtifactPlan, FileNames};
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use aiperf_plan::FileNames;
+
+pub(crate) const INPUTS: &str = "inputs.json";
+pub(crate) const LOG: &str = "logs/aiperf.log";
 
 /// Every kind, in the order the footer lists them.
 pub(crate) const KINDS: &[FileKind] = &[
@@ -37,30 +34,6 @@ pub(crate) enum FileKind {
     OfOthers { label: &'static str, file: fn(&FileNames) -> &str },
 }
 
-/// A file that takes every record while the run is on.
-pub struct RecordFile {
-    /// As the ready marker names it.
-    pub name: &'static str,
-    pub label: &'static str,
-    pub file: fn(&FileNames) -> &str,
-    /// Whether a plan asks for it.
-    pub wanted: fn(&ArtifactPlan) -> bool,
-    /// Makes an encoder for the run with this id.
-    pub encoder: fn(&str) -> Box<dyn RecordEncoder>,
-}
-
-/// Writes a finished run down.
-pub(crate) struct Exporter {
-    /// As the ready marker names it.
-    pub(crate) name: &'static str,
-    pub(crate) label: &'static str,
-    /// The file that the footer lists.
-    pub(crate) file: fn(&FileNames) -> &str,
-    /// Whether a run has something for it to write; `None` where every run has.
-    pub(crate) applies: Option<fn(&RunResult) -> bool>,
-    pub(crate) write: fn(&RunResult, &mut Folder<'_>),
-}
-
 impl FileKind {
     pub(crate) fn label(&self) -> &'static str {
         match self {
@@ -86,30 +59,6 @@ impl FileKind {
             Self::Records(_) | Self::OfOthers { .. } => true,
             Self::Export(kind) => kind.applies.is_some(),
         }
-    }
-}
-
-/// Where an exporter writes, and what went wrong there.
-pub(crate) struct Folder<'a> {
-    dir: &'a Path,
-    failures: Vec<(PathBuf, io::Error)>,
-}
-
-impl<'a> Folder<'a> {
-    pub(crate) fn new(dir: &'a Path) -> Self {
-        Self { dir, failures: Vec::new() }
-    }
-
-    /// Writes a file as a whole, by a name relative to the artifact directory.
-    pub(crate) fn write(&mut self, name: &str, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
-        let path = self.dir.join(name);
-        if let Err(error) = files::write_whole(&path, fill) {
-            self.failures.push((path, error));
-        }
-    }
-
-    pub(crate) fn into_failures(self) -> Vec<(PathBuf, io::Error)> {
-        self.failures
     }
 }
 

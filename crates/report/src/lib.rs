@@ -11,11 +11,12 @@
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
-//! - `kinds`: every kind of file in one table; [`artifacts`], [`files`]: the directory, and files that appear whole
+//! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the directory, and files that appear whole
 //! - `json`, `number`, `stamp`: how values become text
 
 pub mod artifacts;
 pub mod console;
+mod export;
 pub mod files;
 pub mod inputs_json;
 mod json;
@@ -39,8 +40,8 @@ pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;
 pub use console::report;
+pub use export::RecordFile;
 pub use files::LinesFile;
-pub use kinds::RecordFile;
 pub use log_lines::{LogLine, LogLines};
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};

@@ -1,7 +1,7 @@
 //! `phase_manifest.json`: an index of the phases of a run that had more than one.
 
+use crate::export::{Exporter, Folder};
 use crate::json::Pretty;
-use crate::kinds::{Exporter, Folder};
 use crate::run::{PhaseResult, RunResult};
 use crate::summary_csv::summary_csv;
 use crate::summary_json::phase_summary_json;

@@ -4,8 +4,8 @@
 //! (metric keys and units, names of phases) is text already, numbers go straight into a buffer that is reused, and
 //! nothing is allocated. `cargo bench -p aiperf-report` gives its cost.
 
+use crate::export::RecordFile;
 use crate::json::{push_f64, push_int, push_str};
-use crate::kinds::RecordFile;
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};
 use aiperf_plan::ExportLevel;
 use aiperf_types::{Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};

@@ -1,6 +1,6 @@
 //! The summary CSV: a table of distributions and a table of single values.
 
-use crate::kinds::Exporter;
+use crate::export::Exporter;
 use crate::number::csv_cell;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use std::io::Write;

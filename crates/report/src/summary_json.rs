@@ -1,7 +1,7 @@
 //! The summary JSON: one stats block a metric, and what is needed to understand and repeat the run.
 
+use crate::export::Exporter;
 use crate::json::Pretty;
-use crate::kinds::Exporter;
 use crate::run::{PhaseResult, RunInfo, RunResult};
 use crate::stamp::iso;
 use aiperf_metrics::registry::LEADING;

@@ -1,6 +1,6 @@
 //! Time slices as CSV: a row for each statistic of each metric of each slice.
 
-use crate::kinds::Exporter;
+use crate::export::Exporter;
 use crate::number::csv_cell;
 use crate::summary_csv::{LINE_END, columns, quoted};
 use aiperf_metrics::{MetricResult, Slice};

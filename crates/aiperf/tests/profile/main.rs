@@ -12,7 +12,7 @@
 //! - [`stopping`]: signals, time limits
 //! - [`input`]: bad input is refused before anything is sent
 
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod bench;
 mod environment;

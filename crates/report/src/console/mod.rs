@@ -22,7 +22,7 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod warnings;
 
-use crate::kinds::Exporter;
+use crate::export::Exporter;
 use crate::run::RunResult;
 use page::{Page, Style};
 use std::io::Write;
