@@ -120,11 +120,14 @@ pub struct Tally {
     failures: Vec<String>,
     skipped: BTreeMap<String, usize>,
     unread: Vec<String>,
+    /// Cases were looked for by their shape: finding none in a crate's own folder is a fault of the test.
+    searched: bool,
 }
 
 impl Tally {
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), ran: 0, failures: Vec::new(), skipped: BTreeMap::new(), unread: Vec::new() }
+        let (title, failures, skipped, unread) = (title.into(), Vec::new(), BTreeMap::new(), Vec::new());
+        Self { title, ran: 0, failures, skipped, unread, searched: false }
     }
 
     /// Runs one case; a failed assertion in it is kept, and the next case runs.
@@ -145,6 +148,7 @@ impl Tally {
         skip: impl Fn(&Value) -> Option<String>,
         check: impl Fn(&Value),
     ) {
+        self.searched = true;
         for file in files {
             for case in file.cases() {
                 let reason = if shape(case) { skip(case) } else { Some("a case of another shape".to_owned()) };
@@ -181,6 +185,9 @@ impl Tally {
         self.unread.iter().for_each(|file| println!("  unread: {file}"));
         let (title, list) = (&self.title, self.failures.join("\n"));
         assert!(failed == 0, "{title}: {failed} of {} cases failed\n{list}", self.ran);
+        let is_from_outside = std::env::var_os("AIPERF_GOLDEN_DIR").is_some();
+        let found = self.ran + skipped > 0;
+        assert!(found || !self.searched || is_from_outside, "{title}: no case looks like those that it runs");
     }
 }
 
@@ -211,6 +218,14 @@ mod tests {
         let mut tally = Tally::new("shapes");
         tally.run_files(&[listed], shape, |_| None, |case| assert!(case["expected"]["error"].is_null()));
         assert_eq!((tally.ran, tally.skipped.values().sum::<usize>(), tally.failures.len()), (1, 1, 0));
+    }
+
+    #[test]
+    fn a_search_that_finds_nothing_in_the_own_folder_fails() {
+        let mut tally = Tally::new("nothing");
+        tally.run_files(&[], |_| true, |_| None, |_| {});
+        let failed = catch_unwind(AssertUnwindSafe(|| tally.finish())).is_err();
+        assert_eq!(failed, std::env::var_os("AIPERF_GOLDEN_DIR").is_none());
     }
 
     #[test]

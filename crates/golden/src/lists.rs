@@ -20,6 +20,7 @@ impl Area {
         check: impl Fn(&Value),
     ) {
         let mut tally = Tally::new(title);
+        tally.searched = true;
         for list in self.lists().iter().filter(|list| list.cases().iter().any(&is_of_kind)) {
             for case in list.cases() {
                 let reason = if is_of_kind(case) { skip(case) } else { Some("a case of another kind") };
