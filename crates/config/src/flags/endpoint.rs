@@ -12,6 +12,7 @@ flags! { ENDPOINT_FLAGS:
         name: "--model-names",
         kind: Kind::Texts,
         aliases: &["--model", "-m"],
+        value_name: Some("NAME"),
         takes: Takes::Many { comma: true, space: false },
         to: To::Rule("models.items"),
         status: Acts,

@@ -17,6 +17,8 @@ pub struct Flag {
     pub negation: Option<&'static str>,
     /// What its value is.
     pub kind: Kind,
+    /// What stands for its value in help, where its kind does not say it.
+    pub value_name: Option<&'static str>,
     /// How many tokens it takes.
     pub takes: Takes,
     /// Which numbers it takes, where that is not what its key takes.
@@ -189,14 +191,11 @@ impl Flag {
 
     /// What stands for its value in help and messages.
     pub fn placeholder(&self) -> &'static str {
+        let seconds = ["-seconds", "-duration", "-period"].iter().any(|ending| self.name.ends_with(ending));
+        if let Some(own) = self.value_name.or(seconds.then_some("SECONDS")) {
+            return own;
+        }
         match self.kind {
-            _ if self.name == "--model-names" => "NAME",
-            _ if self.name.ends_with("-seconds")
-                || self.name.ends_with("-duration")
-                || self.name.ends_with("-period") =>
-            {
-                "SECONDS"
-            }
             Kind::Bool => "",
             Kind::Int => "N",
             Kind::Float => "NUMBER",
@@ -224,6 +223,7 @@ pub(super) const BASE: Flag = Flag {
     aliases: &[],
     negation: None,
     kind: Kind::Text,
+    value_name: None,
     takes: Takes::One,
     range: None,
     default: None,

@@ -34,6 +34,9 @@ struct Recipe {
     make: fn(&Inputs<'_>) -> Result<Expansion, Problem>,
 }
 
+/// The recipe that varies the concurrency by a list of the user's.
+pub(super) const PARETO: &str = "pareto-sweep";
+
 const RECIPES: &[Recipe] = &[
     Recipe {
         name: "max-throughput-ttft-sla",
@@ -58,7 +61,7 @@ const RECIPES: &[Recipe] = &[
         streaming: Some("only a stream shows its tokens one by one"),
         make: decode_curve,
     },
-    Recipe { name: "pareto-sweep", streaming: Some("only a stream shows its first token"), make: pareto },
+    Recipe { name: PARETO, streaming: Some("only a stream shows its first token"), make: pareto },
 ];
 
 /// Makes a recipe's sweep.
@@ -348,7 +351,7 @@ fn pareto(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     });
     Ok(plain(json!({
         "post_process": {"handler": "pareto_sweep_export", "params": params, "output_filename": "pareto_sweep.json"},
-        "recipe_name": "pareto-sweep",
+        "recipe_name": PARETO,
         "type": "scenarios",
         "runs": runs,
     })))

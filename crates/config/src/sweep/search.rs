@@ -15,7 +15,7 @@ use crate::flags::{
 use crate::given::GivenFlags;
 use crate::parse::{search_dimension, sla_filter, sla_tier};
 use crate::sections::scale::Stat;
-use crate::sections::sweep::{OptunaAcquisition, OptunaSampler, Planner, Pooling, Sweep, SweepType};
+use crate::sections::sweep::{DimensionKind, OptunaAcquisition, OptunaSampler, Planner, Pooling, Sweep, SweepType};
 use crate::tree::{Datum, Node, Origin};
 use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &GivenFlags, problems: &mut
     let lists: Vec<&str> = flags
         .0
         .iter()
-        .filter(|given| given.sweep().is_some() && !(name == "pareto-sweep" && given.flag == CONCURRENCY))
+        .filter(|given| given.sweep().is_some() && !(name == recipes::PARETO && given.flag == CONCURRENCY))
         .map(|given| given.spelled.as_str())
         .collect();
     if !lists.is_empty() {
@@ -291,7 +291,7 @@ fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &GivenFlags, prob
         dimensions
             .iter()
             .find(|dimension| dimension["path"] == path.as_str())
-            .map(|dimension| (dimension["lo"].as_f64().unwrap_or(0.0), dimension["kind"] == "int"))
+            .map(|dimension| (dimension["lo"].as_f64().unwrap_or(0.0), dimension["kind"] == DimensionKind::Int.name()))
     };
     if dimensions.iter().any(|dimension| dimension["path"] == "phases.profiling.rate_series") {
         problems.push(Problem::new("--search-space cannot vary rate_series").because("it is a series, not a number"));
