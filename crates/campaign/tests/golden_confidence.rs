@@ -1,7 +1,5 @@
 //! Several runs against golden data.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 use aiperf_campaign::confidence::{AcrossRuns, ConfidenceError, RunMetric, RunOutcome, confidence};
 use aiperf_golden::Area;
 use aiperf_metrics::Stats;

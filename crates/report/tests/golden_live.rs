@@ -1,7 +1,5 @@
 //! Lines printed of metrics against golden data: the block of a run that is on, and the line of accepted drafts.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 use aiperf_golden::Area;
 use aiperf_report::{LiveBlock, ServerLine, accepted_drafts_line, live_block};
 use serde_json::Value;
