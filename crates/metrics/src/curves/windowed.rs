@@ -23,7 +23,7 @@ pub(crate) struct Slices {
     pub(crate) origin: Option<WallNs>,
 }
 
-/// Slices that are told apart while a run is on: at 5 KB each, more than anybody reads and less than memory holds.
+/// Slices that are told apart: at 5 KB each, more than anybody reads and less than memory holds. Later ones have no curves.
 const MOST_SLICES: usize = 1 << 16;
 
 /// What came of a window that is over.
@@ -57,6 +57,7 @@ pub(crate) struct WindowedCurves {
     /// How many stretches may be kept one by one.
     limit: u64,
     exact: bool,
+    most_slices: usize,
     open: Option<Open>,
     closed: Vec<Closed>,
     whole: Option<Gauges>,
@@ -65,7 +66,16 @@ pub(crate) struct WindowedCurves {
 
 impl WindowedCurves {
     pub(crate) fn new(windows: Windows, limit: u64) -> Self {
-        Self { windows, limit, exact: true, open: None, closed: Vec::new(), whole: None, scratch: Vec::new() }
+        Self {
+            windows,
+            limit,
+            exact: true,
+            most_slices: MOST_SLICES,
+            open: None,
+            closed: Vec::new(),
+            whole: None,
+            scratch: Vec::new(),
+        }
     }
 
     /// Lets a slice begin at this instant, of a sweep that has not begun.
@@ -136,7 +146,7 @@ impl WindowedCurves {
         while self.edge() <= at {
             let was_open = self.open.is_some();
             self.close(at, self.closed.is_empty());
-            if self.closed.len() >= MOST_SLICES && matches!(self.windows, Windows::Whole(_)) {
+            if self.closed.len() >= self.most_slices && matches!(self.windows, Windows::Whole(_)) {
                 self.windows = Windows::Whole(None);
             }
             if !was_open || matches!(self.windows, Windows::Whole(_)) {
@@ -151,7 +161,7 @@ impl WindowedCurves {
             Windows::Whole(Some(_)) if is_mergeable => Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps)),
             _ => Outcome::Final(Box::new((gauges.take_stats(0), gaps.distribution()))),
         };
-        if !matches!(self.windows, Windows::Whole(None)) || !self.closed.is_empty() {
+        if !matches!(self.windows, Windows::Whole(None)) {
             self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
         }
         if let Windows::Whole(_) = self.windows {
@@ -243,6 +253,8 @@ impl WindowedCurves {
             later.next();
         }
         self.closed.extend(later);
+        // What comes after slices that were not told apart may be a part of one of them.
+        self.closed.truncate(self.most_slices);
         match (&mut self.whole, other.whole) {
             (Some(own), Some(others)) => own.merge(others),
             (own, others) => *own = own.take().or(others),
@@ -253,5 +265,51 @@ impl WindowedCurves {
     pub(crate) fn size(&self) -> usize {
         let gauges = self.open.iter().map(|open| &open.gauges).chain(&self.whole);
         gauges.map(Gauges::size).sum::<usize>() + self.closed.len() * (size_of::<Closed>() + size_of::<CurveStats>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curves::change::Levels;
+    use crate::curves::curve::Curve;
+
+    const LENGTH: u64 = 10;
+    const MOST: usize = 3;
+
+    /// So many requests in flight from one instant to another.
+    fn sliced(from: u64, to: u64, in_flight: i64) -> WindowedCurves {
+        let slices = Slices { length: Nanos(LENGTH), origin: Some(WallNs(0)) };
+        let windows = Windows::Whole(Some(slices));
+        let mut curves = WindowedCurves { most_slices: MOST, ..WindowedCurves::new(windows, 1000) };
+        let mut at = curves.begin(from);
+        while at < to {
+            let until = curves.edge().min(to);
+            let levels = Levels { in_flight, ..Levels::default() };
+            curves.gauges().unwrap().add_others(until - at, &levels);
+            curves.cross(until);
+            at = until;
+        }
+        curves.end(to);
+        curves
+    }
+
+    fn in_flight(curves: &WindowedCurves, slice: u64) -> Option<f64> {
+        let window = Window { start: WallNs(slice * LENGTH), end: WallNs((slice + 1) * LENGTH) };
+        curves.stats(&window)?.effective(Curve::Concurrency)?.avg
+    }
+
+    #[test]
+    fn slices_past_the_most_have_no_curves_rather_than_those_of_all_the_rest() {
+        let mut curves = sliced(0, 75, 4);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 7].map(|slice| in_flight(&curves, slice)),
+            [Some(4.0), Some(4.0), Some(4.0), None, None, None]
+        );
+        // The slice that a later phase begins in has a part in what was not told apart.
+        curves.append(sliced(76, 95, 6));
+        assert_eq!([2, 7, 8, 9].map(|slice| in_flight(&curves, slice)), [Some(4.0), None, None, None]);
+        let whole = curves.whole(0).effective(Curve::Concurrency).unwrap();
+        assert!((whole.avg.unwrap() - (75.0 * 4.0 + 19.0 * 6.0) / 94.0).abs() < 1e-12);
     }
 }
