@@ -117,15 +117,18 @@ impl Sweep {
         if pending.gaps > 0 && self.pace == Pace::Even {
             self.stop_even_pace();
         }
+        let taken = pending.len();
         self.late += pending.requests.iter().filter(|(start, _)| *start < self.front).count() as u64;
-        self.fresh_changes += pending.gaps + CHANGES_EACH * pending.len() as u64;
+        self.fresh_changes += pending.gaps + CHANGES_EACH * taken as u64;
         self.is_sorted &= pending.requests.is_empty();
         self.waiting.append(&mut pending.requests);
         self.order.add(&mut pending.sent);
         self.last_end = self.last_end.max(pending.last_end);
         self.held_gaps += pending.gaps;
         self.taken_gaps += std::mem::take(&mut pending.gaps);
-        pending.spare.append(&mut self.spare);
+        // No more than it gave: who comes rarely would keep them from those who come often.
+        let left = self.spare.len().saturating_sub(taken);
+        pending.spare.extend(self.spare.drain(left..));
     }
 
     /// How many gaps all requests had that were ever taken.
@@ -431,6 +434,23 @@ mod tests {
     }
 
     #[test]
+    fn whoever_hands_over_requests_gets_back_no_more_of_them_than_it_gave() {
+        let mut sweep = sweep();
+        for number in 0..100 {
+            add(&mut sweep, number, number * 5 * GAP, 3);
+        }
+        go_on(&mut sweep);
+        let spare = sweep.spare.len();
+        assert!(spare > 90);
+        let mut pending = Pending::default();
+        for number in [100, 101] {
+            pending.add(number, number * 5 * GAP, timing(number * 5 * GAP, 0), &[]);
+        }
+        sweep.take(&mut pending);
+        assert_eq!((pending.spare.len(), sweep.spare.len()), (2, spare - 2));
+    }
+
+    #[test]
     fn a_later_phase_goes_on_where_an_earlier_one_ended() {
         let [mut early, mut late] = [sweep(), sweep()];
         for number in 0..10 {
@@ -446,6 +466,7 @@ mod tests {
             assert!((stats.avg.unwrap_or(0.0) - 150.0 / 1055.0).abs() < 1e-12, "{:?}", stats.avg);
         }
     }
+
     #[test]
     fn the_slices_of_a_later_phase_are_those_of_the_run() {
         let slice = Nanos(40 * GAP);
