@@ -46,6 +46,8 @@ pub struct Sweep {
     levels: Levels,
     curves: WindowedCurves,
     order: Order,
+    /// When the first request begins of all that were taken.
+    first_start: u64,
     /// When the sweep began, once it has.
     began: Option<u64>,
     /// Everything before is swept.
@@ -89,6 +91,7 @@ impl Sweep {
             levels: Levels::default(),
             curves: WindowedCurves::new(windows, stretches),
             order: Order::default(),
+            first_start: u64::MAX,
             began: None,
             front: 0,
             streaming_since: 0,
@@ -118,6 +121,7 @@ impl Sweep {
             self.stop_even_pace();
         }
         let taken = pending.len();
+        self.first_start = self.first_start.min(pending.first_start().unwrap_or(u64::MAX));
         self.late += pending.requests.iter().filter(|(start, _)| *start < self.front).count() as u64;
         self.fresh_changes += pending.gaps + CHANGES_EACH * taken as u64;
         self.is_sorted &= pending.requests.is_empty();
@@ -215,7 +219,10 @@ impl Sweep {
         }
         self.sweep_to(self.last_end);
         self.sort();
-        if self.began.is_some() || self.begin(u64::MAX) {
+        if self.began.is_none() && self.held() > 0 {
+            self.begin();
+        }
+        if self.began.is_some() {
             self.sweep_part(self.last_end, self.last_end + 1);
             self.front = self.front.max(self.last_end);
             self.sweep_to(self.curves.last_edge());
@@ -235,9 +242,13 @@ impl Sweep {
 
     /// Sweeps some of what lies before `limit`; `false` when there is nothing left.
     fn sweep_toward(&mut self, limit: u64) -> bool {
-        self.sort();
-        if self.front >= limit || self.began.is_none() && !self.begin(limit) {
+        // Before anything is sorted: all that waits for one slow request is looked at again with every few records.
+        if self.began.map_or(self.first_start, |_| self.front) >= limit {
             return false;
+        }
+        self.sort();
+        if self.began.is_none() {
+            self.begin();
         }
         let until = limit.min(self.curves.edge()).min(self.front + self.stride());
         self.sweep_part(self.front, until);
@@ -250,16 +261,12 @@ impl Sweep {
         self.front < limit
     }
 
-    /// Begins with the first request, if it begins before `limit`.
-    fn begin(&mut self, limit: u64) -> bool {
-        let Some(first) = self.waiting.last().map(|(start, _)| *start).filter(|&first| first < limit) else {
-            return false;
-        };
-        self.front = self.curves.begin(first);
+    /// Begins with the first request.
+    fn begin(&mut self) {
+        self.front = self.curves.begin(self.first_start);
         self.streaming_since = self.front;
         self.others_since = self.front;
         self.began = Some(self.front);
-        true
     }
 
     fn sort(&mut self) {
@@ -414,6 +421,23 @@ mod tests {
         add(&mut sweep, 0, 5 * GAP, 3);
         go_on(&mut sweep);
         assert_eq!((sweep.held(), sweep.front), (1, 20 * GAP));
+    }
+
+    #[test]
+    fn what_waits_for_one_request_is_not_sorted_until_that_one_comes() {
+        for slow in 0..3 {
+            let mut sweep = sweep();
+            for number in (0..20).rev().filter(|number| *number != slow) {
+                add(&mut sweep, number, number * 5 * GAP, 3);
+            }
+            go_on(&mut sweep);
+            add(&mut sweep, 20, 100 * GAP, 3);
+            go_on(&mut sweep);
+            assert!(!sweep.is_sorted, "sorted while number {slow} is missing");
+            add(&mut sweep, slow, slow * 5 * GAP, 3);
+            go_on(&mut sweep);
+            assert!(sweep.is_sorted && sweep.held() == 2 && sweep.late() == 0);
+        }
     }
 
     #[test]
