@@ -110,7 +110,7 @@ mod tests {
         for (at, m) in measured.iter().enumerate() {
             metrics.record(m, &mut computed);
             exact.add(m, &computed);
-            // The third thread works now and then, as the relief thread does.
+            // The third one works now and then, as the coordinator does.
             let part = &mut parts[if at % 1000 < 50 { 2 } else { at / 16 % 2 }];
             part.add(m, &computed);
             if at % 16 == 0 {

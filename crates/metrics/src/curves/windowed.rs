@@ -159,7 +159,7 @@ impl WindowedCurves {
         let Some(Open { start, since, mut gauges, gaps }) = self.open.take() else { return };
         let outcome = match &self.windows {
             Windows::Whole(Some(_)) if is_mergeable => Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps)),
-            _ => Outcome::Final(Box::new((gauges.take_stats(0), gaps.distribution()))),
+            _ => Outcome::Final(Box::new((gauges.compute_stats(0), gaps.distribution()))),
         };
         if !matches!(self.windows, Windows::Whole(None)) {
             self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
