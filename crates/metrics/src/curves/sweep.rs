@@ -12,13 +12,13 @@ use crate::curves::flight::{Flight, Pace};
 use crate::curves::gauges::Gauges;
 use crate::curves::order::Order;
 use crate::curves::pending::Pending;
-use crate::curves::windowed::{Slices, WindowedCurves, Windows};
+use crate::curves::windowed::{Slices, WindowedCurves};
 use crate::numbers::stats::Distribution;
 use aiperf_types::{Nanos, WallNs};
 use std::cmp::Reverse;
 
 /// Stretches of time that are kept one by one, over all curves; past it percentiles come from a histogram.
-pub const EXACT_STRETCHES: u64 = 8_000_000;
+const EXACT_STRETCHES: u64 = 8_000_000;
 
 /// Changes sorted at a time: few enough to stay in a core's second cache.
 const AT_ONCE: u64 = 1 << 13;
@@ -79,17 +79,13 @@ impl Sweep {
     /// The same with another limit of stretches that are kept one by one.
     pub fn with_limit(slice: Option<Nanos>, stretches: u64) -> Self {
         let slices = slice.filter(|length| length.0 > 0).map(|length| Slices { length, origin: None });
-        Self::over(Windows::Whole(slices), stretches)
-    }
-
-    pub(crate) fn over(windows: Windows, stretches: u64) -> Self {
         Self {
             waiting: Vec::new(),
             is_sorted: true,
             flights: Vec::new(),
             pace: Pace::Even,
             levels: Levels::default(),
-            curves: WindowedCurves::new(windows, stretches),
+            curves: WindowedCurves::new(slices, stretches),
             order: Order::default(),
             first_start: u64::MAX,
             began: None,
@@ -225,7 +221,6 @@ impl Sweep {
         if self.began.is_some() {
             self.sweep_part(self.last_end, self.last_end + 1);
             self.front = self.front.max(self.last_end);
-            self.sweep_to(self.curves.last_edge());
             self.hold_until(self.last_end);
         }
         self.curves.end(self.last_end);
@@ -263,7 +258,8 @@ impl Sweep {
 
     /// Begins with the first request.
     fn begin(&mut self) {
-        self.front = self.curves.begin(self.first_start);
+        self.curves.begin(self.first_start);
+        self.front = self.first_start;
         self.streaming_since = self.front;
         self.others_since = self.front;
         self.began = Some(self.front);

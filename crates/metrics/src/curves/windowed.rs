@@ -1,19 +1,10 @@
-//! All curves over one window of time after another, and over all of them.
+//! All curves over one slice of time after another, and over all of them.
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::curves::gauges::Gauges;
 use crate::numbers::durations::Gaps;
 use crate::numbers::stats::Distribution;
 use aiperf_types::{Nanos, WallNs};
-
-/// The windows of time that statistics are wanted of.
-#[derive(Clone, Debug)]
-pub(crate) enum Windows {
-    /// These, one after another.
-    Given(Vec<Window>),
-    /// All the time from the first request on; and if there are slices, every slice of it.
-    Whole(Option<Slices>),
-}
 
 /// Slices of equal length.
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +41,10 @@ struct Open {
     gaps: Gaps,
 }
 
-/// Gauges of one window after another.
+/// Gauges of one window after another: of every slice, or of all the time from the first request on.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowedCurves {
-    windows: Windows,
+    slices: Option<Slices>,
     /// How many stretches may be kept one by one.
     limit: u64,
     exact: bool,
@@ -65,9 +56,9 @@ pub(crate) struct WindowedCurves {
 }
 
 impl WindowedCurves {
-    pub(crate) fn new(windows: Windows, limit: u64) -> Self {
+    pub(crate) fn new(slices: Option<Slices>, limit: u64) -> Self {
         Self {
-            windows,
+            slices,
             limit,
             exact: true,
             most_slices: MOST_SLICES,
@@ -80,50 +71,32 @@ impl WindowedCurves {
 
     /// Lets a slice begin at this instant, of a sweep that has not begun.
     pub(crate) fn set_origin(&mut self, origin: WallNs) {
-        if let Windows::Whole(Some(slices)) = &mut self.windows {
+        if let Some(slices) = &mut self.slices {
             slices.origin = Some(origin);
         }
     }
 
-    /// Opens the first window; gives the instant at which a sweep that begins with a request at `first` has to begin.
-    pub(crate) fn begin(&mut self, first: u64) -> u64 {
-        let begin = match &self.windows {
-            Windows::Given(windows) => windows.first().map_or(first, |window| window.start.0.min(first)),
-            Windows::Whole(slices) => {
-                let since_edge = slices.map_or(0, |slices| {
-                    let origin = slices.origin.map_or(first, |origin| origin.0);
-                    first.checked_sub(origin).map_or(0, |time| time % slices.length.0)
-                });
-                self.open(first - since_edge, first);
-                first
-            }
-        };
-        self.cross(begin);
-        begin
+    /// Opens the first window, with a request that begins at `first`.
+    pub(crate) fn begin(&mut self, first: u64) {
+        let since_edge = self.slices.map_or(0, |slices| {
+            let origin = slices.origin.map_or(first, |origin| origin.0);
+            first.checked_sub(origin).map_or(0, |time| time % slices.length.0)
+        });
+        self.open(first - since_edge, first);
+    }
+
+    /// The slices, while they are told apart.
+    fn slices(&self) -> Option<Slices> {
+        self.slices.filter(|_| self.closed.len() < self.most_slices)
     }
 
     fn open(&mut self, start: u64, since: u64) {
         self.open = Some(Open { start, since, gauges: Gauges::new(self.exact), gaps: Gaps::default() });
     }
 
-    /// The next instant at which a window opens or closes.
+    /// The next instant at which a slice closes and another one opens.
     pub(crate) fn edge(&self) -> u64 {
-        match (&self.windows, &self.open) {
-            (Windows::Whole(Some(slices)), Some(open)) => open.start + slices.length.0,
-            (Windows::Whole(_), _) => u64::MAX,
-            (Windows::Given(windows), open) => {
-                let window = windows.get(self.closed.len());
-                window.map_or(u64::MAX, |window| if open.is_some() { window.end.0 } else { window.start.0 })
-            }
-        }
-    }
-
-    /// After this no window opens or closes.
-    pub(crate) fn last_edge(&self) -> u64 {
-        match &self.windows {
-            Windows::Given(windows) => windows.iter().map(|window| window.start.max(window.end).0).max().unwrap_or(0),
-            Windows::Whole(_) => 0,
-        }
+        self.slices().zip(self.open.as_ref()).map_or(u64::MAX, |(slices, open)| open.start + slices.length.0)
     }
 
     /// The gauges of the window that is open.
@@ -132,43 +105,36 @@ impl WindowedCurves {
         self.open.as_mut().map(|open| &mut open.gauges)
     }
 
-    /// Counts the gaps of a request that begins, where windows are told apart.
+    /// Counts the gaps of a request that begins, where slices are told apart.
     pub(crate) fn add_gaps(&mut self, gaps: impl Iterator<Item = u64>) {
-        if let (Windows::Whole(Some(_)) | Windows::Given(_), Some(open)) = (&self.windows, &mut self.open) {
+        if let (Some(_), Some(open)) = (self.slices(), &mut self.open) {
             self.scratch.clear();
             self.scratch.extend(gaps);
             open.gaps.add_all(&self.scratch);
         }
     }
 
-    /// Closes and opens windows whose edge is reached.
+    /// Closes the slice whose edge is reached, and opens the next.
     pub(crate) fn cross(&mut self, at: u64) {
         while self.edge() <= at {
-            let was_open = self.open.is_some();
             self.close(at, self.closed.is_empty());
-            if self.closed.len() >= self.most_slices && matches!(self.windows, Windows::Whole(_)) {
-                self.windows = Windows::Whole(None);
-            }
-            if !was_open || matches!(self.windows, Windows::Whole(_)) {
-                self.open(at, at);
-            }
+            self.open(at, at);
         }
     }
 
     fn close(&mut self, at: u64, is_mergeable: bool) {
         let Some(Open { start, since, mut gauges, gaps }) = self.open.take() else { return };
-        let outcome = match &self.windows {
-            Windows::Whole(Some(_)) if is_mergeable => Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps)),
-            _ => Outcome::Final(Box::new((gauges.compute_stats(0), gaps.distribution()))),
-        };
-        if !matches!(self.windows, Windows::Whole(None)) {
+        if self.slices().is_some() {
+            let outcome = if is_mergeable {
+                Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps))
+            } else {
+                Outcome::Final(Box::new((gauges.compute_stats(0), gaps.distribution())))
+            };
             self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
         }
-        if let Windows::Whole(_) = self.windows {
-            match &mut self.whole {
-                None => self.whole = Some(gauges),
-                Some(whole) => whole.merge(gauges),
-            }
+        match &mut self.whole {
+            None => self.whole = Some(gauges),
+            Some(whole) => whole.merge(gauges),
         }
     }
 
@@ -280,9 +246,9 @@ mod tests {
     /// So many requests in flight from one instant to another.
     fn sliced(from: u64, to: u64, in_flight: i64) -> WindowedCurves {
         let slices = Slices { length: Nanos(LENGTH), origin: Some(WallNs(0)) };
-        let windows = Windows::Whole(Some(slices));
-        let mut curves = WindowedCurves { most_slices: MOST, ..WindowedCurves::new(windows, 1000) };
-        let mut at = curves.begin(from);
+        let mut curves = WindowedCurves { most_slices: MOST, ..WindowedCurves::new(Some(slices), 1000) };
+        curves.begin(from);
+        let mut at = from;
         while at < to {
             let until = curves.edge().min(to);
             let levels = Levels { in_flight, ..Levels::default() };
