@@ -72,8 +72,8 @@ mod tests {
     use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, TokenCounts, WallNs};
 
     const EPOCH: u64 = 1_760_000_000_000_000_000;
-    const EXACT: Limits = Limits { list_values: u64::MAX, curve_stretches: u64::MAX };
-    const FEW: Limits = Limits { list_values: 200, curve_stretches: u64::MAX };
+    const EXACT: Limits = Limits { list_values: u64::MAX };
+    const FEW: Limits = Limits { list_values: 200 };
 
     /// Every fifth request takes twenty times as long, so records come in another order than they were sent.
     fn measured(number: u64) -> Measured {
@@ -110,7 +110,7 @@ mod tests {
         for (at, m) in measured.iter().enumerate() {
             metrics.record(m, &mut computed);
             exact.add(m, &computed);
-            // The third thread works now and then, as the relief thread does.
+            // The third one works now and then, as the coordinator does.
             let part = &mut parts[if at % 1000 < 50 { 2 } else { at / 16 % 2 }];
             part.add(m, &computed);
             if at % 16 == 0 {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
-use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary};
+use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, Sweep};
 use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, RequestError, TokenCounts, WallNs};
 use proptest::collection::vec;
 use proptest::option;
@@ -191,11 +191,11 @@ fn check_all(naive: &Naive, summary: &Summary, percentile_share: f64) {
     }
 }
 
-/// Limits, and how far percentiles may be off with them.
-const LIMITS: [(Limits, f64); 3] = [
-    (Limits { list_values: u64::MAX, curve_stretches: u64::MAX }, 0.0),
-    (Limits { list_values: u64::MAX, curve_stretches: 20 }, 5e-4),
-    (Limits { list_values: 5, curve_stretches: 20 }, 5e-4),
+/// Limits of lists and of stretches of curves, and how far percentiles may be off with them.
+const LIMITS: [(Limits, u64, f64); 3] = [
+    (Limits { list_values: u64::MAX }, u64::MAX, 0.0),
+    (Limits { list_values: u64::MAX }, 20, 5e-4),
+    (Limits { list_values: 5 }, 20, 5e-4),
 ];
 
 proptest! {
@@ -204,12 +204,13 @@ proptest! {
     #[test]
     fn curves_are_what_requests_were_doing_at_every_instant(requests in vec(request(), 1..14), limits in 0..LIMITS.len()) {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
-        let (limits, percentile_share) = LIMITS[limits];
+        let (limits, stretches, percentile_share) = LIMITS[limits];
         let (mut accumulator, mut record) = (Accumulator::with_limits(&metrics, limits), RecordMetrics::default());
         for m in &requests {
             metrics.record(m, &mut record);
             accumulator.add(m, &record);
         }
+        accumulator.finish_sweep(Sweep::with_limit(None, stretches));
         check_all(&Naive::of(&requests), &accumulator.summarise(&metrics, Context::default()), percentile_share);
     }
 }

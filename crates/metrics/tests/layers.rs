@@ -49,3 +49,27 @@ fn every_folder_uses_only_those_before_it() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// Whether a file names another one of its own folder.
+fn names_neighbour(file: &Path, other: &Path) -> bool {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let place = other.strip_prefix(&root).unwrap().with_extension("");
+    let path = place.iter().map(|part| part.to_str().unwrap()).collect::<Vec<_>>().join("::");
+    let code = std::fs::read_to_string(file).unwrap();
+    code.lines().any(|line| line.contains(&format!("crate::{path}::")))
+}
+
+#[test]
+fn no_two_files_of_a_folder_use_each_other() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    let mut faults = Vec::new();
+    for (at, one) in files.iter().enumerate() {
+        for two in files[..at].iter().filter(|two| two.parent() == one.parent()) {
+            if names_neighbour(one, two) && names_neighbour(two, one) {
+                faults.push(format!("{} and {}", one.display(), two.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

@@ -3,7 +3,7 @@
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
     Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
-    Window, registry, stats_of,
+    Sweep, Window, registry, stats_of,
 };
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{
@@ -208,10 +208,11 @@ fn assert_same(one: &Summary, other: &Summary, share: f64) {
     }
 }
 
-const LIMITS: [Limits; 3] = [
-    Limits { list_values: u64::MAX, curve_stretches: u64::MAX },
-    Limits { list_values: 40, curve_stretches: u64::MAX },
-    Limits { list_values: 40, curve_stretches: 30 },
+/// Limits of lists and of stretches of curves.
+const LIMITS: [(Limits, u64); 3] = [
+    (Limits { list_values: u64::MAX }, u64::MAX),
+    (Limits { list_values: 40 }, u64::MAX),
+    (Limits { list_values: 40 }, 30),
 ];
 
 proptest! {
@@ -243,7 +244,7 @@ proptest! {
                 }
             }
         }
-        let summary = accumulate(&metrics, LIMITS[0], &records).summarise(&metrics, Context::default());
+        let summary = accumulate(&metrics, LIMITS[0].0, &records).summarise(&metrics, Context::default());
         for (tag, values) in values {
             let metric = registry::find(tag).unwrap();
             let Some(result) = summary.get(tag) else {
@@ -280,10 +281,13 @@ proptest! {
         limits in 0..LIMITS.len(),
     ) {
         let metrics = Metrics::for_run(traits);
-        let limits = LIMITS[limits];
-        let whole = accumulate(&metrics, limits, records.iter().map(|(m, _)| m));
+        let (limits, stretches) = LIMITS[limits];
+        let mut whole = accumulate(&metrics, limits, records.iter().map(|(m, _)| m));
         let part = |side: bool| accumulate(&metrics, limits, records.iter().filter(|(_, at)| *at == side).map(|(m, _)| m));
-        let merged = part(true).merge(part(false));
+        let mut merged = part(true).merge(part(false));
+        for records in [&mut whole, &mut merged] {
+            records.finish_sweep(Sweep::with_limit(None, stretches));
+        }
         let of = |accumulator: &Accumulator| accumulator.summarise(&metrics, Context::default());
         let (whole_summary, merged_summary) = (of(&whole), of(&merged));
         assert_same(&whole_summary, &merged_summary, 1e-12);
@@ -307,7 +311,9 @@ proptest! {
     fn slices_part_the_run(traits in traits(), records in vec(record(), 1..60), length in 1..1500_u64, limits in 0..LIMITS.len()) {
         let length = Nanos::from_millis(length);
         let metrics = Metrics::for_run(traits).with_slices(length);
-        let accumulator = accumulate(&metrics, LIMITS[limits], &records);
+        let (limits, stretches) = LIMITS[limits];
+        let mut accumulator = accumulate(&metrics, limits, &records);
+        accumulator.finish_sweep(Sweep::with_limit(Some(length), stretches));
         let summary = accumulator.summarise(&metrics, Context::default());
         let slices = accumulator.slices(&metrics, length, Context::default());
         prop_assert_eq!(slices.iter().map(|slice| slice.summary.records).sum::<u64>(), summary.records);
@@ -334,7 +340,9 @@ proptest! {
     ) {
         let metrics = Metrics::for_run(traits);
         let window = window.map(|(start, end)| Window { start: WallNs(EPOCH + start), end: WallNs(EPOCH + end) });
-        let accumulator = accumulate(&metrics, LIMITS[limits], &records);
+        let (limits, stretches) = LIMITS[limits];
+        let mut accumulator = accumulate(&metrics, limits, &records);
+        accumulator.finish_sweep(Sweep::with_limit(Some(Nanos::from_millis(100)), stretches));
         let context = Context { window, network_rtt_ns: rtt };
         let slices = accumulator.slices(&metrics, Nanos::from_millis(100), context);
         let summaries = slices.iter().map(|slice| &slice.summary);

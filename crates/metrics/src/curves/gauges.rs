@@ -93,10 +93,10 @@ impl Gauges {
     }
 
     /// The statistics of all curves, with so much more time in which nothing was going on. The order of what is kept is lost.
-    pub(crate) fn take_stats(&mut self, idle: u64) -> CurveStats {
+    pub(crate) fn compute_stats(&mut self, idle: u64) -> CurveStats {
         let mut stats = CurveStats::default();
         for (place, weighted) in self.0.iter_mut().enumerate() {
-            stats.set(place, weighted.stats(idle));
+            stats.set(place, weighted.compute_stats(idle));
         }
         stats
     }
@@ -105,7 +105,7 @@ impl Gauges {
     pub(crate) fn stats(&self, idle: u64) -> CurveStats {
         let mut stats = CurveStats::default();
         for (place, weighted) in self.0.iter().enumerate() {
-            stats.set(place, weighted.clone().stats(idle));
+            stats.set(place, weighted.clone().compute_stats(idle));
         }
         stats
     }

@@ -4,7 +4,7 @@
 //! - [`curve`]: which curves there are
 //! - `timing`, `flight`: a record as curves see it; `change`, `changes`: what it changes, in the order of time
 //! - `weighted`: how long a value was what; `gauges`: all curves at once; `windowed`: over one window after another
-//! - `pending`, `order`: requests that wait, and up to which number every one is in; [`sweep`]: all of it together
+//! - `pending`, `order`: requests that are over and not swept, and up to which number every one is in; [`sweep`]: all of it together
 
 pub(crate) mod change;
 pub(crate) mod changes;

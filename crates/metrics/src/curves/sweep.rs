@@ -12,13 +12,13 @@ use crate::curves::flight::{Flight, Pace};
 use crate::curves::gauges::Gauges;
 use crate::curves::order::Order;
 use crate::curves::pending::Pending;
-use crate::curves::windowed::{Slices, WindowedCurves, Windows};
+use crate::curves::windowed::{Slices, WindowedCurves};
 use crate::numbers::stats::Distribution;
 use aiperf_types::{Nanos, WallNs};
 use std::cmp::Reverse;
 
 /// Stretches of time that are kept one by one, over all curves; past it percentiles come from a histogram.
-pub const EXACT_STRETCHES: u64 = 8_000_000;
+const EXACT_STRETCHES: u64 = 8_000_000;
 
 /// Changes sorted at a time: few enough to stay in a core's second cache.
 const AT_ONCE: u64 = 1 << 13;
@@ -46,6 +46,8 @@ pub struct Sweep {
     levels: Levels,
     curves: WindowedCurves,
     order: Order,
+    /// When the first request begins of all that were taken.
+    first_start: u64,
     /// When the sweep began, once it has.
     began: Option<u64>,
     /// Everything before is swept.
@@ -77,18 +79,15 @@ impl Sweep {
     /// The same with another limit of stretches that are kept one by one.
     pub fn with_limit(slice: Option<Nanos>, stretches: u64) -> Self {
         let slices = slice.filter(|length| length.0 > 0).map(|length| Slices { length, origin: None });
-        Self::over(Windows::Whole(slices), stretches)
-    }
-
-    pub(crate) fn over(windows: Windows, stretches: u64) -> Self {
         Self {
             waiting: Vec::new(),
             is_sorted: true,
             flights: Vec::new(),
             pace: Pace::Even,
             levels: Levels::default(),
-            curves: WindowedCurves::new(windows, stretches),
+            curves: WindowedCurves::new(slices, stretches),
             order: Order::default(),
+            first_start: u64::MAX,
             began: None,
             front: 0,
             streaming_since: 0,
@@ -117,15 +116,19 @@ impl Sweep {
         if pending.gaps > 0 && self.pace == Pace::Even {
             self.stop_even_pace();
         }
+        let taken = pending.len();
+        self.first_start = self.first_start.min(pending.first_start().unwrap_or(u64::MAX));
         self.late += pending.requests.iter().filter(|(start, _)| *start < self.front).count() as u64;
-        self.fresh_changes += pending.gaps + CHANGES_EACH * pending.len() as u64;
+        self.fresh_changes += pending.gaps + CHANGES_EACH * taken as u64;
         self.is_sorted &= pending.requests.is_empty();
         self.waiting.append(&mut pending.requests);
         self.order.add(&mut pending.sent);
         self.last_end = self.last_end.max(pending.last_end);
         self.held_gaps += pending.gaps;
         self.taken_gaps += std::mem::take(&mut pending.gaps);
-        pending.spare.append(&mut self.spare);
+        // No more than it gave: who comes rarely would keep them from those who come often.
+        let left = self.spare.len().saturating_sub(taken);
+        pending.spare.extend(self.spare.drain(left..));
     }
 
     /// How many gaps all requests had that were ever taken.
@@ -212,10 +215,12 @@ impl Sweep {
         }
         self.sweep_to(self.last_end);
         self.sort();
-        if self.began.is_some() || self.begin(u64::MAX) {
+        if self.began.is_none() && self.held() > 0 {
+            self.begin();
+        }
+        if self.began.is_some() {
             self.sweep_part(self.last_end, self.last_end + 1);
             self.front = self.front.max(self.last_end);
-            self.sweep_to(self.curves.last_edge());
             self.hold_until(self.last_end);
         }
         self.curves.end(self.last_end);
@@ -232,9 +237,13 @@ impl Sweep {
 
     /// Sweeps some of what lies before `limit`; `false` when there is nothing left.
     fn sweep_toward(&mut self, limit: u64) -> bool {
-        self.sort();
-        if self.front >= limit || self.began.is_none() && !self.begin(limit) {
+        // Before anything is sorted: all that waits for one slow request is looked at again with every few records.
+        if self.began.map_or(self.first_start, |_| self.front) >= limit {
             return false;
+        }
+        self.sort();
+        if self.began.is_none() {
+            self.begin();
         }
         let until = limit.min(self.curves.edge()).min(self.front + self.stride());
         self.sweep_part(self.front, until);
@@ -247,16 +256,13 @@ impl Sweep {
         self.front < limit
     }
 
-    /// Begins with the first request, if it begins before `limit`.
-    fn begin(&mut self, limit: u64) -> bool {
-        let Some(first) = self.waiting.last().map(|(start, _)| *start).filter(|&first| first < limit) else {
-            return false;
-        };
-        self.front = self.curves.begin(first);
+    /// Begins with the first request.
+    fn begin(&mut self) {
+        self.curves.begin(self.first_start);
+        self.front = self.first_start;
         self.streaming_since = self.front;
         self.others_since = self.front;
         self.began = Some(self.front);
-        true
     }
 
     fn sort(&mut self) {
@@ -414,6 +420,23 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_one_request_is_not_sorted_until_that_one_comes() {
+        for slow in 0..3 {
+            let mut sweep = sweep();
+            for number in (0..20).rev().filter(|number| *number != slow) {
+                add(&mut sweep, number, number * 5 * GAP, 3);
+            }
+            go_on(&mut sweep);
+            add(&mut sweep, 20, 100 * GAP, 3);
+            go_on(&mut sweep);
+            assert!(!sweep.is_sorted, "sorted while number {slow} is missing");
+            add(&mut sweep, slow, slow * 5 * GAP, 3);
+            go_on(&mut sweep);
+            assert!(sweep.is_sorted && sweep.held() == 2 && sweep.late() == 0);
+        }
+    }
+
+    #[test]
     fn a_request_that_comes_after_its_time_was_swept_is_counted_and_goes_on_from_there() {
         let mut sweep = sweep();
         for number in 0..10 {
@@ -428,6 +451,23 @@ mod tests {
         // One after another, and from the thirtieth gap to the sixty-ninth the late one beside them.
         assert_eq!((min, max), (Some(1.0), Some(2.0)));
         assert!((mean.unwrap_or(0.0) - (50.0 + 39.0) / 69.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn whoever_hands_over_requests_gets_back_no_more_of_them_than_it_gave() {
+        let mut sweep = sweep();
+        for number in 0..100 {
+            add(&mut sweep, number, number * 5 * GAP, 3);
+        }
+        go_on(&mut sweep);
+        let spare = sweep.spare.len();
+        assert!(spare > 90);
+        let mut pending = Pending::default();
+        for number in [100, 101] {
+            pending.add(number, number * 5 * GAP, timing(number * 5 * GAP, 0), &[]);
+        }
+        sweep.take(&mut pending);
+        assert_eq!((pending.spare.len(), sweep.spare.len()), (2, spare - 2));
     }
 
     #[test]
@@ -446,6 +486,7 @@ mod tests {
             assert!((stats.avg.unwrap_or(0.0) - 150.0 / 1055.0).abs() < 1e-12, "{:?}", stats.avg);
         }
     }
+
     #[test]
     fn the_slices_of_a_later_phase_are_those_of_the_run() {
         let slice = Nanos(40 * GAP);

@@ -251,12 +251,13 @@ impl Weighted {
     }
 
     /// Statistics over all the time, `more` idle time included, and over the time in which something was going on.
-    pub(crate) fn stats(&mut self, more: u64) -> (Stats, Stats) {
-        let all = self.over(self.idle + more);
-        (all, if self.idle + more == 0 { all } else { self.over(0) })
+    /// The order of what is kept is lost.
+    pub(crate) fn compute_stats(&mut self, more: u64) -> (Stats, Stats) {
+        let all = self.compute_over(self.idle + more);
+        (all, if self.idle + more == 0 { all } else { self.compute_over(0) })
     }
 
-    fn over(&mut self, idle: u64) -> Stats {
+    fn compute_over(&mut self, idle: u64) -> Stats {
         let (whole, idle) = ((self.busy + idle) as f64, idle as f64);
         if whole <= 0.0 {
             return stats(0.0, 0.0, 0.0, [0.0; 4], 0.0);
@@ -315,7 +316,7 @@ mod tests {
     #[test]
     fn a_percentile_is_the_first_value_that_enough_time_has_passed_by() {
         for exact in [true, false] {
-            let (all, active) = weighted(exact, &[(1, 30.0), (5, 10.0), (4, 20.0)]).stats(0);
+            let (all, active) = weighted(exact, &[(1, 30.0), (5, 10.0), (4, 20.0)]).compute_stats(0);
             assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
             assert_eq!(all, active);
         }
@@ -325,14 +326,14 @@ mod tests {
     fn idle_time_counts_as_zero_and_only_for_the_whole() {
         let mut weighted = weighted(true, &[(2, 8.0)]);
         weighted.add_idle(4);
-        let (all, active) = weighted.stats(2);
+        let (all, active) = weighted.compute_stats(2);
         assert_eq!((all.avg, all.min, all.p50, all.p90), (Some(2.0), Some(0.0), Some(0.0), Some(8.0)));
         assert_eq!((active.avg, active.min, active.p50, active.std), (Some(8.0), Some(8.0), Some(8.0), Some(0.0)));
     }
 
     #[test]
     fn a_value_that_never_changes_does_not_deviate() {
-        let (all, _) = weighted(false, &[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).stats(0);
+        let (all, _) = weighted(false, &[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).compute_stats(0);
         assert_eq!((all.avg, all.std), (Some(0.1), Some(0.0)));
     }
 
@@ -341,10 +342,10 @@ mod tests {
         let stretches: Vec<(u64, f64)> = (1..400).map(|n| (n * 7919 % 101, (n * 31 % 97) as f64 + 0.25)).collect();
         let near = |one: Option<f64>, two: Option<f64>| one.zip(two).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-13);
         for exact in [true, false] {
-            let (whole, _) = weighted(exact, &stretches).stats(0);
+            let (whole, _) = weighted(exact, &stretches).compute_stats(0);
             let mut parts = weighted(exact, &stretches[..150]);
             parts.merge(weighted(exact, &stretches[150..]));
-            let (merged, _) = parts.stats(0);
+            let (merged, _) = parts.compute_stats(0);
             assert!(near(whole.avg, merged.avg) && near(whole.std, merged.std));
             assert_eq!((whole.min, whole.max, whole.p50), (merged.min, merged.max, merged.p50));
         }

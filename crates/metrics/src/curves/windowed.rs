@@ -1,19 +1,10 @@
-//! All curves over one window of time after another, and over all of them.
+//! All curves over one slice of time after another, and over all of them.
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::curves::gauges::Gauges;
 use crate::numbers::durations::Gaps;
 use crate::numbers::stats::Distribution;
 use aiperf_types::{Nanos, WallNs};
-
-/// The windows of time that statistics are wanted of.
-#[derive(Clone, Debug)]
-pub(crate) enum Windows {
-    /// These, one after another.
-    Given(Vec<Window>),
-    /// All the time from the first request on; and if there are slices, every slice of it.
-    Whole(Option<Slices>),
-}
 
 /// Slices of equal length.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +14,7 @@ pub(crate) struct Slices {
     pub(crate) origin: Option<WallNs>,
 }
 
-/// Slices that are told apart while a run is on: at 5 KB each, more than anybody reads and less than memory holds.
+/// Slices that are told apart: at 5 KB each, more than anybody reads and less than memory holds. Later ones have no curves.
 const MOST_SLICES: usize = 1 << 16;
 
 /// What came of a window that is over.
@@ -50,13 +41,14 @@ struct Open {
     gaps: Gaps,
 }
 
-/// Gauges of one window after another.
+/// Gauges of one window after another: of every slice, or of all the time from the first request on.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowedCurves {
-    windows: Windows,
+    slices: Option<Slices>,
     /// How many stretches may be kept one by one.
     limit: u64,
     exact: bool,
+    most_slices: usize,
     open: Option<Open>,
     closed: Vec<Closed>,
     whole: Option<Gauges>,
@@ -64,56 +56,47 @@ pub(crate) struct WindowedCurves {
 }
 
 impl WindowedCurves {
-    pub(crate) fn new(windows: Windows, limit: u64) -> Self {
-        Self { windows, limit, exact: true, open: None, closed: Vec::new(), whole: None, scratch: Vec::new() }
+    pub(crate) fn new(slices: Option<Slices>, limit: u64) -> Self {
+        Self {
+            slices,
+            limit,
+            exact: true,
+            most_slices: MOST_SLICES,
+            open: None,
+            closed: Vec::new(),
+            whole: None,
+            scratch: Vec::new(),
+        }
     }
 
     /// Lets a slice begin at this instant, of a sweep that has not begun.
     pub(crate) fn set_origin(&mut self, origin: WallNs) {
-        if let Windows::Whole(Some(slices)) = &mut self.windows {
+        if let Some(slices) = &mut self.slices {
             slices.origin = Some(origin);
         }
     }
 
-    /// Opens the first window; gives the instant at which a sweep that begins with a request at `first` has to begin.
-    pub(crate) fn begin(&mut self, first: u64) -> u64 {
-        let begin = match &self.windows {
-            Windows::Given(windows) => windows.first().map_or(first, |window| window.start.0.min(first)),
-            Windows::Whole(slices) => {
-                let since_edge = slices.map_or(0, |slices| {
-                    let origin = slices.origin.map_or(first, |origin| origin.0);
-                    first.checked_sub(origin).map_or(0, |time| time % slices.length.0)
-                });
-                self.open(first - since_edge, first);
-                first
-            }
-        };
-        self.cross(begin);
-        begin
+    /// Opens the first window, with a request that begins at `first`.
+    pub(crate) fn begin(&mut self, first: u64) {
+        let since_edge = self.slices.map_or(0, |slices| {
+            let origin = slices.origin.map_or(first, |origin| origin.0);
+            first.checked_sub(origin).map_or(0, |time| time % slices.length.0)
+        });
+        self.open(first - since_edge, first);
+    }
+
+    /// The slices, while they are told apart.
+    fn slices(&self) -> Option<Slices> {
+        self.slices.filter(|_| self.closed.len() < self.most_slices)
     }
 
     fn open(&mut self, start: u64, since: u64) {
         self.open = Some(Open { start, since, gauges: Gauges::new(self.exact), gaps: Gaps::default() });
     }
 
-    /// The next instant at which a window opens or closes.
+    /// The next instant at which a slice closes and another one opens.
     pub(crate) fn edge(&self) -> u64 {
-        match (&self.windows, &self.open) {
-            (Windows::Whole(Some(slices)), Some(open)) => open.start + slices.length.0,
-            (Windows::Whole(_), _) => u64::MAX,
-            (Windows::Given(windows), open) => {
-                let window = windows.get(self.closed.len());
-                window.map_or(u64::MAX, |window| if open.is_some() { window.end.0 } else { window.start.0 })
-            }
-        }
-    }
-
-    /// After this no window opens or closes.
-    pub(crate) fn last_edge(&self) -> u64 {
-        match &self.windows {
-            Windows::Given(windows) => windows.iter().map(|window| window.start.max(window.end).0).max().unwrap_or(0),
-            Windows::Whole(_) => 0,
-        }
+        self.slices().zip(self.open.as_ref()).map_or(u64::MAX, |(slices, open)| open.start + slices.length.0)
     }
 
     /// The gauges of the window that is open.
@@ -122,43 +105,36 @@ impl WindowedCurves {
         self.open.as_mut().map(|open| &mut open.gauges)
     }
 
-    /// Counts the gaps of a request that begins, where windows are told apart.
+    /// Counts the gaps of a request that begins, where slices are told apart.
     pub(crate) fn add_gaps(&mut self, gaps: impl Iterator<Item = u64>) {
-        if let (Windows::Whole(Some(_)) | Windows::Given(_), Some(open)) = (&self.windows, &mut self.open) {
+        if let (Some(_), Some(open)) = (self.slices(), &mut self.open) {
             self.scratch.clear();
             self.scratch.extend(gaps);
             open.gaps.add_all(&self.scratch);
         }
     }
 
-    /// Closes and opens windows whose edge is reached.
+    /// Closes the slice whose edge is reached, and opens the next.
     pub(crate) fn cross(&mut self, at: u64) {
         while self.edge() <= at {
-            let was_open = self.open.is_some();
             self.close(at, self.closed.is_empty());
-            if self.closed.len() >= MOST_SLICES && matches!(self.windows, Windows::Whole(_)) {
-                self.windows = Windows::Whole(None);
-            }
-            if !was_open || matches!(self.windows, Windows::Whole(_)) {
-                self.open(at, at);
-            }
+            self.open(at, at);
         }
     }
 
     fn close(&mut self, at: u64, is_mergeable: bool) {
         let Some(Open { start, since, mut gauges, gaps }) = self.open.take() else { return };
-        let outcome = match &self.windows {
-            Windows::Whole(Some(_)) if is_mergeable => Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps)),
-            _ => Outcome::Final(Box::new((gauges.take_stats(0), gaps.distribution()))),
-        };
-        if !matches!(self.windows, Windows::Whole(None)) || !self.closed.is_empty() {
+        if self.slices().is_some() {
+            let outcome = if is_mergeable {
+                Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps))
+            } else {
+                Outcome::Final(Box::new((gauges.compute_stats(0), gaps.distribution())))
+            };
             self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
         }
-        if let Windows::Whole(_) = self.windows {
-            match &mut self.whole {
-                None => self.whole = Some(gauges),
-                Some(whole) => whole.merge(gauges),
-            }
+        match &mut self.whole {
+            None => self.whole = Some(gauges),
+            Some(whole) => whole.merge(gauges),
         }
     }
 
@@ -243,6 +219,8 @@ impl WindowedCurves {
             later.next();
         }
         self.closed.extend(later);
+        // What comes after slices that were not told apart may be a part of one of them.
+        self.closed.truncate(self.most_slices);
         match (&mut self.whole, other.whole) {
             (Some(own), Some(others)) => own.merge(others),
             (own, others) => *own = own.take().or(others),
@@ -253,5 +231,51 @@ impl WindowedCurves {
     pub(crate) fn size(&self) -> usize {
         let gauges = self.open.iter().map(|open| &open.gauges).chain(&self.whole);
         gauges.map(Gauges::size).sum::<usize>() + self.closed.len() * (size_of::<Closed>() + size_of::<CurveStats>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curves::change::Levels;
+    use crate::curves::curve::Curve;
+
+    const LENGTH: u64 = 10;
+    const MOST: usize = 3;
+
+    /// So many requests in flight from one instant to another.
+    fn sliced(from: u64, to: u64, in_flight: i64) -> WindowedCurves {
+        let slices = Slices { length: Nanos(LENGTH), origin: Some(WallNs(0)) };
+        let mut curves = WindowedCurves { most_slices: MOST, ..WindowedCurves::new(Some(slices), 1000) };
+        curves.begin(from);
+        let mut at = from;
+        while at < to {
+            let until = curves.edge().min(to);
+            let levels = Levels { in_flight, ..Levels::default() };
+            curves.gauges().unwrap().add_others(until - at, &levels);
+            curves.cross(until);
+            at = until;
+        }
+        curves.end(to);
+        curves
+    }
+
+    fn in_flight(curves: &WindowedCurves, slice: u64) -> Option<f64> {
+        let window = Window { start: WallNs(slice * LENGTH), end: WallNs((slice + 1) * LENGTH) };
+        curves.stats(&window)?.effective(Curve::Concurrency)?.avg
+    }
+
+    #[test]
+    fn slices_past_the_most_have_no_curves_rather_than_those_of_all_the_rest() {
+        let mut curves = sliced(0, 75, 4);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 7].map(|slice| in_flight(&curves, slice)),
+            [Some(4.0), Some(4.0), Some(4.0), None, None, None]
+        );
+        // The slice that a later phase begins in has a part in what was not told apart.
+        curves.append(sliced(76, 95, 6));
+        assert_eq!([2, 7, 8, 9].map(|slice| in_flight(&curves, slice)), [Some(4.0), None, None, None]);
+        let whole = curves.whole(0).effective(Curve::Concurrency).unwrap();
+        assert!((whole.avg.unwrap() - (75.0 * 4.0 + 19.0 * 6.0) / 94.0).abs() < 1e-12);
     }
 }

@@ -1,7 +1,7 @@
 //! The records of one phase, as one record thread sees them.
 
 use crate::curves::pending::Pending;
-use crate::curves::sweep::{EXACT_STRETCHES, Sweep};
+use crate::curves::sweep::Sweep;
 use crate::curves::timing::Timing;
 use crate::facts::Fact;
 use crate::facts::columns::Columns;
@@ -31,18 +31,16 @@ pub struct Accumulator {
     pub(crate) limits: Limits,
 }
 
-/// Up to where percentiles are exact; past it they come from histograms.
+/// Up to where percentiles are exact; past it they come from histograms. That of curves is [the sweep's](Sweep::with_limit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Values of a list metric.
     pub list_values: u64,
-    /// Stretches of time of all curves.
-    pub curve_stretches: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { list_values: 16_000_000, curve_stretches: EXACT_STRETCHES }
+        Self { list_values: 16_000_000 }
     }
 }
 

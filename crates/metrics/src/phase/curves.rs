@@ -2,9 +2,9 @@
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::curves::sweep::Sweep;
-use crate::curves::windowed::Windows;
 use crate::numbers::stats::Distribution;
 use crate::phase::accumulator::Accumulator;
+use aiperf_types::Nanos;
 use std::borrow::Cow;
 
 /// Curves over some windows, and how exact they are.
@@ -24,43 +24,39 @@ impl Accumulator {
     pub(crate) fn curves(&self, window: Option<Window>) -> Curves {
         let Some((start, end)) = self.attempted_span() else { return Curves::default() };
         let window = window.unwrap_or(Window { start, end });
-        let Some(sweep) = self.swept() else { return self.sweep_over(&[window]) };
-        // What was swept while it was on is a phase, or several, and the window is theirs: all of their requests lie within.
+        let sweep = self.swept(None);
+        // What was swept is a phase, or several, and the window is theirs: all of their requests lie within.
         let length = window.end.0.saturating_sub(window.start.0);
         let whole = sweep.whole(length.saturating_sub(sweep.swept()));
-        Curves { windows: vec![whole], gaps: Vec::new(), binned: !sweep.is_exact(), late: sweep.late() }
+        Curves { windows: vec![whole], gaps: Vec::new(), binned: !sweep.is_exact(), late: self.late(&sweep) }
     }
 
-    /// The curves over slices of time.
-    pub(crate) fn curves_of_slices(&self, windows: &[Window]) -> Curves {
-        self.swept().map_or_else(|| self.sweep_over(windows), |sweep| curves_of(&sweep, windows))
-    }
-
-    /// What was swept while records came, and the rest; `None` if nobody swept meanwhile.
-    fn swept(&self) -> Option<Cow<'_, Sweep>> {
-        let mut sweep = Cow::Borrowed(self.sweep.as_deref()?);
-        if self.pending.len() > 0 {
-            let mut rest = Sweep::new(None);
-            rest.take(&mut self.pending.clone());
-            sweep.to_mut().append(rest);
+    /// The curves over slices of time, of the length that they were swept by.
+    pub(crate) fn curves_of_slices(&self, windows: &[Window], length: Nanos) -> Curves {
+        let sweep = self.swept(Some(length));
+        Curves {
+            windows: windows.iter().map(|window| sweep.stats(window).unwrap_or_default()).collect(),
+            gaps: windows.iter().map(|window| sweep.gaps(window)).collect(),
+            binned: !sweep.is_exact(),
+            late: self.late(&sweep),
         }
-        Some(sweep)
     }
 
-    /// Sweeps all requests.
-    fn sweep_over(&self, windows: &[Window]) -> Curves {
-        let mut sweep = Sweep::over(Windows::Given(windows.to_vec()), self.limits.curve_stretches);
-        sweep.take(&mut self.pending.clone());
-        sweep.end();
-        curves_of(&sweep, windows)
+    /// What was swept while records came, or all of them swept now.
+    fn swept(&self, slice: Option<Nanos>) -> Cow<'_, Sweep> {
+        self.sweep.as_deref().map_or_else(
+            || {
+                let mut sweep = Sweep::new(slice);
+                sweep.take(&mut self.pending.clone());
+                sweep.end();
+                Cow::Owned(sweep)
+            },
+            Cow::Borrowed,
+        )
     }
-}
 
-fn curves_of(sweep: &Sweep, windows: &[Window]) -> Curves {
-    Curves {
-        windows: windows.iter().map(|window| sweep.stats(window).unwrap_or_default()).collect(),
-        gaps: windows.iter().map(|window| sweep.gaps(window)).collect(),
-        binned: !sweep.is_exact(),
-        late: sweep.late(),
+    /// Requests that came too late for a part of the curves, or after the sweep was over.
+    fn late(&self, sweep: &Sweep) -> u64 {
+        sweep.late() + self.sweep.as_ref().map_or(0, |_| self.pending.len() as u64)
     }
 }

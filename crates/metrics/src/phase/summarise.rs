@@ -67,7 +67,7 @@ impl Accumulator {
     pub fn slices(&self, metrics: &Metrics, length: Nanos, context: Context) -> Vec<Slice> {
         let Some(grid) = self.grid(length) else { return Vec::new() };
         let mut tallies = self.tally(metrics, context, &grid.scopes, |metric| !metric.flags.has(Flags::NO_SLICES));
-        let curves = self.curves_of_slices(&grid.windows);
+        let curves = self.curves_of_slices(&grid.windows, length);
         set_curves(metrics, &mut tallies, &curves.windows);
         self.set_gaps(metrics, &mut tallies, &curves.gaps, &grid.scopes);
         let mut slices = Vec::with_capacity(tallies.len());

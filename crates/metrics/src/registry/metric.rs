@@ -1,9 +1,9 @@
 //! One metric: what it is called, when it exists, how it is computed. A row of the registry.
 
 use crate::curves::curve::Curve;
-use crate::facts::{Fact, Facts};
+use crate::facts::Fact;
 use crate::registry::flags::Flags;
-use crate::registry::rules::Rules;
+use crate::registry::rules::{FloatFn, IntFn};
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
 
@@ -90,10 +90,6 @@ impl Population {
     }
 }
 
-/// An integer a record.
-pub type IntFn = fn(&Facts, &Rules) -> Option<i64>;
-/// A float a record.
-pub type FloatFn = fn(&Facts, &Rules) -> Option<f64>;
 /// A number a scope, from the other metrics of that scope.
 pub type ScopeFn = fn(&Scope<'_>) -> Option<f64>;
 

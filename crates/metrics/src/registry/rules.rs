@@ -1,8 +1,12 @@
 //! What metrics of single records depend on besides the record: limits and objectives.
 
 use crate::facts::Facts;
-use crate::registry::metric::{Compute, FloatFn, IntFn, Metric};
 use aiperf_types::Thresholds;
+
+/// An integer a record.
+pub type IntFn = fn(&Facts, &Rules) -> Option<i64>;
+/// A float a record.
+pub type FloatFn = fn(&Facts, &Rules) -> Option<f64>;
 
 /// What metrics of single records depend on besides the record.
 #[derive(Debug)]
@@ -14,34 +18,21 @@ pub struct Rules {
 /// One service level objective, ready to be checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Objective {
-    compute: Option<Number>,
+    /// Without it no request meets the objective.
+    pub(crate) compute: Option<Number>,
     /// In the metric's base unit.
-    threshold: f64,
-    larger_is_better: bool,
+    pub(crate) threshold: f64,
+    pub(crate) larger_is_better: bool,
 }
 
+/// How the number is computed that an objective is about.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+pub(crate) enum Number {
     Int(IntFn),
     Float(FloatFn),
 }
 
 impl Objective {
-    /// An objective about a metric; without one no request meets it.
-    pub(crate) fn new(threshold: f64, metric: Option<&Metric>) -> Self {
-        let compute = metric.and_then(|metric| match metric.compute {
-            Compute::Ints(compute) | Compute::Fold(_, compute) => Some(Number::Int(compute)),
-            Compute::Floats(compute) => Some(Number::Float(compute)),
-            _ => None,
-        });
-        let to_base = metric.map_or(1.0, |metric| metric.display.factor_to(metric.unit));
-        Self {
-            compute,
-            threshold: threshold * to_base,
-            larger_is_better: metric.is_some_and(|metric| metric.larger_is_better() == Some(true)),
-        }
-    }
-
     pub(crate) fn value(&self, facts: &Facts, rules: &Rules) -> Option<f64> {
         match self.compute? {
             Number::Int(compute) => compute(facts, rules).map(|value| value as f64),

@@ -3,8 +3,8 @@
 use crate::facts::{Applies, Fact};
 use crate::registry;
 use crate::registry::flags::Flags;
-use crate::registry::metric::Metric;
-use crate::registry::rules::{Objective, Rules};
+use crate::registry::metric::{Compute, Metric};
+use crate::registry::rules::{Number, Objective, Rules};
 use crate::run::record::RecordMetrics;
 use crate::run::traits::RunTraits;
 use aiperf_types::{Measured, Nanos, Slo};
@@ -89,7 +89,18 @@ impl Metrics {
 }
 
 fn objective(slo: &Slo, traits: &RunTraits) -> Objective {
-    Objective::new(slo.threshold, registry::find(&slo.tag).filter(|metric| traits.has(metric)))
+    let metric = registry::find(&slo.tag).filter(|metric| traits.has(metric));
+    let compute = metric.and_then(|metric| match metric.compute {
+        Compute::Ints(compute) | Compute::Fold(_, compute) => Some(Number::Int(compute)),
+        Compute::Floats(compute) => Some(Number::Float(compute)),
+        _ => None,
+    });
+    let to_base = metric.map_or(1.0, |metric| metric.display.factor_to(metric.unit));
+    Objective {
+        compute,
+        threshold: slo.threshold * to_base,
+        larger_is_better: metric.is_some_and(|metric| metric.larger_is_better() == Some(true)),
+    }
 }
 
 /// The facts a metric reads, with those of the metrics it is computed from.
