@@ -10,19 +10,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One phase's sweep, shared by the record threads.
 pub(crate) struct SharedSweep {
     sweep: Mutex<Sweep>,
-    /// When the first request of any profiling phase began: there the first slice of the run begins. `None` without slices.
-    first_start: Option<Arc<AtomicU64>>,
+    /// `None` without slices.
+    slices: Option<Arc<SharedSlices>>,
+}
+
+/// Where the slices of the run begin, for all profiling phases. `u64::MAX` is not known yet.
+struct SharedSlices {
+    /// When the first request began, of those that are known.
+    first_start: AtomicU64,
+    /// Where the first sweep that began has its slices: a request that comes later moves them no more.
+    origin: AtomicU64,
+}
+
+impl SharedSlices {
+    fn new() -> Self {
+        Self { first_start: AtomicU64::new(u64::MAX), origin: AtomicU64::new(u64::MAX) }
+    }
+
+    fn origin(&self) -> Option<WallNs> {
+        let known = [&self.origin, &self.first_start].map(|at| at.load(Relaxed));
+        known.into_iter().find(|at| *at < u64::MAX).map(WallNs)
+    }
 }
 
 impl SharedSweep {
     /// A sweep for each phase. Slices are those of the run, so that all profiling phases share them.
     pub(crate) fn of_phases(phases: &[PhasePlan], metrics: &Metrics) -> Vec<Self> {
-        let first_start = metrics.slice().map(|_| Arc::new(AtomicU64::new(u64::MAX)));
+        let slices = metrics.slice().map(|_| Arc::new(SharedSlices::new()));
         let sweep = |phase: &PhasePlan| match phase.kind {
-            PhaseKind::Profiling => {
-                Self { sweep: Mutex::new(Sweep::new(metrics.slice())), first_start: first_start.clone() }
-            }
-            PhaseKind::Warmup => Self { sweep: Mutex::new(Sweep::new(None)), first_start: None },
+            PhaseKind::Profiling => Self { sweep: Mutex::new(Sweep::new(metrics.slice())), slices: slices.clone() },
+            PhaseKind::Warmup => Self { sweep: Mutex::new(Sweep::new(None)), slices: None },
         };
         phases.iter().map(sweep).collect()
     }
@@ -40,19 +57,22 @@ impl SharedSweep {
             while sweep.go_on() {
                 courtesy.give_way();
             }
+            if let (Some(slices), Some(origin)) = (&self.slices, sweep.slice_origin()) {
+                // Whichever phase began first stays.
+                let _ = slices.origin.compare_exchange(u64::MAX, origin.0, Relaxed, Relaxed);
+            }
         }
     }
 
     fn note_start(&self, records: &Accumulator) {
-        if let (Some(known), Some(first)) = (&self.first_start, records.first_unswept()) {
-            known.fetch_min(first.0, Relaxed);
+        if let (Some(known), Some(first)) = (&self.slices, records.first_unswept()) {
+            known.first_start.fetch_min(first.0, Relaxed);
         }
     }
 
     fn align(&self, sweep: &mut Sweep) {
-        let first = self.first_start.as_ref().map(|first| first.load(Relaxed)).filter(|first| *first < u64::MAX);
-        if let Some(first) = first {
-            sweep.align_slices(WallNs(first));
+        if let Some(origin) = self.slices.as_ref().and_then(|slices| slices.origin()) {
+            sweep.align_slices(origin);
         }
     }
 
@@ -69,7 +89,7 @@ impl SharedSweep {
 mod tests {
     use super::*;
     use aiperf_metrics::{Context, Limits, RecordMetrics, RunTraits, Summary};
-    use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, TokenCounts, WallNs};
+    use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, Nanos, TokenCounts, WallNs};
 
     const EPOCH: u64 = 1_760_000_000_000_000_000;
     const EXACT: Limits = Limits { list_values: u64::MAX };
@@ -105,7 +125,7 @@ mod tests {
         measured.sort_by_key(|m| m.end);
         let mut exact = Accumulator::with_limits(&metrics, EXACT);
         let mut parts = [FEW; 3].map(|limits| Accumulator::with_limits(&metrics, limits));
-        let shared = SharedSweep { sweep: Mutex::new(Sweep::new(None)), first_start: None };
+        let shared = SharedSweep { sweep: Mutex::new(Sweep::new(None)), slices: None };
         let mut computed = RecordMetrics::default();
         for (at, m) in measured.iter().enumerate() {
             metrics.record(m, &mut computed);
@@ -129,5 +149,31 @@ mod tests {
                 assert!((one / two - 1.0).abs() < 1e-9, "{tag}: {one}, {two}");
             }
         }
+    }
+
+    #[test]
+    fn a_later_phase_keeps_to_the_slices_of_the_first_though_an_earlier_request_comes_late() {
+        let slice = Nanos::from_millis(70);
+        let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)).with_slices(slice);
+        let slices = Arc::new(SharedSlices::new());
+        let phase = || SharedSweep { sweep: Mutex::new(Sweep::new(Some(slice))), slices: Some(Arc::clone(&slices)) };
+        let mut computed = RecordMetrics::default();
+        let mut origins = Vec::new();
+        // The first phase goes on without a request that began before all others, and gets it then.
+        for requests in [(1..2000).chain(0..1), (3000..5000).chain(0..0)] {
+            let (shared, mut records) = (phase(), Accumulator::new(&metrics));
+            for (number, request) in requests.enumerate() {
+                let m = Measured { number: number as u64, ..measured(request) };
+                metrics.record(&m, &mut computed);
+                records.add(&m, &computed);
+                if number % 16 == 0 || request == 0 {
+                    shared.tend(&mut records);
+                }
+            }
+            origins.extend(shared.sweep.lock().unwrap().slice_origin());
+        }
+        let [one, two] = origins.try_into().unwrap();
+        assert_eq!(one, measured(1).start_wall);
+        assert_eq!((two.0 - one.0) % slice.0, 0);
     }
 }

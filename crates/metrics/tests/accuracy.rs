@@ -188,6 +188,46 @@ fn phases_swept_one_after_another_come_to_what_all_of_their_records_do() {
 }
 
 #[test]
+fn slices_are_those_of_the_sweep_though_the_first_request_came_too_late_for_it() {
+    let slice = Nanos::from_millis(2000);
+    let metrics = chat().with_slices(slice);
+    let mut load = Load::new(3, 20, 64, 20_000_000, 500);
+    let mut records = Accumulator::with_limits(&metrics, EXACT);
+    let mut sweep = Sweep::new(metrics.slice());
+    let (mut m, mut record) = (Measured::default(), RecordMetrics::default());
+    let mut late = None;
+    for at in 0..500 {
+        load.next_into(&mut m);
+        if m.number == 0 {
+            late = Some(m.clone());
+            continue;
+        }
+        m.number -= 1;
+        postpone(&mut m, 700_000_000);
+        metrics.record(&m, &mut record);
+        records.add(&m, &record);
+        if at % 20 == 0 {
+            records.first_unswept().into_iter().for_each(|first| sweep.align_slices(first));
+            records.hand_over(&mut sweep);
+            while sweep.go_on() {}
+        }
+    }
+    let origin = sweep.slice_origin().unwrap();
+    let late = late.unwrap();
+    assert!(late.start_wall < origin);
+    metrics.record(&late, &mut record);
+    records.add(&Measured { number: 499, ..late }, &record);
+    records.finish_sweep(sweep);
+    assert_eq!(records.summarise(&metrics, Context::default()).exactness.late_in_curves, 1);
+    let slices = records.slices(&metrics, slice, Context::default());
+    assert!(slices.len() > 5);
+    for slice in &slices {
+        let known = slice.summary.get("effective_concurrency").is_some();
+        assert_eq!(known, slice.start >= origin, "slice {}", slice.index);
+    }
+}
+
+#[test]
 fn slices_of_lists_that_were_let_go_are_those_of_lists_that_were_kept() {
     let metrics = chat().with_slices(Nanos::from_millis(2000));
     let [exact, binned] = accumulators(&metrics, [EXACT, LISTS_BINNED], Load::new(9, 64, 64, 20_000_000, 500));

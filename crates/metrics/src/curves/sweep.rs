@@ -112,6 +112,16 @@ impl Sweep {
         }
     }
 
+    /// An instant at which a slice begins, once the sweep has begun: from then on its slices stay where they are.
+    pub fn slice_origin(&self) -> Option<WallNs> {
+        self.curves.origin().filter(|_| self.began.is_some())
+    }
+
+    /// When the slice begins that an instant lies in; `None` if slices have another length, or none.
+    pub(crate) fn slice_start(&self, at: WallNs, length: Nanos) -> Option<WallNs> {
+        self.curves.slice_start(at, length)
+    }
+
     pub(crate) fn take(&mut self, pending: &mut Pending) {
         if pending.gaps > 0 && self.pace == Pace::Even {
             self.stop_even_pace();

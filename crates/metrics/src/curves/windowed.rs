@@ -14,6 +14,18 @@ pub(crate) struct Slices {
     pub(crate) origin: Option<WallNs>,
 }
 
+impl Slices {
+    /// When the slice begins that an instant lies in; the instant may be before the origin.
+    fn start_of(&self, at: u64) -> u64 {
+        let (origin, length) = (self.origin.map_or(at, |origin| origin.0), self.length.0);
+        let since = match at.checked_sub(origin) {
+            Some(time) => time % length,
+            None => (length - (origin - at) % length) % length,
+        };
+        at.saturating_sub(since)
+    }
+}
+
 /// Slices that are told apart: at 5 KB each, more than anybody reads and less than memory holds. Later ones have no curves.
 const MOST_SLICES: usize = 1 << 16;
 
@@ -78,11 +90,20 @@ impl WindowedCurves {
 
     /// Opens the first window, with a request that begins at `first`.
     pub(crate) fn begin(&mut self, first: u64) {
-        let since_edge = self.slices.map_or(0, |slices| {
-            let origin = slices.origin.map_or(first, |origin| origin.0);
-            first.checked_sub(origin).map_or(0, |time| time % slices.length.0)
-        });
-        self.open(first - since_edge, first);
+        let start = self.slices.map_or(first, |slices| slices.start_of(first));
+        self.set_origin(WallNs(start));
+        self.open(start, first);
+    }
+
+    /// When the slice begins that an instant lies in; `None` if slices have another length, or none.
+    pub(crate) fn slice_start(&self, at: WallNs, length: Nanos) -> Option<WallNs> {
+        let slices = self.slices.filter(|slices| slices.length == length)?;
+        Some(WallNs(slices.start_of(at.0)))
+    }
+
+    /// An instant at which a slice begins, once that is known.
+    pub(crate) fn origin(&self) -> Option<WallNs> {
+        self.slices?.origin
     }
 
     /// The slices, while they are told apart.

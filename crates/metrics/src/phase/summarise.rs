@@ -173,6 +173,9 @@ impl Accumulator {
 
     fn grid(&self, length: Nanos) -> Option<Grid> {
         let (first, last) = self.attempted_span().filter(|_| length.0 > 0)?;
+        // Where the sweep has its slices: it may have begun without the first request, which came too late.
+        let swept = self.sweep.as_ref().and_then(|sweep| sweep.slice_start(first, length));
+        let first = swept.unwrap_or(first);
         let mut at_index: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         let index = |facts: &Facts| (facts.raw(Fact::Start) - first.0) / length.0;
         self.columns.each(&[Fact::Start], |_, facts| {
