@@ -167,7 +167,7 @@ mod tests {
                 metrics.record(&m, &mut computed);
                 records.add(&m, &computed);
                 if number % 16 == 0 || request == 0 {
-                    shared.tend(&mut records);
+                    shared.tend(&mut records, Courtesy::GivesWay);
                 }
             }
             origins.extend(shared.sweep.lock().unwrap().slice_origin());

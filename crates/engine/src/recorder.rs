@@ -19,6 +19,8 @@ pub(crate) struct RecordContext {
     pub(crate) metrics: Arc<Metrics>,
     /// By phase.
     pub(crate) sweeps: Vec<SharedSweep>,
+    /// Somebody wants to see metrics while the run is on.
+    pub(crate) is_watched: bool,
 }
 
 /// What one thread found: by phase, and over all.
@@ -92,7 +94,11 @@ impl Recorder {
         courtesy: Courtesy,
         encoders: Vec<Box<dyn RecordEncoder>>,
     ) -> Self {
-        let phases = context.reader.phases.iter().map(|_| Accumulator::new(&context.metrics)).collect();
+        let accumulator = || match context.is_watched {
+            true => Accumulator::new(&context.metrics),
+            false => Accumulator::new(&context.metrics).unwatched(),
+        };
+        let phases = context.reader.phases.iter().map(|_| accumulator()).collect();
         let findings = Findings { phases, quality: Quality::default() };
         Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
@@ -149,8 +155,8 @@ impl Recorder {
         for (id, records) in self.context.reader.phases.iter().zip(&self.findings.phases) {
             if records.records() > 0 {
                 live.merge(&match id.kind {
-                    PhaseKind::Warmup => LiveByKind { warmup: Some(records.live()), profiling: None },
-                    PhaseKind::Profiling => LiveByKind { warmup: None, profiling: Some(records.live()) },
+                    PhaseKind::Warmup => LiveByKind { warmup: records.live(), profiling: None },
+                    PhaseKind::Profiling => LiveByKind { warmup: None, profiling: records.live() },
                 });
             }
         }

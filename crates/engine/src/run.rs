@@ -84,6 +84,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
         metrics: metrics.clone(),
         sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
+        is_watched: events.metrics_every().is_some(),
     });
     let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
     let queue = Arc::new(queue);

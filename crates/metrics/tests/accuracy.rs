@@ -248,7 +248,7 @@ fn what_is_shown_while_a_run_is_on_is_what_it_comes_to() {
     let metrics = chat();
     let [accumulator] = accumulators(&metrics, [EXACT], Load::new(7, 64, 64, 20_000_000, 500));
     let summary = accumulator.summarise(&metrics, Context::default());
-    let live = accumulator.live();
+    let live = accumulator.live().expect("a watched run");
     assert_eq!(live.records(), RECORDS as u64);
     let shown = live.summary(&metrics);
     for result in shown.results.iter().filter(|result| result.is_live()) {

@@ -105,6 +105,7 @@ impl Bench {
             reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
             metrics: metrics.clone(),
             sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
+            is_watched: true,
         });
         let (queue, arrivals) = Queue::new(1 << 30, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());

@@ -25,7 +25,8 @@ pub struct Accumulator {
     pub(crate) pending: Pending,
     /// What was swept of these records while they came.
     pub(crate) sweep: Option<Box<Sweep>>,
-    pub(crate) live: Live,
+    /// `None` where nobody watches.
+    pub(crate) live: Option<Live>,
     pub(crate) errors: Errors,
     pub(crate) spec_decode: BTreeMap<u32, u64>,
     pub(crate) limits: Limits,
@@ -55,17 +56,25 @@ impl Accumulator {
             gaps: Gaps::default(),
             pending: Pending::default(),
             sweep: None,
-            live: Live::new(metrics),
+            live: Some(Live::new(metrics)),
             errors: Errors::default(),
             spec_decode: BTreeMap::new(),
             limits,
         }
     }
 
+    /// For a run that nobody watches: no running statistics are kept.
+    pub fn unwatched(mut self) -> Self {
+        self.live = None;
+        self
+    }
+
     /// Adds a record: what was measured, and the metrics computed from that.
     pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
         let facts = &record.facts;
-        self.live.add(record);
+        if let Some(live) = &mut self.live {
+            live.add(record);
+        }
         self.gaps.add_all(&record.gaps);
         self.columns.push(facts, &record.gaps);
         self.limit_gaps(self.gaps.count());
@@ -84,7 +93,9 @@ impl Accumulator {
 
     /// Both together: two parts of a phase, or two phases of which the one ends before the other begins.
     pub fn merge(mut self, other: Self) -> Self {
-        self.live.merge(&other.live);
+        if let (Some(own), Some(others)) = (&mut self.live, &other.live) {
+            own.merge(others);
+        }
         self.errors.merge(&other.errors);
         for (accepted, steps) in other.spec_decode {
             *self.spec_decode.entry(accepted).or_default() += steps;
@@ -134,7 +145,7 @@ impl Accumulator {
     }
 
     /// The state for those who watch: running statistics, no sorting. Costs a copy of some 100 KB.
-    pub fn live(&self) -> Live {
+    pub fn live(&self) -> Option<Live> {
         self.live.clone()
     }
 
@@ -162,6 +173,6 @@ impl Accumulator {
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
         let sweep = self.sweep.as_ref().map_or(0, |sweep| sweep.size());
-        self.columns.size() + self.gaps.size() + self.pending.size() + sweep + self.live.size()
+        self.columns.size() + self.gaps.size() + self.pending.size() + sweep + self.live.as_ref().map_or(0, Live::size)
     }
 }
