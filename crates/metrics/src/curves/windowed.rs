@@ -146,10 +146,10 @@ impl WindowedCurves {
     }
 
     fn close(&mut self, at: u64, is_mergeable: bool) {
-        let Some(Open { start, since, mut gauges, gaps }) = self.open.take() else { return };
+        let Some(Open { start, since, gauges, gaps }) = self.open.take() else { return };
         let outcome = match &self.windows {
             Windows::Whole(Some(_)) if is_mergeable => Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps)),
-            _ => Outcome::Final(Box::new((gauges.take_stats(0), gaps.distribution()))),
+            _ => Outcome::Final(Box::new((gauges.stats(0), gaps.distribution()))),
         };
         if !matches!(self.windows, Windows::Whole(None)) || !self.closed.is_empty() {
             self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
