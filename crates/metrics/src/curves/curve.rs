@@ -30,6 +30,28 @@ pub enum Curve {
 
 pub(crate) const CURVES: usize = 9;
 
+impl Curve {
+    /// Those that change with every content.
+    pub(crate) const STREAMING: [Self; 3] = [Self::DecodeThroughput, Self::DecodePerUser, Self::TokensInFlight];
+    /// Those that change when a request starts, begins to answer or ends.
+    pub(crate) const OTHERS: [Self; 6] = [
+        Self::Concurrency,
+        Self::DecodeConcurrency,
+        Self::PrefillConcurrency,
+        Self::PrefillThroughput,
+        Self::TotalThroughput,
+        Self::PrefillPerUser,
+    ];
+
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::STREAMING.into_iter().chain(Self::OTHERS)
+    }
+
+    pub(crate) fn is_streaming(self) -> bool {
+        Self::STREAMING.contains(&self)
+    }
+}
+
 /// A stretch of wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -51,9 +73,9 @@ impl CurveStats {
         self.effective[curve as usize]
     }
 
-    pub(crate) fn set(&mut self, place: usize, (effective, active): (Stats, Stats)) {
-        self.effective[place] = Some(effective);
-        self.active[place] = Some(active);
+    pub(crate) fn set(&mut self, curve: Curve, (effective, active): (Stats, Stats)) {
+        self.effective[curve as usize] = Some(effective);
+        self.active[curve as usize] = Some(active);
     }
 
     /// No tokens were produced in the window.

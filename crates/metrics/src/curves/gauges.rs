@@ -3,41 +3,40 @@
 use crate::curves::change::Levels;
 use crate::curves::changes::Run;
 use crate::curves::curve::{CURVES, Curve, CurveStats};
-use crate::curves::weighted::{Keep, Kept, Sums, Weighted};
+use crate::curves::kept::{IntoHistograms, IntoStretches, KeepContents, Kept};
+use crate::curves::weighted::{Sums, Weighted};
 use crate::numbers::sum::Sum;
 
 /// What every curve was for how long.
 #[derive(Clone, Debug)]
-pub(crate) struct Gauges([Weighted; CURVES]);
+pub(crate) struct Gauges {
+    curves: [Weighted; CURVES],
+    kept: Kept,
+}
 
 impl Gauges {
     pub(crate) fn new(exact: bool) -> Self {
-        Self(std::array::from_fn(|_| Weighted::new(exact)))
+        Self { curves: std::array::from_fn(|_| Weighted::new()), kept: Kept::new(exact) }
     }
 
     #[inline]
     fn curve_mut(&mut self, curve: Curve) -> &mut Weighted {
-        &mut self.0[curve as usize]
-    }
-
-    /// The curves that change with every content.
-    fn streaming(&mut self) -> [&mut Weighted; 3] {
-        let places = [Curve::DecodeThroughput, Curve::DecodePerUser, Curve::TokensInFlight].map(|curve| curve as usize);
-        self.0.get_disjoint_mut(places).unwrap_or_else(|_| unreachable!())
+        &mut self.curves[curve as usize]
     }
 
     /// Adds the time between contents. Each is one of a request that has begun to answer; how many have does not change meanwhile.
     pub(crate) fn add_contents(&mut self, run: Run<'_>, levels: &mut Levels, since: &mut u64) {
-        let [decode, each, tokens] = self.streaming();
-        let share = 1.0 / levels.decoding as f64;
+        let places = Curve::STREAMING.map(|curve| curve as usize);
+        let [decode, each, tokens] = self.curves.get_disjoint_mut(places).unwrap_or_else(|_| unreachable!());
+        let decoding = levels.decoding;
+        let share = 1.0 / decoding as f64;
         let first = if decode.is_settled() { levels.decode.value() } else { lowest_rate(run, levels.decode, *since) };
         let around = each.begin_sums(first * share);
         let (rates, helds) = (decode.begin_sums(first), tokens.begin_sums(levels.tokens));
-        let mut stream = Stream { levels, since, share, decode: rates, tokens: helds };
-        match (decode.kept(), each.kept(), tokens.kept()) {
-            (Kept::Lengths(a), Kept::Lengths(b), Kept::Lengths(c)) => stream.add(run, a, b, c),
-            (Kept::Stretches(a), Kept::Stretches(b), Kept::Stretches(c)) => stream.add(run, a, b, c),
-            _ => {}
+        let mut stream = Stream { levels, since, decode: rates, tokens: helds };
+        match &mut self.kept {
+            Kept::Stretches(stretches) => stream.add(run, IntoStretches::new(stretches, decoding)),
+            Kept::Histograms(histograms) => stream.add(run, IntoHistograms::new(histograms, decoding)),
         }
         let Stream { decode: rate, tokens: held, .. } = stream;
         decode.add_sums(&rate);
@@ -47,6 +46,7 @@ impl Gauges {
 
     /// The curves that change with every content held still for so long.
     pub(crate) fn add_streaming(&mut self, length: u64, levels: &Levels) {
+        self.kept.add_streaming(length, levels);
         self.curve_mut(Curve::TokensInFlight).add(length, levels.tokens);
         let rate = levels.decode.value();
         self.add_rate(Curve::DecodeThroughput, length, rate, levels.decoding);
@@ -55,6 +55,7 @@ impl Gauges {
 
     /// All other curves held still for so long.
     pub(crate) fn add_others(&mut self, length: u64, levels: &Levels) {
+        self.kept.add_others(length, levels);
         self.curve_mut(Curve::Concurrency).add(length, levels.in_flight as f64);
         self.curve_mut(Curve::PrefillConcurrency).add(length, levels.prefilling as f64);
         self.curve_mut(Curve::DecodeConcurrency).add(length, levels.decoding as f64);
@@ -74,44 +75,39 @@ impl Gauges {
     pub(crate) fn set_decode_to_zero(&mut self) {
         self.curve_mut(Curve::DecodeThroughput).set_to_zero();
         self.curve_mut(Curve::DecodePerUser).set_to_zero();
+        self.kept.set_decode_to_zero(self.curves[Curve::DecodeThroughput as usize].busy());
     }
 
     pub(crate) fn settle(&mut self) {
-        self.0.iter_mut().for_each(Weighted::settle);
+        self.curves.iter_mut().for_each(Weighted::settle);
     }
 
+    /// Stretches of single curves that are kept one by one, about.
     pub(crate) fn stretches(&self) -> usize {
-        self.0.iter().map(Weighted::stretches).sum()
+        self.kept.stretches()
     }
 
+    /// Lets go of the stretches: from now on percentiles come from histograms.
     pub(crate) fn let_go(&mut self) {
-        self.0.iter_mut().for_each(Weighted::let_go);
+        self.kept.let_go();
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(own, other)| own.merge(other));
+        self.curves.iter_mut().zip(&other.curves).for_each(|(own, other)| own.merge(other));
+        self.kept.merge(other.kept);
     }
 
-    /// The statistics of all curves, with so much more time in which nothing was going on. The order of what is kept is lost.
-    pub(crate) fn compute_stats(&mut self, idle: u64) -> CurveStats {
-        let mut stats = CurveStats::default();
-        for (place, weighted) in self.0.iter_mut().enumerate() {
-            stats.set(place, weighted.compute_stats(idle));
-        }
-        stats
-    }
-
-    /// The same of a copy, one curve at a time: stretches may take a hundred megabytes.
+    /// The statistics of all curves, with so much more time in which nothing was going on.
     pub(crate) fn stats(&self, idle: u64) -> CurveStats {
         let mut stats = CurveStats::default();
-        for (place, weighted) in self.0.iter().enumerate() {
-            stats.set(place, weighted.clone().compute_stats(idle));
+        for curve in Curve::all() {
+            stats.set(curve, self.curves[curve as usize].stats(idle, self.kept.quantiles(curve)));
         }
         stats
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.0.iter().map(Weighted::size).sum()
+        self.kept.size()
     }
 }
 
@@ -132,14 +128,13 @@ fn lowest_rate(run: Run<'_>, mut rate: Sum, mut since: u64) -> f64 {
 struct Stream<'a> {
     levels: &'a mut Levels,
     since: &'a mut u64,
-    share: f64,
     decode: Sums,
     tokens: Sums,
 }
 
 impl Stream<'_> {
     #[inline]
-    fn add<K: Keep>(&mut self, run: Run<'_>, decode: &mut K, each: &mut K, tokens: &mut K) {
+    fn add(&mut self, run: Run<'_>, mut kept: impl KeepContents) {
         let (mut rate, mut held, mut since) = (self.levels.decode, self.levels.tokens, *self.since);
         let (mut rates, mut helds) = (self.decode, self.tokens);
         for (at, content) in run.iter() {
@@ -148,9 +143,7 @@ impl Stream<'_> {
                 let value = rate.value();
                 rates.add(length, value);
                 helds.add(length, held);
-                decode.keep(length, value);
-                each.keep(length, value * self.share);
-                tokens.keep(length, held);
+                kept.keep(length, value, held);
                 since = at;
             }
             content.change_rate(&mut rate);

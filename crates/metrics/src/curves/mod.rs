@@ -3,7 +3,8 @@
 //! # Layout
 //! - [`curve`]: which curves there are
 //! - `timing`, `flight`: a record as curves see it; `change`, `changes`: what it changes, in the order of time
-//! - `weighted`: how long a value was what; `gauges`: all curves at once; `windowed`: over one window after another
+//! - `weighted`: a value over time; `kept`: what its percentiles come from; `gauges`: all curves at once; `windowed`: over one
+//!   window after another
 //! - `pending`, `order`: requests that are over and not swept, and up to which number every one is in; [`sweep`]: all of it together
 
 pub(crate) mod change;
@@ -11,6 +12,7 @@ pub(crate) mod changes;
 pub mod curve;
 pub(crate) mod flight;
 pub(crate) mod gauges;
+pub(crate) mod kept;
 pub(crate) mod order;
 pub(crate) mod pending;
 pub mod sweep;

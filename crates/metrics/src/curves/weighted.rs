@@ -1,22 +1,14 @@
-//! Statistics of a value over time: how long it was what.
-//!
-//! Mean, deviation, smallest and largest value are exact at any length. Percentiles are so while the stretches are kept one by
-//! one; when they have become too many, percentiles come from a histogram.
+//! Statistics of a value over time. Mean, deviation, smallest and largest value are exact at any length.
 
-use crate::numbers::histogram::{Histogram, NOTHING};
-use crate::numbers::quantiles::quantiles;
+use crate::numbers::histogram::NOTHING;
 use crate::numbers::stats::Stats;
 use crate::numbers::sum::BatchedSum;
 
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// Parts of an octave in the histogram of lengths, as a power of two: a percentile is within 0.05%.
-const BITS: u32 = 11;
-
-/// How long a value was what.
+/// What a value over time came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighted {
-    kept: Kept,
     /// Time in which nothing was going on: the value was zero, and active statistics leave it out.
     idle: u64,
     /// Time in which something was.
@@ -31,37 +23,6 @@ pub(crate) struct Weighted {
     squares: BatchedSum,
     min: f64,
     max: f64,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Kept {
-    /// Values with how long each held.
-    Stretches(Vec<(f64, f64)>),
-    /// Only how long each was held in all.
-    Lengths(Histogram<BITS>),
-}
-
-/// Something that keeps stretches, one way or the other.
-pub(crate) trait Keep {
-    /// The value held for so many nanoseconds.
-    fn keep(&mut self, length: u64, value: f64);
-}
-
-impl Keep for Histogram<BITS> {
-    #[inline]
-    fn keep(&mut self, length: u64, value: f64) {
-        self.add(length, value);
-    }
-}
-
-impl Keep for Vec<(f64, f64)> {
-    #[inline]
-    fn keep(&mut self, length: u64, value: f64) {
-        match self.last_mut() {
-            Some(last) if last.0 == value => last.1 += length as f64,
-            _ => self.push((or_nothing(value), length as f64)),
-        }
-    }
 }
 
 /// What some thousand stretches at most come to.
@@ -110,9 +71,8 @@ impl Sums {
 const SETTLED: u64 = 1_000_000;
 
 impl Weighted {
-    pub(crate) fn new(exact: bool) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            kept: if exact { Kept::Stretches(Vec::new()) } else { Kept::Lengths(Histogram::default()) },
             idle: 0,
             busy: 0,
             centre: f64::NAN,
@@ -130,10 +90,6 @@ impl Weighted {
         let mut sums = self.begin_sums(value);
         sums.add(length, value);
         self.add_sums(&sums);
-        match &mut self.kept {
-            Kept::Lengths(lengths) => lengths.keep(length, value),
-            Kept::Stretches(stretches) => stretches.keep(length, value),
-        }
     }
 
     /// Nothing was going on for so many nanoseconds.
@@ -157,7 +113,7 @@ impl Weighted {
         Sums { busy: 0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
     }
 
-    /// Adds what some stretches came to; they have to be [kept](Self::kept), too.
+    /// Adds what some stretches came to.
     pub(crate) fn add_sums(&mut self, sums: &Sums) {
         self.busy += sums.busy;
         self.area.add(sums.distances + sums.centre * sums.busy as f64);
@@ -189,42 +145,22 @@ impl Weighted {
         self.squares.settle();
     }
 
-    pub(crate) fn kept(&mut self) -> &mut Kept {
-        &mut self.kept
-    }
-
-    /// Stretches kept one by one.
-    pub(crate) fn stretches(&self) -> usize {
-        match &self.kept {
-            Kept::Stretches(stretches) => stretches.len(),
-            Kept::Lengths(_) => 0,
-        }
-    }
-
-    /// Lets go of the stretches: from now on percentiles come from a histogram.
-    pub(crate) fn let_go(&mut self) {
-        if let Kept::Stretches(stretches) = &self.kept {
-            let mut lengths = Histogram::default();
-            stretches.iter().for_each(|&(value, length)| lengths.add(length as u64, value));
-            self.kept = Kept::Lengths(lengths);
-        }
-    }
-
-    pub(crate) fn is_exact(&self) -> bool {
-        matches!(self.kept, Kept::Stretches(_))
+    /// Time in which something was going on.
+    pub(crate) fn busy(&self) -> u64 {
+        self.busy
     }
 
     /// Whatever the value was, it was zero, for as long as something was going on.
     pub(crate) fn set_to_zero(&mut self) {
         let (idle, busy) = (self.idle, self.busy);
-        *self = Self::new(self.is_exact());
+        *self = Self::new();
         self.idle = idle;
         if busy > 0 {
             self.add(busy, 0.0);
         }
     }
 
-    pub(crate) fn merge(&mut self, mut other: Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         if self.centre.is_nan() {
             self.centre = other.centre;
         }
@@ -239,25 +175,16 @@ impl Weighted {
         self.idle += other.idle;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        if !self.is_exact() || !other.is_exact() {
-            self.let_go();
-            other.let_go();
-        }
-        match (&mut self.kept, other.kept) {
-            (Kept::Stretches(own), Kept::Stretches(others)) => own.extend(others),
-            (Kept::Lengths(own), Kept::Lengths(others)) => own.merge(&others),
-            _ => {}
-        }
     }
 
-    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on.
-    /// The order of what is kept is lost.
-    pub(crate) fn compute_stats(&mut self, more: u64) -> (Stats, Stats) {
-        let all = self.compute_over(self.idle + more);
-        (all, if self.idle + more == 0 { all } else { self.compute_over(0) })
+    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on. `quantiles`
+    /// says of the latter: for each target (ascending) the smallest value by which that much time has passed.
+    pub(crate) fn stats(&self, more: u64, mut quantiles: impl FnMut(&[f64], &mut [f64], f64)) -> (Stats, Stats) {
+        let all = self.over(self.idle + more, &mut quantiles);
+        (all, if self.idle + more == 0 { all } else { self.over(0, &mut quantiles) })
     }
 
-    fn compute_over(&mut self, idle: u64) -> Stats {
+    fn over(&self, idle: u64, quantiles: &mut impl FnMut(&[f64], &mut [f64], f64)) -> Stats {
         let (whole, idle) = ((self.busy + idle) as f64, idle as f64);
         if whole <= 0.0 {
             return stats(0.0, 0.0, 0.0, [0.0; 4], 0.0);
@@ -272,19 +199,8 @@ impl Weighted {
         let targets = PERCENTS.map(|percent| percent / 100.0 * whole - idle);
         let mut found = [0.0; 4];
         let first = targets.iter().position(|&target| target > 0.0).unwrap_or(targets.len());
-        match &mut self.kept {
-            Kept::Stretches(stretches) => quantiles(stretches, 0.0, &targets[first..], &mut found[first..], max),
-            Kept::Lengths(lengths) => lengths.quantiles(&targets[first..], &mut found[first..], max),
-        }
+        quantiles(&targets[first..], &mut found[first..], max);
         stats(self.area.value() / whole, min, max, found.map(|value| value.clamp(min, max)), std)
-    }
-
-    /// Bytes held.
-    pub(crate) fn size(&self) -> usize {
-        match &self.kept {
-            Kept::Stretches(stretches) => stretches.capacity() * 16,
-            Kept::Lengths(lengths) => lengths.size(),
-        }
     }
 }
 
@@ -306,34 +222,45 @@ fn stats(avg: f64, min: f64, max: f64, [p50, p90, p95, p99]: [f64; 4], std: f64)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::quantiles::quantiles;
 
-    fn weighted(exact: bool, stretches: &[(u64, f64)]) -> Weighted {
-        let mut weighted = Weighted::new(exact);
-        stretches.iter().for_each(|&(length, value)| weighted.add(length, value));
-        weighted
+    struct Value {
+        weighted: Weighted,
+        stretches: Vec<(f64, f64)>,
     }
 
-    #[test]
-    fn a_percentile_is_the_first_value_that_enough_time_has_passed_by() {
-        for exact in [true, false] {
-            let (all, active) = weighted(exact, &[(1, 30.0), (5, 10.0), (4, 20.0)]).compute_stats(0);
-            assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
-            assert_eq!(all, active);
+    impl Value {
+        fn of(stretches: &[(u64, f64)]) -> Self {
+            let mut weighted = Weighted::new();
+            stretches.iter().for_each(|&(length, value)| weighted.add(length, value));
+            Self { weighted, stretches: stretches.iter().map(|&(length, value)| (value, length as f64)).collect() }
+        }
+
+        fn stats(&mut self, more: u64) -> (Stats, Stats) {
+            let stretches = &mut self.stretches;
+            self.weighted.stats(more, |targets, found, top| quantiles(stretches, 0.0, targets, found, top))
         }
     }
 
     #[test]
+    fn a_percentile_is_the_first_value_that_enough_time_has_passed_by() {
+        let (all, active) = Value::of(&[(1, 30.0), (5, 10.0), (4, 20.0)]).stats(0);
+        assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
+        assert_eq!(all, active);
+    }
+
+    #[test]
     fn idle_time_counts_as_zero_and_only_for_the_whole() {
-        let mut weighted = weighted(true, &[(2, 8.0)]);
-        weighted.add_idle(4);
-        let (all, active) = weighted.compute_stats(2);
+        let mut value = Value::of(&[(2, 8.0)]);
+        value.weighted.add_idle(4);
+        let (all, active) = value.stats(2);
         assert_eq!((all.avg, all.min, all.p50, all.p90), (Some(2.0), Some(0.0), Some(0.0), Some(8.0)));
         assert_eq!((active.avg, active.min, active.p50, active.std), (Some(8.0), Some(8.0), Some(8.0), Some(0.0)));
     }
 
     #[test]
     fn a_value_that_never_changes_does_not_deviate() {
-        let (all, _) = weighted(false, &[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).compute_stats(0);
+        let (all, _) = Value::of(&[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).stats(0);
         assert_eq!((all.avg, all.std), (Some(0.1), Some(0.0)));
     }
 
@@ -341,13 +268,12 @@ mod tests {
     fn two_parts_come_to_the_whole() {
         let stretches: Vec<(u64, f64)> = (1..400).map(|n| (n * 7919 % 101, (n * 31 % 97) as f64 + 0.25)).collect();
         let near = |one: Option<f64>, two: Option<f64>| one.zip(two).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-13);
-        for exact in [true, false] {
-            let (whole, _) = weighted(exact, &stretches).compute_stats(0);
-            let mut parts = weighted(exact, &stretches[..150]);
-            parts.merge(weighted(exact, &stretches[150..]));
-            let (merged, _) = parts.compute_stats(0);
-            assert!(near(whole.avg, merged.avg) && near(whole.std, merged.std));
-            assert_eq!((whole.min, whole.max, whole.p50), (merged.min, merged.max, merged.p50));
-        }
+        let mut whole = Value::of(&stretches);
+        let mut parts = Value::of(&stretches);
+        parts.weighted = Value::of(&stretches[..150]).weighted;
+        parts.weighted.merge(&Value::of(&stretches[150..]).weighted);
+        let ((whole, _), (merged, _)) = (whole.stats(0), parts.stats(0));
+        assert!(near(whole.avg, merged.avg) && near(whole.std, merged.std));
+        assert_eq!((whole.min, whole.max, whole.p50), (merged.min, merged.max, merged.p50));
     }
 }

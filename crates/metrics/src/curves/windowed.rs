@@ -144,12 +144,12 @@ impl WindowedCurves {
     }
 
     fn close(&mut self, at: u64, is_mergeable: bool) {
-        let Some(Open { start, since, mut gauges, gaps }) = self.open.take() else { return };
+        let Some(Open { start, since, gauges, gaps }) = self.open.take() else { return };
         if self.slices().is_some() {
             let outcome = if is_mergeable {
                 Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps))
             } else {
-                Outcome::Final(Box::new((gauges.compute_stats(0), gaps.distribution())))
+                Outcome::Final(Box::new((gauges.stats(0), gaps.distribution())))
             };
             self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
         }
