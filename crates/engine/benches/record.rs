@@ -1,0 +1,148 @@
+//! What a record thread does to a finished exchange: everything from raw bytes to what metrics are made of.
+
+use aiperf_dataset::Dataset;
+use aiperf_engine::Requests;
+use aiperf_engine::record::Reader;
+use aiperf_plan::{
+    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
+    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps,
+    TokenizerPlan, UiKind,
+};
+use aiperf_tokenize::Tokenizer;
+use aiperf_types::{EndpointKind, Exchange, MonoNs, PhaseId, PhaseKind, Read, RequestTag, Timeline, WallAnchor};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const TOKENS: usize = 32;
+/// Between two tokens, in nanoseconds.
+const GAP: u64 = 10_000_000;
+
+const HEAD: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+
+fn plan() -> Plan {
+    Plan {
+        run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
+        models: vec!["tiny".into()],
+        endpoint: EndpointPlan {
+            kind: EndpointKind::Chat,
+            urls: vec![BaseUrl::parse("http://127.0.0.1:8000").expect("a URL")],
+            path: None,
+            streaming: true,
+            api_key: None,
+            headers: Vec::new(),
+            extra: serde_json::Map::new(),
+            timeout_seconds: 0.0,
+            legacy_max_tokens: false,
+            server_token_count: false,
+            per_chunk_usage: false,
+            reuse: ReuseStrategy::Pooled,
+            http: HttpSettings::default(),
+        },
+        tokenizer: TokenizerPlan::default(),
+        dataset: DatasetPlan::Synthetic(SyntheticPlan {
+            entries: 1,
+            isl: Some(Length { mean: 550.0, stddev: 0.0 }),
+            osl: None,
+        }),
+        phases: vec![PhasePlan {
+            name: "profiling".into(),
+            kind: PhaseKind::Profiling,
+            arrival: Arrival::Concurrency,
+            concurrency: Some(1),
+            stop: vec![StopWhen::Requests(1)],
+            grace: None,
+        }],
+        metrics: MetricsPlan::default(),
+        artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },
+        runtime: RuntimePlan {
+            workers_max: None,
+            timestamps: Timestamps::Auto,
+            ui: UiKind::None,
+            log_level: LogLevel::Error,
+            stats_interval: None,
+            record_queue_budget: 1 << 20,
+        },
+        input_config: serde_json::Value::Null,
+    }
+}
+
+fn reader(tokenizer: Option<Tokenizer>) -> Reader {
+    let plan = Arc::new(plan());
+    let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).expect("a dataset");
+    let requests = Arc::new(Requests::new(plan.clone(), Arc::new(dataset), "0.0.0").expect("requests"));
+    let phase = PhaseId { index: 0, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
+    Reader { plan, requests, tokenizer, phases: vec![Arc::new(phase)] }
+}
+
+/// A streamed answer, one event a chunk and a read; the last event tells the usage.
+fn exchange(reader: &Reader) -> Exchange {
+    let start = MonoNs(1_000_000_000);
+    let mut raw = HEAD.as_bytes().to_vec();
+    let mut reads = vec![Read { at: MonoNs(start.0 + GAP), lag: 1000, len: raw.len() as u32 }];
+    let mut arrive = |event: &str| {
+        let chunk = format!("{:x}\r\n{event}\r\n", event.len());
+        let at = MonoNs(start.0 + GAP * (reads.len() as u64 + 1));
+        reads.push(Read { at, lag: 1000, len: chunk.len() as u32 });
+        raw.extend_from_slice(chunk.as_bytes());
+    };
+    for i in 0..TOKENS {
+        arrive(&format!(
+            "data: {{\"id\":\"chatcmpl-a61a8da5f6a66d6b\",\"object\":\"chat.completion.chunk\",\"created\":1794702553,\
+             \"model\":\"tiny\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\" word{i}\"}},\"logprobs\":null,\
+             \"finish_reason\":null}}]}}\n\n"
+        ));
+    }
+    arrive(
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":550,\"completion_tokens\":32,\"total_tokens\":582}}\n\n",
+    );
+    arrive("data: [DONE]\n\n");
+    let end = reads.last().map_or(start, |read| read.at);
+    let timeline = Timeline {
+        intended: start,
+        issued: start,
+        start,
+        send_start: start,
+        send_end: MonoNs(start.0 + 10_000),
+        writes: 1,
+        head: reads[0].at,
+        body_start: reads[1].at,
+        body_reads: reads.len() as u32 - 1,
+        bytes_received: raw.len() as u64,
+        reads,
+        end,
+        ..Timeline::default()
+    };
+    Exchange {
+        tag: RequestTag::default(),
+        anchor: WallAnchor::default(),
+        timeline,
+        status: Some(200),
+        raw_len: raw.len(),
+        raw,
+        head_at: 0,
+        body_at: HEAD.len(),
+        chunked: true,
+        error: None,
+        was_cancelled: false,
+        request_body: reader.requests.said(0).body,
+    }
+}
+
+fn record(c: &mut Criterion) {
+    let mut group = c.benchmark_group("record of 32 tokens");
+    group.throughput(Throughput::Elements(1));
+    for (name, tokenizer) in [("tokens counted here", Some(Tokenizer::builtin())), ("the server's counts", None)] {
+        let reader = reader(tokenizer);
+        let exchange = exchange(&reader);
+        let record = reader.read(&exchange, 0);
+        assert_eq!((record.measured.error, record.content), (None, TOKENS as u32));
+        group.bench_function(name, |b| b.iter(|| reader.read(black_box(&exchange), 0)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, record);
+criterion_main!(benches);

@@ -1,0 +1,62 @@
+//! The JSON of streamed chunks: what earlier chunks looked like changes nothing, and the short way of reading one says
+//! what its whole tree says.
+#![no_main]
+
+use aiperf_dialect::kinds::DIALECTS;
+use aiperf_dialect::{Answer, Dialect};
+use aiperf_types::{MonoNs, Parsed};
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fn stream(dialect: &'static Dialect, chunks: &[&str]) -> Parsed {
+    let mut answer = Answer::new(dialect, MonoNs(1));
+    for (i, chunk) in chunks.iter().enumerate() {
+        if !answer.stream(format!("data: {chunk}\n\n").as_bytes(), MonoNs(2 + i as u64)) {
+            break;
+        }
+    }
+    answer.finish()
+}
+
+/// A stream read as a whole says what its chunks say one by one.
+fn check_shapes(dialect: &'static Dialect, chunks: &[&str]) {
+    let whole = stream(dialect, chunks);
+    let (mut output, mut reasoning, mut content, mut failed) = (String::new(), String::new(), 0, false);
+    for chunk in chunks {
+        let one = stream(dialect, &[chunk]);
+        output.push_str(one.output_text.as_deref().unwrap_or_default());
+        reasoning.push_str(one.reasoning_text.as_deref().unwrap_or_default());
+        content += one.content.len();
+        failed = one.error.is_some();
+        if failed {
+            break;
+        }
+    }
+    assert_eq!(whole.output_text.unwrap_or_default(), output);
+    assert_eq!(whole.reasoning_text.unwrap_or_default(), reasoning);
+    assert_eq!((whole.content.len(), whole.error.is_some()), (content, failed));
+}
+
+/// A key given twice is read as a tree, in which the second one counts: the same chunk by the other way.
+fn check_tree(dialect: &'static Dialect, chunk: &str) {
+    let Ok(Value::Object(mut object)) = serde_json::from_str::<Value>(chunk) else { return };
+    object.entry("usage").or_insert(Value::Null);
+    let short = Value::Object(object).to_string();
+    let tree = format!("{{\"usage\":null,{}", &short[1..]);
+    let (short, tree) = (stream(dialect, &[&short]), stream(dialect, &[&tree]));
+    assert_eq!(short.output_text.unwrap_or_default(), tree.output_text.unwrap_or_default());
+    assert_eq!(short.reasoning_text.unwrap_or_default(), tree.reasoning_text.unwrap_or_default());
+    assert_eq!(short.content, tree.content);
+    assert_eq!(short.usage, tree.usage);
+    assert_eq!(short.error, tree.error);
+}
+
+fuzz_target!(|input: &str| {
+    let chunks: Vec<&str> = input.split(['\n', '\r']).collect();
+    for dialect in DIALECTS {
+        check_shapes(dialect, &chunks);
+        for chunk in &chunks {
+            check_tree(dialect, chunk);
+        }
+    }
+});
