@@ -12,7 +12,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         to: To::Profiling("sessions"),
         status: Acts,
         summary: "Number of conversations to run; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     NUM_DATASET_ENTRIES {
         name: "--num-dataset-entries",

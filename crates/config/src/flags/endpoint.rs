@@ -17,7 +17,7 @@ flags! { ENDPOINT_FLAGS:
         to: To::Rule("models.items"),
         status: Acts,
         summary: "Models to send requests to; first one also names the artifact directory and default tokenizer",
-        but: Some("one model so far"),
+        limited_to: Some("one model so far"),
     }
     MODEL_SELECTION_STRATEGY {
         name: "--model-selection-strategy",
@@ -37,7 +37,7 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Choice(EndpointKind::NAMES),
         to: To::Key("endpoint.type"),
         status: Acts,
-        but: Some("chat and completions so far"),
+        limited_to: Some("chat and completions so far"),
     }
     STREAMING {
         name: "--streaming",
@@ -53,7 +53,7 @@ flags! { ENDPOINT_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("endpoint.urls"),
         status: Acts,
-        but: Some("http:// so far"),
+        limited_to: Some("http:// so far"),
     }
     URL_STRATEGY {
         name: "--url-strategy",
@@ -175,7 +175,7 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Choice(ReuseStrategy::NAMES),
         to: To::Key("endpoint.connection_reuse"),
         status: Acts,
-        but: Some("pooled and never so far"),
+        limited_to: Some("pooled and never so far"),
     }
     DOWNLOAD_VIDEO_CONTENT {
         name: "--download-video-content",

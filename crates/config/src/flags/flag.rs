@@ -32,8 +32,8 @@ pub struct Flag {
     pub status: Status,
     /// One line of help, where what is said about its key is not enough.
     pub summary: &'static str,
-    /// What of it does not act yet, though the rest does.
-    pub but: Option<&'static str>,
+    /// What it is limited to, where the rest of it does not act yet.
+    pub limited_to: Option<&'static str>,
 }
 
 /// What a flag's value is.
@@ -231,7 +231,7 @@ pub(super) const BASE: Flag = Flag {
     with_file: true,
     status: Status::Acts,
     summary: "",
-    but: None,
+    limited_to: None,
 };
 
 /// Flags that help shows together.

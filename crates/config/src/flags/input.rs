@@ -93,7 +93,7 @@ flags! { INPUT_FLAGS:
         kind: Kind::Choice(dataset::Sampling::NAMES),
         to: To::Dataset("sampling"),
         status: Acts,
-        but: Some("sequential so far"),
+        limited_to: Some("sequential so far"),
     }
     ALLOW_DATASET_WRAP {
         name: "--allow-dataset-wrap",

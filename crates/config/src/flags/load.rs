@@ -13,7 +13,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     BENCHMARK_GRACE_PERIOD {
         name: "--benchmark-grace-period",
@@ -30,7 +30,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("concurrency"),
         status: Acts,
         summary: "In-flight request limit; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
@@ -71,7 +71,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     CONCURRENCY_RAMP_DURATION {
         name: "--concurrency-ramp-duration",

@@ -31,7 +31,7 @@ flags! { OUTPUT_FLAGS:
         to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",
-        but: Some("summary and records so far"),
+        limited_to: Some("summary and records so far"),
     }
     SLICE_DURATION {
         name: "--slice-duration",
