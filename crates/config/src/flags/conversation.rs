@@ -67,12 +67,14 @@ flags! { CONVERSATION_INPUT_FLAGS:
     INTER_TURN_DELAY_CAP_SECONDS {
         name: "--inter-turn-delay-cap-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: NotYet("traces are not replayed"),
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Dataset("max_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
     }

@@ -64,6 +64,7 @@ flags! { ENDPOINT_FLAGS:
     REQUEST_TIMEOUT_SECONDS {
         name: "--request-timeout-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("endpoint.timeout"),
         status: Acts,
     }
@@ -96,6 +97,7 @@ flags! { ENDPOINT_FLAGS:
     RESET_KV_CACHE_TIMEOUT_SECONDS {
         name: "--reset-kv-cache-timeout-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("endpoint.reset_kv_cache.timeout_seconds"),
         status: NotYet("no call is made to the server before a run"),
         summary: "Timeout of the cache-reset POST; implies the reset",
@@ -118,6 +120,7 @@ flags! { ENDPOINT_FLAGS:
     SERVER_PROFILER_TIMEOUT_SECONDS {
         name: "--server-profiler-timeout-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("endpoint.server_profiler.timeout_seconds"),
         status: NotYet("no call is made to the server around a run"),
         summary: "Timeout of profiler POSTs; implies the hook",

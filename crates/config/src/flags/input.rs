@@ -106,7 +106,7 @@ flags! { INPUT_FLAGS:
     RANDOM_SEED {
         name: "--random-seed",
         kind: Kind::Int,
-        to: To::Rule("random_seed"),
+        to: To::EnvelopeRule("random_seed"),
         status: Acts,
         summary: "Seed for all random choices",
     }
@@ -120,7 +120,7 @@ flags! { INPUT_FLAGS:
         name: "--config",
         kind: Kind::Path,
         aliases: &["-f"],
-        to: To::Rule(""),
+        to: To::NoKey,
         status: Acts,
         summary: "YAML configuration used as the base under the flags",
     }

@@ -36,6 +36,7 @@ flags! { OUTPUT_FLAGS:
     SLICE_DURATION {
         name: "--slice-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("artifacts.slice_duration"),
         status: Acts,
         summary: "Seconds per timeslice; enables timeslice exports",
