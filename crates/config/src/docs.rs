@@ -47,7 +47,7 @@ fn flags() -> String {
                 names.join(" "),
                 flag.default().map(|text| cell(&text)).unwrap_or_default(),
                 cell(flag.about()),
-                flag.but.map_or_else(|| status(flag.status), |but| format!("acts; {but}"))
+                flag.limited_to.map_or_else(|| status(flag.status), |limit| format!("acts; {limit}"))
             ));
         }
     }

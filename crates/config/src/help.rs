@@ -73,8 +73,8 @@ pub fn short_help() -> String {
             out.push_str(&format!("\n{}:\n", group.title));
         }
         for flag in flags {
-            match flag.but {
-                Some(but) => entry(&mut out, flag, &format!("{} ({but})", flag.about())),
+            match flag.limited_to {
+                Some(limit) => entry(&mut out, flag, &format!("{} ({limit})", flag.about())),
                 None => entry(&mut out, flag, flag.about()),
             }
         }
@@ -121,7 +121,7 @@ pub(crate) fn details(flag: &Flag) -> Vec<String> {
         lines.push(format!("file: {key}"));
     }
     match flag.status {
-        Status::Acts => lines.extend(flag.but.map(str::to_owned)),
+        Status::Acts => lines.extend(flag.limited_to.map(str::to_owned)),
         Status::NoEffect(reason) => lines.push(format!("no effect here: {reason}")),
         Status::NotYet(reason) => lines.push(format!("not there yet: {reason}")),
     }

@@ -130,6 +130,6 @@ fn keys(to: To) -> Vec<String> {
         To::Profiling(key) | To::Warmup(key) | To::EveryPhase(key) => vec![format!("benchmark.phases.*.{key}")],
         To::Dataset(key) => vec![format!("benchmark.datasets.*.{key}")],
         To::Envelope(key) => vec![key.to_owned()],
-        To::Rule(_) => Vec::new(),
+        To::Rule(_) | To::EnvelopeRule(_) | To::NoKey => Vec::new(),
     }
 }

@@ -174,7 +174,7 @@ fn plan(tree: &Tree, ctx: &Context<'_>, args: &[String], problems: &mut Vec<Prob
         },
         models,
         endpoint,
-        tokenizer: TokenizerPlan { name: tokenizer.name, revision: tokenizer.revision },
+        tokenizer: TokenizerPlan { name: tokenizer.name },
         dataset,
         phases,
         metrics: metrics(tree),

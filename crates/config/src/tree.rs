@@ -11,7 +11,6 @@ pub(crate) struct Node {
     pub origin: Origin,
 }
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Datum {
     Null,

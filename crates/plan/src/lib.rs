@@ -71,8 +71,6 @@ pub struct RunIdentity {
 pub struct TokenizerPlan {
     /// `builtin`, an encoding, a directory, a `tokenizer.json` or a hub name; `None`: the model's name.
     pub name: Option<String>,
-    /// Branch, tag or commit of a hub name.
-    pub revision: Option<String>,
 }
 
 impl Plan {

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct RuntimePlan {
     /// Workers; `None` decides by concurrency and cores.
     pub workers_max: Option<u32>,
-    /// Which instant a read gets.
     pub timestamps: Timestamps,
-    /// What the screen shows.
     pub ui: UiKind,
     pub log_level: LogLevel,
     /// How often statistics are logged while the run is on; `None` never does.

@@ -12,7 +12,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         to: To::Profiling("sessions"),
         status: Acts,
         summary: "Number of conversations to run; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     NUM_DATASET_ENTRIES {
         name: "--num-dataset-entries",
@@ -67,12 +67,14 @@ flags! { CONVERSATION_INPUT_FLAGS:
     INTER_TURN_DELAY_CAP_SECONDS {
         name: "--inter-turn-delay-cap-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: NotYet("traces are not replayed"),
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Dataset("max_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
     }

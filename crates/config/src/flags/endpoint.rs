@@ -17,7 +17,7 @@ flags! { ENDPOINT_FLAGS:
         to: To::Rule("models.items"),
         status: Acts,
         summary: "Models to send requests to; first one also names the artifact directory and default tokenizer",
-        but: Some("one model so far"),
+        limited_to: Some("one model so far"),
     }
     MODEL_SELECTION_STRATEGY {
         name: "--model-selection-strategy",
@@ -37,7 +37,7 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Choice(EndpointKind::NAMES),
         to: To::Key("endpoint.type"),
         status: Acts,
-        but: Some("chat and completions so far"),
+        limited_to: Some("chat and completions so far"),
     }
     STREAMING {
         name: "--streaming",
@@ -53,7 +53,7 @@ flags! { ENDPOINT_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("endpoint.urls"),
         status: Acts,
-        but: Some("http:// so far"),
+        limited_to: Some("http:// so far"),
     }
     URL_STRATEGY {
         name: "--url-strategy",
@@ -64,6 +64,7 @@ flags! { ENDPOINT_FLAGS:
     REQUEST_TIMEOUT_SECONDS {
         name: "--request-timeout-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("endpoint.timeout"),
         status: Acts,
     }
@@ -96,6 +97,7 @@ flags! { ENDPOINT_FLAGS:
     RESET_KV_CACHE_TIMEOUT_SECONDS {
         name: "--reset-kv-cache-timeout-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("endpoint.reset_kv_cache.timeout_seconds"),
         status: NotYet("no call is made to the server before a run"),
         summary: "Timeout of the cache-reset POST; implies the reset",
@@ -118,6 +120,7 @@ flags! { ENDPOINT_FLAGS:
     SERVER_PROFILER_TIMEOUT_SECONDS {
         name: "--server-profiler-timeout-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("endpoint.server_profiler.timeout_seconds"),
         status: NotYet("no call is made to the server around a run"),
         summary: "Timeout of profiler POSTs; implies the hook",
@@ -175,7 +178,7 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Choice(ReuseStrategy::NAMES),
         to: To::Key("endpoint.connection_reuse"),
         status: Acts,
-        but: Some("pooled and never so far"),
+        limited_to: Some("pooled and never so far"),
     }
     DOWNLOAD_VIDEO_CONTENT {
         name: "--download-video-content",

@@ -32,8 +32,8 @@ pub struct Flag {
     pub status: Status,
     /// One line of help, where what is said about its key is not enough.
     pub summary: &'static str,
-    /// What of it does not act yet, though the rest does.
-    pub but: Option<&'static str>,
+    /// What it is limited to, where the rest of it does not act yet.
+    pub limited_to: Option<&'static str>,
 }
 
 /// What a flag's value is.
@@ -88,8 +88,12 @@ pub enum To {
     EveryPhase(&'static str),
     /// A key of the dataset.
     Dataset(&'static str),
-    /// More than one key, or none: a rule of its section. The key it is mostly about.
+    /// More than one key of `benchmark`: a rule of its section. The key it is mostly about.
     Rule(&'static str),
+    /// More than one key beside `benchmark`: a rule of its section. The key it is mostly about.
+    EnvelopeRule(&'static str),
+    /// None: it says where the configuration comes from.
+    NoKey,
 }
 
 impl To {
@@ -101,10 +105,15 @@ impl To {
             Self::Warmup(key) => format!("benchmark.phases.warmup.{key}"),
             Self::EveryPhase(key) => format!("benchmark.phases.*.{key}"),
             Self::Dataset(key) => format!("benchmark.datasets.main.{key}"),
-            Self::Envelope(key) => key.to_owned(),
-            Self::Rule(key) if key.starts_with("sweep") || key == "random_seed" || key.is_empty() => key.to_owned(),
             Self::Rule(key) => format!("benchmark.{key}"),
+            Self::Envelope(key) | Self::EnvelopeRule(key) => key.to_owned(),
+            Self::NoKey => String::new(),
         }
+    }
+
+    /// Whether its value is that of one key.
+    pub(crate) fn is_one_key(self) -> bool {
+        !matches!(self, Self::Rule(_) | Self::EnvelopeRule(_) | Self::NoKey)
     }
 
     /// The key as problems name it: list items by number.
@@ -156,11 +165,11 @@ impl Flag {
     /// What the configuration knows about the key it sets.
     pub(crate) fn setting(&self) -> Option<Described> {
         match self.to {
-            To::Key(key) => described(Benchmark::FIELDS, key),
-            To::Envelope(key) => described(Envelope::FIELDS, key),
+            To::Key(key) | To::Rule(key) => described(Benchmark::FIELDS, key),
+            To::Envelope(key) | To::EnvelopeRule(key) => described(Envelope::FIELDS, key),
             To::Profiling(key) | To::Warmup(key) | To::EveryPhase(key) => described(Phase::FIELDS, key),
             To::Dataset(key) => described(Dataset::FIELDS, key),
-            To::Rule(key) => described(Benchmark::FIELDS, key).or_else(|| described(Envelope::FIELDS, key)),
+            To::NoKey => None,
         }
     }
 
@@ -174,7 +183,7 @@ impl Flag {
         if let Some(own) = self.default {
             return Some(own.to_owned());
         }
-        if matches!(self.to, To::Rule(_)) {
+        if !self.to.is_one_key() {
             return None;
         }
         let text = self.setting()?.default.map(|value| plain_text(&value))?;
@@ -191,8 +200,7 @@ impl Flag {
 
     /// What stands for its value in help and messages.
     pub fn placeholder(&self) -> &'static str {
-        let seconds = ["-seconds", "-duration", "-period"].iter().any(|ending| self.name.ends_with(ending));
-        if let Some(own) = self.value_name.or(seconds.then_some("SECONDS")) {
+        if let Some(own) = self.value_name {
             return own;
         }
         match self.kind {
@@ -227,11 +235,11 @@ pub(super) const BASE: Flag = Flag {
     takes: Takes::One,
     range: None,
     default: None,
-    to: To::Rule(""),
+    to: To::NoKey,
     with_file: true,
     status: Status::Acts,
     summary: "",
-    but: None,
+    limited_to: None,
 };
 
 /// Flags that help shows together.

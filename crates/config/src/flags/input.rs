@@ -93,7 +93,7 @@ flags! { INPUT_FLAGS:
         kind: Kind::Choice(dataset::Sampling::NAMES),
         to: To::Dataset("sampling"),
         status: Acts,
-        but: Some("sequential so far"),
+        limited_to: Some("sequential so far"),
     }
     ALLOW_DATASET_WRAP {
         name: "--allow-dataset-wrap",
@@ -106,7 +106,7 @@ flags! { INPUT_FLAGS:
     RANDOM_SEED {
         name: "--random-seed",
         kind: Kind::Int,
-        to: To::Rule("random_seed"),
+        to: To::EnvelopeRule("random_seed"),
         status: Acts,
         summary: "Seed for all random choices",
     }
@@ -120,7 +120,7 @@ flags! { INPUT_FLAGS:
         name: "--config",
         kind: Kind::Path,
         aliases: &["-f"],
-        to: To::Rule(""),
+        to: To::NoKey,
         status: Acts,
         summary: "YAML configuration used as the base under the flags",
     }

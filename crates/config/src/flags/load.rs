@@ -10,14 +10,16 @@ flags! { LOAD_GENERATOR_FLAGS:
     BENCHMARK_DURATION {
         name: "--benchmark-duration",
         kind: Kind::FloatOrList,
+        value_name: Some("SECONDS"),
         to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     BENCHMARK_GRACE_PERIOD {
         name: "--benchmark-grace-period",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         default: Some("30 with --benchmark-duration"),
         to: To::Profiling("grace_period"),
         status: Acts,
@@ -30,7 +32,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("concurrency"),
         status: Acts,
         summary: "In-flight request limit; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
@@ -71,11 +73,12 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
-        but: Some("one value so far"),
+        limited_to: Some("one value so far"),
     }
     CONCURRENCY_RAMP_DURATION {
         name: "--concurrency-ramp-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Profiling("concurrency_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp concurrency up",
@@ -83,6 +86,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--prefill-concurrency-ramp-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Profiling("prefill_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Seconds to ramp prefill concurrency up",
@@ -90,6 +94,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     REQUEST_RATE_RAMP_DURATION {
         name: "--request-rate-ramp-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Profiling("rate_ramp.duration"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Seconds to ramp the rate up",
@@ -129,12 +134,14 @@ flags! { LOAD_GENERATOR_FLAGS:
     TRACE_IDLE_GAP_CAP_SECONDS {
         name: "--trace-idle-gap-cap-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Dataset("trace_idle_gap_cap_seconds"),
         status: NotYet("traces are not replayed"),
     }
     SYSTEM_IDLE_GAP_CAP_SECONDS {
         name: "--system-idle-gap-cap-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::EveryPhase("system_idle_gap_cap_seconds"),
         status: NotYet("agentic traces are not replayed"),
     }
@@ -168,6 +175,7 @@ flags! { WARMUP_FLAGS:
     WARMUP_DURATION {
         name: "--warmup-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Warmup("duration"),
         status: Acts,
         summary: "Warmup stop: seconds; enables warmup",
@@ -175,12 +183,14 @@ flags! { WARMUP_FLAGS:
     AGENTIC_CACHE_WARMUP_DURATION {
         name: "--agentic-cache-warmup-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::EveryPhase("agentic_cache_warmup_duration"),
         status: NotYet("agentic traces are not replayed"),
     }
     AGENTIC_WARMUP_GRACE_PERIOD {
         name: "--agentic-warmup-grace-period",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::EveryPhase("agentic_warmup_grace_period"),
         status: NotYet("agentic traces are not replayed"),
     }
@@ -222,6 +232,7 @@ flags! { WARMUP_FLAGS:
     WARMUP_GRACE_PERIOD {
         name: "--warmup-grace-period",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Warmup("grace_period"),
         status: Acts,
         summary: "Warmup drain seconds; needs --warmup-duration",
@@ -229,6 +240,7 @@ flags! { WARMUP_FLAGS:
     WARMUP_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-concurrency-ramp-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Warmup("concurrency_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Warmup concurrency ramp seconds",
@@ -236,6 +248,7 @@ flags! { WARMUP_FLAGS:
     WARMUP_PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-prefill-concurrency-ramp-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Warmup("prefill_ramp.duration"),
         status: NotYet("concurrency is constant"),
         summary: "Warmup prefill ramp seconds",
@@ -243,6 +256,7 @@ flags! { WARMUP_FLAGS:
     WARMUP_REQUEST_RATE_RAMP_DURATION {
         name: "--warmup-request-rate-ramp-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Warmup("rate_ramp.duration"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Warmup rate ramp seconds",

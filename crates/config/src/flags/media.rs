@@ -126,6 +126,7 @@ flags! { VIDEO_INPUT_FLAGS:
     VIDEO_DURATION {
         name: "--video-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Dataset("video.duration"),
         status: NotYet("requests hold text only"),
     }

@@ -98,8 +98,12 @@ mod tests {
     #[test]
     fn every_flag_that_sets_a_key_names_a_setting_and_says_what_it_does() {
         for flag in all() {
-            let keyed = !matches!(flag.to, To::Rule(_));
-            assert!(!keyed || flag.setting().is_some(), "{} sets {}, which is no setting", flag.name, flag.to.key());
+            assert!(
+                !flag.to.is_one_key() || flag.setting().is_some(),
+                "{} sets {}, which is no setting",
+                flag.name,
+                flag.to.key()
+            );
             assert!(!flag.about().is_empty(), "{}", flag.name);
         }
     }

@@ -31,11 +31,12 @@ flags! { OUTPUT_FLAGS:
         to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",
-        but: Some("summary and records so far"),
+        limited_to: Some("summary and records so far"),
     }
     SLICE_DURATION {
         name: "--slice-duration",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Key("artifacts.slice_duration"),
         status: Acts,
         summary: "Seconds per timeslice; enables timeslice exports",

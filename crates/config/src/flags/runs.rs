@@ -16,6 +16,7 @@ flags! { MULTI_RUN_FLAGS:
     PROFILE_RUN_COOLDOWN_SECONDS {
         name: "--profile-run-cooldown-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         to: To::Envelope("multi_run.cooldown_seconds"),
         status: NotYet("a benchmark is one run"),
     }
@@ -77,8 +78,9 @@ flags! { MULTI_RUN_FLAGS:
     PARAMETER_SWEEP_COOLDOWN_SECONDS {
         name: "--parameter-sweep-cooldown-seconds",
         kind: Kind::Float,
+        value_name: Some("SECONDS"),
         default: Some("0"),
-        to: To::Rule("sweep.cooldown_seconds"),
+        to: To::EnvelopeRule("sweep.cooldown_seconds"),
         status: NotYet("settings are not swept"),
         summary: "Pause between sweep variations",
     }
@@ -87,7 +89,7 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Bool,
         negation: Some("--no-parameter-sweep-same-seed"),
         takes: Takes::Nothing,
-        to: To::Rule("sweep.same_seed"),
+        to: To::EnvelopeRule("sweep.same_seed"),
         status: NotYet("settings are not swept"),
         summary: "Same seed for every variation",
     }
@@ -95,7 +97,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--parameter-sweep-mode",
         kind: Kind::Choice(sweep::IterationOrder::NAMES),
         default: Some("repeated"),
-        to: To::Rule("sweep.iteration_order"),
+        to: To::EnvelopeRule("sweep.iteration_order"),
         status: NotYet("settings are not swept"),
         summary: "Nesting of trials and variations",
     }
@@ -103,7 +105,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--sweep-type",
         kind: Kind::Literal(&["grid", "zip"]),
         default: Some("grid"),
-        to: To::Rule("sweep.type"),
+        to: To::EnvelopeRule("sweep.type"),
         status: NotYet("settings are not swept"),
         summary: "Combine list flags as a product or in lockstep",
     }
@@ -118,91 +120,91 @@ flags! { MULTI_RUN_FLAGS:
         name: "--search-space",
         kind: Kind::Texts,
         takes: Takes::Many { comma: false, space: false },
-        to: To::Rule("sweep.search_space"),
+        to: To::EnvelopeRule("sweep.search_space"),
         status: NotYet("settings are not searched"),
         summary: "Search dimension path:lo,hi[:kind]",
     }
     SEARCH_METRIC {
         name: "--search-metric",
         kind: Kind::Text,
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Metric to optimise",
     }
     SEARCH_STAT {
         name: "--search-stat",
         kind: Kind::Literal(sweep::SearchStat::NAMES),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Statistic of the optimised metric",
     }
     SEARCH_DIRECTION {
         name: "--search-direction",
         kind: Kind::Literal(sweep::Direction::NAMES),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Maximise or minimise",
     }
     SEARCH_MAX_ITERATIONS {
         name: "--search-max-iterations",
         kind: Kind::Int,
-        to: To::Rule("sweep.max_iterations"),
+        to: To::EnvelopeRule("sweep.max_iterations"),
         status: NotYet("settings are not searched"),
         summary: "Search iteration limit",
     }
     SEARCH_INITIAL_POINTS {
         name: "--search-initial-points",
         kind: Kind::Int,
-        to: To::Rule("sweep.n_initial_points"),
+        to: To::EnvelopeRule("sweep.n_initial_points"),
         status: NotYet("settings are not searched"),
         summary: "Quasi-random points before modelling",
     }
     SEARCH_RANDOM_SEED {
         name: "--search-random-seed",
         kind: Kind::Int,
-        to: To::Rule("sweep.random_seed"),
+        to: To::EnvelopeRule("sweep.random_seed"),
         status: NotYet("settings are not searched"),
         summary: "Planner seed",
     }
     SEARCH_PLANNER {
         name: "--search-planner",
         kind: Kind::Choice(sweep::Planner::NAMES),
-        to: To::Rule("sweep.planner"),
+        to: To::EnvelopeRule("sweep.planner"),
         status: NotYet("settings are not searched"),
         summary: "Search algorithm",
     }
     OPTUNA_SAMPLER {
         name: "--optuna-sampler",
         kind: Kind::Literal(sweep::OptunaSampler::NAMES),
-        to: To::Rule("sweep.optuna_sampler"),
+        to: To::EnvelopeRule("sweep.optuna_sampler"),
         status: NotYet("settings are not searched"),
         summary: "Sampler used by the optuna planner",
     }
     OPTUNA_ACQUISITION {
         name: "--optuna-acquisition",
         kind: Kind::Literal(sweep::OptunaAcquisition::NAMES),
-        to: To::Rule("sweep.optuna_acquisition"),
+        to: To::EnvelopeRule("sweep.optuna_acquisition"),
         status: NotYet("settings are not searched"),
         summary: "Acquisition override; botorch sampler only",
     }
     OPTUNA_TERMINATOR {
         name: "--optuna-terminator",
         kind: Kind::Literal(sweep::OptunaTerminator::NAMES),
-        to: To::Rule("sweep.optuna_terminator"),
+        to: To::EnvelopeRule("sweep.optuna_terminator"),
         status: NotYet("settings are not searched"),
         summary: "Extra regret-based stop rule",
     }
     SEARCH_PERCENTILE_POOLING {
         name: "--search-percentile-pooling",
         kind: Kind::Literal(sweep::Pooling::NAMES),
-        to: To::Rule("sweep.objective_pooling"),
+        to: To::EnvelopeRule("sweep.objective_pooling"),
         status: NotYet("settings are not searched"),
         summary: "Average per-trial percentiles or pool raw samples",
     }
     BO_CONSTRAINT_MODE {
         name: "--bo-constraint-mode",
         kind: Kind::Literal(sweep::ConstraintMode::NAMES),
-        to: To::Rule("sweep.constraint_mode"),
+        to: To::EnvelopeRule("sweep.constraint_mode"),
         status: NotYet("settings are not searched"),
         summary: "How constraints enter the acquisition",
     }
@@ -211,7 +213,7 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Texts,
         aliases: &["--sweep-variant"],
         takes: Takes::Many { comma: false, space: false },
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         with_file: false,
         status: NotYet("settings are not swept"),
         summary: "Named scenario of flag=value pairs; pass two or more",
@@ -220,7 +222,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--search-sla",
         kind: Kind::Texts,
         takes: Takes::Many { comma: false, space: false },
-        to: To::Rule("sweep.sla_filters"),
+        to: To::EnvelopeRule("sweep.sla_filters"),
         status: NotYet("settings are not searched"),
         summary: "SLA filter metric:stat:op:threshold",
     }
@@ -228,14 +230,14 @@ flags! { MULTI_RUN_FLAGS:
         name: "--search-sla-tier",
         kind: Kind::Texts,
         takes: Takes::Many { comma: false, space: false },
-        to: To::Rule("sweep.sla_tiers"),
+        to: To::EnvelopeRule("sweep.sla_tiers"),
         status: NotYet("settings are not searched"),
         summary: "Labelled group of SLA filters; 2 to 10 tiers",
     }
     SEARCH_RECIPE {
         name: "--search-recipe",
         kind: Kind::Text,
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Named preset that fills the sweep",
     }
@@ -243,14 +245,14 @@ flags! { MULTI_RUN_FLAGS:
         name: "--ttft-sla-ms",
         kind: Kind::Float,
         range: Some(more_than(0.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "TTFT limit for recipes, milliseconds",
     }
     ISL_OSL_PAIRS {
         name: "--isl-osl-pairs",
         kind: Kind::Text,
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "ISL/OSL pairs for the pareto recipe",
     }
@@ -258,7 +260,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--itl-sla-ms",
         kind: Kind::Float,
         range: Some(more_than(0.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Inter-token latency limit for recipes, milliseconds",
     }
@@ -266,7 +268,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--tpot-sla-ms",
         kind: Kind::Float,
         range: Some(more_than(0.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Same limit as --itl-sla-ms",
     }
@@ -274,7 +276,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--e2e-sla-ms",
         kind: Kind::Float,
         range: Some(more_than(0.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Request latency limit for recipes, milliseconds",
     }
@@ -282,7 +284,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--error-rate-sla",
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, false)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Error share limit for recipes, 0 to 1",
     }
@@ -290,14 +292,14 @@ flags! { MULTI_RUN_FLAGS:
         name: "--slo-attainment-fraction",
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, true)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Share of good requests the goodput recipe requires",
     }
     SEARCH_STYLE {
         name: "--search-style",
         kind: Kind::Literal(sweep::SearchStyle::NAMES),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Algorithm of the max-concurrency recipe",
     }
@@ -305,21 +307,21 @@ flags! { MULTI_RUN_FLAGS:
         name: "--degradation-threshold",
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, false)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Relative worsening that marks the knee",
     }
     DEGRADATION_METRIC_TAG {
         name: "--degradation-metric-tag",
         kind: Kind::Text,
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Metric watched for the knee",
     }
     DEGRADATION_STAT {
         name: "--degradation-stat",
         kind: Kind::Literal(sweep::SearchStat::NAMES),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Statistic watched for the knee",
     }
@@ -327,7 +329,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--isl-min",
         kind: Kind::Int,
         range: Some(at_least(1.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Lowest ISL of a recipe sweep",
     }
@@ -335,7 +337,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--isl-max",
         kind: Kind::Int,
         range: Some(at_least(1.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Highest ISL of a recipe sweep",
     }
@@ -343,7 +345,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--isl-steps",
         kind: Kind::Int,
         range: Some(at_least(2.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "ISL points of a recipe sweep",
     }
@@ -351,7 +353,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--concurrency-min",
         kind: Kind::Int,
         range: Some(at_least(1.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Lowest concurrency of a recipe",
     }
@@ -359,7 +361,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--concurrency-max",
         kind: Kind::Int,
         range: Some(at_least(1.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Highest concurrency of a recipe",
     }
@@ -367,7 +369,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--concurrency-steps",
         kind: Kind::Int,
         range: Some(at_least(2.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Concurrency points of a recipe sweep",
     }
@@ -375,7 +377,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--osl-min",
         kind: Kind::Int,
         range: Some(at_least(1.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Lowest OSL of a recipe sweep",
     }
@@ -383,7 +385,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--osl-max",
         kind: Kind::Int,
         range: Some(at_least(1.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Highest OSL of a recipe sweep",
     }
@@ -391,7 +393,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--osl-steps",
         kind: Kind::Int,
         range: Some(at_least(2.0)),
-        to: To::Rule("sweep"),
+        to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "OSL points of a recipe sweep",
     }

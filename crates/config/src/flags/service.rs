@@ -14,7 +14,7 @@ flags! { UI_FLAGS:
         to: To::Rule("runtime.ui"),
         status: Acts,
         summary: "Terminal interface",
-        but: Some("simple and none so far"),
+        limited_to: Some("simple and none so far"),
     }
 }
 

@@ -2,16 +2,19 @@
 
 use super::{Kind, all_have, in_directory, list, parsers, texts};
 use crate::error::ConfigError;
+use crate::file::yaml;
 use crate::flags::{
-    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, Flag, HEADER, MLFLOW_TAG, PREFILL_CONCURRENCY,
-    REQUEST_COUNT, REQUEST_RATE, REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS, URL, VARIANT,
-    WARMUP_DURATION, WARMUP_REQUEST_COUNT,
+    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, EXTRA_VERBOSE, Flag, HEADER, MLFLOW_TAG,
+    NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, REQUEST_COUNT, REQUEST_RATE,
+    REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS, UI_TYPE, URL, VARIANT, VERBOSE, WARMUP_DURATION,
+    WARMUP_REQUEST_COUNT,
 };
 use crate::resolve::{Tree, resolve_config};
 use crate::rules::SCENARIOS;
+use crate::tree::Places;
 use aiperf_golden::{Tally, name};
 use aiperf_plan::{BaseUrl, UrlError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 #[test]
 fn golden_command_lines_give_the_recorded_configuration_or_are_refused() {
@@ -111,8 +114,7 @@ fn incomparable(case: &Value, argv: &[String]) -> Option<&'static str> {
 }
 
 /// Brings a recorded configuration in line with the decisions that change it.
-fn decided(case: &Value, argv: &[String], mut config: Value, found: &Value) -> Value {
-    let text = file_texts(case);
+fn decided(case: &Value, argv: &[String], mut config: Value) -> Value {
     if !given(argv, SERVER_METRICS_FORMATS) && config["server_metrics"]["formats"] == json!(["json", "csv"]) {
         config["server_metrics"]["formats"] = json!(["json", "csv", "parquet"]);
     }
@@ -125,14 +127,59 @@ fn decided(case: &Value, argv: &[String], mut config: Value, found: &Value) -> V
             }
         }
     }
-    // What a file says of the screen and of the network stands.
-    if text.contains("ui:") {
-        config["runtime"]["ui"] = found["runtime"]["ui"].clone();
+    if !given(argv, CONFIG) {
+        return config;
     }
-    if text.contains("network_latency:") || text.contains("networkLatency:") {
-        config["network_latency"] = found["network_latency"].clone();
+    // What a file says of the screen and of the network stands, unless a flag says otherwise.
+    let flags_of_screen = [UI_TYPE, VERBOSE, EXTRA_VERBOSE].iter().any(|flag| given(argv, flag));
+    if let (false, Some(ui)) =
+        (flags_of_screen, said(&case["files"], &["runtime"]).and_then(|mut own| own.remove("ui")))
+    {
+        config["runtime"]["ui"] = ui;
+    }
+    let flags_of_network = [NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN].iter().any(|flag| given(argv, flag));
+    if let (false, Some(mut network)) = (flags_of_network, said(&case["files"], &["network_latency", "networkLatency"]))
+    {
+        network.entry("enabled").or_insert(json!(false));
+        config["network_latency"] = network.into();
     }
     config
+}
+
+/// A section of the benchmark as the files of a case write it, by any of its names; keys in snake case, numbers with a
+/// fraction.
+fn said(files: &Value, names: &[&str]) -> Option<Map<String, Value>> {
+    let documents = files.as_object()?.values().filter_map(|text| yaml::load(text.as_str()?, &Places::default()).ok());
+    let section = documents.map(|node| node.to_json()).find_map(|document| {
+        let body = document.get("benchmark").unwrap_or(&document);
+        names.iter().find_map(|name| body[*name].as_object().cloned())
+    })?;
+    let float = |value: Value| value.as_f64().map_or(value, Value::from);
+    Some(section.into_iter().map(|(key, value)| (snake_case(&key), float(value))).collect())
+}
+
+fn snake_case(key: &str) -> String {
+    key.chars().flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase())).collect()
+}
+
+#[test]
+fn what_a_file_says_of_screen_and_network_stands() {
+    let text = "benchmark:
+  model: m
+  endpoint: {url: h}
+  dataset: {isl: 1}
+  runtime: {ui: simple}
+  networkLatency: {pingInterval: 2}
+  phases: {type: concurrency, requests: 1}
+";
+    let (case, argv) = (json!({"files": {"c.yaml": text}}), super::strings(&["--config", "c.yaml"]));
+    let tree = in_directory(&case["files"], &Value::Null, |ctx| resolve_config(&argv, ctx));
+    let found = tree.unwrap_or_else(|error| panic!("{error}")).input_config();
+    let wanted = decided(&case, &argv, json!({"runtime": {"ui": "none"}, "network_latency": {"enabled": true}}));
+    assert_eq!(wanted["runtime"]["ui"], "simple");
+    assert_eq!(wanted["network_latency"], json!({"enabled": false, "ping_interval": 2.0}));
+    assert_eq!(found["runtime"], wanted["runtime"]);
+    assert_eq!(found["network_latency"], wanted["network_latency"]);
 }
 
 fn command_line(case: &Value, tally: &mut Tally) {
@@ -171,7 +218,7 @@ fn configuration(case: &Value, argv: &[String], tree: &Tree) {
         }
     };
     let config = tree.input_config();
-    let wanted = decided(case, argv, expected["input_config"].clone(), &config);
+    let wanted = decided(case, argv, expected["input_config"].clone());
     check("input_config", config, wanted);
     for (what, found) in [
         ("random_seed", json!(tree.random_seed)),

@@ -1,7 +1,9 @@
 //! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and what is redacted.
 
-use super::parsers::{exponents, headers, key_values, ordered, unknown_extension, words};
-use super::{Kind, all_have, list, names_for, no_groups, resolve, resolve_document, strings, texts};
+use super::{
+    Kind, all_have, exponents, headers, key_values, list, names_for, no_groups, ordered, resolve, resolve_document,
+    strings, texts, unknown_extension, words,
+};
 use crate::command_line;
 use aiperf_golden::Tally;
 use aiperf_plan::redact::{self, is_sensitive_header};

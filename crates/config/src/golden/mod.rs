@@ -13,9 +13,11 @@ use crate::context::Context;
 use crate::error::ConfigError;
 use crate::plan::resolve_profile;
 use crate::resolve::{Tree, resolve_config};
-use aiperf_golden::{Area, File, Tally};
+use crate::values;
+use aiperf_golden::{Area, Tally};
 use aiperf_plan::FileNames;
-use serde_json::{Value, json};
+use aiperf_plan::redact::is_sensitive_header;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// A kind of golden cases: how a list of them is known, and what is done with one.
@@ -28,35 +30,18 @@ struct Kind {
 #[track_caller]
 fn run(area: &str, kinds: &[Kind], groups: fn(&str, &[Value], &mut Tally) -> bool) {
     let mut tally = Tally::new(format!("golden {area}"));
-    for file in Area::of(env!("CARGO_MANIFEST_DIR"), area).files() {
-        for (group, file) in lists(&file) {
-            let cases = file.cases();
-            if group.is_some_and(|group| groups(&group, cases, &mut tally)) {
-                continue;
-            }
-            match kinds.iter().find(|kind| !cases.is_empty() && (kind.looks_like)(cases)) {
-                Some(kind) => cases.iter().for_each(|case| (kind.run)(case, &mut tally)),
-                None => tally.leave_unread(&file),
-            }
+    for list in Area::of(env!("CARGO_MANIFEST_DIR"), area).lists() {
+        let (name, cases) = (list.name(), list.cases());
+        // One list of several is named by its file and its key.
+        if name.split_once(' ').is_some_and(|(_, group)| groups(group, cases, &mut tally)) {
+            continue;
+        }
+        match kinds.iter().find(|kind| !cases.is_empty() && (kind.looks_like)(cases)) {
+            Some(kind) => cases.iter().for_each(|case| (kind.run)(case, &mut tally)),
+            None => tally.leave_unread(&list),
         }
     }
     tally.finish();
-}
-
-/// The lists of cases of a file: the file itself, its `cases`, or each list by its key.
-fn lists(file: &File) -> Vec<(Option<String>, File)> {
-    let part = |name: Option<&String>, cases: &Value| {
-        let stem = name.map_or_else(|| file.name(), |name| format!("{} {name}", file.name()));
-        let path = file.path.with_file_name(format!("{stem}.json"));
-        (name.cloned(), File { path, content: json!({"cases": cases}) })
-    };
-    match &file.content {
-        Value::Array(_) => vec![part(None, &file.content)],
-        Value::Object(map) if !map.contains_key("cases") => {
-            map.iter().filter(|(_, cases)| cases.is_array()).map(|(name, cases)| part(Some(name), cases)).collect()
-        }
-        content => vec![part(None, &content["cases"])],
-    }
 }
 
 /// For areas whose files hold one list each.
@@ -109,4 +94,82 @@ fn names_for(prefix: Option<&str>) -> FileNames {
     args.extend(prefix.map(|prefix| format!("--profile-export-prefix={prefix}")));
     let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(&args, ctx));
     resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).plan.artifacts.names
+}
+
+/// Tokens, a map, or a list of pairs, as `--extra-inputs` and a file may give them.
+fn key_values(input: &Value) -> Result<Value, String> {
+    let coerced = |value: &Value| value.as_str().map_or_else(|| value.clone(), values::coerce);
+    match input {
+        Value::String(text) => values::pairs(std::slice::from_ref(text)).map_err(|(_, rule)| rule),
+        Value::Object(map) => {
+            Ok(map.iter().map(|(key, value)| (key.clone(), coerced(value))).collect::<Map<_, _>>().into())
+        }
+        Value::Array(items) if items.iter().all(Value::is_array) && !items.is_empty() => Ok(items
+            .iter()
+            .map(|pair| (pair[0].as_str().unwrap().to_owned(), coerced(&pair[1])))
+            .collect::<Map<_, _>>()
+            .into()),
+        _ => values::pairs(&texts(input)).map_err(|(_, rule)| rule),
+    }
+}
+
+fn ordered(map: Value) -> Value {
+    map.as_object().unwrap().iter().map(|(key, value)| json!([key, value])).collect()
+}
+
+fn headers(map: &Map<String, Value>) -> Value {
+    map.iter()
+        .map(|(name, value)| {
+            (name.clone(), if is_sensitive_header(name) { "<redacted>".into() } else { value.clone() })
+        })
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// The words of a command line, with single quotes.
+fn words(line: &str) -> Vec<String> {
+    let (mut out, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
+    for c in line.chars() {
+        match c {
+            '\'' => (quoted, any) = (!quoted, true),
+            ' ' if !quoted => {
+                if any {
+                    out.push(std::mem::take(&mut word));
+                }
+                any = false;
+            }
+            c => {
+                word.push(c);
+                any = true;
+            }
+        }
+    }
+    if any {
+        out.push(word);
+    }
+    out
+}
+
+/// Whether a prefix has an extension that goes here and stays in the reference: any plain one that is not among the
+/// known endings.
+fn unknown_extension(prefix: &str) -> bool {
+    let known = [".parquet", ".csv", ".json", ".jsonl", "_console.txt"];
+    let plain = prefix.rsplit_once('.').is_some_and(|(_, end)| {
+        (1..=8).contains(&end.len())
+            && end.starts_with(|c: char| c.is_ascii_alphabetic())
+            && end.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    plain && !known.iter().any(|ending| prefix.ends_with(ending))
+}
+
+/// Numbers with an exponent are numbers, where the reference keeps their text.
+fn exponents(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.contains(['e', 'E']) => match serde_json::from_str(text) {
+            Ok(Value::Number(number)) => Value::Number(number),
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(exponents).collect(),
+        other => other.clone(),
+    }
 }

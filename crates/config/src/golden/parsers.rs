@@ -1,6 +1,6 @@
 //! Single values: lists of cases that name a function of the reference.
 
-use super::{names_for, texts};
+use super::{exponents, headers, key_values, names_for, ordered, texts, unknown_extension, words};
 use crate::compose::observe::{attributes, metrics_url, otel_url, stream_domains};
 use crate::file::{substitute, template};
 use crate::flags::{self, Kind};
@@ -11,9 +11,9 @@ use crate::tokens::{Raw, RawFlag};
 use crate::tree::{Node, Origin, Places};
 use crate::{command_line, scalars, values};
 use aiperf_golden::Tally;
-use aiperf_plan::redact::{self, is_sensitive_header};
+use aiperf_plan::redact;
 use aiperf_plan::{BaseUrl, UrlError};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -94,27 +94,6 @@ fn by_flag(name: &str, input: &Value) -> Result<Value, String> {
     values::value(&given, Path::new("/")).map_err(|problem| problem.to_string())
 }
 
-/// Tokens, a map, or a list of pairs, as `--extra-inputs` and a file may give them.
-pub(super) fn key_values(input: &Value) -> Result<Value, String> {
-    let coerced = |value: &Value| value.as_str().map_or_else(|| value.clone(), values::coerce);
-    match input {
-        Value::String(text) => values::pairs(std::slice::from_ref(text)).map_err(|(_, rule)| rule),
-        Value::Object(map) => {
-            Ok(map.iter().map(|(key, value)| (key.clone(), coerced(value))).collect::<Map<_, _>>().into())
-        }
-        Value::Array(items) if items.iter().all(Value::is_array) && !items.is_empty() => Ok(items
-            .iter()
-            .map(|pair| (pair[0].as_str().unwrap().to_owned(), coerced(&pair[1])))
-            .collect::<Map<_, _>>()
-            .into()),
-        _ => values::pairs(&texts(input)).map_err(|(_, rule)| rule),
-    }
-}
-
-pub(super) fn ordered(map: Value) -> Value {
-    map.as_object().unwrap().iter().map(|(key, value)| json!([key, value])).collect()
-}
-
 fn duration(input: &Value) -> Result<Value, String> {
     match input {
         Value::Null => Ok(Value::Null),
@@ -133,15 +112,6 @@ fn tier(text: &str, number: usize) -> Result<Value, String> {
     })
 }
 
-pub(super) fn headers(map: &Map<String, Value>) -> Value {
-    map.iter()
-        .map(|(name, value)| {
-            (name.clone(), if is_sensitive_header(name) { "<redacted>".into() } else { value.clone() })
-        })
-        .collect::<Map<_, _>>()
-        .into()
-}
-
 fn file_names(prefix: Option<&str>) -> Value {
     let names = names_for(prefix);
     json!({
@@ -153,42 +123,6 @@ fn file_names(prefix: Option<&str>) -> Value {
         "profile_export_raw_jsonl_file": names.raw_jsonl,
         "profile_export_console_txt_file": names.console_txt,
     })
-}
-
-/// The words of a command line, with single quotes.
-pub(super) fn words(line: &str) -> Vec<String> {
-    let (mut out, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
-    for c in line.chars() {
-        match c {
-            '\'' => (quoted, any) = (!quoted, true),
-            ' ' if !quoted => {
-                if any {
-                    out.push(std::mem::take(&mut word));
-                }
-                any = false;
-            }
-            c => {
-                word.push(c);
-                any = true;
-            }
-        }
-    }
-    if any {
-        out.push(word);
-    }
-    out
-}
-
-/// Whether a prefix has an extension that goes here and stays in the reference: any plain one that is not among the
-/// known endings (seed 002).
-pub(super) fn unknown_extension(prefix: &str) -> bool {
-    let known = [".parquet", ".csv", ".json", ".jsonl", "_console.txt"];
-    let plain = prefix.rsplit_once('.').is_some_and(|(_, end)| {
-        (1..=8).contains(&end.len())
-            && end.starts_with(|c: char| c.is_ascii_alphabetic())
-            && end.bytes().all(|b| b.is_ascii_alphanumeric())
-    });
-    plain && !known.iter().any(|ending| prefix.ends_with(ending))
 }
 
 /// Runs the cases of a parser; false for a list that no parser here is for.
@@ -236,18 +170,6 @@ fn decided(group: &str, input: &Value, expected: &Value) -> Value {
         // $${ stands for the characters themselves.
         ("env_substitution", Some(text)) if text.starts_with("$${") => text[1..].into(),
         _ => expected.clone(),
-    }
-}
-
-/// Numbers with an exponent are numbers, where the reference keeps their text.
-pub(super) fn exponents(value: &Value) -> Value {
-    match value {
-        Value::String(text) if text.contains(['e', 'E']) => match serde_json::from_str(text) {
-            Ok(Value::Number(number)) => Value::Number(number),
-            _ => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(exponents).collect(),
-        other => other.clone(),
     }
 }
 
