@@ -11,7 +11,7 @@ use serde_json::Value;
 fn stream(dialect: &'static Dialect, chunks: &[&str]) -> Parsed {
     let mut answer = Answer::new(dialect, MonoNs(1));
     for (i, chunk) in chunks.iter().enumerate() {
-        if !answer.stream(format!("data: {chunk}\n\n").as_bytes(), MonoNs(2 + i as u64)) {
+        if !answer.feed_stream(format!("data: {chunk}\n\n").as_bytes(), MonoNs(2 + i as u64)) {
             break;
         }
     }

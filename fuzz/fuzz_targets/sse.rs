@@ -26,7 +26,7 @@ fn answer(pieces: &[&[u8]]) -> (Option<String>, Option<String>, usize, u32, bool
     let mut at = 1;
     let on = pieces.iter().all(|piece| {
         at += 1;
-        answer.stream(piece, MonoNs(at))
+        answer.feed_stream(piece, MonoNs(at))
     });
     if on {
         answer.end_stream(MonoNs(at + 1));

@@ -95,6 +95,7 @@ impl Campaign {
     /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes `inputs.json`.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
         objectives::check(&traits(&plan))?;
+        aiperf_engine::check(&plan)?;
         let artifacts = Artifacts::prepare(&plan.artifacts)?;
         let tokenizer = self.tokenizer(&plan)?;
         let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer)?);

@@ -74,7 +74,8 @@ fn reader(tokenizer: Option<Tokenizer>) -> Reader {
     let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).expect("a dataset");
     let requests = Arc::new(Requests::new(plan.clone(), Arc::new(dataset), "0.0.0").expect("requests"));
     let phase = PhaseId { index: 0, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
-    Reader { plan, requests, tokenizer, phases: vec![Arc::new(phase)] }
+    let anchor = WallAnchor::default();
+    Reader { plan, requests, tokenizer, anchor, phases: vec![Arc::new(phase)] }
 }
 
 /// A streamed answer, one event a chunk and a read; the last event tells the usage.
@@ -117,7 +118,6 @@ fn exchange(reader: &Reader) -> Exchange {
     };
     Exchange {
         tag: RequestTag::default(),
-        anchor: WallAnchor::default(),
         timeline,
         status: Some(200),
         raw_len: raw.len(),
@@ -127,7 +127,7 @@ fn exchange(reader: &Reader) -> Exchange {
         chunked: true,
         error: None,
         was_cancelled: false,
-        request_body: reader.requests.said(0).body,
+        request_body: reader.requests.request(0).body,
     }
 }
 

@@ -43,6 +43,6 @@ pub use error::EngineError;
 pub use events::{Events, Interest, Subscription};
 pub use quality::Quality;
 pub use requests::Requests;
-pub use run::{Outcome, PhaseOutcome, Setup, run};
+pub use run::{Outcome, PhaseOutcome, Setup, check, run};
 pub use sinks::{RecordSink, SinkFailure};
 pub use stop::Stop;

@@ -66,6 +66,15 @@ pub struct PhaseOutcome {
     pub records: Accumulator,
 }
 
+/// Whether this machine can run a plan: looked at before anything of the run is touched.
+pub fn check(plan: &Plan) -> Result<(), EngineError> {
+    Sizing::of(Demand::of(plan), Machine::here())?;
+    match (plan.runtime.timestamps, keep_stamping()) {
+        (Timestamps::Kernel, Err(error)) => Err(EngineError::NoStamps(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Runs a plan to its end, or until it is stopped.
 pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let sizing = Sizing::of(Demand::of(&setup.plan), Machine::here())?;

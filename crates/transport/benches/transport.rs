@@ -2,7 +2,7 @@
 
 use aiperf_transport::connect::SocketOptions;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::{Cancel, Client, ClientSettings, Outgoing, StampMode, Target, clock};
+use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, Target, clock};
 use aiperf_types::{Nanos, RequestTag};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -87,9 +87,8 @@ fn exchange(c: &mut Criterion) {
         let client = client(port, stamps);
         let send = || async {
             let now = clock::mono_now();
-            let out = Outgoing {
+            let out = OutgoingRequest {
                 tag: RequestTag::default(),
-                anchor: clock::anchor(),
                 intended: now,
                 issued: now,
                 target: 0,

@@ -109,3 +109,20 @@ fn a_directory_that_cannot_be_written_to_is_named() {
     assert_eq!(run.code(), Some(2), "{}", run.stderr());
     assert!(run.stderr().contains("--artifact-dir"), "{}", run.stderr());
 }
+
+#[test]
+fn a_run_that_this_machine_cannot_make_leaves_earlier_files_alone() {
+    let sim = serve(quick());
+    for args in [&["--concurrency", "100000000", "--benchmark-duration", "1"][..], &["--goodput", "nonsense:1"]] {
+        let bench = Bench::of(&sim.url()).with(args);
+        let out = bench.dir.path().join("out");
+        std::fs::create_dir(&out).unwrap();
+        let files = ["profile_export.jsonl", ".aiperf_results_ready.json", "inputs.json"].map(|name| out.join(name));
+        files.iter().for_each(|path| std::fs::write(path, "earlier").unwrap());
+        let run = bench.run();
+        assert_eq!(run.code(), Some(2), "{}", run.stderr());
+        for path in files {
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "earlier", "{}", path.display());
+        }
+    }
+}
