@@ -1,7 +1,7 @@
 //! The configuration as it leaves the process.
 
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::PhaseType;
+use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
 use crate::setting::Setting;
 use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
 use aiperf_types::PhaseKind;
@@ -63,8 +63,8 @@ fn stimulus(benchmark: &Benchmark) -> String {
     };
     let series = phase.rate_series.as_ref().and_then(|series| series.0.first()).and_then(|point| point.qps);
     let rate = phase.rate.or(series).unwrap_or_default();
-    match phase.r#type.unwrap_or(PhaseType::Concurrency) {
-        PhaseType::Concurrency => format!("concurrency{}", phase.concurrency.unwrap_or(1)),
+    match phase.r#type.unwrap_or(PhaseType::DEFAULT) {
+        PhaseType::Concurrency => format!("concurrency{}", phase.concurrency.unwrap_or(DEFAULT_CONCURRENCY)),
         PhaseType::UserCentric => format!("user_centric-users{}-qps{rate:?}", phase.users.unwrap_or_default()),
         PhaseType::FixedSchedule => "fixed_schedule".to_owned(),
         PhaseType::Poisson | PhaseType::Gamma | PhaseType::Constant => match phase.concurrency {

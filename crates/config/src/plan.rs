@@ -11,10 +11,10 @@ use crate::keys;
 use crate::resolve::{Tree, resolve_config};
 use crate::rules::endpoint_kind;
 use crate::sections::artifacts::{Formats, RecordFormat};
-use crate::sections::dataset::{DatasetType, Sampling};
+use crate::sections::dataset::{DatasetType, SYNTHETIC_ENTRIES, Sampling};
 use crate::sections::distribution::Distribution;
 use crate::sections::endpoint::Endpoint;
-use crate::sections::phases::{Phase, PhaseType};
+use crate::sections::phases::{DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
@@ -271,7 +271,7 @@ fn dataset(tree: &Tree, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
         let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
         problems.push(Problem::new(format!("{what} must be at least 1")).because("a prompt says something").at(at));
     }
-    let entries = u32::try_from(dataset.entries.unwrap_or(100)).unwrap_or(u32::MAX);
+    let entries = u32::try_from(dataset.entries.unwrap_or(SYNTHETIC_ENTRIES)).unwrap_or(u32::MAX);
     Some(DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl }))
 }
 
@@ -315,7 +315,7 @@ fn one_phase(phase: &Phase) -> PhasePlan {
         name: phase.name.clone().unwrap_or_default(),
         kind,
         arrival: Arrival::Concurrency,
-        concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(1)).unwrap_or(u32::MAX)),
+        concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(DEFAULT_CONCURRENCY)).unwrap_or(u32::MAX)),
         stop,
         grace,
     }

@@ -18,14 +18,11 @@ use crate::flags::{
 };
 use crate::given::{GivenFlag, GivenFlags};
 use crate::parse::{filters, sequence_distribution};
-use crate::sections::dataset::{DatasetType, FileFormat, PublicDataset};
+use crate::sections::dataset::{DatasetType, FileFormat, INPUT_TOKENS, MEAN_TURN_DELAY, MEAN_TURNS, PublicDataset};
 use crate::sections::endpoint::Endpoint;
 use crate::tree::{Datum, Node, Places};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
-
-/// Tokens of a prompt of which nothing says the length.
-const INPUT_TOKENS: f64 = 550.0;
 
 /// Flags that shape conversations only where these are made up.
 const SYNTHETIC_ONLY: &[&Flag] = &[
@@ -251,8 +248,8 @@ fn place(dataset: &mut Node, kind: DatasetType, flags: &GivenFlags, problems: &m
         dataset.place(key, node);
     }
     for (key, mean, stddev, default_mean) in [
-        ("turns", CONVERSATION_TURN_MEAN, CONVERSATION_TURN_STDDEV, 1.0),
-        ("turn_delay", CONVERSATION_TURN_DELAY_MEAN, CONVERSATION_TURN_DELAY_STDDEV, 0.0),
+        ("turns", CONVERSATION_TURN_MEAN, CONVERSATION_TURN_STDDEV, MEAN_TURNS),
+        ("turn_delay", CONVERSATION_TURN_DELAY_MEAN, CONVERSATION_TURN_DELAY_STDDEV, MEAN_TURN_DELAY),
     ] {
         if flags.has(mean) || flags.has(stddev) {
             let node = dataset.child(key);

@@ -1,8 +1,9 @@
 //! Flags: Conversation Input.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::range::at_least;
+use crate::sections::dataset::{MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
 
 flags! { CONVERSATION_INPUT_FLAGS:
     CONVERSATION_NUM {
@@ -18,7 +19,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         name: "--num-dataset-entries",
         kind: Kind::Int,
         aliases: &["--num-prompts"],
-        default: Some("100"),
+        default: Some(WhenAbsent::Made(|| SYNTHETIC_ENTRIES.to_string())),
         to: To::Dataset("entries"),
         status: Acts,
     }
@@ -27,7 +28,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         kind: Kind::IntOrList,
         range: Some(at_least(1.0)),
         aliases: &["--session-turns-mean"],
-        default: Some("1"),
+        default: Some(WhenAbsent::Made(|| MEAN_TURNS.to_string())),
         to: To::Dataset("turns.mean"),
         status: NotYet("conversations have one turn"),
         summary: "Mean turns per conversation; list sweeps",
@@ -44,7 +45,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         name: "--conversation-turn-delay-mean",
         kind: Kind::Float,
         aliases: &["--session-turn-delay-mean"],
-        default: Some("0"),
+        default: Some(WhenAbsent::Made(|| MEAN_TURN_DELAY.to_string())),
         to: To::Dataset("turn_delay.mean"),
         status: NotYet("conversations have one turn"),
         summary: "Mean pause between turns, milliseconds",

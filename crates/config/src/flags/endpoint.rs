@@ -1,7 +1,7 @@
 //! Flags: Endpoint, Tokenizer.
 
 use super::flag::Status::{Acts, NoEffect, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::{endpoint, models};
 use aiperf_plan::ReuseStrategy;
@@ -212,7 +212,7 @@ flags! { TOKENIZER_FLAGS:
     TOKENIZER {
         name: "--tokenizer",
         kind: Kind::Text,
-        default: Some("the name of the model"),
+        default: Some(WhenAbsent::Words("the name of the model")),
         to: To::Key("tokenizer.name"),
         status: Acts,
     }

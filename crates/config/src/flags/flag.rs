@@ -23,8 +23,9 @@ pub struct Flag {
     pub takes: Takes,
     /// Which numbers it takes, where that is not what its key takes.
     pub range: Option<Range>,
-    /// What runs when it is not given, where that is not the default of its key.
-    pub default: Option<&'static str>,
+    /// What runs when it is not given. Unless the row says, the default of the key for a flag that sets one, and
+    /// nothing for a rule.
+    pub default: Option<WhenAbsent>,
     /// Where its value goes in the configuration.
     pub to: To,
     /// Whether it may stand beside `--config`.
@@ -71,6 +72,17 @@ pub enum Kind {
     Tags,
     /// `metric:number` pairs separated by white space.
     Goodput,
+}
+
+/// What runs when a flag is not given, as help says it.
+#[derive(Clone, Copy, Debug)]
+pub enum WhenAbsent {
+    /// The default of the key it is about.
+    DefaultOfKey,
+    /// What a rule decides by.
+    Words(&'static str),
+    /// Made from the constant that the rule uses too.
+    Made(fn() -> String),
 }
 
 /// Where a flag's value goes in the configuration.
@@ -180,11 +192,11 @@ impl Flag {
 
     /// What runs when it is not given. A switch that is off is not worth saying.
     pub fn default(&self) -> Option<String> {
-        if let Some(own) = self.default {
-            return Some(own.to_owned());
-        }
-        if !self.to.is_one_key() {
-            return None;
+        match self.default {
+            Some(WhenAbsent::Words(words)) => return Some(words.to_owned()),
+            Some(WhenAbsent::Made(make)) => return Some(make()),
+            None if !self.to.is_one_key() => return None,
+            Some(WhenAbsent::DefaultOfKey) | None => {}
         }
         let text = self.setting()?.default.map(|value| plain_text(&value))?;
         (self.kind != Kind::Bool || text == "true").then_some(text)

@@ -1,7 +1,7 @@
 //! Flags: Input, Fixed Schedule, Goodput.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::dataset;
 
@@ -63,7 +63,7 @@ flags! { INPUT_FLAGS:
     CUSTOM_DATASET_TYPE {
         name: "--custom-dataset-type",
         kind: Kind::Choice(dataset::FileFormat::NAMES),
-        default: Some("detected"),
+        default: Some(WhenAbsent::Words("detected")),
         to: To::Dataset("format"),
         status: NotYet("files of conversations are not read"),
         summary: "Format of the input file",

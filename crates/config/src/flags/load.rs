@@ -1,10 +1,10 @@
 //! Flags: Load Generator, Scenario, Warmup, User-Centric Rate, Request Cancellation.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
-use crate::sections::phases::ArrivalPattern;
+use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS};
 
 flags! { LOAD_GENERATOR_FLAGS:
     BENCHMARK_DURATION {
@@ -20,7 +20,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         name: "--benchmark-grace-period",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
-        default: Some("30 with --benchmark-duration"),
+        default: Some(WhenAbsent::Made(|| format!("{GRACE_SECONDS} with {}", BENCHMARK_DURATION.name))),
         to: To::Profiling("grace_period"),
         status: Acts,
         summary: "Seconds to wait for in-flight requests after the duration",
@@ -28,7 +28,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     CONCURRENCY {
         name: "--concurrency",
         kind: Kind::IntOrList,
-        default: Some("1"),
+        default: Some(WhenAbsent::Made(|| DEFAULT_CONCURRENCY.to_string())),
         to: To::Profiling("concurrency"),
         status: Acts,
         summary: "In-flight request limit; list sweeps",
@@ -52,7 +52,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         name: "--arrival-pattern",
         kind: Kind::Choice(ArrivalPattern::NAMES),
         aliases: &["--request-rate-mode"],
-        default: Some("poisson"),
+        default: Some(WhenAbsent::Words("poisson")),
         to: To::Rule("phases.profiling.type"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Inter-arrival law used with a rate",
@@ -69,7 +69,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         name: "--request-count",
         kind: Kind::IntOrList,
         aliases: &["--num-requests"],
-        default: Some("twice the concurrency, at least 10"),
+        default: Some(WhenAbsent::Words("twice the concurrency, at least 10")),
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",

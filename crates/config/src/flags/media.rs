@@ -1,7 +1,7 @@
 //! Flags: Audio Input, Image Input, Video Input.
 
 use super::flag::Status::NotYet;
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
 use crate::sections::media;
@@ -11,7 +11,7 @@ flags! { AUDIO_INPUT_FLAGS:
         name: "--audio-batch-size",
         kind: Kind::Int,
         aliases: &["--batch-size-audio"],
-        default: Some("1 with a length, 0 without"),
+        default: Some(WhenAbsent::Words("1 with a length, 0 without")),
         to: To::Dataset("audio.batch_size"),
         status: NotYet("requests hold text only"),
     }
@@ -90,7 +90,7 @@ flags! { IMAGE_INPUT_FLAGS:
         name: "--image-batch-size",
         kind: Kind::Int,
         aliases: &["--batch-size-image"],
-        default: Some("1 with a size or source, 0 without"),
+        default: Some(WhenAbsent::Words("1 with a size or source, 0 without")),
         to: To::Dataset("images.batch_size"),
         status: NotYet("requests hold text only"),
     }
@@ -119,7 +119,7 @@ flags! { VIDEO_INPUT_FLAGS:
         name: "--video-batch-size",
         kind: Kind::Int,
         aliases: &["--batch-size-video"],
-        default: Some("1 with a size, length or type, 0 without"),
+        default: Some(WhenAbsent::Words("1 with a size, length or type, 0 without")),
         to: To::Dataset("video.batch_size"),
         status: NotYet("requests hold text only"),
     }
@@ -170,7 +170,7 @@ flags! { VIDEO_INPUT_FLAGS:
         name: "--video-audio-sample-rate",
         kind: Kind::Float,
         range: Some(between(8.0, true, 96000.0, true)),
-        default: Some("44100"),
+        default: Some(WhenAbsent::Made(|| media::VideoAudio::default().sample_rate().hertz().to_string())),
         to: To::Dataset("video.audio.sample_rate"),
         status: NotYet("requests hold text only"),
         summary: "Embedded audio sample rate (Hz or kHz, split at 96)",

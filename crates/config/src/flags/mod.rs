@@ -22,7 +22,7 @@ mod shaping;
 pub use crate::range::Range;
 pub(crate) use conversation::*;
 pub(crate) use endpoint::*;
-pub use flag::{Flag, Group, Kind, Status, Takes, To};
+pub use flag::{Flag, Group, Kind, Status, Takes, To, WhenAbsent};
 pub(crate) use input::*;
 pub(crate) use load::*;
 pub(crate) use media::*;

@@ -1,7 +1,7 @@
 //! Flags: Server Metrics, Network Latency, GPU Telemetry.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::observe;
 
@@ -26,7 +26,7 @@ flags! { SERVER_METRICS_FLAGS:
         name: "--server-metrics-formats",
         kind: Kind::Choices(observe::ServerMetricsFormat::NAMES),
         takes: Takes::Many { comma: true, space: true },
-        default: Some("json,csv,parquet"),
+        default: Some(WhenAbsent::DefaultOfKey),
         to: To::Rule("server_metrics.formats"),
         status: NotYet("metrics of the server are not collected"),
         summary: "Server-metrics export files to write",

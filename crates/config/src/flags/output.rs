@@ -1,7 +1,7 @@
 //! Flags: Output, HTTP Trace.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use aiperf_plan::ExportLevel;
 
@@ -10,7 +10,7 @@ flags! { OUTPUT_FLAGS:
         name: "--output-artifact-dir",
         kind: Kind::Path,
         aliases: &["--artifact-dir"],
-        default: Some("artifacts/<model>-<service>-<type>-<load>"),
+        default: Some(WhenAbsent::Words("artifacts/<model>-<service>-<type>-<load>")),
         to: To::Key("artifacts.dir"),
         status: Acts,
         summary: "Output directory, used as given when set",
@@ -27,7 +27,7 @@ flags! { OUTPUT_FLAGS:
         name: "--export-level",
         kind: Kind::Choice(ExportLevel::NAMES),
         aliases: &["--profile-export-level"],
-        default: Some("records"),
+        default: Some(WhenAbsent::Words("records")),
         to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",

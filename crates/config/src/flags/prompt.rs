@@ -1,9 +1,9 @@
 //! Flags: Prompt, Cache Bust, Prefix Prompt, Input Sequence Length (ISL), Output Sequence Length (OSL).
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, To, flags};
+use super::flag::{Kind, To, WhenAbsent, flags};
 use crate::choice::Choice;
-use crate::sections::dataset;
+use crate::sections::dataset::{self, INPUT_TOKENS};
 
 flags! { PROMPT_FLAGS:
     PROMPT_BATCH_SIZE {
@@ -76,7 +76,7 @@ flags! { INPUT_SEQUENCE_LENGTH_FLAGS:
         name: "--prompt-input-tokens-mean",
         kind: Kind::IntOrList,
         aliases: &["--synthetic-input-tokens-mean", "--isl"],
-        default: Some("550"),
+        default: Some(WhenAbsent::Made(|| INPUT_TOKENS.to_string())),
         to: To::Dataset("prompts.isl.mean"),
         status: Acts,
         summary: "Mean prompt length in tokens; list sweeps",

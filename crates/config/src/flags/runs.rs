@@ -1,7 +1,7 @@
 //! Flags: Multi-Run.
 
 use super::flag::Status::NotYet;
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::{at_least, between, more_than};
 use crate::sections::{runs, sweep};
@@ -79,7 +79,7 @@ flags! { MULTI_RUN_FLAGS:
         name: "--parameter-sweep-cooldown-seconds",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
-        default: Some("0"),
+        default: Some(WhenAbsent::DefaultOfKey),
         to: To::EnvelopeRule("sweep.cooldown_seconds"),
         status: NotYet("settings are not swept"),
         summary: "Pause between sweep variations",
@@ -96,7 +96,7 @@ flags! { MULTI_RUN_FLAGS:
     PARAMETER_SWEEP_MODE {
         name: "--parameter-sweep-mode",
         kind: Kind::Choice(sweep::IterationOrder::NAMES),
-        default: Some("repeated"),
+        default: Some(WhenAbsent::DefaultOfKey),
         to: To::EnvelopeRule("sweep.iteration_order"),
         status: NotYet("settings are not swept"),
         summary: "Nesting of trials and variations",
@@ -104,7 +104,7 @@ flags! { MULTI_RUN_FLAGS:
     SWEEP_TYPE {
         name: "--sweep-type",
         kind: Kind::Literal(&["grid", "zip"]),
-        default: Some("grid"),
+        default: Some(WhenAbsent::Made(|| sweep::SweepType::DEFAULT.name().to_owned())),
         to: To::EnvelopeRule("sweep.type"),
         status: NotYet("settings are not swept"),
         summary: "Combine list flags as a product or in lockstep",

@@ -1,7 +1,7 @@
 //! Flags: UI, Service, Workers, ZMQ Communication.
 
 use super::flag::Status::{Acts, NoEffect, NotYet};
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
@@ -10,7 +10,7 @@ flags! { UI_FLAGS:
         name: "--ui-type",
         kind: Kind::Choice(UiKind::NAMES),
         aliases: &["--ui"],
-        default: Some("simple on a terminal, none elsewhere"),
+        default: Some(WhenAbsent::Words("simple on a terminal, none elsewhere")),
         to: To::Rule("runtime.ui"),
         status: Acts,
         summary: "Terminal interface",
@@ -22,7 +22,7 @@ flags! { SERVICE_FLAGS:
     LOG_LEVEL {
         name: "--log-level",
         kind: Kind::Choice(LogLevel::NAMES),
-        default: Some("INFO"),
+        default: Some(WhenAbsent::DefaultOfKey),
         to: To::Rule("logging.level"),
         status: Acts,
         summary: "Log threshold",

@@ -136,6 +136,18 @@ choices! {
     }
 }
 
+/// Conversations that are made where nothing says how many.
+pub(crate) const SYNTHETIC_ENTRIES: i64 = 100;
+
+/// Tokens of a prompt of which nothing says the length.
+pub(crate) const INPUT_TOKENS: f64 = 550.0;
+
+/// Turns of a conversation of which nothing, or only a deviation, says how many it has.
+pub(crate) const MEAN_TURNS: f64 = 1.0;
+
+/// Milliseconds between turns where nothing, or only a deviation, says how many.
+pub(crate) const MEAN_TURN_DELAY: f64 = 0.0;
+
 section! {
     /// What requests say.
     Dataset {

@@ -113,6 +113,12 @@ section! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KiloHertz(pub f64);
 
+impl KiloHertz {
+    pub(crate) fn hertz(self) -> f64 {
+        (self.0 * 1000.0).round()
+    }
+}
+
 impl From<f64> for KiloHertz {
     fn from(rate: f64) -> Self {
         Self(rate)

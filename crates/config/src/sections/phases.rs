@@ -33,6 +33,12 @@ choices! {
     }
 }
 
+/// Sessions at once of a phase that sends by concurrency and gives no number.
+pub(crate) const DEFAULT_CONCURRENCY: i64 = 1;
+
+/// Seconds after the time limit that a flag sets, unless something says otherwise.
+pub(crate) const GRACE_SECONDS: f64 = 30.0;
+
 section! {
     /// One block of load.
     Phase {
@@ -204,6 +210,9 @@ impl Setting for RateSeries {
 }
 
 impl PhaseType {
+    /// Where nothing says how requests arrive.
+    pub(crate) const DEFAULT: Self = Self::Concurrency;
+
     /// Those that send by rate, whoever sends.
     const BY_RATE: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant, Self::UserCentric];
     /// Those whose requests arrive by a law, one independent of the other.

@@ -261,6 +261,9 @@ section! {
 }
 
 impl SweepType {
+    /// Where nothing says how settings are varied.
+    pub(crate) const DEFAULT: Self = Self::Grid;
+
     /// Whether it combines lists of values.
     pub fn is_of_lists(self) -> bool {
         matches!(self, Self::Grid | Self::Zip)

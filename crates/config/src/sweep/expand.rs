@@ -32,7 +32,7 @@ pub(crate) enum Changes {
 /// The runs of a sweep over a benchmark, in order. A search has none before it runs.
 pub(crate) fn expand(envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let Some(sweep) = envelope.get("sweep") else { return Ok(Vec::new()) };
-    match sweep.choice("type").unwrap_or(SweepType::Grid) {
+    match sweep.choice("type").unwrap_or(SweepType::DEFAULT) {
         SweepType::Grid => rows(sweep, envelope, false, places),
         SweepType::Zip => rows(sweep, envelope, true, places),
         SweepType::Scenarios => scenarios(sweep, envelope, places),

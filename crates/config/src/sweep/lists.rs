@@ -36,7 +36,7 @@ pub(crate) fn flag_lists(envelope: &mut Node, flags: &GivenFlags, problems: &mut
     }
     if !parameters.is_empty() {
         let sweep = envelope.child("sweep");
-        let kind = sweep.choice("type").unwrap_or(SweepType::Grid);
+        let kind = sweep.choice("type").unwrap_or(SweepType::DEFAULT);
         if !kind.is_of_lists() {
             let names: Vec<&str> = parameters.iter().map(|(_, _, spelled)| spelled.as_str()).collect();
             problems.push(
@@ -49,7 +49,7 @@ pub(crate) fn flag_lists(envelope: &mut Node, flags: &GivenFlags, problems: &mut
             );
             return;
         }
-        sweep.put_default("type", SweepType::Grid);
+        sweep.put_default("type", SweepType::DEFAULT);
         for (path, values, spelled) in parameters {
             let list = sweep.child("parameters");
             list.put(&path, Node::flag(&values, &spelled));
@@ -68,7 +68,7 @@ fn settings(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>
     ] {
         let Some(node) = flags.node(flag) else { continue };
         let there = envelope.get("sweep").is_some();
-        let kind = envelope.get("sweep").and_then(|sweep| sweep.choice("type")).unwrap_or(SweepType::Grid);
+        let kind = envelope.get("sweep").and_then(|sweep| sweep.choice("type")).unwrap_or(SweepType::DEFAULT);
         if there && flag == SWEEP_TYPE && !kind.is_of_lists() {
             problems.push(
                 Problem::new(format!("--sweep-type cannot change a sweep of type {}", kind.name()))

@@ -14,8 +14,8 @@ use crate::flags::{
     To, USER_CENTRIC_RATE,
 };
 use crate::given::GivenFlags;
-use crate::sections::dataset::FileFormat;
-use crate::sections::phases::{ArrivalPattern, KEYS_OF, PhaseType};
+use crate::sections::dataset::{FileFormat, MEAN_TURNS};
+use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS, KEYS_OF, PhaseType};
 use crate::tree::{Datum, Node, Origin};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
@@ -27,9 +27,6 @@ const RATES: &[&Flag] = &[REQUEST_RATE, USER_CENTRIC_RATE, REQUEST_RATE_SERIES];
 
 /// Flags about the profiling phase that are no key of it.
 const BY_RULE: &[&Flag] = &[ARRIVAL_PATTERN, REQUEST_RATE_SERIES, FIXED_SCHEDULE];
-
-/// Seconds after a time limit, unless something says otherwise.
-const GRACE_SECONDS: f64 = 30.0;
 
 /// Lays flags over the phases of a document. Flags that stand alone also say what ends the phase.
 pub(super) fn phases(
@@ -114,7 +111,7 @@ fn lay(
     if flags.has(BENCHMARK_DURATION) {
         phase.put_default("grace_period", GRACE_SECONDS);
     }
-    let before = phase.choice("type").unwrap_or(PhaseType::Concurrency);
+    let before = phase.choice("type").unwrap_or(PhaseType::DEFAULT);
     let Some(mut kind) = arrival(before, flags, alone, problems) else { return };
     check(phase, flags, kind, problems);
     if alone && kind == PhaseType::UserCentric {
@@ -213,9 +210,9 @@ fn several_turns(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let turns = match flags.get(CONVERSATION_TURN_MEAN) {
         Some(given) => match given.sweep() {
             Some(items) => items.iter().filter_map(Value::as_f64).fold(f64::INFINITY, f64::min),
-            None => given.value.as_f64().unwrap_or(1.0),
+            None => given.value.as_f64().unwrap_or(MEAN_TURNS),
         },
-        None => 1.0,
+        None => MEAN_TURNS,
     };
     if turns < 2.0 && !flags.has(INPUT_FILE) && !flags.has(PUBLIC_DATASET) {
         problems.push(
@@ -331,7 +328,7 @@ fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Con
         phase.put("sessions", Node::rule(roots));
         return;
     }
-    let concurrency = flags.get(CONCURRENCY).and_then(|given| given.base().as_i64()).unwrap_or(1);
+    let concurrency = flags.get(CONCURRENCY).and_then(|given| given.base().as_i64()).unwrap_or(DEFAULT_CONCURRENCY);
     phase.put("requests", Node::rule(default_requests(concurrency)));
 }
 

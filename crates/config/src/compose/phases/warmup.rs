@@ -9,7 +9,7 @@ use crate::flags::{
     WARMUP_REQUEST_RATE_RAMP_DURATION,
 };
 use crate::given::{GivenFlag, GivenFlags};
-use crate::sections::phases::PhaseType;
+use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
 use crate::tree::{Node, Origin};
 use aiperf_types::PhaseKind;
 
@@ -108,7 +108,7 @@ fn new() -> Node {
 
 /// A rate for the warmup of a file that sends by concurrency needs to be told how requests then arrive.
 fn retype(phase: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
-    let kind = phase.choice("type").unwrap_or(PhaseType::Concurrency);
+    let kind = phase.choice("type").unwrap_or(PhaseType::DEFAULT);
     if !flags.has(WARMUP_REQUEST_RATE) || kind != PhaseType::Concurrency {
         return;
     }
@@ -144,7 +144,7 @@ fn inherit(phase: &mut Node, flags: &GivenFlags) {
 fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool) {
     if phase.get("rate").is_none() {
         phase.put("type", Node::rule(PhaseType::Concurrency));
-        phase.put_default("concurrency", 1);
+        phase.put_default("concurrency", DEFAULT_CONCURRENCY);
         return;
     }
     let inherited = |flag: &Flag| flags.get(flag).filter(|_| alone);
