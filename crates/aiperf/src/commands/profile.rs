@@ -101,7 +101,9 @@ fn profile(plan: Plan, stop: Stop) -> Result<Finished, CampaignError> {
     // Whoever listens ends with the campaign.
     drop(campaign);
     screen.finish();
-    log.map(LogFile::finish);
+    if let Some(log) = log {
+        log.finish();
+    }
     finished
 }
 
