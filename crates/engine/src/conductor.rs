@@ -218,6 +218,8 @@ impl Conductor {
                 self.held.set(Some(now));
                 self.holds.set(self.holds.get() + 1);
                 self.inbox.borrow_mut().push(Event::Hold);
+                // From now on somebody has to look whether it may go on: nothing else may happen any more.
+                self.wake.notify_one();
             }
             Some(since) if !queue.is_half_full() => {
                 self.held.set(None);

@@ -186,3 +186,70 @@ fn share(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
     let ((stolen_before, all_before), (stolen, all)) = before.zip(after)?;
     (all > all_before).then(|| stolen.saturating_sub(stolen_before) as f64 / (all - all_before) as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use aiperf_dataset::Dataset;
+    use aiperf_metrics::RunTraits;
+    use aiperf_plan::StopWhen;
+    use aiperf_tokenize::Lookup;
+    use aiperf_types::EndpointKind;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    /// Answers every request of every connection with the same few words.
+    fn serve() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    let body = r#"{"choices":[{"message":{"content":"hello"}}]}"#;
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length";
+                    while stream.read(&mut [0; 1 << 16]).is_ok_and(|read| read > 0) {
+                        let _ = stream.write_all(format!("{head}: {}\r\n\r\n{body}", body.len()).as_bytes());
+                    }
+                });
+            }
+        });
+        url
+    }
+
+    #[test]
+    fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
+        let mut plan = plan(&serve());
+        plan.phases[0].concurrency = Some(4);
+        plan.phases[0].stop = vec![StopWhen::Requests(40)];
+        // Every finished exchange is one too many.
+        plan.runtime.record_queue_budget = 0;
+        let plan = Arc::new(plan);
+        let tokenizer = Tokenizer::load("builtin", &Lookup::from_env()).unwrap();
+        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
+        let anchor = aiperf_transport::clock::anchor();
+        let stop = Stop::default();
+        let hung = stop.clone();
+        // A run that hangs is ended, so that the test can say so.
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(60));
+            hung.stop();
+        });
+        let outcome = run(Setup {
+            plan,
+            anchor,
+            requests,
+            tokenizer: Some(tokenizer),
+            metrics: Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true))),
+            sinks: Vec::new(),
+            stop,
+            events: Events::new(anchor),
+        })
+        .unwrap();
+        assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");
+        assert!(!outcome.was_stopped, "the hold was never released");
+        assert_eq!(outcome.phases[0].records.records(), 40);
+    }
+}

@@ -8,64 +8,11 @@ use crate::record_thread::Mailbox;
 use crate::recorder::Courtesy;
 use crate::recorder::RecordContext;
 use crate::requests::Requests;
-use crate::testing::Shown;
+use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
-use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
-    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps,
-    TokenizerPlan, UiKind,
-};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{EndpointKind, Exchange, PhaseIndex, PhaseProgress, RequestError, RequestTag, Timeline, WallAnchor};
-use std::path::PathBuf;
-
-fn plan() -> Plan {
-    Plan {
-        run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
-        models: vec!["m".into()],
-        endpoint: EndpointPlan {
-            kind: EndpointKind::Chat,
-            urls: vec![BaseUrl::parse("http://127.0.0.1:1").unwrap()],
-            path: None,
-            streaming: true,
-            api_key: None,
-            headers: Vec::new(),
-            extra: serde_json::Map::new(),
-            timeout_seconds: 0.0,
-            legacy_max_tokens: false,
-            server_token_count: false,
-            per_chunk_usage: false,
-            reuse: ReuseStrategy::Pooled,
-            http: HttpSettings::default(),
-        },
-        tokenizer: TokenizerPlan::default(),
-        dataset: DatasetPlan::Synthetic(SyntheticPlan {
-            entries: 1,
-            isl: Some(Length { mean: 4.0, stddev: 0.0 }),
-            osl: None,
-        }),
-        phases: vec![PhasePlan {
-            name: "profiling".into(),
-            kind: aiperf_types::PhaseKind::Profiling,
-            arrival: Arrival::Concurrency,
-            concurrency: Some(1),
-            stop: vec![StopWhen::Requests(1)],
-            grace: None,
-        }],
-        metrics: MetricsPlan::default(),
-        artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },
-        runtime: RuntimePlan {
-            workers_max: None,
-            timestamps: Timestamps::Auto,
-            ui: UiKind::None,
-            log_level: LogLevel::Error,
-            stats_interval: None,
-            record_queue_budget: 1 << 20,
-        },
-        input_config: serde_json::Value::Null,
-    }
-}
 
 /// Writes the number of each record, so that order, loss and repetition show.
 struct Numbers;
@@ -93,7 +40,7 @@ const THREADS: usize = 2;
 
 impl Bench {
     fn new(events: Events) -> Self {
-        let plan = Arc::new(plan());
+        let plan = Arc::new(plan("http://127.0.0.1:1"));
         let tokenizer = Tokenizer::load("builtin", &Lookup::from_env()).unwrap();
         let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
         let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
