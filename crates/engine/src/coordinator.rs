@@ -56,7 +56,8 @@ pub(crate) struct Coordinated {
 
 pub(crate) struct Coordinator {
     parts: Parts,
-    pending: VecDeque<Arrival>,
+    /// The oldest arrival that is not handed out yet; those after it stay in the queue.
+    oldest: Option<Arrival>,
     /// By record thread, in the order handed out.
     handed: Vec<VecDeque<Handed>>,
     next_batch: u64,
@@ -77,7 +78,7 @@ impl Coordinator {
         let sampler = parts.events.metrics_every().map(|every| Sampler::new(every, threads, now));
         let written = parts.phases.iter().map(|_| (0, false)).collect();
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
-        Self { parts, pending: VecDeque::new(), handed, next_batch: 0, sampler, written, relief: Nanos::ZERO }
+        Self { parts, oldest: None, handed, next_batch: 0, sampler, written, relief: Nanos::ZERO }
     }
 
     /// Works until the queue is closed and everything is written.
@@ -103,7 +104,6 @@ impl Coordinator {
     /// One round; `true` when it computed something itself, so that there may be more of it.
     fn step(&mut self, now: MonoNs) -> bool {
         self.take_back();
-        self.pending.extend(self.parts.arrivals.try_iter());
         self.hand_out(now);
         let took_over = self.take_over(now);
         let helped = self.help(now);
@@ -130,7 +130,7 @@ impl Coordinator {
     /// Gives each record thread as much as it may have, those with the least first.
     fn hand_out(&mut self, now: MonoNs) {
         let mut busy = vec![false; self.handed.len()];
-        while !self.pending.is_empty() {
+        while self.oldest_arrival().is_some() {
             let free = |(thread, handed): &(usize, &VecDeque<Handed>)| !busy[*thread] && handed.len() < MOST_HANDED;
             let least = self.handed.iter().enumerate().filter(free).min_by_key(|(_, handed)| handed.len());
             let Some((thread, _)) = least else { return };
@@ -145,9 +145,17 @@ impl Coordinator {
         }
     }
 
+    /// When the oldest exchange that waits came in.
+    fn oldest_arrival(&mut self) -> Option<MonoNs> {
+        if self.oldest.is_none() {
+            self.oldest = self.parts.arrivals.try_recv().ok();
+        }
+        self.oldest.as_ref().map(|(at, _)| *at)
+    }
+
     fn next_batch(&mut self) -> Arc<Batch> {
-        let count = self.pending.len().min(BATCH);
-        let exchanges = self.pending.drain(..count).map(|(_, exchange)| exchange).collect();
+        let arrivals = self.oldest.take().into_iter().chain(self.parts.arrivals.try_iter());
+        let exchanges = arrivals.take(BATCH).map(|(_, exchange)| exchange).collect();
         let batch = Batch::new(self.next_batch, exchanges, self.parts.buffers.clone());
         self.next_batch += 1;
         Arc::new(batch)
@@ -174,9 +182,9 @@ impl Coordinator {
 
     /// Computes a batch of what waits, where the record threads fall behind or only the rest is left to do.
     fn help(&mut self, now: MonoNs) -> bool {
+        let Some(oldest) = self.oldest_arrival() else { return false };
         let queue = &self.parts.queue;
-        let is_old = self.pending.front().is_some_and(|(at, _)| now.since(*at) > PATIENCE);
-        if self.pending.is_empty() || !(is_old || queue.is_half_full() || queue.is_closed()) {
+        if now.since(oldest) <= PATIENCE && !queue.is_half_full() && !queue.is_closed() {
             return false;
         }
         let batch = self.next_batch();
