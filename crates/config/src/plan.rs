@@ -388,6 +388,6 @@ fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Runti
         ui,
         stats_interval: stats_interval(tree),
         log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
-        record_queue_budget: 256 << 20,
+        record_queue_budget: 256_000_000,
     }
 }

@@ -56,9 +56,37 @@ impl Packed {
             visit(self.base.wrapping_add(u64::from_le_bytes(word)));
         }
     }
+}
 
-    fn size(&self) -> usize {
-        size_of::<Self>() + self.bytes.len()
+/// Gaps in seven bits a byte, the highest bit set where a number goes on. Chunks that one read brought lie no time apart: one
+/// byte each, however long the longest gap of their block is.
+#[derive(Clone, Debug)]
+struct PackedGaps(Box<[u8]>);
+
+impl PackedGaps {
+    fn new(gaps: &[u64]) -> Self {
+        let mut bytes = Vec::with_capacity(gaps.len() * 4);
+        for &gap in gaps {
+            let mut rest = gap;
+            while rest > 0x7f {
+                bytes.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(rest as u8);
+        }
+        Self(bytes.into_boxed_slice())
+    }
+
+    fn unpack(&self, gaps: &mut Vec<u64>) {
+        let (mut gap, mut shift) = (0, 0);
+        for &byte in &self.0 {
+            gap |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                gaps.push(gap);
+                (gap, shift) = (0, 0);
+            }
+        }
     }
 }
 
@@ -97,14 +125,13 @@ impl Column {
 struct Block {
     rows: usize,
     columns: Vec<(Fact, Column)>,
-    gaps: Option<(usize, Packed)>,
+    gaps: Option<PackedGaps>,
 }
 
 impl Block {
     fn pack(rows: &[Facts], gaps: Option<&[u64]>) -> Self {
         let columns = Fact::ALL.iter().filter_map(|&fact| Some((fact, pack_column(rows, fact)?))).collect();
-        let gaps = gaps.map(|gaps| (gaps.len(), Packed::new(gaps.iter().copied())));
-        Self { rows: rows.len(), columns, gaps }
+        Self { rows: rows.len(), columns, gaps: gaps.map(PackedGaps::new) }
     }
 
     fn column(&self, fact: Fact) -> Option<&Column> {
@@ -117,7 +144,7 @@ impl Block {
                 + column.values.bytes.len()
                 + column.present.as_ref().map_or(0, |bits| bits.len() * 8)
         });
-        columns.sum::<usize>() + self.gaps.as_ref().map_or(0, |(_, gaps)| gaps.size())
+        columns.sum::<usize>() + self.gaps.as_ref().map_or(0, |gaps| gaps.0.len())
     }
 }
 
@@ -242,8 +269,8 @@ impl Columns {
         for block in &self.blocks {
             let columns: Vec<(Fact, Option<&Column>)> = wanted.iter().map(|&fact| (fact, block.column(fact))).collect();
             gaps.clear();
-            if let Some((count, packed)) = block.gaps.as_ref().filter(|_| with_gaps) {
-                packed.each(0, *count, |gap| gaps.push(gap));
+            if let Some(packed) = block.gaps.as_ref().filter(|_| with_gaps) {
+                packed.unpack(&mut gaps);
             }
             let mut rest = gaps.as_slice();
             for first in (0..block.rows).step_by(AT_ONCE) {
