@@ -1,13 +1,13 @@
 //! Exit codes: the part of the interface that scripts rely on.
 
-use std::io::Write;
+use crate::terminal;
 
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All went well; failed requests among good ones are results, not failures.
     Success,
-    /// Every request failed, or a file could not be written.
+    /// Nothing was answered, or a file could not be written.
     Failed,
     /// The input was bad and nothing was sent.
     Usage,
@@ -26,8 +26,8 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// Prints text on stdout; a reader that went away is no failure.
+/// Prints what was asked for.
 pub(crate) fn print(text: &str) -> Exit {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    terminal::print(text);
     Exit::Success
 }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 /// Writes log lines until the campaign is over.
 pub(crate) struct LogFile {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<io::Result<()>>,
 }
 
 impl LogFile {
@@ -20,19 +20,23 @@ impl LogFile {
         }
         let mut file = File::create(path)?;
         let write = move || {
+            let mut failed = None;
             for line in events.flat_map(|event| lines.lines(&event)) {
                 let (date, time) = log_time(line.at);
                 let text = format!("{date} {time} - aiperf - {} - {}\n", line.level.name(), line.text);
-                // A log that cannot be written must not end a run.
-                let _ = file.write_all(text.as_bytes());
+                // A log that cannot be written does not end a run.
+                if failed.is_none() {
+                    failed = file.write_all(text.as_bytes()).err();
+                }
             }
+            failed.map_or(Ok(()), Err)
         };
         let thread = std::thread::Builder::new().name("aiperf-log".into()).spawn(write)?;
         Ok(Self { thread })
     }
 
-    /// Waits for the last line.
-    pub(crate) fn finish(self) {
-        let _ = self.thread.join();
+    /// Waits for the last line; says why, where not all of them were written.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes it failed")))
     }
 }

@@ -4,7 +4,8 @@
 //! - [`commands`]: one file a subcommand
 //! - [`screen`]: log lines and, below them, the [`progress`] bar
 //! - [`log_file`]: the same lines in a file
-//! - [`signals`]: Ctrl-C and SIGTERM
+//! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
+//! - [`terminal`]: whatever is written to stdout and stderr
 //! - [`exit`]: exit codes
 
 mod commands;
@@ -13,6 +14,7 @@ mod log_file;
 mod progress;
 mod screen;
 mod signals;
+mod terminal;
 
 use exit::Exit;
 

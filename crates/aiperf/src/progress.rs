@@ -1,6 +1,6 @@
 //! The progress bar: requests, rate, errors, time left.
 
-use aiperf_types::{PhaseKind, Progress, RunEvent};
+use aiperf_types::{PhaseKind, Preparing, Progress, RunEvent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar on stderr.
@@ -28,7 +28,11 @@ impl Bar {
 
     /// Shows what an event says of the progress.
     pub(crate) fn update(&mut self, event: &RunEvent) {
-        let RunEvent::Progress(progress) = event else { return };
+        let progress = match event {
+            RunEvent::Progress(progress) => progress,
+            RunEvent::Preparing(preparing) => return self.show_preparing(preparing),
+            _ => return,
+        };
         let (name, draining) = match progress.phase.kind {
             PhaseKind::Warmup => ("Warmup", "Warmup Grace Period"),
             PhaseKind::Profiling => ("Profiling", "Profiling Grace Period"),
@@ -43,6 +47,16 @@ impl Bar {
         };
         self.0.set_length(length);
         self.0.set_position(position);
+    }
+
+    fn show_preparing(&self, preparing: &Preparing) {
+        self.0.set_prefix(preparing.stage);
+        self.0.set_message(match preparing.total {
+            Some(total) => format!("{}/{total}", preparing.done),
+            None => "...".to_owned(),
+        });
+        self.0.set_length(preparing.total.unwrap_or(1));
+        self.0.set_position(preparing.done);
     }
 }
 

@@ -1,46 +1,88 @@
-//! Ctrl-C and SIGTERM: the first ends the run and writes everything, the second leaves at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first ends the run and writes everything, the second leaves at once.
 
+use crate::terminal;
 use aiperf_campaign::Stop;
 use aiperf_report::{Page, cancelling_panel, force_quit_panel};
 use nix::sys::signal::{SigSet, Signal};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
 
-/// Which signal ended the run, if one did.
+/// What ends a run.
+const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+/// How long the last words may take when somebody wants the program gone.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// The wish to end a run, and which signal it came from.
 #[derive(Clone, Default)]
-pub(crate) struct Signals(Arc<AtomicI32>);
+pub(crate) struct Signals {
+    state: Arc<State>,
+    stop: Stop,
+}
+
+#[derive(Default)]
+struct State {
+    first: AtomicI32,
+    /// Everything is written: there is nothing to wait for any more.
+    is_over: AtomicBool,
+}
 
 impl Signals {
-    /// Takes SIGINT and SIGTERM for the whole process. Threads started afterwards leave them alone.
-    pub(crate) fn watch(stop: Stop) -> Self {
+    /// Takes the signals that end a run for the whole process. Threads started afterwards leave them alone, so this comes before
+    /// any of them. What the parent chose to ignore stays ignored: `nohup`, or a shell that runs it in the background.
+    pub(crate) fn watch() -> Self {
         let signals = Self::default();
-        let mut set = SigSet::empty();
-        set.add(Signal::SIGINT);
-        set.add(Signal::SIGTERM);
-        if set.thread_block().is_err() {
+        let ignored = ignored();
+        let watched: SigSet = ENDING.into_iter().filter(|signal| ignored & bit(*signal) == 0).collect();
+        // A file that may not grow any further (ulimit -f) is an error of that file, not the end of the process.
+        let blocked: SigSet = watched.iter().chain([Signal::SIGXFSZ]).collect();
+        if blocked.thread_block().is_err() {
             return signals;
         }
-        let seen = signals.0.clone();
+        let Self { state, stop } = signals.clone();
         // The thread sleeps in the kernel until a signal comes, and ends with the process.
         let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
-            while let Ok(signal) = set.wait() {
-                if seen.swap(signal as i32, Ordering::AcqRel) != 0 {
-                    eprint!("{}", force_quit_panel(page()));
+            while let Ok(signal) = watched.wait() {
+                let is_first = state.first.swap(signal as i32, Ordering::AcqRel) == 0;
+                if !is_first || state.is_over.load(Ordering::Acquire) {
+                    let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
                     std::process::exit(128 + signal as i32);
                 }
-                eprint!("{}", cancelling_panel(page()));
                 stop.stop();
+                // Nobody may read what is said: the next signal counts all the same.
+                let _ = terminal::within(LAST_WORDS, || terminal::complain(&cancelling_panel(page())));
             }
         });
         signals
     }
 
+    /// What a run is stopped by.
+    pub(crate) fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
     /// The number of the signal that ended the run.
     pub(crate) fn number(&self) -> Option<u8> {
-        u8::try_from(self.0.load(Ordering::Acquire)).ok().filter(|&number| number != 0)
+        u8::try_from(self.state.first.load(Ordering::Acquire)).ok().filter(|&number| number != 0)
+    }
+
+    /// All results are written: from now on the first signal ends the process.
+    pub(crate) fn run_is_over(&self) {
+        self.state.is_over.store(true, Ordering::Release);
     }
 }
 
+fn bit(signal: Signal) -> u64 {
+    1 << (signal as i32 - 1)
+}
+
+/// The signals that this process ignores, a bit each; none where the kernel does not say.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 fn page() -> Page {
-    Page::plain(80).with_colours(true)
+    Page::plain(80).with_colours(terminal::stderr_has_colours())
 }

@@ -1,8 +1,9 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
 use crate::objectives::{self, ObjectivesError};
+use crate::preparation::{self, Loaded};
 use crate::result::{Summarised, summarise};
-use aiperf_dataset::{Dataset, DatasetError};
+use aiperf_dataset::DatasetError;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
@@ -10,7 +11,7 @@ use aiperf_engine::{
 use aiperf_metrics::{Metrics, RunTraits};
 use aiperf_plan::{DatasetPlan, Plan};
 use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
-use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
+use aiperf_tokenize::{TokenizeError, Tokenizer};
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, RunEvent, RunStarted, WallAnchor};
 use std::path::PathBuf;
@@ -32,12 +33,15 @@ pub enum CampaignError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Somebody wanted to stop before anything was sent.
+    #[error("stopped while the run was prepared: nothing was sent, and results of earlier runs are as they were")]
+    Stopped,
 }
 
 impl CampaignError {
     /// Whether the input is to blame, and nothing was sent.
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)))
+        !matches!(self, Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)) | Self::Stopped)
     }
 }
 
@@ -54,16 +58,15 @@ pub struct Prepared {
     anchor: WallAnchor,
     requests: Arc<Requests>,
     tokenizer: Option<Tokenizer>,
-    artifacts: Artifacts,
-    failures: Vec<ExportFailure>,
+    artifacts: Arc<Artifacts>,
 }
 
 /// A run that is over and written down.
 pub struct Finished {
     pub result: RunResult,
     pub written: Written,
-    /// Every request failed.
-    pub all_failed: bool,
+    /// No request was answered: all failed, or were cut off.
+    pub nothing_answered: bool,
     /// The user ended it.
     pub was_stopped: bool,
 }
@@ -93,48 +96,28 @@ impl Campaign {
     }
 
     /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes `inputs.json`.
+    /// What an earlier run left is removed last, when nothing is in the way any more.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
         objectives::check(&traits(&plan))?;
         aiperf_engine::check(&plan)?;
-        let artifacts = Artifacts::prepare(&plan.artifacts)?;
-        let tokenizer = self.tokenizer(&plan)?;
-        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer)?);
+        let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);
         let plan = Arc::new(plan);
-        let requests = Arc::new(Requests::new(plan.clone(), dataset, &self.version)?);
+        let Loaded { requests, tokenizer, inputs } =
+            preparation::prepare(&plan, &artifacts, &self.version, &self.events, &self.stop)?;
         artifacts.remove_stale()?;
-        let mut failures = Vec::new();
-        if let Err(error) = artifacts.write_inputs(requests.all().map(|request| (request.session_id, [request.body]))) {
-            self.say(LogLevel::Warning, &error.to_string());
-            failures.push(ExportFailure { exporter: "inputs", error });
-        }
-        let tokenizer = (!plan.endpoint.server_token_count).then_some(tokenizer);
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, failures })
-    }
-
-    fn tokenizer(&self, plan: &Plan) -> Result<Tokenizer, TokenizeError> {
-        let lookup = Lookup::from_env();
-        if let Some(name) = &plan.tokenizer.name {
-            return Tokenizer::load(name, &lookup);
-        }
-        let model = plan.models.first().map_or("", String::as_str);
-        let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
-        if let Some(warning) = warning {
-            self.say(LogLevel::Warning, &warning);
-        }
-        Ok(tokenizer)
+        artifacts.publish_inputs(inputs)?;
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts })
     }
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizer, artifacts, failures } = prepared;
+        let Prepared { plan, anchor, requests, tokenizer, artifacts } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
             None => metrics,
         });
         let record_files = artifacts.open_record_files()?;
-        let paths: Vec<(&'static str, PathBuf)> =
-            record_files.iter().map(|open| (open.kind.name, open.path.clone())).collect();
         let id: Arc<str> = plan.run.benchmark_id.as_str().into();
         let directory = artifacts.dir().into();
         self.events.emit(RunEvent::RunStarted(Arc::new(RunStarted { benchmark_id: id.clone(), anchor, directory })));
@@ -155,37 +138,17 @@ impl Campaign {
             stop: self.stop.clone(),
             events: self.events.clone(),
         });
-        let finished = outcome.map(|mut outcome| {
-            let failures = self.with_sink_failures(failures, &mut outcome, &paths);
-            self.finish(&plan, &artifacts, &metrics, outcome, failures)
-        });
+        let finished = outcome.map(|outcome| self.finish(&plan, &artifacts, &metrics, outcome));
         self.events.emit(RunEvent::RunFinished { was_stopped: self.stop.is_stopped() });
         Ok(finished?)
     }
 
-    fn with_sink_failures(
-        &self,
-        mut failures: Vec<ExportFailure>,
-        outcome: &mut Outcome,
-        paths: &[(&'static str, PathBuf)],
-    ) -> Vec<ExportFailure> {
-        for SinkFailure { sink, error } in outcome.sink_failures.drain(..) {
-            let path = paths.iter().find(|(name, _)| *name == sink).map(|(_, path)| path.clone()).unwrap_or_default();
-            let failure = ExportFailure::of(sink, path, error);
-            self.say(LogLevel::Error, &format!("{}; the records written so far are kept", failure.error));
-            failures.push(failure);
-        }
-        failures
-    }
-
-    fn finish(
-        &self,
-        plan: &Plan,
-        artifacts: &Artifacts,
-        metrics: &Metrics,
-        outcome: Outcome,
-        failures: Vec<ExportFailure>,
-    ) -> Finished {
+    fn finish(&self, plan: &Plan, artifacts: &Artifacts, metrics: &Metrics, mut outcome: Outcome) -> Finished {
+        let failures: Vec<ExportFailure> = outcome
+            .sink_failures
+            .drain(..)
+            .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
+            .collect();
         let Summarised { result, doubts, no_slices } = summarise(plan, &self.version, metrics, outcome);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
@@ -199,13 +162,13 @@ impl Campaign {
         for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
-        Finished { all_failed: total > 0 && valid == 0, was_stopped: result.was_cancelled, result, written }
+        Finished { nothing_answered: valid == 0, was_stopped: result.was_cancelled, result, written }
     }
 }
 
 fn sink(open: OpenRecordFile, benchmark_id: Arc<str>) -> RecordSink {
-    let OpenRecordFile { kind, file, .. } = open;
-    RecordSink { name: kind.name, encoder: Box::new(move || (kind.encoder)(&benchmark_id)), file: Box::new(file) }
+    let OpenRecordFile { kind, path, file } = open;
+    RecordSink { name: kind.name, path, encoder: Box::new(move || (kind.encoder)(&benchmark_id)), file: Box::new(file) }
 }
 
 fn traits(plan: &Plan) -> RunTraits {

@@ -5,6 +5,7 @@
 //!
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
+//! - `preparation`: what takes long before a run, done so that it can be interrupted
 //! - [`objectives`]: whether requests can meet what they are held to
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
@@ -14,6 +15,7 @@ pub mod campaign;
 pub mod confidence;
 pub mod measurement;
 pub mod objectives;
+mod preparation;
 mod result;
 mod slices;
 

@@ -25,13 +25,23 @@ pub struct Measurement {
     pub doubts: Vec<String>,
 }
 
-/// What a run says of its own error.
-pub fn of(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Measurement {
-    let doubts = doubts(plan, quality, conduct, summary);
-    Measurement { block: block(quality, conduct, summary, &doubts), doubts }
+/// What a run saw of itself.
+pub struct Observed {
+    pub quality: Quality,
+    pub conduct: Conduct,
+    /// Requests that the run itself cut off: by the end of the grace period, or because the user stopped it.
+    pub cut_off: u64,
+    /// The user ended it.
+    pub was_stopped: bool,
 }
 
-fn block(quality: &Quality, conduct: &Conduct, summary: &Summary, doubts: &[String]) -> Value {
+/// What a run says of its own error.
+pub fn of(plan: &Plan, observed: &Observed, summary: &Summary) -> Measurement {
+    let doubts = doubts(plan, observed, summary);
+    Measurement { block: block(observed, summary, &doubts), doubts }
+}
+
+fn block(Observed { quality, conduct, cut_off, .. }: &Observed, summary: &Summary, doubts: &[String]) -> Value {
     let stamped = quality.receive_lag.count();
     let reads = stamped + quality.unstamped_reads;
     json!({
@@ -50,6 +60,7 @@ fn block(quality: &Quality, conduct: &Conduct, summary: &Summary, doubts: &[Stri
         "connect_wait_us": spread(&quality.connect_wait),
         "syn_retransmits": quality.syn_retransmits,
         "not_streamed": quality.not_streamed,
+        "cut_off_requests": cut_off,
         "backlog_at_last_response": conduct.backlog_at_end,
         "backlog_drain_seconds": conduct.drain.as_secs_f64(),
         "peak_backlog_bytes": conduct.peak_backlog_bytes,
@@ -71,7 +82,8 @@ fn block(quality: &Quality, conduct: &Conduct, summary: &Summary, doubts: &[Stri
     })
 }
 
-fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) -> Vec<String> {
+fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
+    let Observed { quality, conduct, cut_off, was_stopped } = observed;
     let mut out = Vec::new();
     let mut say = |doubtful: bool, text: String| {
         if doubtful {
@@ -127,6 +139,13 @@ fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) 
     say(
         quality.not_streamed > 0,
         format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
+    );
+    say(
+        *cut_off > 0 && !was_stopped,
+        format!(
+            "{cut_off} requests were cut off by the end of the grace period: they have a line in the records and count in no \
+             metric"
+        ),
     );
     say(
         quality.without_counts > 0,

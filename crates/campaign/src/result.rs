@@ -1,6 +1,6 @@
 //! What a run came to: its phases summarised, merged and cut into slices.
 
-use crate::measurement::{self, Measurement};
+use crate::measurement::{self, Measurement, Observed};
 use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Outcome, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, Summary, Window};
@@ -23,11 +23,13 @@ pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: 
     let mut merged = None;
     let mut warmup = None;
     let mut listed = Vec::new();
+    let mut cut_off = 0;
     for phase in phases {
         let result = phase_result(&phase, metrics);
         match phase.id.kind {
             PhaseKind::Warmup => warmup = Some(result.metrics.clone()),
             PhaseKind::Profiling => {
+                cut_off += phase.counts.cancelled;
                 merged = Some(match merged {
                     None => phase.records,
                     Some(earlier) => Accumulator::merge(earlier, phase.records),
@@ -49,7 +51,8 @@ pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: 
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
     let errors = merged.map(|records| records.errors()).unwrap_or_default();
-    let Measurement { block, doubts } = measurement::of(plan, &quality, &conduct, &summary);
+    let Measurement { block, doubts } =
+        measurement::of(plan, &Observed { quality, conduct, cut_off, was_stopped }, &summary);
     let run = &plan.run;
     let result = RunResult {
         version: version.to_owned(),

@@ -29,16 +29,37 @@ enum Source {
 impl Dataset {
     /// The dataset of a plan.
     pub fn of(plan: &DatasetPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
+        Self::of_counted(plan, draws, tokenizer, || ())
+    }
+
+    /// The same, telling of each conversation that was made.
+    pub fn of_counted(
+        plan: &DatasetPlan,
+        draws: &Draws,
+        tokenizer: &Tokenizer,
+        made: impl Fn(),
+    ) -> Result<Self, DatasetError> {
         match plan {
-            DatasetPlan::Synthetic(plan) => Self::synthetic(plan, draws, tokenizer),
+            DatasetPlan::Synthetic(plan) => Self::synthetic_counted(plan, draws, tokenizer, made),
         }
     }
 
     pub fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
+        Self::synthetic_counted(plan, draws, tokenizer, || ())
+    }
+
+    fn synthetic_counted(
+        plan: &SyntheticPlan,
+        draws: &Draws,
+        tokenizer: &Tokenizer,
+        made: impl Fn(),
+    ) -> Result<Self, DatasetError> {
         let len = NonZeroUsize::new(plan.entries as usize).ok_or(DatasetError::NoEntries)?;
         let synthetic = Synthetic::new(plan, draws, tokenizer)?;
         let source = if synthetic.estimated_bytes() <= KEPT_BYTES {
-            Source::Kept((0..len.get()).map(|index| synthetic.make(index)).collect::<Result<_, _>>()?)
+            Source::Kept(
+                (0..len.get()).map(|index| synthetic.make(index).inspect(|_| made())).collect::<Result<_, _>>()?,
+            )
         } else {
             synthetic.make(0)?;
             Source::Made(Box::new(synthetic))

@@ -15,7 +15,7 @@ use crate::sinks::{Encoded, OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, Nanos, PhaseMoment, RunEvent};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -94,9 +94,11 @@ impl Coordinator {
             }
         }
         self.tell_completed_phases(mono_now());
+        self.parts.sinks.flush();
+        self.tell_failures();
         Coordinated {
             findings: self.parts.recorder.into_findings(),
-            failures: self.parts.sinks.finish(),
+            failures: self.parts.sinks.into_failures(),
             relief: self.relief,
         }
     }
@@ -110,6 +112,7 @@ impl Coordinator {
         // The sweep may have been taken when this thread added up what it computed.
         self.parts.recorder.sweep();
         self.parts.sinks.flush_if_due(now);
+        self.tell_failures();
         self.sample(now);
         self.tell_completed_phases(now);
         took_over || helped
@@ -210,6 +213,14 @@ impl Coordinator {
                 self.written[usize::from(exchange.tag.phase.0)].0 += 1;
             }
             self.parts.queue.finish(batch.exchanges.len() as u64, batch.bytes);
+        }
+    }
+
+    /// Says so when a file cannot be written, not at the end of a run that may last for hours.
+    fn tell_failures(&mut self) {
+        for SinkFailure { path, error, .. } in self.parts.sinks.new_failures() {
+            let text = format!("cannot write {}: {error}; the records written so far are kept", path.display());
+            self.parts.events.say(LogLevel::Error, text);
         }
     }
 

@@ -84,6 +84,7 @@ impl Events {
                 RunEvent::Metrics(metrics) => (listener.interest.metrics_every.is_some()
                     && listener.metrics.put(metrics))
                 .then_some(Item::Metrics),
+                RunEvent::Preparing(_) if !listener.interest.progress => None,
                 event => Some(Item::Event(event.clone())),
             };
             if let Some(item) = item {

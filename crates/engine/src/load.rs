@@ -187,8 +187,6 @@ impl Load {
         let timeout = self.plan.endpoint.timeout_seconds;
         let timeout = (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout));
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
-        let stop = self.stop.clone();
-        let keep_cancelled = Box::new(move || stop.is_stopped());
         Worker::new(
             setup.number,
             client,
@@ -197,7 +195,6 @@ impl Load {
             Ids::new(key ^ self.started()),
             timeout,
             tell,
-            keep_cancelled,
         )
     }
 

@@ -56,6 +56,16 @@ struct Entry {
 impl Requests {
     /// Encodes the requests of a plan.
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, version: &str) -> Result<Self, RequestsError> {
+        Self::of_counted(plan, dataset, version, || ())
+    }
+
+    /// The same, telling of each request that was encoded.
+    pub fn of_counted(
+        plan: Arc<Plan>,
+        dataset: Arc<Dataset>,
+        version: &str,
+        encoded: impl Fn(),
+    ) -> Result<Self, RequestsError> {
         let kind = plan.endpoint.kind;
         let dialect = dialect(kind).ok_or(RequestsError::NotSpoken(kind.name()))?;
         let heads = plan.endpoint.urls.iter().map(|url| HeadTemplate::new(&plan.endpoint, url, version)).collect();
@@ -64,6 +74,7 @@ impl Requests {
         while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
             let request = requests.make(requests.kept.len())?;
             bytes += request.body.len();
+            encoded();
             requests.kept.push(Entry { request, input_tokens: AtomicU32::new(NOT_COUNTED) });
         }
         Ok(requests)

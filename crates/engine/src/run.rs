@@ -115,7 +115,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         arrivals,
         mailboxes,
         recorder: own_recorder,
-        sinks: OrderedSinks::new(sinks.into_iter().map(|sink| (sink.name, sink.file)).collect(), mono_now()),
+        sinks: OrderedSinks::new(sinks, mono_now()),
         buffers: workers.iter().map(|worker| worker.buffers.clone()).collect(),
         phases: phases.clone(),
         metrics: metrics.clone(),

@@ -5,6 +5,7 @@ use aiperf_metrics::RecordEncoder;
 use aiperf_types::{MonoNs, Nanos};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What was written is handed to the operating system at least this often, so that it survives the process.
@@ -14,6 +15,8 @@ const FLUSH_EVERY: Nanos = Nanos(200_000_000);
 pub struct RecordSink {
     /// As failures name it.
     pub name: &'static str,
+    /// Where the records go, for people.
+    pub path: PathBuf,
     /// Makes an encoder for each thread that computes records.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
     /// Where the encoded records go, in order of completion.
@@ -24,6 +27,7 @@ pub struct RecordSink {
 #[derive(Debug)]
 pub struct SinkFailure {
     pub sink: &'static str,
+    pub path: PathBuf,
     pub error: io::Error,
 }
 
@@ -38,10 +42,13 @@ pub(crate) struct OrderedSinks {
     next: u64,
     flushed: MonoNs,
     failures: Vec<SinkFailure>,
+    /// Of these, how many were told.
+    told: usize,
 }
 
 struct OpenSink {
     name: &'static str,
+    path: PathBuf,
     /// `None` once it failed.
     file: Option<Box<dyn Write + Send>>,
 }
@@ -60,9 +67,10 @@ impl Ready {
 }
 
 impl OrderedSinks {
-    pub(crate) fn new(files: Vec<(&'static str, Box<dyn Write + Send>)>, now: MonoNs) -> Self {
-        let sinks = files.into_iter().map(|(name, file)| OpenSink { name, file: Some(file) }).collect();
-        Self { sinks, early: BTreeMap::new(), next: 0, flushed: now, failures: Vec::new() }
+    pub(crate) fn new(sinks: Vec<RecordSink>, now: MonoNs) -> Self {
+        let open = |RecordSink { name, path, file, .. }| OpenSink { name, path, file: Some(file) };
+        let sinks = sinks.into_iter().map(open).collect();
+        Self { sinks, early: BTreeMap::new(), next: 0, flushed: now, failures: Vec::new(), told: 0 }
     }
 
     /// Takes a batch and writes all that is next in order; gives the batches that were written.
@@ -86,13 +94,17 @@ impl OrderedSinks {
         }
     }
 
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.sinks.iter_mut().for_each(|sink| sink.put(&mut self.failures, |file| file.flush()));
     }
 
-    /// Writes everything and says what went wrong.
-    pub(crate) fn finish(mut self) -> Vec<SinkFailure> {
-        self.flush();
+    /// Sinks that failed since this was asked last.
+    pub(crate) fn new_failures(&mut self) -> &[SinkFailure] {
+        let told = std::mem::replace(&mut self.told, self.failures.len());
+        &self.failures[told..]
+    }
+
+    pub(crate) fn into_failures(self) -> Vec<SinkFailure> {
         self.failures
     }
 }
@@ -103,7 +115,7 @@ impl OpenSink {
         if let Some(file) = &mut self.file
             && let Err(error) = put(&mut **file)
         {
-            failures.push(SinkFailure { sink: self.name, error });
+            failures.push(SinkFailure { sink: self.name, path: self.path.clone(), error });
             self.file = None;
         }
     }
@@ -126,6 +138,16 @@ mod tests {
         }
     }
 
+    struct NoRecords;
+
+    impl RecordEncoder for NoRecords {
+        fn encode(&mut self, _: &aiperf_metrics::RecordView<'_>, _: &mut Vec<u8>) {}
+    }
+
+    fn sink(name: &'static str, file: impl Write + Send + 'static) -> RecordSink {
+        RecordSink { name, path: name.into(), encoder: Box::new(|| Box::new(NoRecords)), file: Box::new(file) }
+    }
+
     fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
         let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
         Ready { batch, own: Some(bytes.iter().map(|bytes| bytes.to_vec()).collect()) }
@@ -134,25 +156,24 @@ mod tests {
     #[test]
     fn batches_are_written_in_order_and_given_back_when_they_are() {
         let shown = Shown::default();
-        let mut sinks = OrderedSinks::new(vec![("records", Box::new(shown.clone()))], MonoNs(0));
+        let mut sinks = OrderedSinks::new(vec![sink("records", shown.clone())], MonoNs(0));
         assert!(sinks.write(ready(1, &[b"b"])).is_empty());
         assert!(sinks.write(ready(2, &[b"c"])).is_empty());
         let written: Vec<u64> = sinks.write(ready(0, &[b"a"])).iter().map(|batch| batch.number).collect();
         assert_eq!((written, shown.text()), (vec![0, 1, 2], "abc".to_owned()));
-        assert!(sinks.finish().is_empty());
+        assert!(sinks.into_failures().is_empty());
     }
 
     #[test]
     fn a_sink_that_fails_is_named_once_and_the_others_go_on() {
         let shown = Shown::default();
-        let files: Vec<(_, Box<dyn Write + Send>)> =
-            vec![("raw", Box::new(Full)), ("records", Box::new(shown.clone()))];
-        let mut sinks = OrderedSinks::new(files, MonoNs(0));
+        let mut sinks = OrderedSinks::new(vec![sink("raw", Full), sink("records", shown.clone())], MonoNs(0));
         for number in 0..3 {
             sinks.write(ready(number, &[b"x", b"y"]));
+            assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "told when it happens, and once");
         }
         assert_eq!(shown.text(), "yyy");
-        let failed: Vec<&str> = sinks.finish().iter().map(|failure| failure.sink).collect();
+        let failed: Vec<&str> = sinks.into_failures().iter().map(|failure| failure.sink).collect();
         assert_eq!(failed, ["raw"]);
     }
 }

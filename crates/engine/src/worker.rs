@@ -37,8 +37,6 @@ pub(crate) struct Worker {
     more: Notify,
     flying: RefCell<Flying>,
     returned: Box<dyn Fn(Event)>,
-    /// The user's stop: cancelled requests leave a line in the records.
-    keep_cancelled: Box<dyn Fn() -> bool>,
 }
 
 #[derive(Default)]
@@ -57,7 +55,6 @@ struct Flight {
 }
 
 impl Worker {
-    #[expect(clippy::too_many_arguments, reason = "called once, where the worker's thread starts")]
     pub(crate) fn new(
         number: u16,
         client: Client,
@@ -66,10 +63,9 @@ impl Worker {
         ids: Ids,
         timeout: Option<Nanos>,
         returned: Box<dyn Fn(Event)>,
-        keep_cancelled: Box<dyn Fn() -> bool>,
     ) -> Rc<Self> {
         let (waiting, more, flying) = (RefCell::default(), Notify::new(), RefCell::default());
-        Rc::new(Self { number, client, requests, queue, ids, timeout, waiting, more, flying, returned, keep_cancelled })
+        Rc::new(Self { number, client, requests, queue, ids, timeout, waiting, more, flying, returned })
     }
 
     /// Steps of the wall clock that reading noticed.
@@ -141,9 +137,8 @@ impl Worker {
         } else {
             Outcome::Answered
         };
-        if outcome != Outcome::Cancelled || (self.keep_cancelled)() {
-            self.queue.push(exchange);
-        }
+        // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
+        self.queue.push(exchange);
         (self.returned)(Event::Returned { phase, outcome });
     }
 

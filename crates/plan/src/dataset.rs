@@ -10,6 +10,15 @@ pub enum DatasetPlan {
     Synthetic(SyntheticPlan),
 }
 
+impl DatasetPlan {
+    /// How many conversations it has.
+    pub fn entries(&self) -> u64 {
+        match self {
+            Self::Synthetic(plan) => u64::from(plan.entries),
+        }
+    }
+}
+
 /// A length in tokens: a mean and a deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Length {

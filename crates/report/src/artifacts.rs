@@ -3,14 +3,20 @@
 //! Exporters do not depend on each other: one that fails is reported, and the others still write.
 
 use crate::export::{Folder, RecordFile};
-use crate::files::{self, LinesFile};
+use crate::files::{self, LinesFile, Staged};
 use crate::inputs_json::write_inputs;
 use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
+use crate::phases::remove_phases;
 use crate::run::RunResult;
 use aiperf_plan::ArtifactPlan;
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// A disk without room for this is full.
+const PROBE_BYTES: usize = 64 << 10;
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +30,18 @@ pub enum ReportError {
     /// A file in it cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
+    /// Another run writes there.
+    #[error(
+        "another run is writing to the artifact directory {}\n  two runs in one directory would mix their results\n  \
+         try: --artifact-dir with another directory, or wait for that run", dir.display()
+    )]
+    InUse { dir: PathBuf },
+    /// A file of the run has the name of a folder.
+    #[error(
+        "{} is a folder, and a file of the run has that name\n  try: --artifact-dir with another directory, or another \
+         --profile-export-prefix", path.display()
+    )]
+    IsFolder { path: PathBuf },
 }
 
 /// An exporter that failed.
@@ -56,11 +74,17 @@ pub struct Written {
     pub failures: Vec<ExportFailure>,
 }
 
-/// A prepared artifact directory.
-#[derive(Clone, Debug)]
+/// A prepared artifact directory. Until this goes, no other run may have it.
+#[derive(Debug)]
 pub struct Artifacts {
     plan: ArtifactPlan,
+    /// Locked, where the file system can. The lock ends with the process, whatever ends it.
+    _lock: File,
 }
+
+/// `inputs.json` written down but not yet in its place.
+#[derive(Debug)]
+pub struct StagedInputs(Staged);
 
 /// A record file that is open for the run.
 pub struct OpenRecordFile {
@@ -70,21 +94,61 @@ pub struct OpenRecordFile {
 }
 
 impl Artifacts {
-    /// Makes the directory and makes sure that it can be written to. Nothing in it is touched.
+    /// Makes the directory, makes sure that it can be written to, and takes it for this run. Nothing in it is touched.
     pub fn prepare(plan: &ArtifactPlan) -> Result<Self, ReportError> {
-        std::fs::create_dir_all(&plan.dir)
-            .and_then(|()| probe(&plan.dir))
-            .map_err(|source| ReportError::Directory { dir: plan.dir.clone(), source })?;
-        Ok(Self { plan: plan.clone() })
+        let dir = &plan.dir;
+        let at = |source| ReportError::Directory { dir: dir.clone(), source };
+        std::fs::create_dir_all(dir).map_err(at)?;
+        let lock = File::open(dir).map_err(at)?;
+        // A file system that has no locks leaves it to the user.
+        if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(ReportError::InUse { dir: dir.clone() });
+        }
+        probe(dir).map_err(at)?;
+        let artifacts = Self { plan: plan.clone(), _lock: lock };
+        let mut paths = KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
+        match paths.find(|path| path.is_dir()) {
+            Some(path) => Err(ReportError::IsFolder { path }),
+            None => Ok(artifacts),
+        }
     }
 
-    /// Removes what an earlier run left and this one may not write, so that nothing of it is taken for this run's.
+    /// Removes what an earlier run left, so that nothing of it is taken for this run's. To be called when everything is
+    /// checked and the run is about to start.
     pub fn remove_stale(&self) -> Result<(), ReportError> {
-        let stale = KINDS.iter().filter(|kind| kind.may_be_stale()).map(|kind| kind.file(&self.plan.names));
+        let names = &self.plan.names;
+        let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(names));
         std::iter::once(READY_MARKER)
             .chain(stale)
             .try_for_each(|name| files::remove_if_there(&self.path(name)))
+            .and_then(|()| self.remove_temporaries())
+            .and_then(|()| remove_phases(&self.plan))
             .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
+    }
+
+    /// Removes what a run that was killed had begun to write.
+    fn remove_temporaries(&self) -> io::Result<()> {
+        let finals: Vec<PathBuf> = KINDS
+            .iter()
+            .map(|kind| kind.file(&self.plan.names))
+            .chain([READY_MARKER])
+            .map(|name| self.path(name))
+            .collect();
+        let folders: BTreeSet<&Path> = finals.iter().filter_map(|path| path.parent()).collect();
+        // That of `inputs.json` is this run's own, and about to be published.
+        let own = files::temporary_name(&self.path(INPUTS));
+        for entry in folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
+            let path = entry.path();
+            if path != own && finals.iter().any(|of| files::is_temporary_of(&path, of)) {
+                files::remove_if_there(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what was begun of `inputs.json`, for a run that ends before it starts.
+    pub fn abandon_inputs(&self) {
+        let _ = files::remove_if_there(&files::temporary_name(&self.path(INPUTS)));
     }
 
     pub fn dir(&self) -> &Path {
@@ -112,8 +176,8 @@ impl Artifacts {
         kinds.map(open).collect()
     }
 
-    /// Writes `inputs.json`: for each session its id and the body of each turn.
-    pub fn write_inputs<S, B, T>(&self, sessions: S) -> Result<(), ReportError>
+    /// Writes `inputs.json` beside its place: for each session its id and the body of each turn.
+    pub fn stage_inputs<S, B, T>(&self, sessions: S) -> Result<StagedInputs, ReportError>
     where
         S: IntoIterator<Item = (T, B)>,
         T: AsRef<str>,
@@ -121,8 +185,14 @@ impl Artifacts {
         B::Item: AsRef<[u8]>,
     {
         let path = self.path(INPUTS);
-        files::write_whole(&path, |file| write_inputs(file, sessions))
+        Staged::write(&path, None, |file| write_inputs(file, sessions))
+            .map(StagedInputs)
             .map_err(|source| ReportError::File { path, source })
+    }
+
+    /// Puts `inputs.json` in its place.
+    pub fn publish_inputs(&self, StagedInputs(staged): StagedInputs) -> Result<(), ReportError> {
+        staged.publish().map_err(|source| ReportError::File { path: self.path(INPUTS), source })
     }
 
     /// Writes everything that a finished run leaves, the ready marker last. `earlier` are exporters that failed before.
@@ -165,9 +235,9 @@ impl Artifacts {
     }
 }
 
-/// Creates a file and removes it: the only sure way to know that a directory can be written to.
+/// Writes a file and removes it: the only sure way to know that a directory can be written to and has room.
 fn probe(dir: &Path) -> io::Result<()> {
     let path = dir.join(format!(".aiperf_probe.{}", std::process::id()));
-    std::fs::File::create(&path)?;
-    std::fs::remove_file(&path)
+    let written = std::fs::write(&path, [0; PROBE_BYTES]);
+    files::remove_if_there(&path).and(written)
 }

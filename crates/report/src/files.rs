@@ -1,7 +1,7 @@
 //! Files on disk: whole ones appear at once, lines are appended.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a file as a whole: readers see the old one or the new one, never a part. Missing folders are made.
@@ -19,20 +19,48 @@ fn replace(
     mode: Option<u32>,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let beside = temporary_name(path);
-    let written = open_new(&beside, mode).and_then(|file| {
+    Staged::write(path, mode, fill)?.publish()
+}
+
+/// A file that is written as a whole and not yet seen by its name. Without being published it goes again.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    path: PathBuf,
+    beside: Option<PathBuf>,
+}
+
+impl Staged {
+    pub(crate) fn write(
+        path: &Path,
+        mode: Option<u32>,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let beside = temporary_name(path);
+        let file = open_new(&beside, mode)?;
+        let staged = Self { path: path.to_owned(), beside: Some(beside) };
         let mut file = BufWriter::with_capacity(1 << 16, file);
         fill(&mut file)?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        fs::rename(&beside, path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        Ok(staged)
     }
-    written
+
+    pub(crate) fn publish(mut self) -> io::Result<()> {
+        let Some(beside) = &self.beside else { return Ok(()) };
+        fs::rename(beside, &self.path)?;
+        self.beside = None;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Some(beside) = &self.beside {
+            let _ = fs::remove_file(beside);
+        }
+    }
 }
 
 fn open_new(path: &Path, mode: Option<u32>) -> io::Result<File> {
@@ -48,9 +76,20 @@ fn open_new(path: &Path, mode: Option<u32>) -> io::Result<File> {
 }
 
 /// A name in the same folder, so that the rename stays on one file system.
-fn temporary_name(path: &Path) -> PathBuf {
+pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+/// Whether a path is the temporary name of another, of whichever process.
+pub(crate) fn is_temporary_of(path: &Path, of: &Path) -> bool {
+    let [name, of_name] = [path, of].map(|path| path.file_name().unwrap_or_default().to_string_lossy());
+    let process = name
+        .strip_prefix('.')
+        .and_then(|name| name.strip_prefix(&*of_name))
+        .and_then(|rest| rest.strip_prefix('.'))
+        .and_then(|rest| rest.strip_suffix(".tmp"));
+    path.parent() == of.parent() && process.is_some_and(|process| process.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Removes a file that may not be there.
@@ -61,9 +100,17 @@ pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file that grows during a run. What was flushed survives anything that happens to the process.
+/// Bytes that wait to be written together.
+const TOGETHER: usize = 1 << 18;
+
+/// A file that grows during a run, by whole lines. What was flushed survives anything that happens to the process.
 #[derive(Debug)]
-pub struct LinesFile(BufWriter<File>);
+pub struct LinesFile {
+    file: File,
+    waiting: Vec<u8>,
+    /// Bytes in the file, all of them whole lines.
+    written: u64,
+}
 
 impl LinesFile {
     /// Starts an empty file, with the folders it needs.
@@ -72,18 +119,50 @@ impl LinesFile {
             fs::create_dir_all(folder)?;
         }
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
-        Ok(Self(BufWriter::with_capacity(1 << 18, file)))
+        Ok(Self { file, waiting: Vec::with_capacity(TOGETHER), written: 0 })
+    }
+
+    /// What did not fit leaves a part of a line behind, which no reader could make sense of.
+    fn cut_to_whole_lines(&mut self) -> io::Result<()> {
+        let there = self.file.stream_position()?.saturating_sub(self.written);
+        let there = self.waiting.get(..there as usize).unwrap_or_default();
+        let whole = there.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        self.written += whole as u64;
+        self.file.set_len(self.written)
     }
 }
 
 impl Write for LinesFile {
+    /// Takes whole lines.
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
-        self.0.write(lines)
+        self.waiting.extend_from_slice(lines);
+        if self.waiting.len() >= TOGETHER {
+            self.flush()?;
+        }
+        Ok(lines.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.file.write_all(&self.waiting) {
+            self.cut_to_whole_lines()?;
+            return Err(error);
+        }
+        self.written += self.waiting.len() as u64;
+        self.waiting.clear();
+        is_still_there(&self.file)
     }
+}
+
+/// A file that was deleted takes everything and keeps nothing.
+fn is_still_there(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0 {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -112,5 +191,29 @@ mod tests {
         file.write_all(b"{}\n").unwrap();
         file.flush().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"{}\n");
+    }
+
+    #[test]
+    fn what_did_not_fit_leaves_whole_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.jsonl");
+        let mut file = LinesFile::create(&path).unwrap();
+        file.write_all(b"one\n").unwrap();
+        file.flush().unwrap();
+        file.write_all(b"two\nthree\n").unwrap();
+        // As a full disk does: a part of what waits gets there.
+        file.file.write_all(b"two\nthr").unwrap();
+        file.cut_to_whole_lines().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+    }
+
+    #[test]
+    fn a_file_that_was_deleted_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.jsonl");
+        let mut file = LinesFile::create(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        file.write_all(b"{}\n").unwrap();
+        assert_eq!(file.flush().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -52,13 +52,10 @@ impl FileKind {
         }
     }
 
-    /// Whether an earlier run's file could be taken for this one's: it is not written by every run.
-    pub(crate) fn may_be_stale(&self) -> bool {
-        match self {
-            Self::Prepared { .. } => false,
-            Self::Records(_) | Self::OfOthers { .. } => true,
-            Self::Export(kind) => kind.applies.is_some(),
-        }
+    /// Whether it goes before a run: after a kill no earlier summary may stand beside new records. What is prepared replaces
+    /// its predecessor at once.
+    pub(crate) fn is_removed_before_a_run(&self) -> bool {
+        !matches!(self, Self::Prepared { .. })
     }
 }
 

@@ -33,7 +33,7 @@ pub mod summary_json;
 pub mod timeslices_csv;
 pub mod timeslices_json;
 
-pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, Written, WrittenFile};
+pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile};
 pub use console::footer::footer;
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::metrics::accepted_drafts_line;

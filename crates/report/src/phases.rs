@@ -1,16 +1,19 @@
 //! `phase_manifest.json`: an index of the phases of a run that had more than one.
 
 use crate::export::{Exporter, Folder};
+use crate::files;
 use crate::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
 use crate::summary_csv::summary_csv;
 use crate::summary_json::phase_summary_json;
-use aiperf_plan::FileNames;
+use aiperf_plan::{ArtifactPlan, FileNames};
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Name of the index in the artifact directory.
 pub const PHASE_MANIFEST: &str = "phase_manifest.json";
+/// Folder of the folders of phases.
+const PHASES: &str = "phases";
 
 pub(crate) const EXPORTER: Exporter = Exporter {
     name: "phases",
@@ -36,7 +39,21 @@ fn write_phases(run: &RunResult, folder: &mut Folder<'_>) {
 /// Folder of a phase's own files, relative to the artifact directory.
 pub fn phase_folder(name: &str) -> String {
     let safe: String = name.chars().map(|c| if matches!(c, '/' | '\\' | '\0') { '_' } else { c }).collect();
-    format!("phases/{}", if safe.starts_with('.') { format!("_{safe}") } else { safe })
+    format!("{PHASES}/{}", if safe.starts_with('.') { format!("_{safe}") } else { safe })
+}
+
+/// Removes the phases' own files of an earlier run, and their folders unless somebody put other files there.
+pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
+    let phases = plan.dir.join(PHASES);
+    let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };
+    for folder in folders.flatten().map(|entry| entry.path()) {
+        for name in [&plan.names.summary_csv, &plan.names.summary_json] {
+            files::remove_if_there(&folder.join(name))?;
+        }
+        let _ = std::fs::remove_dir(&folder);
+    }
+    let _ = std::fs::remove_dir(&phases);
+    Ok(())
 }
 
 /// The index: keys sorted, a line break at the end.

@@ -59,7 +59,8 @@ fn a_run_leaves_its_files_and_the_marker_says_so() {
     let mut records = artifacts.open_record_files().unwrap();
     records[0].file.write_all(b"{}\n").unwrap();
     drop(records);
-    artifacts.write_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
+    let inputs = artifacts.stage_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
+    artifacts.publish_inputs(inputs).unwrap();
     let written = artifacts.write(&run(&plan), Vec::new());
     assert!(written.failures.is_empty());
     assert_eq!(
@@ -99,14 +100,54 @@ fn a_summary_run_has_no_records() {
 #[test]
 fn nothing_of_an_earlier_run_is_taken_for_this_one() {
     let dir = tempfile::tempdir().unwrap();
-    let stale =
-        ["profile_export.jsonl", "profile_export_raw.jsonl", ".aiperf_results_ready.json", "phase_manifest.json"];
+    let stale = [
+        "profile_export.jsonl",
+        "profile_export_raw.jsonl",
+        "profile_export_aiperf.json",
+        ".aiperf_results_ready.json",
+        ".inputs.json.1.tmp",
+        "phase_manifest.json",
+        "phases/warmup/profile_export_aiperf.json",
+    ];
+    fs::create_dir_all(dir.path().join("phases/warmup")).unwrap();
     stale.iter().for_each(|name| fs::write(dir.path().join(name), "old").unwrap());
-    fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+    for mine in ["notes.txt", ".notes.txt.1.tmp"] {
+        fs::write(dir.path().join(mine), "mine").unwrap();
+    }
     let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
-    assert_eq!(tree(dir.path()).len(), 5, "only what is sure to run removes anything");
+    assert_eq!(tree(dir.path()).len(), stale.len() + 2, "only what is sure to run removes anything");
     artifacts.remove_stale().unwrap();
-    assert_eq!(tree(dir.path()), ["notes.txt"]);
+    assert_eq!(tree(dir.path()), [".notes.txt.1.tmp", "notes.txt"]);
+    assert!(!dir.path().join("phases").exists());
+}
+
+#[test]
+fn a_directory_belongs_to_one_run_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Records);
+    let first = Artifacts::prepare(&plan).unwrap();
+    let refused = Artifacts::prepare(&plan).unwrap_err().to_string();
+    assert!(refused.starts_with("another run is writing to the artifact directory"), "{refused}");
+    drop(first);
+    Artifacts::prepare(&plan).unwrap();
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_refused_before_anything_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("profile_export.jsonl")).unwrap();
+    let refused = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap_err().to_string();
+    assert!(refused.contains("profile_export.jsonl is a folder"), "{refused}");
+}
+
+#[test]
+fn inputs_that_are_not_published_leave_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("inputs.json"), "old").unwrap();
+    let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
+    drop(artifacts.stage_inputs([("session_000000", [b"{}"])]).unwrap());
+    assert_eq!(tree(dir.path()), ["inputs.json"]);
+    assert_eq!(fs::read(dir.path().join("inputs.json")).unwrap(), b"old");
 }
 
 #[test]

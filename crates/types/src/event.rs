@@ -23,6 +23,8 @@ pub enum RunEvent {
     /// Its records are computed and written.
     PhaseComplete(PhaseMoment),
     Message(Message),
+    /// How far the preparation of a run is, where it takes longer than a moment: for those who want progress.
+    Preparing(Arc<Preparing>),
     /// Ten times a second, the latest only.
     Progress(Arc<Progress>),
     /// As often as the most eager listener wants it, the latest only.
@@ -56,6 +58,14 @@ pub struct PhaseStarted {
     pub phase: Arc<PhaseId>,
     pub at: MonoNs,
     pub targets: PhaseTargets,
+}
+
+/// What is done before a run starts.
+#[derive(Clone, Debug)]
+pub struct Preparing {
+    pub stage: &'static str,
+    pub done: u64,
+    pub total: Option<u64>,
 }
 
 /// What a phase is meant to do; whichever is met first ends its sending.

@@ -34,8 +34,8 @@ pub use conversation::{Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, Traits};
 pub use error::RequestError;
 pub use event::{
-    Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Progress,
-    RunEvent, RunStarted, Source,
+    Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Preparing,
+    Progress, RunEvent, RunStarted, Source,
 };
 pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
 pub use id::uuid_text;

@@ -2,6 +2,8 @@
 
 use crate::commands::profile;
 use crate::exit::{self, Exit};
+use crate::signals::Signals;
+use crate::terminal;
 use aiperf_sim::{Sim, SimConfig};
 
 const HELP: &str = "\
@@ -33,14 +35,16 @@ pub(crate) fn run(given: &[String]) -> Exit {
     if given.iter().any(|arg| arg == "--help" || arg == "-h") {
         return exit::print(HELP);
     }
+    // Before the server has threads, which would take the signals.
+    let signals = Signals::watch();
     let sim = match Sim::spawn(SimConfig::default()) {
         Ok(sim) => sim,
         Err(error) => {
-            eprintln!("error: {error}");
+            terminal::complain_of(&error);
             return Exit::Failed;
         }
     };
-    let exit = profile::run(&arguments(given, &sim.url()));
+    let exit = profile::run_watched(&arguments(given, &sim.url()), &signals);
     let _ = sim.stop();
     exit
 }

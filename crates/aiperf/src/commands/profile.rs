@@ -2,9 +2,10 @@
 
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
-use crate::screen::Screen;
+use crate::screen::{PATIENCE, Screen};
 use crate::signals::Signals;
-use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Stop};
+use crate::terminal;
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest};
 use aiperf_config::{ConfigError, Context, resolve_profile};
 use aiperf_plan::{LogLevel, Plan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
@@ -14,18 +15,23 @@ use std::path::PathBuf;
 
 /// Runs with the arguments after `profile`.
 pub(crate) fn run(args: &[String]) -> Exit {
+    run_watched(args, &Signals::watch())
+}
+
+/// The same, for one who watches for signals already.
+pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     let resolved = match resolve_profile(args, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
         Err(ConfigError::Help(text)) => return exit::print(&text),
         Err(error) => {
-            eprintln!("error: {error}");
+            terminal::complain_of(&error);
             return Exit::Usage;
         }
     };
     for note in &resolved.notes {
-        eprintln!("note: {note}");
+        terminal::complain(&format!("note: {note}\n"));
     }
-    run_plan(resolved.plan)
+    run_plan(resolved.plan, signals)
 }
 
 /// What the configuration may depend on besides its arguments.
@@ -62,26 +68,37 @@ fn fresh_id() -> String {
 }
 
 /// Runs a plan and reports on it.
-pub(crate) fn run_plan(plan: Plan) -> Exit {
-    let stop = Stop::default();
-    let signals = Signals::watch(stop.clone());
-    let finished = match profile(plan, stop) {
+fn run_plan(plan: Plan, signals: &Signals) -> Exit {
+    let profiled = profile(plan, signals);
+    signals.run_is_over();
+    let (finished, log_failed) = match profiled {
         Ok(finished) => finished,
         Err(error) => {
-            eprintln!("error: {error}");
-            return if error.is_input() { Exit::Usage } else { Exit::Failed };
+            terminal::complain_of(&error);
+            return match signals.number() {
+                Some(number) => Exit::Signal(number),
+                None if error.is_input() => Exit::Usage,
+                None => Exit::Failed,
+            };
         }
     };
-    show(&finished);
-    if let Some(number) = signals.number() {
-        return Exit::Signal(number);
+    let has_failed = finished.nothing_answered || log_failed || !finished.written.failures.is_empty();
+    let text = shown(&finished);
+    match signals.number() {
+        Some(number) => {
+            let _ = terminal::within(PATIENCE, move || terminal::print(&text));
+            Exit::Signal(number)
+        }
+        None => {
+            terminal::print(&text);
+            if has_failed { Exit::Failed } else { Exit::Success }
+        }
     }
-    if finished.all_failed || !finished.written.failures.is_empty() { Exit::Failed } else { Exit::Success }
 }
 
-/// A campaign of one run, with those who listen to it.
-fn profile(plan: Plan, stop: Stop) -> Result<Finished, CampaignError> {
-    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), stop);
+/// A campaign of one run, with those who listen to it; and whether its log could not be written.
+fn profile(plan: Plan, signals: &Signals) -> Result<(Finished, bool), CampaignError> {
+    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop());
     let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
     let lines = LogLines::new(plan.runtime.log_level, metrics_every);
     let with_bar = ui != UiKind::None;
@@ -93,29 +110,32 @@ fn profile(plan: Plan, stop: Stop) -> Result<Finished, CampaignError> {
         // The log lies among the run's files: it is there once they are prepared for.
         let path = prepared.log_file();
         match LogFile::start(&path, lines, events) {
-            Ok(file) => log = Some(file),
+            Ok(file) => log = Some((file, path)),
             Err(error) => campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
         }
         campaign.run(prepared)
     });
     // Whoever listens ends with the campaign.
     drop(campaign);
-    screen.finish();
-    if let Some(log) = log {
-        log.finish();
+    screen.finish(signals);
+    let failed = log.and_then(|(log, path): (LogFile, PathBuf)| Some((log.finish().err()?, path)));
+    if let Some((error, path)) = &failed {
+        terminal::complain(&format!("warning: cannot write {}: {error}\n", path.display()));
     }
-    finished
+    Ok((finished?, failed.is_some()))
 }
 
-fn show(finished: &Finished) {
+/// The report, the files and, where nothing was answered, why that is a failure.
+fn shown(finished: &Finished) -> String {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     let page = Page::screen(columns);
     let mut text = report(&finished.result, page);
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
-    if finished.all_failed {
-        let panel = [ExitError::all_requests_failed(finished.result.metrics.failed)];
-        text.push_str(&exit_panel(&panel, None, page));
+    if finished.nothing_answered && !finished.was_stopped {
+        let failed = finished.result.metrics.failed;
+        let error = if failed > 0 { ExitError::all_requests_failed(failed) } else { ExitError::nothing_answered() };
+        text.push_str(&exit_panel(&[error], None, page));
     }
-    exit::print(&text);
+    text
 }

@@ -2,9 +2,10 @@
 
 use aiperf_sim::{Latency, Sim, SimConfig, SimHandle};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A server that answers fast: 2 ms to the first token, 1 ms between tokens.
@@ -26,6 +27,8 @@ pub(crate) struct Bench {
     pub(crate) dir: TempDir,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    /// Said to a shell that then becomes the binary.
+    shell: Option<&'static str>,
 }
 
 impl Bench {
@@ -38,7 +41,7 @@ impl Bench {
 
     /// A benchmark of nothing yet.
     pub(crate) fn bare() -> Self {
-        Self { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new() }
+        Self { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new(), shell: None }
     }
 
     pub(crate) fn with(mut self, args: &[&str]) -> Self {
@@ -52,8 +55,28 @@ impl Bench {
         self
     }
 
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
+    /// Started by a shell that was told something first, as in `ulimit -f 100`.
+    pub(crate) fn after(mut self, shell: &'static str) -> Self {
+        self.shell = Some(shell);
+        self
+    }
+
+    /// In the directory of a run that is over.
+    pub(crate) fn in_place_of(mut self, earlier: Run) -> Self {
+        self.dir = earlier.dir;
+        self
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let binary = env!("CARGO_BIN_EXE_aiperf");
+        let mut command = match self.shell {
+            None => Command::new(binary),
+            Some(first) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", &format!("{first}; exec \"$0\" \"$@\""), binary]);
+                command
+            }
+        };
         command.arg("profile").args(&self.args).args(["--artifact-dir", "out"]).current_dir(self.dir.path());
         command.envs(self.env.iter().cloned());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -66,15 +89,23 @@ impl Bench {
     }
 
     pub(crate) fn start(self) -> Running {
-        let child = self.command().spawn().unwrap();
-        Running { dir: self.dir, child }
+        let command = self.command();
+        self.start_as(command)
+    }
+
+    /// A command made of this one.
+    pub(crate) fn start_as(self, mut command: Command) -> Running {
+        Running { child: command.spawn().unwrap(), dir: self.dir }
     }
 }
 
+/// How long a test waits for what should come at once, before it says that it never came.
+const HANGS: Duration = Duration::from_secs(60);
+
 /// A run that is still on.
 pub(crate) struct Running {
-    dir: TempDir,
-    child: Child,
+    pub(crate) dir: TempDir,
+    pub(crate) child: Child,
 }
 
 impl Running {
@@ -91,6 +122,30 @@ impl Running {
         panic!("no records came");
     }
 
+    /// Waits until a text was printed.
+    pub(crate) fn wait_for_words(&mut self, words: &str) {
+        let mut out = BufReader::new(self.child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended without saying: {words}");
+        }
+        self.child.stdout = Some(out.into_inner());
+    }
+
+    /// Waits for the end of a run that should have come to it by now.
+    pub(crate) fn finish_soon(mut self) -> Run {
+        let started = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            if started.elapsed() > HANGS {
+                self.child.kill().unwrap();
+                panic!("it does not end");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.finish()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
         assert!(status.unwrap().success());
@@ -104,7 +159,7 @@ impl Running {
 
 /// A run that is over.
 pub(crate) struct Run {
-    dir: TempDir,
+    pub(crate) dir: TempDir,
     output: Output,
 }
 

@@ -10,11 +10,13 @@
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`stopping`]: signals, time limits
+//! - [`disk`]: what stands in the artifact directory, and what happens when it cannot be written
 //! - [`input`]: bad input is refused before anything is sent
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod bench;
+mod disk;
 mod environment;
 mod faults;
 mod goodput;

@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, avg, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
+use std::io::Write;
 use std::time::Duration;
 
 fn slow() -> SimConfig {
@@ -10,7 +11,7 @@ fn slow() -> SimConfig {
 
 #[test]
 fn the_first_signal_writes_everything_and_says_which_it_was() {
-    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let sim = serve(slow());
         let args = ["--streaming", "--concurrency", "4", "--request-count", "100000", "--num-dataset-entries", "10"];
         let running = Bench::of(&sim.url()).with(&args).start();
@@ -26,6 +27,7 @@ fn the_first_signal_writes_everything_and_says_which_it_was() {
         assert!((1..=4).contains(&cancelled.len()), "requests in flight leave a line");
         assert!(run.text("profile_export_console.txt").contains("INCOMPLETE RESULTS"));
         assert!(run.stderr().contains("BENCHMARK CANCELLED"));
+        assert!(!run.stderr().contains('\x1b'), "no colours where there is no terminal");
     }
 }
 
@@ -42,10 +44,92 @@ fn a_time_limit_ends_sending_and_grace_lets_requests_finish() {
 }
 
 #[test]
-fn requests_still_in_flight_after_the_grace_period_leave_no_record() {
+fn requests_cut_off_by_the_end_of_grace_leave_a_line_and_are_named() {
     let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
     let args = ["--streaming", "--concurrency", "2", "--benchmark-duration", "0.1", "--benchmark-grace-period", "0.1"];
     let run = Bench::of(&sim.url()).with(&args).run();
-    assert_eq!(run.summary()["was_cancelled"], false);
-    assert!(run.records().is_empty());
+    assert_eq!(run.code(), Some(1), "nothing was answered");
+    let summary = run.summary();
+    assert_eq!((&summary["was_cancelled"], &summary["measurement"]["cut_off_requests"]), (&false.into(), &2.into()));
+    let records = run.records();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        assert_eq!(record["metadata"]["was_cancelled"], true);
+        assert_eq!(record["error"]["type"], "RequestCancellationError");
+    }
+    assert!(run.stdout().contains("2 requests were cut off by the end of the grace period"), "{}", run.stdout());
+    assert!(run.stdout().contains("No request was answered"), "{}", run.stdout());
+}
+
+/// A run that goes on until it is told to stop.
+fn endless(url: &str) -> Bench {
+    Bench::of(url).with(&[
+        "--streaming",
+        "--concurrency",
+        "4",
+        "--request-count",
+        "100000",
+        "--num-dataset-entries",
+        "10",
+    ])
+}
+
+#[test]
+fn a_reader_that_went_away_changes_nothing() {
+    let sim = serve(slow());
+    let mut running = endless(&sim.url()).start();
+    drop((running.child.stdout.take(), running.child.stderr.take()));
+    running.wait_for_records(8);
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(130));
+    assert_eq!(run.summary()["was_cancelled"], true);
+}
+
+#[test]
+fn a_pipe_that_nobody_empties_holds_nothing_up() {
+    let sim = serve(slow());
+    let (_unread, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'.'; 1 << 16]).unwrap();
+    let bench = endless(&sim.url());
+    let mut command = bench.command();
+    command.stdout(full.try_clone().unwrap()).stderr(full);
+    let running = bench.start_as(command);
+    running.wait_for_records(8);
+    running.signal("TERM");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(143));
+    assert_eq!(run.summary()["was_cancelled"], true);
+}
+
+#[test]
+fn bad_input_has_its_exit_code_though_nobody_hears_the_error() {
+    let bench = Bench::bare().with(&["--no-such-flag"]);
+    let mut command = bench.command();
+    command.stderr(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    assert_eq!(bench.start_as(command).finish_soon().code(), Some(2));
+}
+
+#[test]
+fn a_signal_that_the_parent_ignores_stays_ignored() {
+    let sim = serve(slow());
+    let running = endless(&sim.url()).after("trap '' INT").start();
+    running.wait_for_records(8);
+    running.signal("INT");
+    running.wait_for_records(16);
+    running.signal("TERM");
+    assert_eq!(running.finish_soon().code(), Some(143));
+}
+
+#[test]
+fn a_run_that_is_being_prepared_can_be_stopped_and_leaves_nothing() {
+    let args = ["--isl", "200000", "--num-dataset-entries", "100000", "--log-level", "info"];
+    let given = ["--model", "m", "--url", "http://127.0.0.1:1", "--tokenizer", "builtin", "--ui", "none"];
+    let mut running = Bench::bare().with(&given).with(&args).start();
+    running.wait_for_words("Encoding requests (100000)");
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(130), "{}", run.stderr());
+    assert!(run.stderr().contains("nothing was sent"), "{}", run.stderr());
+    assert_eq!(std::fs::read_dir(run.path("")).unwrap().count(), 0);
 }

@@ -8,6 +8,7 @@ use crate::record_thread::Mailbox;
 use crate::recorder::Courtesy;
 use crate::recorder::RecordContext;
 use crate::requests::Requests;
+use crate::sinks::RecordSink;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
@@ -25,6 +26,11 @@ impl RecordEncoder for Numbers {
 
 fn numbers(shown: &Shown) -> Vec<u64> {
     shown.text().split_whitespace().map(|number| number.parse().unwrap()).collect()
+}
+
+fn sink(shown: &Shown) -> RecordSink {
+    let (name, file) = ("numbers", Box::new(shown.clone()));
+    RecordSink { name, path: name.into(), encoder: Box::new(|| Box::new(Numbers)), file }
 }
 
 /// A coordinator whose record threads do only what the test makes them do.
@@ -63,7 +69,7 @@ impl Bench {
             arrivals,
             mailboxes,
             recorder: Self::recorder(&context),
-            sinks: OrderedSinks::new(vec![("numbers", Box::new(shown.clone()))], MonoNs(0)),
+            sinks: OrderedSinks::new(vec![sink(&shown)], MonoNs(0)),
             buffers: vec![BufferReturn::default()].into(),
             phases: phases.clone(),
             metrics,

@@ -32,6 +32,19 @@ impl ExitError {
         }
     }
 
+    /// Requests were sent, or were to be, and not one came back before the run was over.
+    pub fn nothing_answered() -> Self {
+        Self {
+            service: Some("system_controller".into()),
+            operation: "export_results".into(),
+            message:
+                "No request was answered before the run was over. Check that the server is up and answers at all, or \
+                      give it more time: a longer --benchmark-duration or --benchmark-grace-period."
+                    .into(),
+            ..Self::default()
+        }
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.message == other.message
     }

@@ -1,0 +1,57 @@
+//! Writes to the terminal, or to whatever stands in its place. A reader that went away, a full disk or a pipe that nobody
+//! empties decides nothing about the program: what cannot be written is lost, and nobody waits for it who has something else
+//! to do.
+
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Writes to stdout.
+pub(crate) fn print(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// How long somebody may take to read what is said on stderr.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Writes to stderr, in one piece. Where nobody reads it, it waits for a second, once.
+pub(crate) fn complain(text: &str) {
+    static IS_READ: AtomicBool = AtomicBool::new(true);
+    if IS_READ.load(Relaxed) {
+        let text = text.to_owned();
+        let write = move || drop(std::io::stderr().write_all(text.as_bytes()));
+        IS_READ.store(within(PATIENCE, write), Relaxed);
+    }
+}
+
+/// Says on stderr what was wrong.
+pub(crate) fn complain_of(error: &impl std::fmt::Display) {
+    complain(&format!("error: {error}\n"));
+}
+
+/// Whether stderr is a terminal whose owner wants colours.
+pub(crate) fn stderr_has_colours() -> bool {
+    std::io::stderr().is_terminal() && wants_colours()
+}
+
+/// Whether stdout is a terminal whose owner wants colours.
+pub(crate) fn stdout_has_colours() -> bool {
+    std::io::stdout().is_terminal() && wants_colours()
+}
+
+fn wants_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was done.
+pub(crate) fn within(patience: Duration, work: impl FnOnce() + Send + 'static) -> bool {
+    let (done, is_done) = mpsc::channel();
+    let work = move || {
+        work();
+        let _ = done.send(());
+    };
+    let started = std::thread::Builder::new().name("aiperf-write".into()).spawn(work);
+    started.is_ok() && is_done.recv_timeout(patience).is_ok()
+}

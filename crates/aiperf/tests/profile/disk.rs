@@ -1,0 +1,117 @@
+//! The artifact directory: what earlier runs left, what two runs do to each other, and what happens when it cannot be written.
+
+use crate::bench::{Bench, Run, avg, quick, serve};
+use aiperf_sim::{Latency, SimConfig};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn few(url: &str) -> Bench {
+    Bench::of(url).with(&["--streaming", "--concurrency", "2", "--request-count", "4"])
+}
+
+/// Every file of a run with what is in it.
+fn files(run: &Run) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![run.path("")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.clone(), std::fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_the_results_of_the_last_one() {
+    let sim = serve(quick());
+    let mut run = few(&sim.url()).run();
+    let before = files(&run);
+    for refused in [&["--tokenizer", "no/such-tokenizer"][..], &["--goodput", "no_such_metric:1"], &["--isl", "0.1"]] {
+        let given = ["--model", "m", "--url", &sim.url(), "--ui", "none"];
+        let tokenizer: &[&str] = if refused[0] == "--tokenizer" { &[] } else { &["--tokenizer", "builtin"] };
+        run = Bench::bare().in_place_of(run).with(&given).with(tokenizer).with(refused).run();
+        assert_eq!(run.code(), Some(2), "{refused:?}: {}", run.stderr());
+        assert_eq!(files(&run), before, "{refused:?}");
+    }
+}
+
+#[test]
+fn after_a_kill_no_earlier_summary_stands_beside_new_records() {
+    let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
+    let earlier = few(&sim.url()).with(&["--warmup-request-count", "1"]).run();
+    assert!(earlier.path("phases/warmup").exists());
+    let bench = Bench::of(&sim.url()).in_place_of(earlier);
+    let running = bench
+        .with(&["--streaming", "--concurrency", "4", "--request-count", "5000", "--num-dataset-entries", "2"])
+        .start();
+    running.wait_for_records(8);
+    running.signal("KILL");
+    let run = running.finish_soon();
+    assert!(run.records().len() >= 8);
+    for gone in ["profile_export_aiperf.json", "profile_export_aiperf.csv", "phases", "phase_manifest.json"] {
+        assert!(!run.path(gone).exists(), "{gone} is of an earlier run");
+    }
+}
+
+#[test]
+fn a_directory_that_another_run_writes_to_is_refused() {
+    let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
+    let args = ["--streaming", "--concurrency", "4", "--request-count", "5000", "--num-dataset-entries", "2"];
+    let first = Bench::of(&sim.url()).with(&args).start();
+    first.wait_for_records(4);
+    let second = few(&sim.url());
+    std::os::unix::fs::symlink(first.dir.path().join("out"), second.dir.path().join("out")).unwrap();
+    let second = second.run();
+    assert_eq!(second.code(), Some(2), "{}", second.stderr());
+    assert!(second.stderr().contains("another run is writing to the artifact directory"), "{}", second.stderr());
+    first.signal("INT");
+    let first = first.finish_soon();
+    assert_eq!(first.code(), Some(130));
+    assert!(first.records().len() >= 4);
+}
+
+#[test]
+fn a_full_disk_is_told_at_once_and_leaves_whole_lines() {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url())
+        .with(&["--streaming", "--concurrency", "8", "--request-count", "600", "--num-dataset-entries", "2"])
+        // In blocks of 512 bytes, or of 1024.
+        .after("ulimit -f 160")
+        .run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    let stdout = run.stdout();
+    assert!(stdout.contains("profile_export.jsonl: File too large"), "{stdout}");
+    let told = stdout.find("File too large").unwrap();
+    let over = stdout.find("Processed 600 valid requests").unwrap_or_else(|| panic!("{stdout}"));
+    assert!(told < over, "told when it happens");
+    let records = run.records();
+    assert!(!records.is_empty() && records.len() < 600, "{}", records.len());
+    assert_eq!(avg(&run.summary(), "request_count"), 600.0, "the summary has them all");
+}
+
+#[test]
+fn nothing_is_sent_when_nothing_can_be_written() {
+    let sim = serve(quick());
+    let run = few(&sim.url()).after("ulimit -f 8").run();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(run.stderr().contains("cannot write to the artifact directory"), "{}", run.stderr());
+    assert!(!run.path("profile_export.jsonl").exists(), "the run never began");
+}
+
+#[test]
+fn a_directory_that_is_deleted_is_noticed_and_the_summary_is_written_all_the_same() {
+    let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(5)), ..quick() });
+    let args = ["--streaming", "--concurrency", "4", "--benchmark-duration", "2", "--num-dataset-entries", "2"];
+    let running = Bench::of(&sim.url()).with(&args).start();
+    running.wait_for_records(8);
+    std::fs::remove_dir_all(running.dir.path().join("out")).unwrap();
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert!(run.stdout().contains("the file was deleted"), "{}", run.stdout());
+    assert!(avg(&run.summary(), "request_count") >= 8.0);
+}

@@ -1,0 +1,145 @@
+//! What may take long before a run: a tokenizer is loaded, the dataset made and encoded, `inputs.json` written.
+//!
+//! It is done on a thread of its own. Whoever waits for it hears a wish to stop at once, and tells how far it is when it takes
+//! longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
+
+use crate::campaign::CampaignError;
+use aiperf_dataset::Dataset;
+use aiperf_engine::{Events, Requests, Stop};
+use aiperf_plan::Plan;
+use aiperf_report::{Artifacts, StagedInputs};
+use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
+use aiperf_types::{LogLevel, Preparing, RunEvent};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How often the wish to stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// What takes no longer than this is not worth a word.
+const MOMENT: Duration = Duration::from_millis(500);
+/// How long a thread that is left behind may take to put its pen down.
+const FAREWELL: Duration = Duration::from_millis(40);
+
+/// Everything that a run sends, ready to be sent.
+pub(crate) struct Loaded {
+    pub(crate) requests: Arc<Requests>,
+    /// Counts tokens; `None` when the server's counts are used.
+    pub(crate) tokenizer: Option<Tokenizer>,
+    pub(crate) inputs: StagedInputs,
+}
+
+/// The stages, in their order.
+const STAGES: [&str; 4] = ["Loading the tokenizer", "Making prompts", "Encoding requests", "Writing inputs.json"];
+
+/// How far the preparation is.
+#[derive(Default)]
+struct Steps {
+    stage: AtomicUsize,
+    done: AtomicU64,
+    total: OnceLock<u64>,
+}
+
+impl Steps {
+    fn begin(&self, stage: usize) {
+        self.done.store(0, Relaxed);
+        self.stage.store(stage, Relaxed);
+    }
+
+    fn count(&self) {
+        self.done.fetch_add(1, Relaxed);
+    }
+
+    fn preparing(&self) -> Preparing {
+        let stage = self.stage.load(Relaxed);
+        let total = if stage == 0 { None } else { self.total.get().copied() };
+        Preparing { stage: STAGES[stage], done: self.done.load(Relaxed), total }
+    }
+}
+
+/// Prepares a run. Ends early, leaving no file behind, when somebody wants to stop.
+pub(crate) fn prepare(
+    plan: &Arc<Plan>,
+    artifacts: &Arc<Artifacts>,
+    version: &str,
+    events: &Events,
+    stop: &Stop,
+) -> Result<Loaded, CampaignError> {
+    let steps = Arc::new(Steps::default());
+    let (send, result) = mpsc::sync_channel(1);
+    let work = {
+        let (plan, artifacts, version) = (plan.clone(), artifacts.clone(), version.to_owned());
+        let (events, stop, steps) = (events.clone(), stop.clone(), steps.clone());
+        move || {
+            let _ = send.send(load(plan, &artifacts, &version, &events, &stop, &steps));
+        }
+    };
+    std::thread::Builder::new().name("aiperf-prepare".into()).spawn(work).map_err(aiperf_engine::EngineError::from)?;
+    let started = Instant::now();
+    let mut said = None;
+    loop {
+        match result.recv_timeout(LOOK_EVERY) {
+            Ok(loaded) if !stop.is_stopped() => return loaded,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(aiperf_engine::EngineError::Panicked("preparing thread").into());
+            }
+            _ if stop.is_stopped() => {
+                let _ = result.recv_timeout(FAREWELL);
+                artifacts.abandon_inputs();
+                return Err(CampaignError::Stopped);
+            }
+            _ if started.elapsed() > MOMENT => {
+                let preparing = steps.preparing();
+                if said != Some(preparing.stage) {
+                    said = Some(preparing.stage);
+                    events.say(LogLevel::Info, announcement(&preparing));
+                }
+                events.emit(RunEvent::Preparing(Arc::new(preparing)));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn announcement(preparing: &Preparing) -> String {
+    let of = preparing.total.map(|total| format!(" ({total})")).unwrap_or_default();
+    format!("{}{of} ...", preparing.stage)
+}
+
+fn load(
+    plan: Arc<Plan>,
+    artifacts: &Artifacts,
+    version: &str,
+    events: &Events,
+    stop: &Stop,
+    steps: &Steps,
+) -> Result<Loaded, CampaignError> {
+    let tokenizer = tokenizer(&plan, events)?;
+    let _ = steps.total.set(plan.dataset.entries());
+    steps.begin(1);
+    let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
+    steps.begin(2);
+    let is_counted = !plan.endpoint.server_token_count;
+    let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), version, || steps.count())?);
+    steps.begin(3);
+    let all = requests.all().take_while(|_| !stop.is_stopped());
+    let inputs = artifacts.stage_inputs(all.map(|request| {
+        steps.count();
+        (request.session_id, [request.body])
+    }))?;
+    Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
+}
+
+fn tokenizer(plan: &Plan, events: &Events) -> Result<Tokenizer, TokenizeError> {
+    let lookup = Lookup::from_env();
+    if let Some(name) = &plan.tokenizer.name {
+        return Tokenizer::load(name, &lookup);
+    }
+    let model = plan.models.first().map_or("", String::as_str);
+    let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
+    if let Some(warning) = warning {
+        events.say(LogLevel::Warning, warning);
+    }
+    Ok(tokenizer)
+}
