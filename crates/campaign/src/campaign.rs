@@ -9,7 +9,7 @@ use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
 use aiperf_metrics::{Metrics, RunTraits};
-use aiperf_plan::{DatasetPlan, Plan};
+use aiperf_plan::{DatasetPlan, PhasePlan, Plan, StopWhen};
 use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
 use aiperf_tokenize::{TokenizeError, Tokenizer};
 use aiperf_transport::clock;
@@ -67,7 +67,9 @@ pub struct Finished {
     pub written: Written,
     /// No request was answered: all failed, or were cut off.
     pub nothing_answered: bool,
-    /// The user ended it.
+    /// More failed than was allowed, which ended it.
+    pub too_many_failed: bool,
+    /// The user ended it, or the failures did.
     pub was_stopped: bool,
 }
 
@@ -128,6 +130,7 @@ impl Campaign {
                  min_tokens:<N> to hold it to that length",
             );
         }
+        plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -149,6 +152,7 @@ impl Campaign {
             .drain(..)
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
+        let too_many_failed = outcome.too_many_failed.is_some();
         let Summarised { result, doubts, no_slices } = summarise(plan, &self.version, metrics, outcome);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
@@ -162,13 +166,30 @@ impl Campaign {
         for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
-        Finished { nothing_answered: valid == 0, was_stopped: result.was_cancelled, result, written }
+        Finished { nothing_answered: valid == 0, too_many_failed, was_stopped: result.was_cancelled, result, written }
     }
 }
 
 fn sink(open: OpenRecordFile, benchmark_id: Arc<str>) -> RecordSink {
     let OpenRecordFile { kind, path, file } = open;
     RecordSink { name: kind.name, path, encoder: Box::new(move || (kind.encoder)(&benchmark_id)), file: Box::new(file) }
+}
+
+fn described(phase: &PhasePlan) -> String {
+    let slots = phase.concurrency.map_or_else(|| "no limit".to_owned(), |slots| slots.to_string());
+    let grace =
+        phase.grace.map_or_else(|| "until all are back".to_owned(), |grace| format!("{} s", grace.as_secs_f64()));
+    let stop: Vec<String> = phase
+        .stop
+        .iter()
+        .map(|stop| match stop {
+            StopWhen::Requests(count) => format!("{count} requests"),
+            StopWhen::Sessions(count) => format!("{count} sessions"),
+            StopWhen::Elapsed(length) => format!("{} s", length.as_secs_f64()),
+        })
+        .collect();
+    let (name, kind) = (&phase.name, phase.kind.name());
+    format!("Phase {name} ({kind}): slots: {slots} | sends until: {} | grace: {grace}", stop.join(" or "))
 }
 
 fn traits(plan: &Plan) -> RunTraits {

@@ -116,12 +116,14 @@ fn load(
     steps: &Steps,
 ) -> Result<Loaded, CampaignError> {
     let tokenizer = tokenizer(&plan, events)?;
+    events.say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
     let _ = steps.total.set(plan.dataset.entries());
     steps.begin(1);
     let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
     steps.begin(2);
     let is_counted = !plan.endpoint.server_token_count;
     let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), version, || steps.count())?);
+    events.say(LogLevel::Debug, described(&requests));
     steps.begin(3);
     let all = requests.all().take_while(|_| !stop.is_stopped());
     let inputs = artifacts.stage_inputs(all.map(|request| {
@@ -129,6 +131,12 @@ fn load(
         (request.session_id, [request.body])
     }))?;
     Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
+}
+
+fn described(requests: &Requests) -> String {
+    let (kept, bytes) = requests.kept();
+    let all = requests.len();
+    format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
 }
 
 fn tokenizer(plan: &Plan, events: &Events) -> Result<Tokenizer, TokenizeError> {

@@ -18,7 +18,7 @@ pub(crate) struct Summarised {
 
 /// Summarises a finished run.
 pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: Outcome) -> Summarised {
-    let Outcome { phases, quality, conduct, was_stopped, .. } = outcome;
+    let Outcome { phases, quality, conduct, was_stopped, too_many_failed, .. } = outcome;
     let (start, end) = profiling_window(&phases);
     let mut merged = None;
     let mut warmup = None;
@@ -69,7 +69,8 @@ pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: 
         start,
         end,
         was_cancelled: was_stopped,
-        incomplete_reason: was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()),
+        incomplete_reason: too_many_failed
+            .or_else(|| was_stopped.then(|| "Run cancelled before all records were processed.".to_owned())),
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
     };

@@ -318,6 +318,7 @@ fn one_phase(phase: &Phase) -> PhasePlan {
         concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(DEFAULT_CONCURRENCY)).unwrap_or(u32::MAX)),
         stop,
         grace,
+        failed_request_threshold: phase.failed_request_threshold,
     }
 }
 

@@ -9,9 +9,10 @@ use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::queue::{Arrival, Batch, Claimant, Queue};
 use crate::record_thread::Mailboxes;
-use crate::recorder::{Findings, Recorder};
+use crate::recorder::{Computed, Findings, Recorder};
+use crate::request_watch::RequestWatch;
 use crate::sampler::{self, Sampler};
-use crate::sinks::{Encoded, OrderedSinks, Ready, SinkFailure};
+use crate::sinks::{OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
@@ -44,6 +45,8 @@ pub(crate) struct Parts {
     pub(crate) phases: Arc<[PhaseTrack]>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) events: Events,
+    /// Looks at requests as they end.
+    pub(crate) watch: RequestWatch,
 }
 
 /// What it leaves.
@@ -52,6 +55,8 @@ pub(crate) struct Coordinated {
     pub(crate) failures: Vec<SinkFailure>,
     /// Time it spent computing while requests were being sent.
     pub(crate) relief: Nanos,
+    /// More requests failed than the plan allows, and it ended the run.
+    pub(crate) too_many_failed: Option<String>,
 }
 
 pub(crate) struct Coordinator {
@@ -100,6 +105,7 @@ impl Coordinator {
             findings: self.parts.recorder.into_findings(),
             failures: self.parts.sinks.into_failures(),
             relief: self.relief,
+            too_many_failed: self.parts.watch.into_verdict(),
         }
     }
 
@@ -121,7 +127,7 @@ impl Coordinator {
     /// Writes what the record threads are done with.
     fn take_back(&mut self) {
         for thread in 0..self.handed.len() {
-            let is_done = |handed: &Handed| handed.batch.encoded.get().is_some();
+            let is_done = |handed: &Handed| handed.batch.computed.get().is_some();
             while self.handed[thread].front().is_some_and(is_done)
                 && let Some(Handed { batch, .. }) = self.handed[thread].pop_front()
             {
@@ -171,7 +177,7 @@ impl Coordinator {
             // One a round, so that whatever the thread gets done meanwhile is not done twice. A batch that the thread claimed
             // itself is done, and taken back in the next round.
             let Some(Handed { at, batch }) = self.handed[thread].front() else { continue };
-            let is_overdue = now.since(*at) > PATIENCE && batch.encoded.get().is_none();
+            let is_overdue = now.since(*at) > PATIENCE && batch.computed.get().is_none();
             if is_overdue
                 && batch.claim(Claimant::Coordinator)
                 && let Some(Handed { batch, .. }) = self.handed[thread].pop_front()
@@ -198,21 +204,24 @@ impl Coordinator {
     /// Computes a batch that no record thread computes.
     fn relieve(&mut self, batch: Arc<Batch>) {
         let start = mono_now();
-        if let Some(encoded) = self.parts.recorder.compute(&batch, Claimant::RecordThread) {
+        if let Some(computed) = self.parts.recorder.compute(&batch, Claimant::RecordThread) {
             self.parts.recorder.add_up(&batch);
-            self.write(batch, Some(encoded));
+            self.write(batch, Some(computed));
         }
         if !self.parts.queue.is_closed() {
             self.relief.0 += mono_now().since(start).0;
         }
     }
 
-    fn write(&mut self, batch: Arc<Batch>, own: Option<Encoded>) {
-        for batch in self.parts.sinks.write(Ready { batch, own }) {
-            for exchange in &batch.exchanges {
+    fn write(&mut self, batch: Arc<Batch>, own: Option<Computed>) {
+        for ready in self.parts.sinks.write(Ready { batch, own }) {
+            let Batch { exchanges, bytes, .. } = &*ready.batch;
+            for exchange in exchanges {
                 self.written[usize::from(exchange.tag.phase.0)].0 += 1;
             }
-            self.parts.queue.finish(batch.exchanges.len() as u64, batch.bytes);
+            let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
+            self.parts.watch.see(exchanges, failures, &self.parts.events);
+            self.parts.queue.finish(exchanges.len() as u64, *bytes);
         }
     }
 

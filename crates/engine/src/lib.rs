@@ -12,6 +12,7 @@
 //! - [`record`]: one exchange parsed, counted and measured; `recorder`: batches of them, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
+//! - `request_watch`: what is told of single requests, and the end of a run in which too many fail
 //! - [`sinks`]: records in order of completion, written while the run is on
 //! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are
 //! - [`quality`]: how exact the run itself was
@@ -29,6 +30,7 @@ mod queue;
 pub mod record;
 mod record_thread;
 mod recorder;
+mod request_watch;
 pub mod requests;
 pub mod run;
 mod sampler;

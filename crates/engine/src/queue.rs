@@ -1,7 +1,7 @@
 //! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of bytes
 //! the conductor sends nothing new.
 
-use crate::sinks::Encoded;
+use crate::recorder::Computed;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs};
@@ -110,8 +110,8 @@ pub(crate) struct Batch {
     pub(crate) exchanges: Vec<Exchange>,
     /// What they count in the budget.
     pub(crate) bytes: usize,
-    /// Their records in bytes, once the record thread it was handed to is done.
-    pub(crate) encoded: OnceLock<Encoded>,
+    /// Their records, once the record thread it was handed to is done.
+    pub(crate) computed: OnceLock<Computed>,
     /// Whose records count: see [`Batch::claim`].
     claimed_by: AtomicU8,
     buffers: Arc<[BufferReturn]>,
@@ -131,7 +131,7 @@ const UNCLAIMED: u8 = 0;
 impl Batch {
     pub(crate) fn new(number: u64, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
         let bytes = exchanges.iter().map(size).sum();
-        Self { number, exchanges, bytes, encoded: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
+        Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 
     /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.

@@ -7,11 +7,18 @@ use crate::queue::{Batch, Claimant};
 use crate::record::{Reader, Record};
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
-use aiperf_types::PhaseKind;
+use aiperf_types::{PhaseKind, RequestError};
 use std::sync::Arc;
 
 /// A buffer of encoded records starts this large: a batch of them fits.
 const ENCODED_BYTES: usize = 64 << 10;
+
+/// What the records of a batch came to.
+pub(crate) struct Computed {
+    pub(crate) encoded: Encoded,
+    /// The requests that failed, by their place in the batch; without those that the run itself cut off.
+    pub(crate) failures: Vec<(usize, RequestError)>,
+}
 
 /// What all recorders of a run share.
 pub(crate) struct RecordContext {
@@ -105,8 +112,9 @@ impl Recorder {
 
     /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when somebody
     /// else claimed the batch.
-    pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Encoded> {
+    pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
         self.records.clear();
+        let mut failures = Vec::new();
         let mut encoded: Encoded = self.encoders.iter().map(|_| Vec::with_capacity(ENCODED_BYTES)).collect();
         for (at, exchange) in batch.exchanges.iter().enumerate() {
             if batch.is_claimed_by(other) {
@@ -121,10 +129,13 @@ impl Recorder {
             let Record { meta, measured, parsed, .. } = &record;
             let view = RecordView { exchange, parsed, meta, measured, metrics };
             self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
+            if let Some(error) = record.measured.error.as_ref().filter(|_| !record.meta.was_cancelled) {
+                failures.push((at, error.clone()));
+            }
             self.records.push(record);
             self.courtesy.give_way();
         }
-        Some(encoded)
+        Some(Computed { encoded, failures })
     }
 
     /// Adds up the records of the batch computed last.

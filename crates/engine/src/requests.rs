@@ -80,6 +80,17 @@ impl Requests {
         Ok(requests)
     }
 
+    /// How many conversations there are.
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.dataset.len()
+    }
+
+    /// How many of them are encoded, and the bytes of their bodies.
+    pub fn kept(&self) -> (usize, usize) {
+        (self.kept.len(), self.kept.iter().map(|entry| entry.request.body.len()).sum())
+    }
+
     /// The conversation of a draw: they come in order, round and round.
     pub fn conversation_of(&self, draw: u64) -> u32 {
         (draw % self.dataset.len() as u64) as u32

@@ -12,6 +12,7 @@ use crate::queue::Queue;
 use crate::record::Reader;
 use crate::record_thread::{self, Mailboxes};
 use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
+use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
 use crate::sizing::{Demand, Machine, Sizing};
@@ -21,7 +22,7 @@ use aiperf_plan::{Plan, Timestamps};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_types::{PhaseId, PhaseProgress, WallAnchor, WallNs};
+use aiperf_types::{LogLevel, PhaseId, PhaseProgress, WallAnchor, WallNs};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -48,8 +49,10 @@ pub struct Outcome {
     /// What reading and sending cost, over the profiling phases.
     pub quality: Quality,
     pub conduct: Conduct,
-    /// The user ended it.
+    /// The user ended it, or too many failures did.
     pub was_stopped: bool,
+    /// Why, where it was the failures.
+    pub too_many_failed: Option<String>,
     /// Sinks that could not take all records.
     pub sink_failures: Vec<SinkFailure>,
 }
@@ -78,7 +81,7 @@ pub fn check(plan: &Plan) -> Result<(), EngineError> {
 /// Runs a plan to its end, or until it is stopped.
 pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let sizing = Sizing::of(Demand::of(&setup.plan), Machine::here())?;
-    let _stamping = match (setup.plan.runtime.timestamps, keep_stamping()) {
+    let stamping = match (setup.plan.runtime.timestamps, keep_stamping()) {
         (Timestamps::Kernel, Err(error)) => return Err(EngineError::NoStamps(error)),
         (Timestamps::User, _) => None,
         (_, stamping) => stamping.ok(),
@@ -86,6 +89,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (stolen, throttled) = (stolen_ticks(), throttled_periods());
 
     let Setup { plan, anchor, requests, tokenizer, metrics, sinks, stop, events } = setup;
+    events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(|number| WorkerSetup::new(&plan, number, sizing)).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
@@ -120,6 +124,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         phases: phases.clone(),
         metrics: metrics.clone(),
         events: events.clone(),
+        watch: RequestWatch::new(&plan, phases.clone(), stop.clone()),
     };
     let coordinator = Coordinator::new(parts, mono_now());
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
@@ -128,8 +133,17 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let driven = load.drive(workers);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
+    let done = queue.recorded();
+    load.events.say(
+        LogLevel::Notice,
+        format!(
+            "All requests have completed, please wait for the results to be processed (currently {done} of {} records \
+             processed)...",
+            done + backlog_at_end
+        ),
+    );
     queue.close();
-    let Coordinated { findings, failures, relief } =
+    let Coordinated { findings, failures, relief, too_many_failed } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
     for (records, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
@@ -149,8 +163,16 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         quality: findings.quality,
         conduct,
         was_stopped: stop.is_stopped(),
+        too_many_failed,
         sink_failures: failures,
     })
+}
+
+/// What was decided, for those who want to know.
+fn describe(sizing: Sizing, stamped: bool) -> String {
+    let Sizing { workers, record_threads, connections } = sizing;
+    let stamps = if stamped { "kernel receive stamps" } else { "instants of reads" };
+    format!("Workers: {workers} | record threads: {record_threads} | connections: at most {connections} | {stamps}")
 }
 
 fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {

@@ -1,6 +1,7 @@
 //! Where records are written while the run is on: any number of sinks, each in order of completion.
 
 use crate::queue::Batch;
+use crate::recorder::Computed;
 use aiperf_metrics::RecordEncoder;
 use aiperf_types::{MonoNs, Nanos};
 use std::collections::BTreeMap;
@@ -57,12 +58,16 @@ struct OpenSink {
 pub(crate) struct Ready {
     pub(crate) batch: Arc<Batch>,
     /// What the coordinator made of it; `None` where its record thread did.
-    pub(crate) own: Option<Encoded>,
+    pub(crate) own: Option<Computed>,
 }
 
 impl Ready {
+    pub(crate) fn computed(&self) -> Option<&Computed> {
+        self.own.as_ref().or(self.batch.computed.get())
+    }
+
     fn encoded(&self) -> &[Vec<u8>] {
-        self.own.as_ref().or(self.batch.encoded.get()).map_or(&[], Vec::as_slice)
+        self.computed().map_or(&[], |computed| computed.encoded.as_slice())
     }
 }
 
@@ -74,7 +79,7 @@ impl OrderedSinks {
     }
 
     /// Takes a batch and writes all that is next in order; gives the batches that were written.
-    pub(crate) fn write(&mut self, ready: Ready) -> Vec<Arc<Batch>> {
+    pub(crate) fn write(&mut self, ready: Ready) -> Vec<Ready> {
         self.early.insert(ready.batch.number, ready);
         let mut written = Vec::new();
         while let Some(ready) = self.early.remove(&self.next) {
@@ -82,7 +87,7 @@ impl OrderedSinks {
             for (sink, bytes) in self.sinks.iter_mut().zip(ready.encoded()) {
                 sink.put(&mut self.failures, |file| file.write_all(bytes));
             }
-            written.push(ready.batch);
+            written.push(ready);
         }
         written
     }
@@ -150,7 +155,8 @@ mod tests {
 
     fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
         let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
-        Ready { batch, own: Some(bytes.iter().map(|bytes| bytes.to_vec()).collect()) }
+        let encoded = bytes.iter().map(|bytes| bytes.to_vec()).collect();
+        Ready { batch, own: Some(Computed { encoded, failures: Vec::new() }) }
     }
 
     #[test]
@@ -159,7 +165,7 @@ mod tests {
         let mut sinks = OrderedSinks::new(vec![sink("records", shown.clone())], MonoNs(0));
         assert!(sinks.write(ready(1, &[b"b"])).is_empty());
         assert!(sinks.write(ready(2, &[b"c"])).is_empty());
-        let written: Vec<u64> = sinks.write(ready(0, &[b"a"])).iter().map(|batch| batch.number).collect();
+        let written: Vec<u64> = sinks.write(ready(0, &[b"a"])).iter().map(|ready| ready.batch.number).collect();
         assert_eq!((written, shown.text()), (vec![0, 1, 2], "abc".to_owned()));
         assert!(sinks.into_failures().is_empty());
     }

@@ -83,6 +83,7 @@ fn plan(port: u16) -> Plan {
             concurrency: Some(1),
             stop: vec![StopWhen::Requests(1)],
             grace: None,
+            failed_request_threshold: None,
         }],
         metrics: MetricsPlan::default(),
         artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },

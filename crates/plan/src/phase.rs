@@ -16,6 +16,8 @@ pub struct PhasePlan {
     pub stop: Vec<StopWhen>,
     /// After a time limit, how long to wait for what is in flight; `None` waits without limit.
     pub grace: Option<Nanos>,
+    /// The share of failed requests past which the run is ended; `None` is any.
+    pub failed_request_threshold: Option<f64>,
 }
 
 /// How requests arrive.
@@ -69,7 +71,16 @@ mod tests {
     fn what_may_be_in_flight_is_bounded_by_slots_and_by_what_is_sent() {
         let peak = |concurrency, stop| {
             let (name, kind, arrival) = (String::new(), PhaseKind::Profiling, Arrival::Concurrency);
-            PhasePlan { name, kind, arrival, concurrency, stop: vec![stop], grace: None }.peak_in_flight()
+            PhasePlan {
+                name,
+                kind,
+                arrival,
+                concurrency,
+                stop: vec![stop],
+                grace: None,
+                failed_request_threshold: None,
+            }
+            .peak_in_flight()
         };
         assert_eq!(peak(Some(64), StopWhen::Elapsed(Nanos(1))), Some(64));
         assert_eq!(peak(Some(64), StopWhen::Requests(10)), Some(10));

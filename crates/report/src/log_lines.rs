@@ -2,8 +2,10 @@
 
 use crate::console::live::{LiveBlock, live_block};
 use aiperf_types::{
-    LogLevel, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStarted, RunEvent, Source, WallAnchor, WallNs,
+    LogLevel, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, RunEvent,
+    Source, WallAnchor, WallNs,
 };
+use std::collections::BTreeMap;
 
 /// One line, or a block of lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct LogLines {
     level: LogLevel,
     stats_every: Option<Nanos>,
     anchor: WallAnchor,
+    /// When each phase started, by its index.
+    started: BTreeMap<u16, MonoNs>,
     stats_due: MonoNs,
     /// Records and seconds of the statistics shown last.
     shown: Option<(u64, f64)>,
@@ -27,7 +31,14 @@ pub struct LogLines {
 impl LogLines {
     /// Lines of this level and above; statistics as often as asked for, if at all.
     pub fn new(level: LogLevel, stats_every: Option<Nanos>) -> Self {
-        Self { level, stats_every, anchor: WallAnchor::default(), stats_due: MonoNs(0), shown: None }
+        Self {
+            level,
+            stats_every,
+            anchor: WallAnchor::default(),
+            started: BTreeMap::new(),
+            stats_due: MonoNs(0),
+            shown: None,
+        }
     }
 
     /// The lines of one event, most often none or one.
@@ -42,8 +53,13 @@ impl LogLines {
                 Some(LogLine { at: message.at, level: message.level, text: message.text.to_string() })
             }
             RunEvent::PhaseStarted(started) => {
-                let at = self.anchor.wall(started.at);
-                Some(LogLine { at, level: LogLevel::Notice, text: announcement(started) })
+                self.started.insert(started.phase.index, started.at);
+                Some(self.notice(started.at, announcement(started)))
+            }
+            RunEvent::SendingComplete(moment) => Some(self.notice(moment.at, sending_complete(moment))),
+            RunEvent::RequestsDone(moment) => {
+                let started = self.started.get(&moment.phase.index).copied().unwrap_or(moment.at);
+                Some(self.notice(moment.at, complete(moment, moment.at.since(started))))
             }
             RunEvent::SourceFound { at, source } => Some(self.source(*at, LogLevel::Info, "found", source)),
             RunEvent::SourceLost { at, source } => Some(self.source(*at, LogLevel::Warning, "lost", source)),
@@ -51,6 +67,10 @@ impl LogLines {
             _ => None,
         };
         line.into_iter().filter(|line| line.level >= self.level).collect()
+    }
+
+    fn notice(&self, at: MonoNs, text: String) -> LogLine {
+        LogLine { at: self.anchor.wall(at), level: LogLevel::Notice, text }
     }
 
     fn source(&self, at: MonoNs, level: LogLevel, what: &str, source: &Source) -> LogLine {
@@ -87,13 +107,40 @@ fn announcement(started: &PhaseStarted) -> String {
         (None, None) => "until stopped".to_owned(),
     };
     let concurrency = targets.concurrency.map(|n| format!(" at concurrency {n}")).unwrap_or_default();
-    format!("Phase {} ({}) | target: {target}{concurrency}", started.phase.name, started.phase.kind.name())
+    let PhaseId { index, profiling_index, .. } = &*started.phase;
+    let profiling = profiling_index.map(|index| format!(" | profiling_index={index}")).unwrap_or_default();
+    format!("{} started | phase_index={index}{profiling} | target: {target}{concurrency}", name(&started.phase))
+}
+
+fn name(phase: &PhaseId) -> String {
+    format!("Phase {} ({})", phase.name, phase.kind.name())
+}
+
+fn sending_complete(moment: &PhaseMoment) -> String {
+    let PhaseProgress { sent, completed, cancelled, sessions_sent, sessions_completed, .. } = moment.counts;
+    format!(
+        "{} sending complete | sent={sent}, completed={completed}, in_flight={} | sessions: sent={sessions_sent}, \
+         completed={sessions_completed}",
+        name(&moment.phase),
+        sent.saturating_sub(completed + cancelled)
+    )
+}
+
+fn complete(moment: &PhaseMoment, elapsed: Nanos) -> String {
+    let PhaseProgress { completed, cancelled, errors, sessions_sent, sessions_completed, .. } = moment.counts;
+    format!(
+        "{} complete | completed={completed}, cancelled={cancelled}, errors={errors} | sessions: \
+         completed={sessions_completed}, cancelled={} | elapsed={:.2}s",
+        name(&moment.phase),
+        sessions_sent.saturating_sub(sessions_completed),
+        elapsed.as_secs_f64()
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_types::{Message, PhaseId, PhaseTargets};
+    use aiperf_types::{Message, PhaseTargets};
     use std::sync::Arc;
 
     fn message(level: LogLevel) -> RunEvent {
@@ -108,13 +155,35 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_is_announced_when_it_starts() {
+    fn a_phase_is_announced_when_it_starts_stops_sending_and_is_complete() {
         let phase =
-            Arc::new(PhaseId { index: 0, profiling_index: None, name: "warmup".into(), kind: PhaseKind::Warmup });
+            Arc::new(PhaseId { index: 1, profiling_index: Some(0), name: "load".into(), kind: PhaseKind::Profiling });
         let targets = PhaseTargets { requests: Some(10), length: None, concurrency: Some(4) };
-        let started = RunEvent::PhaseStarted(Arc::new(PhaseStarted { phase, at: MonoNs(5), targets }));
-        let lines = LogLines::new(LogLevel::Info, None).lines(&started);
-        assert_eq!(lines[0].text, "Phase warmup (warmup) | target: 10 requests at concurrency 4");
+        let moment = |at: u64, completed: u64| {
+            let counts = PhaseProgress { sent: 6, completed, sessions_sent: 6, ..PhaseProgress::default() };
+            PhaseMoment {
+                phase: phase.clone(),
+                at: MonoNs(at),
+                counts: PhaseProgress { sessions_completed: completed, ..counts },
+            }
+        };
+        let started = PhaseStarted { phase: phase.clone(), at: MonoNs(0), targets };
+        let events = [
+            RunEvent::PhaseStarted(Arc::new(started)),
+            RunEvent::SendingComplete(moment(200_000_000, 4)),
+            RunEvent::RequestsDone(moment(210_000_000, 6)),
+        ];
+        let mut lines = LogLines::new(LogLevel::Info, None);
+        let texts: Vec<String> = events.iter().flat_map(|event| lines.lines(event)).map(|line| line.text).collect();
+        assert_eq!(
+            texts,
+            [
+                "Phase load (profiling) started | phase_index=1 | profiling_index=0 | target: 10 requests at concurrency 4",
+                "Phase load (profiling) sending complete | sent=6, completed=4, in_flight=2 | sessions: sent=6, completed=4",
+                "Phase load (profiling) complete | completed=6, cancelled=0, errors=0 | sessions: completed=6, cancelled=0 | \
+                 elapsed=0.21s",
+            ]
+        );
     }
 
     fn snapshot(at: u64, records: u64, kind: PhaseKind) -> RunEvent {

@@ -8,11 +8,14 @@
 //! - [`schedule`]: the phases in order, and the one verb
 //! - [`phase`]: one phase from start to end
 //! - [`message`]: what goes in and what comes out
+//! - [`failures`]: when so many requests fail that the run is ended
 
+pub mod failures;
 pub mod message;
 pub mod phase;
 pub mod schedule;
 
+pub use failures::FailureCount;
 pub use message::{Action, Dispatch, Event, Outcome};
 pub use phase::{PhaseEnd, PhaseState};
 pub use schedule::Schedule;

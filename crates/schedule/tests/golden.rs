@@ -3,12 +3,15 @@
 
 use aiperf_golden::{Area, Shape, Tally, has};
 use aiperf_plan::{Arrival, PhasePlan, StopWhen};
-use aiperf_schedule::{Action, Event, Outcome, PhaseEnd, Schedule};
+use aiperf_schedule::{Action, Event, FailureCount, Outcome, PhaseEnd, Schedule};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind};
 use serde_json::Value;
 
 /// Phases and a server, and what happened when.
 const TIMELINE: Shape = |case| case["config"]["phases"].is_array() && case["expected"]["timeline"].is_array();
+
+/// Records of a phase, some of them failed, and whether they end the run.
+const THRESHOLD: Shape = |case| case["expected"]["abort"].is_boolean() && case["error_records"].is_u64();
 
 /// What a phase of a case may set.
 const PHASE_MEMBERS: &[&str] =
@@ -56,6 +59,7 @@ fn phase(given: &Value) -> PhasePlan {
         concurrency: count("concurrency").map(|limit| limit as u32),
         stop: stop.into_iter().flatten().collect(),
         grace: nanos(&given["grace_period"]),
+        failed_request_threshold: None,
     }
 }
 
@@ -209,6 +213,30 @@ fn golden_phases_send_and_end_as_recorded() {
 }
 
 #[test]
+fn golden_shares_of_failures_end_a_run_as_recorded() {
+    let mut tally = Tally::new("failed request thresholds");
+    tally.run_files(
+        &area().files_of(THRESHOLD),
+        THRESHOLD,
+        |_| None,
+        |case| {
+            let mut plan = phase(&Value::Null);
+            plan.failed_request_threshold = case["threshold"].as_f64();
+            plan.concurrency = case["concurrency"].as_u64().map(|limit| limit as u32);
+            let mut count = FailureCount::of(&plan);
+            let (records, failed) = (case["total_records"].as_u64().unwrap(), case["error_records"].as_u64().unwrap());
+            // Failures last: before the last record no more of them were there than after it.
+            let mut is_past = false;
+            for record in 0..records {
+                is_past = count.add(record >= records - failed);
+            }
+            assert_eq!(is_past, case["expected"]["abort"]);
+        },
+    );
+    tally.finish();
+}
+
+#[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread("schedule: load", &[TIMELINE]);
+    area().tell_unread("schedule: load", &[TIMELINE, THRESHOLD]);
 }

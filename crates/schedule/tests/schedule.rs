@@ -14,6 +14,7 @@ fn phase(concurrency: u32, stop: Vec<StopWhen>, grace: Option<Nanos>) -> PhasePl
         concurrency: Some(concurrency),
         stop,
         grace,
+        failed_request_threshold: None,
     }
 }
 

@@ -82,7 +82,8 @@ fn run_plan(plan: Plan, signals: &Signals) -> Exit {
             };
         }
     };
-    let has_failed = finished.nothing_answered || log_failed || !finished.written.failures.is_empty();
+    let has_failed =
+        finished.nothing_answered || finished.too_many_failed || log_failed || !finished.written.failures.is_empty();
     let text = shown(&finished);
     match signals.number() {
         Some(number) => {

@@ -37,6 +37,41 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
+fn the_first_errors_of_each_kind_are_told_as_they_happen() {
+    let sim = serve(with_faults(&["status:503=1"]));
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "50"]).run();
+    let stdout = run.stdout();
+    assert_eq!(stdout.matches("failed: 503 Service Unavailable: ").count(), 2, "{stdout}");
+    assert!(run.text("logs/aiperf.log").contains("Request 0 of profiling failed: 503 Service Unavailable"));
+}
+
+#[test]
+fn too_many_failures_end_a_run_when_the_user_says_so() {
+    let sim = serve(with_faults(&["status:503=0.5"]));
+    let args = ["--streaming", "--request-count", "5000", "--num-dataset-entries", "2", "--concurrency", "3"];
+    let run = Bench::of(&sim.url()).with(&args).with(&["--failed-request-threshold", "0.2"]).run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    let summary = run.summary();
+    assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&true.into(), &false.into()));
+    let reason = summary["incomplete_reason"].as_str().unwrap();
+    assert!(reason.contains("more than --failed-request-threshold 0.2 allows"), "{reason}");
+    assert!(run.records().len() < 5000);
+    assert!(avg(&summary, "request_count") > 0.0, "what was measured is kept");
+}
+
+#[test]
+fn verbose_runs_say_what_was_decided_and_trace_what_each_request_did() {
+    let sim = serve(quick());
+    let run = |level: &[&str]| Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).with(level).run();
+    let (info, debug, trace) = (run(&[]).stdout(), run(&["-v"]).stdout(), run(&["-vv"]).stdout());
+    for decided in ["Workers: ", "Tokenizer: ", "Dataset: ", "Phase profiling (profiling): slots: 1"] {
+        assert!(!info.contains(decided) && debug.contains(decided), "{decided}: {debug}");
+    }
+    assert_eq!(debug.matches("first byte of the body +").count(), 0);
+    assert_eq!(trace.matches("first byte of the body +").count(), 3, "{trace}");
+}
+
+#[test]
 fn some_failures_among_successes_are_results() {
     let sim =
         serve(with_faults(&["status:429=0.3", "cut=0.2", "error-event=0.1", "error-data=0.1", "reset-midway=0.1"]));

@@ -44,7 +44,8 @@ fn nobody_is_told_who_did_not_ask() {
 
 /// Milliseconds since midnight of the log line that announces a phase.
 fn announced(log: &str, phase: &str) -> u64 {
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains(&format!("Phase {phase} ("))).collect();
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains(&format!("Phase {phase} (")) && line.contains(" started | ")).collect();
     let [line] = lines[..] else { panic!("{phase} is announced {} times in\n{log}", lines.len()) };
     let time = line.split_whitespace().nth(1).unwrap();
     let parts: Vec<u64> = time.split([':', '.']).map(|part| part.parse().unwrap()).collect();

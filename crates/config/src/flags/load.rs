@@ -110,7 +110,6 @@ flags! { LOAD_GENERATOR_FLAGS:
         name: "--failed-request-threshold",
         kind: Kind::Float,
         to: To::EveryPhase("failed_request_threshold"),
-        status: NotYet("a run goes on however many requests fail"),
     }
     TRAJECTORY_START_MIN_RATIO {
         name: "--trajectory-start-min-ratio",

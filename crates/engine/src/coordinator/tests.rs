@@ -7,8 +7,10 @@ use crate::record_thread;
 use crate::record_thread::Mailbox;
 use crate::recorder::Courtesy;
 use crate::recorder::RecordContext;
+use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::sinks::RecordSink;
+use crate::stop::Stop;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
@@ -74,6 +76,7 @@ impl Bench {
             phases: phases.clone(),
             metrics,
             events,
+            watch: RequestWatch::new(&plan, phases.clone(), Stop::default()),
         };
         Self { coordinator: Coordinator::new(parts, MonoNs(0)), context, queue, phases, shown }
     }
@@ -155,7 +158,7 @@ fn a_thread_interrupted_between_its_records_and_its_claim_still_counts() {
     let batch = bench.mailbox(0).take().unwrap();
     let mut recorder = Bench::recorder(&bench.context);
     let encoded = recorder.compute(&batch, Claimant::Coordinator).unwrap();
-    batch.encoded.set(encoded).unwrap();
+    assert!(batch.computed.set(encoded).is_ok());
     bench.settle(later(1));
     assert_eq!(numbers(&bench.shown), (0..10).collect::<Vec<u64>>());
     assert!(batch.claim(Claimant::RecordThread), "an answered batch is never taken over");

@@ -1,0 +1,136 @@
+//! What people want to hear of single requests while a run is on: the first errors of each kind, the whole life of each request
+//! where they ask for it, and the end of a run in which too many fail.
+
+use crate::events::Events;
+use crate::phases::PhaseTrack;
+use crate::stop::Stop;
+use aiperf_plan::Plan;
+use aiperf_schedule::FailureCount;
+use aiperf_types::{Exchange, LogLevel, MonoNs, RequestError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Errors of one kind that are told.
+const TOLD_OF_A_KIND: u32 = 2;
+/// Kinds of errors that are told: a server may make up a new one for each request.
+const KINDS_TOLD: usize = 20;
+/// Characters of an error that fit a log line.
+const LONGEST_MESSAGE: usize = 300;
+
+/// Looks at requests in order of completion.
+pub(crate) struct RequestWatch {
+    /// By phase.
+    failures: Vec<FailureCount>,
+    phases: Arc<[PhaseTrack]>,
+    threshold: Vec<Option<f64>>,
+    traces: bool,
+    told: BTreeMap<(Option<i64>, Option<String>), u32>,
+    stop: Stop,
+    verdict: Option<String>,
+}
+
+impl RequestWatch {
+    pub(crate) fn new(plan: &Plan, phases: Arc<[PhaseTrack]>, stop: Stop) -> Self {
+        Self {
+            failures: plan.phases.iter().map(FailureCount::of).collect(),
+            threshold: plan.phases.iter().map(|phase| phase.failed_request_threshold).collect(),
+            phases,
+            traces: plan.runtime.log_level == LogLevel::Trace,
+            told: BTreeMap::new(),
+            stop,
+            verdict: None,
+        }
+    }
+
+    /// Looks at some requests; `failures` are those of them that failed, by their place.
+    pub(crate) fn see(&mut self, exchanges: &[Exchange], failures: &[(usize, RequestError)], events: &Events) {
+        let mut failures = failures.iter().peekable();
+        for (at, exchange) in exchanges.iter().enumerate() {
+            let error = failures.next_if(|(place, _)| *place == at).map(|(_, error)| error);
+            if self.traces {
+                events.say(LogLevel::Trace, self.life(exchange, error));
+            }
+            if let Some(error) = error {
+                self.tell(exchange, error, events);
+            }
+            if !exchange.was_cancelled {
+                self.count(usize::from(exchange.tag.phase.0), error.is_some(), events);
+            }
+        }
+    }
+
+    fn count(&mut self, phase: usize, failed: bool, events: &Events) {
+        if self.failures[phase].add(failed) && self.verdict.is_none() {
+            let (records, failed) = self.failures[phase].counts();
+            let threshold = self.threshold[phase].unwrap_or_default();
+            let verdict = format!(
+                "{failed} of {records} requests failed, more than --failed-request-threshold {threshold} allows: the run \
+                 was ended early."
+            );
+            events.say(LogLevel::Error, verdict.as_str());
+            self.verdict = Some(verdict);
+            self.stop.stop();
+        }
+    }
+
+    fn tell(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
+        let kind = (error.code, error.kind.clone());
+        if self.told.len() >= KINDS_TOLD && !self.told.contains_key(&kind) {
+            return;
+        }
+        let told = self.told.entry(kind).or_default();
+        *told += 1;
+        if *told <= TOLD_OF_A_KIND {
+            let last = if *told == TOLD_OF_A_KIND { " (further ones of this kind are counted, not told)" } else { "" };
+            events.say(LogLevel::Warning, format!("{} failed: {}{last}", self.name(exchange), described(error)));
+        }
+    }
+
+    fn name(&self, exchange: &Exchange) -> String {
+        let tag = &exchange.tag;
+        format!("Request {} of {}", tag.number, self.phases[usize::from(tag.phase.0)].id.name)
+    }
+
+    /// One line: when what happened, from when the worker began it.
+    fn life(&self, exchange: &Exchange, error: Option<&RequestError>) -> String {
+        let timeline = &exchange.timeline;
+        let start = timeline.start;
+        let mut line = format!("{} ({})", self.name(exchange), exchange.tag.session_id);
+        let mut at = |what: &str, instant: MonoNs| {
+            if instant != MonoNs(0) {
+                line.push_str(&format!(" | {what} +{:.3} ms", instant.since(start).0 as f64 / 1e6));
+            }
+        };
+        if !timeline.reused {
+            at("connecting", timeline.connect.0);
+            at("connected", timeline.connect.1);
+        }
+        at("sending", timeline.send_start);
+        at("sent", timeline.send_end);
+        at("head", timeline.head);
+        at("first byte of the body", timeline.body_start);
+        at("over", timeline.end);
+        let (reads, bytes) = (timeline.reads.len(), timeline.bytes_received);
+        line.push_str(&format!(" | {bytes} bytes in {reads} reads"));
+        match (error, exchange.status) {
+            (Some(error), _) => line.push_str(&format!(" | {}", described(error))),
+            (None, _) if exchange.was_cancelled => line.push_str(" | cut off"),
+            (None, Some(status)) => line.push_str(&format!(" | {status}")),
+            (None, None) => {}
+        }
+        line
+    }
+
+    /// Why the run was ended, if it was.
+    pub(crate) fn into_verdict(self) -> Option<String> {
+        self.verdict
+    }
+}
+
+fn described(error: &RequestError) -> String {
+    let code = error.code.map(|code| format!("{code} ")).unwrap_or_default();
+    let kind = error.kind.as_deref().unwrap_or("error");
+    let message: String = error.message.chars().take(LONGEST_MESSAGE).collect();
+    let cut = if message.len() < error.message.len() { "..." } else { "" };
+    format!("{code}{kind}: {}{cut}", message.replace(['\r', '\n'], " "))
+}
