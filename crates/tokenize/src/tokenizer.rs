@@ -42,15 +42,22 @@ impl Tokenizer {
     }
 
     /// The tokenizer of a model for which none was named, with a warning when it had to be `builtin`: for placeholder
-    /// names, and for names without an organisation that are not on this machine.
+    /// names, and for names that are not on this machine.
     pub fn load_for_model(model: &str, lookup: &Lookup) -> Result<(Self, Option<String>), TokenizeError> {
         let choice = Choice::of(None, model);
         match Self::load(&choice.name, lookup) {
             Ok(tokenizer) => Ok((tokenizer, choice.warning)),
-            Err(TokenizeError::NotFound { searched, .. }) if !model.contains(['/', '\\']) => {
+            Err(TokenizeError::NotFound { searched, .. }) => {
+                // A model's own name may be fetched; a name without an owner is one that only its server knows.
+                let fetch = if model.contains('/') {
+                    format!(", or fetch it with `hf download {model}`")
+                } else {
+                    String::new()
+                };
                 let warning = format!(
                     "No tokenizer for model '{model}' on this machine (looked for: {searched}); counting with 'builtin' \
-                     (tiktoken o200k_base). Pass --tokenizer <name> to override."
+                     (tiktoken o200k_base), so token counts are not the model's own. Pass --tokenizer <name> to \
+                     override{fetch}."
                 );
                 Ok((Self::builtin(), Some(warning)))
             }

@@ -117,7 +117,9 @@ fn a_model_without_a_tokenizer_of_its_own_is_counted_with_builtin_and_a_warning(
     let (name, warning) = loaded("gpt-4o").unwrap();
     assert_eq!(name, "builtin");
     assert!(warning.unwrap().contains("'gpt-4o'"));
-    assert!(loaded("org/absent").is_err());
+    let (name, warning) = loaded("org/absent").unwrap();
+    assert_eq!(name, "builtin");
+    assert!(warning.unwrap().contains("hf download org/absent"));
 }
 
 #[test]

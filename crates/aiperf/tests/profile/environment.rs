@@ -102,3 +102,14 @@ fn the_phases_of_http_exchanges_are_shown_when_asked_for() {
     assert!(rows.iter().all(|row| trace.contains(row)), "{trace}");
     assert!(!console(&[]).contains("HTTP Trace Timing"));
 }
+
+#[test]
+fn a_model_whose_tokenizer_is_not_on_this_machine_is_measured_all_the_same() {
+    let sim = serve(quick());
+    let run = Bench::bare()
+        .with(&["--model", "Qwen/Qwen3-0.6B", "--url", &sim.url(), "--streaming", "--request-count", "2"])
+        .env("HF_HOME", "/nowhere")
+        .run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert!(run.stdout().contains("No tokenizer for model 'Qwen/Qwen3-0.6B' on this machine"), "{}", run.stdout());
+}
