@@ -214,14 +214,14 @@ impl Conductor {
     fn check_budget(&self, now: MonoNs) {
         let queue = &self.queue;
         match self.held.get() {
-            None if queue.is_over_budget() => {
+            None if queue.is_behind(now) => {
                 self.held.set(Some(now));
                 self.holds.set(self.holds.get() + 1);
                 self.inbox.borrow_mut().push(Event::Hold);
                 // From now on somebody has to look whether it may go on: nothing else may happen any more.
                 self.wake.notify_one();
             }
-            Some(since) if !queue.is_half_full() => {
+            Some(since) if queue.has_caught_up(now) => {
                 self.held.set(None);
                 self.held_total.set(self.held_total.get() + now.since(since).0);
                 self.inbox.borrow_mut().push(Event::Release);

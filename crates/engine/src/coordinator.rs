@@ -16,7 +16,7 @@ use crate::sinks::{OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
+use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -66,6 +66,8 @@ pub(crate) struct Coordinator {
     /// By record thread, in the order handed out.
     handed: Vec<VecDeque<Handed>>,
     next_batch: u64,
+    /// When each batch came in that is not written yet, in order.
+    unwritten: VecDeque<MonoNs>,
     sampler: Option<Sampler>,
     /// By phase: records written, and whether its completion was told.
     written: Vec<(u64, bool)>,
@@ -83,7 +85,16 @@ impl Coordinator {
         let sampler = parts.events.metrics_every().map(|every| Sampler::new(every, threads, now));
         let written = parts.phases.iter().map(|_| (0, false)).collect();
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
-        Self { parts, oldest: None, handed, next_batch: 0, sampler, written, relief: Nanos::ZERO }
+        Self {
+            parts,
+            oldest: None,
+            handed,
+            next_batch: 0,
+            unwritten: VecDeque::new(),
+            sampler,
+            written,
+            relief: Nanos::ZERO,
+        }
     }
 
     /// Works until the queue is closed and everything is written.
@@ -118,6 +129,8 @@ impl Coordinator {
         // The sweep may have been taken when this thread added up what it computed.
         self.parts.recorder.sweep();
         self.parts.sinks.flush_if_due(now);
+        let oldest = self.unwritten.front().copied().or_else(|| self.oldest_arrival());
+        self.parts.queue.set_oldest(oldest);
         self.tell_failures();
         self.sample(now);
         self.tell_completed_phases(now);
@@ -164,8 +177,10 @@ impl Coordinator {
 
     fn next_batch(&mut self) -> Arc<Batch> {
         let arrivals = self.oldest.take().into_iter().chain(self.parts.arrivals.try_iter());
-        let exchanges = arrivals.take(BATCH).map(|(_, exchange)| exchange).collect();
-        let batch = Batch::new(self.next_batch, exchanges, self.parts.buffers.clone());
+        let (came_in, exchanges): (Vec<MonoNs>, Vec<Exchange>) = arrivals.take(BATCH).unzip();
+        let arrived = came_in.first().copied().unwrap_or_else(mono_now);
+        let batch = Batch::new(self.next_batch, arrived, exchanges, self.parts.buffers.clone());
+        self.unwritten.push_back(arrived);
         self.next_batch += 1;
         Arc::new(batch)
     }
@@ -222,6 +237,7 @@ impl Coordinator {
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
             self.parts.watch.see(exchanges, failures, &self.parts.events);
             self.parts.queue.finish(exchanges.len() as u64, *bytes);
+            self.unwritten.pop_front();
         }
     }
 

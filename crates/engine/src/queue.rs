@@ -1,10 +1,10 @@
-//! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of bytes
-//! the conductor sends nothing new.
+//! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of bytes, or
+//! of time, the conductor sends nothing new.
 
 use crate::recorder::Computed;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs};
+use aiperf_types::{Exchange, MonoNs, Nanos};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -25,7 +25,12 @@ pub(crate) struct Queue {
     recorded: AtomicU64,
     closed: AtomicBool,
     budget: usize,
+    /// When the oldest exchange came in whose record is not written; `u64::MAX` when there is none.
+    oldest: AtomicU64,
 }
+
+/// A record that waits for longer may not be on disk within a second of its request's end.
+const LONGEST_WAIT: Nanos = Nanos(700_000_000);
 
 impl Queue {
     /// A queue, and where what comes in can be taken out.
@@ -40,6 +45,7 @@ impl Queue {
             recorded: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             budget,
+            oldest: AtomicU64::new(u64::MAX),
         };
         (queue, receiver)
     }
@@ -76,8 +82,23 @@ impl Queue {
         self.recorded.load(Relaxed)
     }
 
-    pub(crate) fn is_over_budget(&self) -> bool {
-        self.waiting_bytes.load(Relaxed) > self.budget
+    /// Told by the coordinator, which knows.
+    pub(crate) fn set_oldest(&self, at: Option<MonoNs>) {
+        self.oldest.store(at.map_or(u64::MAX, |at| at.0), Relaxed);
+    }
+
+    fn longest_wait(&self, now: MonoNs) -> Nanos {
+        Nanos(now.0.saturating_sub(self.oldest.load(Relaxed)))
+    }
+
+    /// Whether records fall so far behind that nothing new is to be sent.
+    pub(crate) fn is_behind(&self, now: MonoNs) -> bool {
+        self.waiting_bytes.load(Relaxed) > self.budget || self.longest_wait(now) > LONGEST_WAIT
+    }
+
+    /// Whether they have caught up enough to go on.
+    pub(crate) fn has_caught_up(&self, now: MonoNs) -> bool {
+        !self.is_half_full() && self.longest_wait(now).0 < LONGEST_WAIT.0 / 2
     }
 
     pub(crate) fn is_half_full(&self) -> bool {
@@ -108,6 +129,8 @@ fn size(exchange: &Exchange) -> usize {
 pub(crate) struct Batch {
     pub(crate) number: u64,
     pub(crate) exchanges: Vec<Exchange>,
+    /// When the first of them came in.
+    pub(crate) arrived: MonoNs,
     /// What they count in the budget.
     pub(crate) bytes: usize,
     /// Their records, once the record thread it was handed to is done.
@@ -129,9 +152,17 @@ pub(crate) enum Claimant {
 const UNCLAIMED: u8 = 0;
 
 impl Batch {
-    pub(crate) fn new(number: u64, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
+    pub(crate) fn new(number: u64, arrived: MonoNs, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
         let bytes = exchanges.iter().map(size).sum();
-        Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
+        Self {
+            number,
+            arrived,
+            exchanges,
+            bytes,
+            computed: OnceLock::new(),
+            claimed_by: AtomicU8::new(UNCLAIMED),
+            buffers,
+        }
     }
 
     /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.

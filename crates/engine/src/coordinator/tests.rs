@@ -195,3 +195,17 @@ fn a_phase_is_not_complete_while_a_record_of_it_waits_for_an_earlier_one() {
     bench.settle(later(1));
     assert_eq!((numbers(&bench.shown).len(), bench.coordinator.written[0].0, bench.queue.waiting()), (17, 17, 0));
 }
+
+#[test]
+fn nothing_new_is_sent_while_a_record_waits_for_too_long() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..THREADS as u64 * MOST_HANDED as u64 * BATCH as u64 + 1);
+    let now = mono_now();
+    bench.coordinator.step(now);
+    let late = now.plus(Nanos(800_000_000));
+    assert!(!bench.queue.is_behind(now) && bench.queue.is_behind(late));
+    bench.settle(later(1));
+    bench.settle(later(2));
+    bench.coordinator.step(later(2));
+    assert!(!bench.queue.is_behind(later(9)) && bench.queue.has_caught_up(later(9)), "all of them are written");
+}
