@@ -81,12 +81,14 @@ pub struct Timeline {
     pub body_reads: u32,
     /// When the exchange was over: the read that completed it, or the error.
     pub end: MonoNs,
+    /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the last.
+    pub connection_retries: u8,
     /// SYN retransmits of the connection used, when it was opened for this request.
     pub syn_retransmits: u8,
 }
 
 /// A finished exchange, as the transport hands it on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Exchange {
     pub tag: RequestTag,
     /// When everything happened.
