@@ -48,6 +48,7 @@ fn block(quality: &Quality, conduct: &Conduct, summary: &Summary, doubts: &[Stri
         "issue_to_wire_us": spread(&quality.issue_to_wire),
         "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
         "connect_wait_us": spread(&quality.connect_wait),
+        "connection_retries": quality.connection_retries,
         "syn_retransmits": quality.syn_retransmits,
         "not_streamed": quality.not_streamed,
         "backlog_at_last_response": conduct.backlog_at_end,

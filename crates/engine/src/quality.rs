@@ -29,6 +29,8 @@ pub struct Quality {
     pub issue_to_wire_connecting: Durations,
     /// Waiting for a place among the outstanding connects.
     pub connect_wait: Durations,
+    /// Requests sent again because the server had closed the idle connection they took.
+    pub connection_retries: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
     /// Streams asked for that came as one body.
@@ -67,6 +69,7 @@ impl Quality {
         if timeline.connect_wait.0 != MonoNs(0) {
             self.connect_wait.add(timeline.connect_wait.1.since(timeline.connect_wait.0).0);
         }
+        self.connection_retries += u64::from(timeline.connection_retries);
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.not_streamed += u64::from(record.did_not_stream);
         self.without_counts += u64::from(record.without_counts);
@@ -89,6 +92,7 @@ impl Quality {
         self.issue_to_wire.merge(&other.issue_to_wire);
         self.issue_to_wire_connecting.merge(&other.issue_to_wire_connecting);
         self.connect_wait.merge(&other.connect_wait);
+        self.connection_retries += other.connection_retries;
         self.syn_retransmits += other.syn_retransmits;
         self.not_streamed += other.not_streamed;
         self.without_counts += other.without_counts;
