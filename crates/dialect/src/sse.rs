@@ -1,7 +1,7 @@
 //! Server-sent events in any splits.
 //!
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
-//! ends a message; a byte order mark is skipped.
+//! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
 use aiperf_types::MonoNs;
 use memchr::memchr2;
@@ -12,12 +12,14 @@ use std::borrow::Cow;
 pub struct Splitter {
     /// Bytes of a message that is not complete yet.
     carry: Vec<u8>,
+    /// How far the search for its end has looked.
+    searched: usize,
     /// Bytes of a byte order mark seen so far: it may come in several reads. All of them once it is known whether there
     /// is one.
     marked: usize,
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Splitter {
     /// Takes the bytes of one read and gives each message it completes. The visitor may end the stream by `false`.
@@ -36,23 +38,17 @@ impl Splitter {
         if !self.carry.is_empty() {
             self.carry.extend_from_slice(bytes);
             let joined = std::mem::take(&mut self.carry);
-            let used = split(&joined, &mut |message| visit(message, at));
-            return match used {
-                Some(used) => {
-                    self.carry = joined;
-                    self.carry.drain(..used);
-                    true
-                }
-                None => false,
-            };
+            let Some(rest) = split(&joined, self.searched, &mut |message| visit(message, at)) else { return false };
+            self.carry = joined;
+            // What is left came with these bytes, unless nothing was completed: nothing is moved twice.
+            self.carry.drain(..rest.start);
+            self.searched = rest.searched - rest.start;
+            return true;
         }
-        match split(bytes, &mut |message| visit(message, at)) {
-            Some(used) => {
-                self.carry.extend_from_slice(&bytes[used..]);
-                true
-            }
-            None => false,
-        }
+        let Some(rest) = split(bytes, 0, &mut |message| visit(message, at)) else { return false };
+        self.carry.extend_from_slice(&bytes[rest.start..]);
+        self.searched = rest.searched - rest.start;
+        true
     }
 
     /// The stream ended: what is left is one more message.
@@ -65,36 +61,54 @@ impl Splitter {
     }
 }
 
-/// Visits each whole message; returns how many bytes were used, or `None` when the visitor ended it.
-fn split(bytes: &[u8], visit: &mut impl FnMut(&[u8]) -> bool) -> Option<usize> {
-    let mut start = 0;
-    while let Some((end, next)) = find_end(bytes, start) {
+/// A message that is not complete: where it starts, and from where to look for its end when there is more.
+struct Rest {
+    start: usize,
+    searched: usize,
+}
+
+/// Visits each whole message, the end of the first one looked for from `searched` on; returns what is left, or `None` when
+/// the visitor ended it.
+fn split(bytes: &[u8], searched: usize, visit: &mut impl FnMut(&[u8]) -> bool) -> Option<Rest> {
+    let (mut start, mut from) = (0, searched);
+    loop {
+        let (end, next) = match find_end(bytes, from) {
+            Ok(found) => found,
+            Err(searched) => return Some(Rest { start, searched }),
+        };
         let message = bytes[start..end].trim_ascii();
-        start = next;
+        (start, from) = (next, next);
         if !message.is_empty() && !visit(message) {
             return None;
         }
     }
-    Some(start)
 }
 
-/// The first empty line at or after `from`: where the message ends, and where the next begins.
-fn find_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+/// The first empty line at or after `from`: where the message ends, and where the next begins; or from where to look again.
+fn find_end(bytes: &[u8], from: usize) -> Result<(usize, usize), usize> {
     let mut at = from;
     while let Some(found) = memchr2(b'\n', b'\r', &bytes[at..]) {
         let end = at + found;
-        let after = line_end(bytes, end)?;
+        note_looked_at(end + 1 - at);
+        let after = line_end(bytes, end).ok_or(end)?;
         let bare_cr = bytes[end] == b'\r' && after == end + 1;
         match bytes.get(after) {
-            Some(b'\n') => return Some((end, after + 1)),
+            Some(b'\n') => return Ok((end, after + 1)),
             // A bare CR as line end: the second one ends the message without waiting to see what follows.
-            Some(b'\r') if bare_cr => return Some((end, after + 1)),
-            Some(b'\r') => return Some((end, line_end(bytes, after)?)),
+            Some(b'\r') if bare_cr => return Ok((end, after + 1)),
+            Some(b'\r') => return Ok((end, line_end(bytes, after).ok_or(end)?)),
             Some(_) => at = after,
-            None => return None,
+            None => return Err(end),
         }
     }
-    None
+    note_looked_at(bytes.len() - at);
+    Err(bytes.len())
+}
+
+/// Tests count what is looked at: time is no measure of it.
+fn note_looked_at(_bytes: usize) {
+    #[cfg(test)]
+    tests::LOOKED_AT.set(tests::LOOKED_AT.get() + _bytes);
 }
 
 /// The end of a line end that starts at `at`; `None` while a CR may yet be followed by its LF.
@@ -188,6 +202,25 @@ pub fn error_event(message: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn every_byte_is_looked_at_once_whatever_comes() {
+        for line in [": comment\n", "data\r", "\u{e9}", "data: {\r\n", "data: a\n\n", "x\r\n"] {
+            let stream = line.repeat(20_000);
+            for read in [1, 7, 1000] {
+                LOOKED_AT.set(0);
+                let reads: Vec<&[u8]> = stream.as_bytes().chunks(read).collect();
+                messages(&reads);
+                // A line end at the end of a read is looked at again with the next.
+                assert!(LOOKED_AT.get() <= 3 * stream.len(), "{line:?} by {read}: {}", LOOKED_AT.get());
+            }
+        }
+    }
 
     fn messages(chunks: &[&[u8]]) -> Vec<(String, u64)> {
         let (mut splitter, mut out) = (Splitter::default(), Vec::new());
