@@ -81,7 +81,7 @@ impl Reader {
             turn_index: exchange.tag.turn,
             credit_issued: measured.credit_issued,
             request_start: measured.start_wall,
-            request_ack: head.filter(|_| self.plan.endpoint.streaming).map(|at| anchor.wall(at)),
+            request_ack: head.map(|at| anchor.wall(at)),
             request_end,
             worker: exchange.tag.worker,
             record_thread,
@@ -105,11 +105,7 @@ impl Reader {
                 let text = body::collect(exchange);
                 Some(RequestError::status(status, &body::reason(exchange), String::from_utf8_lossy(&text)))
             }
-            None => Some(RequestError::client(
-                "ServerDisconnectedError",
-                "ServerDisconnectedError('Server disconnected')",
-                &[],
-            )),
+            None => Some(RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])),
         }
     }
 
@@ -181,7 +177,7 @@ fn encoded(exchange: &Exchange) -> Option<RequestError> {
         return None;
     }
     let message = format!("the server sent Content-Encoding '{coding}', which was not asked for");
-    Some(RequestError::client("ClientPayloadError", message, &["ContentEncodingError"]))
+    Some(RequestError::exception("ClientPayloadError", message, &["ContentEncodingError"]))
 }
 
 /// A body that should be text and is not UTF-8.
@@ -193,7 +189,7 @@ fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
     }
     let error = std::str::from_utf8(text).err()?;
     let message = format!("the response body is not UTF-8 from byte {}", error.valid_up_to());
-    Some(RequestError::client("UnicodeDecodeError", message, &[]))
+    Some(RequestError::exception("UnicodeDecodeError", message, &[]))
 }
 
 fn is_context_overflow(error: &RequestError) -> bool {

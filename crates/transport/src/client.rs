@@ -320,7 +320,7 @@ impl Client {
             timeline.reads.push(read);
         } else if exchange.error.is_none() {
             let limit = self.settings.kept_limit;
-            exchange.error = Some(RequestError::client(
+            exchange.error = Some(RequestError::exception(
                 "ClientPayloadError",
                 format!("response is longer than the {limit} bytes that are kept"),
                 &["ResponseTooLarge"],
@@ -353,21 +353,21 @@ fn mark_stopped(reason: CancelReason, exchange: &mut Exchange) -> RequestError {
             exchange.was_cancelled = true;
             RequestError::cancelled()
         }
-        CancelReason::TimedOut => RequestError::client("TimeoutError", "TimeoutError()", &["CancelledError"]),
+        CancelReason::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]),
     }
 }
 
 fn disconnected() -> RequestError {
-    RequestError::client("ServerDisconnectedError", "ServerDisconnectedError('Server disconnected')", &[])
+    RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])
 }
 
 fn io_error(error: &io::Error) -> RequestError {
     let reason = os_reason(error);
     match error.kind() {
         io::ErrorKind::ConnectionReset => {
-            RequestError::client("ClientOSError", format!("connection lost: {reason}"), &["ConnectionResetError"])
+            RequestError::exception("ClientOSError", format!("connection lost: {reason}"), &["ConnectionResetError"])
         }
-        _ => RequestError::client("ClientOSError", format!("connection lost: {reason}"), &["OSError"]),
+        _ => RequestError::exception("ClientOSError", format!("connection lost: {reason}"), &["OSError"]),
     }
 }
 
@@ -375,10 +375,10 @@ fn frame_error(error: &FrameError) -> RequestError {
     let text = error.to_string();
     match error {
         FrameError::ClosedBeforeHead => disconnected(),
-        FrameError::Head(_) => RequestError::client("ClientResponseError", text, &["HttpProcessingError"]),
-        FrameError::ShortBody { .. } => RequestError::client("ClientPayloadError", text, &["ContentLengthError"]),
+        FrameError::Head(_) => RequestError::exception("ClientResponseError", text, &["HttpProcessingError"]),
+        FrameError::ShortBody { .. } => RequestError::exception("ClientPayloadError", text, &["ContentLengthError"]),
         FrameError::Chunk(_) | FrameError::CutChunked => {
-            RequestError::client("ClientPayloadError", text, &["TransferEncodingError"])
+            RequestError::exception("ClientPayloadError", text, &["TransferEncodingError"])
         }
     }
 }

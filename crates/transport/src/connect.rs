@@ -57,7 +57,7 @@ impl Target {
 
     fn dns_error(&self, reason: &str) -> RequestError {
         let message = format!("connect to {}:{} failed: cannot resolve host: {reason}", self.host, self.port);
-        RequestError::client("ClientConnectorDNSError", message, &["gaierror"])
+        RequestError::exception("ClientConnectorDNSError", message, &["gaierror"]).caused_by(reason)
     }
 
     fn connect_error(&self, error: &io::Error) -> RequestError {
@@ -67,8 +67,9 @@ impl Target {
             io::ErrorKind::TimedOut => "TimeoutError",
             _ => "OSError",
         };
-        let message = format!("connect to {}:{} failed: {}", self.host, self.port, os_reason(error));
-        RequestError::client("ClientConnectorError", message, &[below])
+        let reason = os_reason(error);
+        let message = format!("connect to {}:{} failed: {reason}", self.host, self.port);
+        RequestError::exception("ClientConnectorError", message, &[below]).caused_by(&reason)
     }
 }
 

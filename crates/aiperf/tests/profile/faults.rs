@@ -33,7 +33,7 @@ fn a_server_that_is_not_there_is_named() {
     let summary = run.summary();
     assert_eq!(error_types(&summary), ["ClientConnectorError"]);
     let message = summary["error_summary"][0]["error_details"]["message"].as_str().unwrap();
-    assert_eq!(message, "connect to 127.0.0.1:9 failed: connection refused");
+    assert_eq!(message, "ClientConnectorError('connect to 127.0.0.1:9 failed: connection refused')");
 }
 
 #[test]
