@@ -51,6 +51,8 @@ fn block(quality: &Quality, conduct: &Conduct, summary: &Summary, doubts: &[Stri
         "connection_retries": quality.connection_retries,
         "syn_retransmits": quality.syn_retransmits,
         "not_streamed": quality.not_streamed,
+        "unreadable_events": quality.unreadable_events,
+        "unreadable_usage": quality.unreadable_usage,
         "backlog_at_last_response": conduct.backlog_at_end,
         "backlog_drain_seconds": conduct.drain.as_secs_f64(),
         "peak_backlog_bytes": conduct.peak_backlog_bytes,
@@ -128,6 +130,21 @@ fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) 
     say(
         quality.not_streamed > 0,
         format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
+    );
+    say(
+        quality.unreadable_events > 0,
+        format!(
+            "{} events of streams could not be read: what they said is lost, and first tokens may have come earlier than \
+             reported",
+            quality.unreadable_events
+        ),
+    );
+    say(
+        quality.unreadable_usage > 0,
+        format!(
+            "{} answers carried usage that cannot be (no count of tokens, or more than a billion): such values are left out",
+            quality.unreadable_usage
+        ),
     );
     say(
         quality.without_counts > 0,

@@ -1,7 +1,7 @@
 //! An exchange's responses folded into one parsed answer.
 
 use crate::kinds::{Data, Dialect, Piece};
-use crate::{spec_decode, sse, usage};
+use crate::{json, spec_decode, sse, usage};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -59,14 +59,19 @@ impl Answer {
     /// Takes a whole body that is not a stream.
     pub fn feed_body(&mut self, text: &[u8], at: MonoNs) {
         self.count_response(at);
-        if let Some(piece) = std::str::from_utf8(text).ok().and_then(self.dialect.parse) {
-            self.take_piece(piece, at);
-        }
+        let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        match (self.dialect.parse)(text) {
+            Some(piece) => self.take_piece(piece, at),
+            None => self.take_odd(text, at).unwrap_or(true),
+        };
     }
 
     pub fn finish(mut self) -> Parsed {
         if !self.usage.is_empty() {
-            self.parsed.usage = Some(usage::read(&self.usage));
+            let (usage, unreadable) = usage::read_checked(&self.usage);
+            self.parsed.usage = Some(usage);
+            self.parsed.unreadable_usage = unreadable;
         }
         if let [report] = self.spec_decode.as_slice() {
             match spec_decode::read(report) {
@@ -102,7 +107,21 @@ impl Answer {
                 self.shape.learn(&json, &piece);
                 self.take_piece(piece, at)
             }
-            None => true,
+            None => self.take_odd(&json, at).unwrap_or_else(|| {
+                self.parsed.unreadable += 1;
+                true
+            }),
+        }
+    }
+
+    /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
+    fn take_odd(&mut self, text: &str, at: MonoNs) -> Option<bool> {
+        let mended = json::mended(text);
+        let json = mended.as_deref().unwrap_or(text);
+        match (self.dialect.parse)(json) {
+            Some(piece) => Some(self.take_piece(piece, at)),
+            // JSON of another shape says nothing, but it can be read.
+            None => serde_json::from_str::<Value>(json).is_ok().then_some(true),
         }
     }
 
@@ -200,10 +219,7 @@ impl Shape {
 fn stream_error(code: Option<i64>, text: &str) -> RequestError {
     RequestError {
         code: Some(code.unwrap_or(502)),
-        kind: Some("SSEResponseError".into()),
-        message: format!("SSEResponseError('Error occurred in SSE response: {text}')"),
-        cause: None,
-        cause_chain: Some(vec!["SSEResponseError".into()]),
+        ..RequestError::exception("SSEResponseError", format!("Error occurred in SSE response: {text}"), &[])
     }
 }
 
@@ -217,6 +233,47 @@ mod tests {
     fn chunk(text: &str, tail: &str) -> String {
         let quoted = Value::String(text.to_owned()).to_string();
         format!("data: {{\"id\":\"x\",\"choices\":[{{\"delta\":{{\"content\":{quoted}}}{tail}}}]}}\n\n")
+    }
+
+    fn stream(events: &[&str]) -> Parsed {
+        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        for (i, event) in events.iter().enumerate() {
+            answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(i as u64 + 2));
+        }
+        answer.finish()
+    }
+
+    #[test]
+    fn events_that_only_lenient_readers_take_lose_no_token() {
+        let parsed = stream(&[
+            r#"{"choices":[{"delta":{"content":"a"},"logprobs":{"x":NaN}}]}"#,
+            r#"{"choices":[{"delta":{"content":"\ud83d"},"x":-Infinity}]}"#,
+            r#"{"choices":[],"usage":{"completion_tokens":2,"rate":1e999}}"#,
+        ]);
+        assert_eq!(parsed.output_text.as_deref(), Some("a\u{fffd}"));
+        assert_eq!((parsed.content.len(), parsed.content[0].at, parsed.unreadable), (2, MonoNs(2), 0));
+        assert_eq!(parsed.usage.and_then(|usage| usage.completion_tokens), Some(2));
+    }
+
+    #[test]
+    fn events_that_nobody_can_read_are_counted() {
+        let parsed = stream(&["{nope", "hello", &"[".repeat(5000), "[1]", "null", "[DONE]", &chunk("b", "")[6..]]);
+        assert_eq!((parsed.unreadable, parsed.responses, parsed.content.len()), (3, 7, 1));
+    }
+
+    #[test]
+    fn usage_that_cannot_be_is_left_out_and_noted() {
+        let parsed =
+            stream(&[r#"{"choices":[],"usage":{"completion_tokens":100000000000000000000,"prompt_tokens":7}}"#]);
+        let usage = parsed.usage.unwrap();
+        assert_eq!((usage.completion_tokens, usage.prompt_tokens, parsed.unreadable_usage), (None, Some(7), true));
+    }
+
+    #[test]
+    fn a_whole_body_may_begin_with_a_byte_order_mark() {
+        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        answer.feed_body(b"\xef\xbb\xbf{\"choices\":[{\"message\":{\"content\":\"a\"},\"x\":NaN}]}", MonoNs(2));
+        assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
     }
 
     proptest! {

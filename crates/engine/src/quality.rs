@@ -35,6 +35,10 @@ pub struct Quality {
     pub syn_retransmits: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
+    /// Events of streams that could not be read.
+    pub unreadable_events: u64,
+    /// Answers whose usage has values that are no counts of tokens.
+    pub unreadable_usage: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
@@ -72,6 +76,8 @@ impl Quality {
         self.connection_retries += u64::from(timeline.connection_retries);
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.not_streamed += u64::from(record.did_not_stream);
+        self.unreadable_events += u64::from(parsed.unreadable);
+        self.unreadable_usage += u64::from(parsed.unreadable_usage);
         self.without_counts += u64::from(record.without_counts);
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
     }
@@ -95,6 +101,8 @@ impl Quality {
         self.connection_retries += other.connection_retries;
         self.syn_retransmits += other.syn_retransmits;
         self.not_streamed += other.not_streamed;
+        self.unreadable_events += other.unreadable_events;
+        self.unreadable_usage += other.unreadable_usage;
         self.without_counts += other.without_counts;
         self.add_spec_decode_faults(other.spec_decode_faults);
     }
