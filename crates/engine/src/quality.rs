@@ -27,7 +27,7 @@ pub struct Quality {
     pub issue_to_wire: Durations,
     /// The same when a connection had to be opened first.
     pub issue_to_wire_connecting: Durations,
-    /// Waiting for a place among the outstanding connects.
+    /// Waiting for a place among the outstanding connects, or for the next try at a server that refuses.
     pub connect_wait: Durations,
     /// Requests sent again because the server had closed the idle connection they took.
     pub connection_retries: u64,

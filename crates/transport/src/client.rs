@@ -7,6 +7,7 @@ use crate::clock::mono_now;
 pub use crate::connect::Target;
 use crate::connect::{Connector, SocketOptions, os_reason};
 use crate::framer::{FrameError, Framer};
+use crate::pace::ConnectPace;
 use crate::pool::Pool;
 use crate::stamp::{StampMode, StampedReader};
 use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline};
@@ -15,6 +16,7 @@ use nix::sys::uio::writev;
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::io::Interest;
@@ -97,6 +99,13 @@ impl Client {
             settings,
             targets,
         }
+    }
+
+    /// Tries servers that take no connections at a pace shared with other clients.
+    #[must_use]
+    pub fn keeping_pace(mut self, pace: Arc<ConnectPace>) -> Self {
+        self.connector.keep_pace(pace);
+        self
     }
 
     /// Steps of the wall clock noticed while reading.

@@ -55,7 +55,8 @@ pub struct Timeline {
     pub start: MonoNs,
     /// Waiting for a free connection, when all were in use.
     pub pool_wait: (MonoNs, MonoNs),
-    /// Waiting for a place among the outstanding connects; part of the request, in no HTTP phase.
+    /// Waiting for a place among the outstanding connects, or for the next try at a server that takes no connections; part
+    /// of the request, in no HTTP phase.
     pub connect_wait: (MonoNs, MonoNs),
     /// Name resolution, when a lookup was made.
     pub dns: (MonoNs, MonoNs),
