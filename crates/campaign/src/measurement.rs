@@ -12,6 +12,8 @@ const MERGED_SHARE: f64 = 0.05;
 const LAG_LIMIT_NS: f64 = 1e6;
 /// A share of CPU time taken away that disturbs a run.
 const STEAL_SHARE: f64 = 0.01;
+/// A share of requests that had to be sent again from which their latencies mean less.
+const RETRIED_SHARE: f64 = 0.01;
 /// Lateness of dispatch that a user should know of.
 const LATENESS_NS: f64 = 10e6;
 /// Work left at the last response from which a rate is not quotable.
@@ -117,6 +119,15 @@ fn doubts(plan: &Plan, quality: &Quality, conduct: &Conduct, summary: &Summary) 
             "{} records were still to compute at the last response and took {:.1} s: do not quote the rate",
             conduct.backlog_at_end,
             conduct.drain.as_secs_f64()
+        ),
+    );
+    let retried = share(quality.connection_retries, quality.schedule_lateness.count());
+    say(
+        retried > RETRIED_SHARE,
+        format!(
+            "{:.1}% of requests found their idle connection closed by the server and were sent again: the first try is part \
+             of their latency",
+            retried * 100.0
         ),
     );
     say(

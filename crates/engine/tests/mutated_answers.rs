@@ -1,7 +1,7 @@
 //! Answers of a real server, mutated: whatever became of them, they are read to an end, and the same in any splits.
 //!
-//! A few thousand in every run of the tests; as many as wanted by
-//! `MUTATIONS=1000000 cargo test -p aiperf-engine --test mutated_answers -- --ignored --nocapture`, from the seed in `SEED` on.
+//! A few thousand in every run of the tests; as many as wanted, from the seed in `SEED` on, by
+//! `MUTATIONS=1000000 cargo test -p aiperf-engine --test mutated_answers -- --ignored --nocapture`.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_dialect::{Answer, dialect};

@@ -209,13 +209,14 @@ impl Client {
         let mut patience: Option<Pin<Box<Sleep>>> = None;
         exchange.timeline.send_start = mono_now();
         std::future::poll_fn(|cx| {
-            if let Some(reason) = cancel.poll(cx) {
-                return Poll::Ready(End::Cancelled(reason));
-            }
+            let stopped = cancel.poll(cx);
             if let Some(patience) = &mut patience
-                && patience.as_mut().poll(cx).is_ready()
+                && (stopped.is_some() || patience.as_mut().poll(cx).is_ready())
             {
                 return Poll::Ready(End::SaidDone);
+            }
+            if let Some(reason) = stopped {
+                return Poll::Ready(End::Cancelled(reason));
             }
             while sent < total {
                 let wrote = write_some(stream, head, body, sent);
