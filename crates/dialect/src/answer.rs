@@ -3,6 +3,7 @@
 use crate::kinds::{Data, Dialect, Piece};
 use crate::{json, spec_decode, sse, usage};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -116,12 +117,12 @@ impl Answer {
 
     /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
     fn take_odd(&mut self, text: &str, at: MonoNs) -> Option<bool> {
-        let mended = json::mended(text);
-        let json = mended.as_deref().unwrap_or(text);
-        match (self.dialect.parse)(json) {
+        // JSON of another shape says nothing, but it can be read.
+        let can_be_read = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok().then_some(true);
+        let Some(mended) = json::mended(text) else { return can_be_read(text) };
+        match (self.dialect.parse)(&mended) {
             Some(piece) => Some(self.take_piece(piece, at)),
-            // JSON of another shape says nothing, but it can be read.
-            None => serde_json::from_str::<Value>(json).is_ok().then_some(true),
+            None => can_be_read(&mended),
         }
     }
 
@@ -141,7 +142,10 @@ impl Answer {
             }
             usage::fold(&mut self.usage, usage);
         }
-        self.spec_decode.extend(piece.spec_decode);
+        // A second one is enough to believe none.
+        if self.spec_decode.len() < 2 {
+            self.spec_decode.extend(piece.spec_decode);
+        }
         if let Some(data) = piece.data {
             self.take_content(&data, at);
         }
@@ -259,6 +263,16 @@ mod tests {
     fn events_that_nobody_can_read_are_counted() {
         let parsed = stream(&["{nope", "hello", &"[".repeat(5000), "[1]", "null", "[DONE]", &chunk("b", "")[6..]]);
         assert_eq!((parsed.unreadable, parsed.responses, parsed.content.len()), (3, 7, 1));
+    }
+
+    #[test]
+    fn many_reports_of_speculative_decoding_are_none() {
+        let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
+        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        for at in 2..100 {
+            answer.feed_stream(format!("data: {report}\n\n").as_bytes(), MonoNs(at));
+        }
+        assert_eq!(answer.spec_decode.len(), 2);
     }
 
     #[test]

@@ -126,32 +126,39 @@ pub type Field<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
 
 /// The fields of a message, in order.
 pub fn fields(message: &[u8]) -> Vec<Field<'_>> {
-    let mut out: Vec<Field<'_>> = Vec::new();
-    for line in message.split(|&b| b == b'\n' || b == b'\r') {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
+    each_field(message).collect()
+}
+
+/// The fields of a message one by one: a message may be as large as a response, and its fields many times larger.
+fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    let mut lines =
+        message.split(|&b| b == b'\n' || b == b'\r').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut pending: Option<Field<'_>> = None;
+    std::iter::from_fn(move || {
+        loop {
+            let Some(line) = lines.next() else { return pending.take() };
+            // Some servers break JSON over several lines without repeating the field name.
+            if let Some((_, Some(value))) = &mut pending
+                && value.starts_with('{')
+                && !value.ends_with('}')
+                && !line.starts_with(b"data:")
+            {
+                let joined = value.to_mut();
+                joined.push_str("\\n");
+                joined.push_str(&lossy(line));
+                continue;
+            }
+            let (name, value) = match line.iter().position(|&b| b == b':') {
+                None => (line, None),
+                Some(0) => (&b"comment"[..], Some(&line[1..])),
+                Some(colon) => (&line[..colon], Some(&line[colon + 1..])),
+            };
+            let field = (lossy(name.trim_ascii()), value.map(|value| lossy(value.trim_ascii())));
+            if let Some(before) = pending.replace(field) {
+                return Some(before);
+            }
         }
-        let text = String::from_utf8_lossy(line);
-        // Some servers break JSON over several lines without repeating the field name.
-        if let Some((_, Some(value))) = out.last_mut()
-            && value.starts_with('{')
-            && !value.ends_with('}')
-            && !line.starts_with(b"data:")
-        {
-            let joined = value.to_mut();
-            joined.push_str("\\n");
-            joined.push_str(&text);
-            continue;
-        }
-        let (name, value) = match line.iter().position(|&b| b == b':') {
-            None => (line, None),
-            Some(0) => (&b"comment"[..], Some(&line[1..])),
-            Some(colon) => (&line[..colon], Some(&line[colon + 1..])),
-        };
-        out.push((lossy(name.trim_ascii()), value.map(|value| lossy(value.trim_ascii()))));
-    }
-    out
+    })
 }
 
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
@@ -165,7 +172,7 @@ pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
     {
         return Cow::Borrowed(rest.trim_ascii());
     }
-    let mut values = fields(message).into_iter().filter(|(name, _)| name == "data").filter_map(|(_, value)| value);
+    let mut values = each_field(message).filter(|(name, _)| name == "data").filter_map(|(_, value)| value);
     let mut joined = values.next().map(Cow::into_owned).unwrap_or_default();
     for value in values.filter(|value| !value.is_empty()) {
         if !joined.is_empty() {
@@ -181,14 +188,19 @@ pub fn error_event(message: &[u8]) -> Option<String> {
     if message.starts_with(b"data:") && memchr2(b'\n', b'\r', message).is_none() {
         return None;
     }
-    let fields = fields(message);
-    let is = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
-    if !fields.iter().any(|(name, value)| is(name, "event") && value.as_deref().is_some_and(|v| is(v, "error"))) {
+    let (mut is_error, mut comment) = (false, None);
+    for (name, value) in each_field(message) {
+        let value = value.unwrap_or_default();
+        is_error |= name.eq_ignore_ascii_case("event") && value.eq_ignore_ascii_case("error");
+        if name == "comment" {
+            comment.get_or_insert(value);
+        }
+    }
+    if !is_error {
         return None;
     }
-    let comment = fields.iter().find(|(name, _)| name == "comment").and_then(|(_, value)| value.as_deref());
     if let Some(comment) = comment {
-        return Some(comment.to_owned());
+        return Some(comment.into_owned());
     }
     let data = data(message);
     let text = String::from_utf8_lossy(&data);

@@ -325,7 +325,8 @@ impl Client {
                 timeline.body_start = read.at;
             }
         }
-        if filled <= self.settings.kept_limit {
+        // A read of one byte takes more room than the byte: both count.
+        if filled + timeline.reads.len() * size_of::<Read>() <= self.settings.kept_limit {
             exchange.raw_len = filled;
             timeline.reads.push(read);
         } else if exchange.error.is_none() {
