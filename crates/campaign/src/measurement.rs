@@ -12,6 +12,8 @@ const MERGED_SHARE: f64 = 0.05;
 const LAG_LIMIT_NS: f64 = 1e6;
 /// A share of CPU time taken away that disturbs a run.
 const STEAL_SHARE: f64 = 0.01;
+/// A share of requests that had to be sent again from which their latencies mean less.
+const RETRIED_SHARE: f64 = 0.01;
 /// Lateness of dispatch that a user should know of.
 const LATENESS_NS: f64 = 10e6;
 /// Work left at the last response from which a rate is not quotable.
@@ -58,9 +60,12 @@ fn block(Observed { quality, conduct, cut_off, .. }: &Observed, summary: &Summar
         "issue_to_wire_us": spread(&quality.issue_to_wire),
         "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
         "connect_wait_us": spread(&quality.connect_wait),
+        "connection_retries": quality.connection_retries,
         "syn_retransmits": quality.syn_retransmits,
         "not_streamed": quality.not_streamed,
         "cut_off_requests": cut_off,
+        "unreadable_events": quality.unreadable_events,
+        "unreadable_usage": quality.unreadable_usage,
         "backlog_at_last_response": conduct.backlog_at_end,
         "backlog_drain_seconds": conduct.drain.as_secs_f64(),
         "peak_backlog_bytes": conduct.peak_backlog_bytes,
@@ -128,6 +133,15 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             conduct.drain.as_secs_f64()
         ),
     );
+    let retried = share(quality.connection_retries, quality.schedule_lateness.count());
+    say(
+        retried > RETRIED_SHARE,
+        format!(
+            "{:.1}% of requests found their idle connection closed by the server and were sent again: the first try is part \
+             of their latency",
+            retried * 100.0
+        ),
+    );
     say(
         quality.syn_retransmits > 0,
         format!(
@@ -145,6 +159,21 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         format!(
             "{cut_off} requests were cut off by the end of the grace period: they have a line in the records and count in no \
              metric"
+        ),
+    );
+    say(
+        quality.unreadable_events > 0,
+        format!(
+            "{} events of streams could not be read: what they said is lost, and first tokens may have come earlier than \
+             reported",
+            quality.unreadable_events
+        ),
+    );
+    say(
+        quality.unreadable_usage > 0,
+        format!(
+            "{} answers carried usage that cannot be (no count of tokens, or more than a billion): such values are left out",
+            quality.unreadable_usage
         ),
     );
     say(

@@ -1,8 +1,9 @@
 //! An exchange's responses folded into one parsed answer.
 
 use crate::kinds::{Data, Dialect, Piece};
-use crate::{spec_decode, sse, usage};
+use crate::{json, spec_decode, sse, usage};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -59,14 +60,19 @@ impl Answer {
     /// Takes a whole body that is not a stream.
     pub fn feed_body(&mut self, text: &[u8], at: MonoNs) {
         self.count_response(at);
-        if let Some(piece) = std::str::from_utf8(text).ok().and_then(self.dialect.parse) {
-            self.take_piece(piece, at);
-        }
+        let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        match (self.dialect.parse)(text) {
+            Some(piece) => self.take_piece(piece, at),
+            None => self.take_odd(text, at).unwrap_or(true),
+        };
     }
 
     pub fn finish(mut self) -> Parsed {
         if !self.usage.is_empty() {
-            self.parsed.usage = Some(usage::read(&self.usage));
+            let (usage, unreadable) = usage::read_checked(&self.usage);
+            self.parsed.usage = Some(usage);
+            self.parsed.unreadable_usage = unreadable;
         }
         if let [report] = self.spec_decode.as_slice() {
             match spec_decode::read(report) {
@@ -102,7 +108,21 @@ impl Answer {
                 self.shape.learn(&json, &piece);
                 self.take_piece(piece, at)
             }
-            None => true,
+            None => self.take_odd(&json, at).unwrap_or_else(|| {
+                self.parsed.unreadable += 1;
+                true
+            }),
+        }
+    }
+
+    /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
+    fn take_odd(&mut self, text: &str, at: MonoNs) -> Option<bool> {
+        // JSON of another shape says nothing, but it can be read.
+        let can_be_read = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok().then_some(true);
+        let Some(mended) = json::mended(text) else { return can_be_read(text) };
+        match (self.dialect.parse)(&mended) {
+            Some(piece) => Some(self.take_piece(piece, at)),
+            None => can_be_read(&mended),
         }
     }
 
@@ -122,7 +142,10 @@ impl Answer {
             }
             usage::fold(&mut self.usage, usage);
         }
-        self.spec_decode.extend(piece.spec_decode);
+        // A second one is enough to believe none.
+        if self.spec_decode.len() < 2 {
+            self.spec_decode.extend(piece.spec_decode);
+        }
         if let Some(data) = piece.data {
             self.take_content(&data, at);
         }
@@ -200,10 +223,7 @@ impl Shape {
 fn stream_error(code: Option<i64>, text: &str) -> RequestError {
     RequestError {
         code: Some(code.unwrap_or(502)),
-        kind: Some("SSEResponseError".into()),
-        message: format!("SSEResponseError('Error occurred in SSE response: {text}')"),
-        cause: None,
-        cause_chain: Some(vec!["SSEResponseError".into()]),
+        ..RequestError::exception("SSEResponseError", format!("Error occurred in SSE response: {text}"), &[])
     }
 }
 
@@ -217,6 +237,57 @@ mod tests {
     fn chunk(text: &str, tail: &str) -> String {
         let quoted = Value::String(text.to_owned()).to_string();
         format!("data: {{\"id\":\"x\",\"choices\":[{{\"delta\":{{\"content\":{quoted}}}{tail}}}]}}\n\n")
+    }
+
+    fn stream(events: &[&str]) -> Parsed {
+        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        for (i, event) in events.iter().enumerate() {
+            answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(i as u64 + 2));
+        }
+        answer.finish()
+    }
+
+    #[test]
+    fn events_that_only_lenient_readers_take_lose_no_token() {
+        let parsed = stream(&[
+            r#"{"choices":[{"delta":{"content":"a"},"logprobs":{"x":NaN}}]}"#,
+            r#"{"choices":[{"delta":{"content":"\ud83d"},"x":-Infinity}]}"#,
+            r#"{"choices":[],"usage":{"completion_tokens":2,"rate":1e999}}"#,
+        ]);
+        assert_eq!(parsed.output_text.as_deref(), Some("a\u{fffd}"));
+        assert_eq!((parsed.content.len(), parsed.content[0].at, parsed.unreadable), (2, MonoNs(2), 0));
+        assert_eq!(parsed.usage.and_then(|usage| usage.completion_tokens), Some(2));
+    }
+
+    #[test]
+    fn events_that_nobody_can_read_are_counted() {
+        let parsed = stream(&["{nope", "hello", &"[".repeat(5000), "[1]", "null", "[DONE]", &chunk("b", "")[6..]]);
+        assert_eq!((parsed.unreadable, parsed.responses, parsed.content.len()), (3, 7, 1));
+    }
+
+    #[test]
+    fn many_reports_of_speculative_decoding_are_none() {
+        let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
+        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        for at in 2..100 {
+            answer.feed_stream(format!("data: {report}\n\n").as_bytes(), MonoNs(at));
+        }
+        assert_eq!(answer.spec_decode.len(), 2);
+    }
+
+    #[test]
+    fn usage_that_cannot_be_is_left_out_and_noted() {
+        let parsed =
+            stream(&[r#"{"choices":[],"usage":{"completion_tokens":100000000000000000000,"prompt_tokens":7}}"#]);
+        let usage = parsed.usage.unwrap();
+        assert_eq!((usage.completion_tokens, usage.prompt_tokens, parsed.unreadable_usage), (None, Some(7), true));
+    }
+
+    #[test]
+    fn a_whole_body_may_begin_with_a_byte_order_mark() {
+        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        answer.feed_body(b"\xef\xbb\xbf{\"choices\":[{\"message\":{\"content\":\"a\"},\"x\":NaN}]}", MonoNs(2));
+        assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
     }
 
     proptest! {

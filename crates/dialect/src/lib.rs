@@ -8,6 +8,7 @@
 //! - [`url`]: base URL and path joined
 //! - [`head`]: request line and header fields, with the ids spliced in
 //! - [`sse`]: server-sent events in any splits
+//! - `json`: JSON as servers write it
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`inputs`]: the text of a request body, for counting
@@ -15,6 +16,7 @@
 pub mod answer;
 pub mod head;
 pub mod inputs;
+mod json;
 pub mod kinds;
 pub mod spec_decode;
 pub mod sse;

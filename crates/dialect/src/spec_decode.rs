@@ -1,5 +1,6 @@
 //! Speculative decoding as a server reports it: vLLM's `metrics.speculative_decoding` object.
 
+use crate::usage::MOST_TOKENS;
 use aiperf_types::SpecDecode;
 use serde_json::{Map, Value};
 
@@ -13,15 +14,15 @@ pub fn read(report: &Map<String, Value>) -> Option<Result<SpecDecode, Fault>> {
 }
 
 fn read_known(report: &Map<String, Value>) -> Result<SpecDecode, Fault> {
-    let count = |key: &str| report.get(key).and_then(Value::as_u64);
-    let number = |key: &str| report.get(key).and_then(Value::as_f64).filter(|value| value.is_finite());
+    let count = |key: &str| report.get(key).and_then(plausible);
+    let number = |key: &str| report.get(key).and_then(Value::as_f64).filter(|value| value.abs() <= MOST_TOKENS as f64);
     let list = |key: &str| match report.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(list) => counts(list).map(Some).ok_or("a list by step is not one of counts"),
     };
     let optional = |key: &str| match report.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_u64().map(Some).ok_or("num_spec_tokens is not a count"),
+        Some(value) => plausible(value).map(Some).ok_or("num_spec_tokens is not a count"),
     };
     let histogram =
         report.get("acceptance_histogram").and_then(counts).ok_or("acceptance_histogram is not a list of counts")?;
@@ -52,7 +53,11 @@ fn read_known(report: &Map<String, Value>) -> Result<SpecDecode, Fault> {
 }
 
 fn counts(list: &Value) -> Option<Vec<u64>> {
-    list.as_array()?.iter().map(Value::as_u64).collect()
+    list.as_array()?.iter().map(plausible).collect()
+}
+
+fn plausible(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|count| *count <= MOST_TOKENS)
 }
 
 /// The sum, if it is a number that fits.

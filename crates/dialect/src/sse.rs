@@ -1,7 +1,7 @@
 //! Server-sent events in any splits.
 //!
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
-//! ends a message; a byte order mark is skipped.
+//! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
 use aiperf_types::MonoNs;
 use memchr::memchr2;
@@ -12,12 +12,14 @@ use std::borrow::Cow;
 pub struct Splitter {
     /// Bytes of a message that is not complete yet.
     carry: Vec<u8>,
+    /// How far the search for its end has looked.
+    searched: usize,
     /// Bytes of a byte order mark seen so far: it may come in several reads. All of them once it is known whether there
     /// is one.
     marked: usize,
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Splitter {
     /// Takes the bytes of one read and gives each message it completes. The visitor may end the stream by `false`.
@@ -36,23 +38,17 @@ impl Splitter {
         if !self.carry.is_empty() {
             self.carry.extend_from_slice(bytes);
             let joined = std::mem::take(&mut self.carry);
-            let used = split(&joined, &mut |message| visit(message, at));
-            return match used {
-                Some(used) => {
-                    self.carry = joined;
-                    self.carry.drain(..used);
-                    true
-                }
-                None => false,
-            };
+            let Some(rest) = split(&joined, self.searched, &mut |message| visit(message, at)) else { return false };
+            self.carry = joined;
+            // What is left came with these bytes, unless nothing was completed: nothing is moved twice.
+            self.carry.drain(..rest.start);
+            self.searched = rest.searched - rest.start;
+            return true;
         }
-        match split(bytes, &mut |message| visit(message, at)) {
-            Some(used) => {
-                self.carry.extend_from_slice(&bytes[used..]);
-                true
-            }
-            None => false,
-        }
+        let Some(rest) = split(bytes, 0, &mut |message| visit(message, at)) else { return false };
+        self.carry.extend_from_slice(&bytes[rest.start..]);
+        self.searched = rest.searched - rest.start;
+        true
     }
 
     /// The stream ended: what is left is one more message.
@@ -65,36 +61,54 @@ impl Splitter {
     }
 }
 
-/// Visits each whole message; returns how many bytes were used, or `None` when the visitor ended it.
-fn split(bytes: &[u8], visit: &mut impl FnMut(&[u8]) -> bool) -> Option<usize> {
-    let mut start = 0;
-    while let Some((end, next)) = find_end(bytes, start) {
+/// A message that is not complete: where it starts, and from where to look for its end when there is more.
+struct Rest {
+    start: usize,
+    searched: usize,
+}
+
+/// Visits each whole message, the end of the first one looked for from `searched` on; returns what is left, or `None` when
+/// the visitor ended it.
+fn split(bytes: &[u8], searched: usize, visit: &mut impl FnMut(&[u8]) -> bool) -> Option<Rest> {
+    let (mut start, mut from) = (0, searched);
+    loop {
+        let (end, next) = match find_end(bytes, from) {
+            Ok(found) => found,
+            Err(searched) => return Some(Rest { start, searched }),
+        };
         let message = bytes[start..end].trim_ascii();
-        start = next;
+        (start, from) = (next, next);
         if !message.is_empty() && !visit(message) {
             return None;
         }
     }
-    Some(start)
 }
 
-/// The first empty line at or after `from`: where the message ends, and where the next begins.
-fn find_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+/// The first empty line at or after `from`: where the message ends, and where the next begins; or from where to look again.
+fn find_end(bytes: &[u8], from: usize) -> Result<(usize, usize), usize> {
     let mut at = from;
     while let Some(found) = memchr2(b'\n', b'\r', &bytes[at..]) {
         let end = at + found;
-        let after = line_end(bytes, end)?;
+        note_looked_at(end + 1 - at);
+        let after = line_end(bytes, end).ok_or(end)?;
         let bare_cr = bytes[end] == b'\r' && after == end + 1;
         match bytes.get(after) {
-            Some(b'\n') => return Some((end, after + 1)),
+            Some(b'\n') => return Ok((end, after + 1)),
             // A bare CR as line end: the second one ends the message without waiting to see what follows.
-            Some(b'\r') if bare_cr => return Some((end, after + 1)),
-            Some(b'\r') => return Some((end, line_end(bytes, after)?)),
+            Some(b'\r') if bare_cr => return Ok((end, after + 1)),
+            Some(b'\r') => return Ok((end, line_end(bytes, after).ok_or(end)?)),
             Some(_) => at = after,
-            None => return None,
+            None => return Err(end),
         }
     }
-    None
+    note_looked_at(bytes.len() - at);
+    Err(bytes.len())
+}
+
+/// Tests count what is looked at: time is no measure of it.
+fn note_looked_at(_bytes: usize) {
+    #[cfg(test)]
+    tests::LOOKED_AT.set(tests::LOOKED_AT.get() + _bytes);
 }
 
 /// The end of a line end that starts at `at`; `None` while a CR may yet be followed by its LF.
@@ -112,32 +126,39 @@ pub type Field<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
 
 /// The fields of a message, in order.
 pub fn fields(message: &[u8]) -> Vec<Field<'_>> {
-    let mut out: Vec<Field<'_>> = Vec::new();
-    for line in message.split(|&b| b == b'\n' || b == b'\r') {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
+    each_field(message).collect()
+}
+
+/// The fields of a message one by one: a message may be as large as a response, and its fields many times larger.
+fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    let mut lines =
+        message.split(|&b| b == b'\n' || b == b'\r').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut pending: Option<Field<'_>> = None;
+    std::iter::from_fn(move || {
+        loop {
+            let Some(line) = lines.next() else { return pending.take() };
+            // Some servers break JSON over several lines without repeating the field name.
+            if let Some((_, Some(value))) = &mut pending
+                && value.starts_with('{')
+                && !value.ends_with('}')
+                && !line.starts_with(b"data:")
+            {
+                let joined = value.to_mut();
+                joined.push_str("\\n");
+                joined.push_str(&lossy(line));
+                continue;
+            }
+            let (name, value) = match line.iter().position(|&b| b == b':') {
+                None => (line, None),
+                Some(0) => (&b"comment"[..], Some(&line[1..])),
+                Some(colon) => (&line[..colon], Some(&line[colon + 1..])),
+            };
+            let field = (lossy(name.trim_ascii()), value.map(|value| lossy(value.trim_ascii())));
+            if let Some(before) = pending.replace(field) {
+                return Some(before);
+            }
         }
-        let text = String::from_utf8_lossy(line);
-        // Some servers break JSON over several lines without repeating the field name.
-        if let Some((_, Some(value))) = out.last_mut()
-            && value.starts_with('{')
-            && !value.ends_with('}')
-            && !line.starts_with(b"data:")
-        {
-            let joined = value.to_mut();
-            joined.push_str("\\n");
-            joined.push_str(&text);
-            continue;
-        }
-        let (name, value) = match line.iter().position(|&b| b == b':') {
-            None => (line, None),
-            Some(0) => (&b"comment"[..], Some(&line[1..])),
-            Some(colon) => (&line[..colon], Some(&line[colon + 1..])),
-        };
-        out.push((lossy(name.trim_ascii()), value.map(|value| lossy(value.trim_ascii()))));
-    }
-    out
+    })
 }
 
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
@@ -151,7 +172,7 @@ pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
     {
         return Cow::Borrowed(rest.trim_ascii());
     }
-    let mut values = fields(message).into_iter().filter(|(name, _)| name == "data").filter_map(|(_, value)| value);
+    let mut values = each_field(message).filter(|(name, _)| name == "data").filter_map(|(_, value)| value);
     let mut joined = values.next().map(Cow::into_owned).unwrap_or_default();
     for value in values.filter(|value| !value.is_empty()) {
         if !joined.is_empty() {
@@ -167,14 +188,19 @@ pub fn error_event(message: &[u8]) -> Option<String> {
     if message.starts_with(b"data:") && memchr2(b'\n', b'\r', message).is_none() {
         return None;
     }
-    let fields = fields(message);
-    let is = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
-    if !fields.iter().any(|(name, value)| is(name, "event") && value.as_deref().is_some_and(|v| is(v, "error"))) {
+    let (mut is_error, mut comment) = (false, None);
+    for (name, value) in each_field(message) {
+        let value = value.unwrap_or_default();
+        is_error |= name.eq_ignore_ascii_case("event") && value.eq_ignore_ascii_case("error");
+        if name == "comment" {
+            comment.get_or_insert(value);
+        }
+    }
+    if !is_error {
         return None;
     }
-    let comment = fields.iter().find(|(name, _)| name == "comment").and_then(|(_, value)| value.as_deref());
     if let Some(comment) = comment {
-        return Some(comment.to_owned());
+        return Some(comment.into_owned());
     }
     let data = data(message);
     let text = String::from_utf8_lossy(&data);
@@ -188,6 +214,25 @@ pub fn error_event(message: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn every_byte_is_looked_at_once_whatever_comes() {
+        for line in [": comment\n", "data\r", "\u{e9}", "data: {\r\n", "data: a\n\n", "x\r\n"] {
+            let stream = line.repeat(20_000);
+            for read in [1, 7, 1000] {
+                LOOKED_AT.set(0);
+                let reads: Vec<&[u8]> = stream.as_bytes().chunks(read).collect();
+                messages(&reads);
+                // A line end at the end of a read is looked at again with the next.
+                assert!(LOOKED_AT.get() <= 3 * stream.len(), "{line:?} by {read}: {}", LOOKED_AT.get());
+            }
+        }
+    }
 
     fn messages(chunks: &[&[u8]]) -> Vec<(String, u64)> {
         let (mut splitter, mut out) = (Splitter::default(), Vec::new());

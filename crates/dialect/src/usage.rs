@@ -3,6 +3,7 @@
 use aiperf_types::Usage;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::cell::Cell;
 
 /// Folds a later usage object into the earlier ones: key by key, inside details objects too, the last value that is
 /// not null wins.
@@ -19,14 +20,21 @@ pub fn fold(into: &mut Map<String, Value>, later: Map<String, Value>) {
     }
 }
 
+/// More tokens than any request could have; a hundred times the longest contexts there are.
+pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
+
 /// Reads the fields out of a folded usage object.
 pub fn read(object: &Map<String, Value>) -> Usage {
-    let flat = flatten(object);
-    let prompt = ["prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens", "input_token_count"];
+    read_checked(object).0
+}
+
+/// The same, and whether a value of it was left out because it is no count of tokens.
+pub(crate) fn read_checked(object: &Map<String, Value>) -> (Usage, bool) {
+    let flat = Fields { flat: flatten(object), refused: Cell::new(false) };
+    let in_prompt = |key| flat.nested(&["prompt_tokens_details", "input_tokens_details"], key);
+    let in_completion = |key| flat.nested(&["completion_tokens_details", "output_tokens_details"], key);
     let completion =
         ["completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens", "generated_token_count"];
-    let in_prompt = |key| nested(&flat, &["prompt_tokens_details", "input_tokens_details"], key);
-    let in_completion = |key| nested(&flat, &["completion_tokens_details", "output_tokens_details"], key);
     let cached = [
         "cache_read_input_tokens",
         "prompt_cache_hit_tokens",
@@ -34,47 +42,38 @@ pub fn read(object: &Map<String, Value>) -> Usage {
         "cacheReadInputTokens",
         "cached_tokens",
     ];
-    Usage {
-        prompt_tokens: prompt_tokens(&flat, &prompt),
-        completion_tokens: first(&flat, &completion).and_then(count),
-        total_tokens: first(&flat, &["total_tokens", "totalTokenCount", "totalTokens"]).and_then(count),
-        reasoning_tokens: in_completion("reasoning_tokens")
-            .or_else(|| first(&flat, &["thoughtsTokenCount"]).and_then(count)),
-        prompt_cache_read_tokens: in_prompt("cached_tokens").or_else(|| first(&flat, &cached).and_then(count)),
-        prompt_cache_write_tokens: first(&flat, &["cache_creation_input_tokens", "cacheWriteInputTokens"])
-            .and_then(count),
-        prompt_cache_miss_tokens: first(&flat, &["prompt_cache_miss_tokens"]).and_then(count),
+    let usage = Usage {
+        prompt_tokens: flat.prompt_tokens(),
+        completion_tokens: flat.first(&completion),
+        total_tokens: flat.first(&["total_tokens", "totalTokenCount", "totalTokens"]),
+        reasoning_tokens: in_completion("reasoning_tokens").or_else(|| flat.first(&["thoughtsTokenCount"])),
+        prompt_cache_read_tokens: in_prompt("cached_tokens").or_else(|| flat.first(&cached)),
+        prompt_cache_write_tokens: flat.first(&["cache_creation_input_tokens", "cacheWriteInputTokens"]),
+        prompt_cache_miss_tokens: flat.first(&["prompt_cache_miss_tokens"]),
         prompt_audio_tokens: in_prompt("audio_tokens"),
         completion_audio_tokens: in_completion("audio_tokens"),
         accepted_prediction_tokens: in_completion("accepted_prediction_tokens"),
         rejected_prediction_tokens: in_completion("rejected_prediction_tokens"),
-        tool_use_prompt_tokens: first(&flat, &["toolUsePromptTokenCount"]).and_then(count),
-        prompt_audio_seconds: flat.get("prompt_audio_seconds").and_then(Value::as_f64),
-    }
+        tool_use_prompt_tokens: flat.first(&["toolUsePromptTokenCount"]),
+        prompt_audio_seconds: flat.seconds("prompt_audio_seconds"),
+    };
+    (usage, flat.refused.get())
 }
 
 /// Prompt tokens of the uncached input that a vendor reports, where the cached ones stand apart.
 pub fn uncached_prompt_tokens(object: &Map<String, Value>) -> Option<u64> {
     let flat = flatten(object);
-    let key = ["prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens", "input_token_count"]
-        .into_iter()
-        .find(|key| flat.contains_key(*key))?;
+    let key = PROMPT.iter().find(|key| flat.contains_key(**key))?;
     let apart = DISJOINT.iter().any(|key| flat.contains_key(*key));
-    (matches!(key, "input_tokens" | "inputTokens") && apart).then(|| flat.get(key).and_then(count)).flatten()
+    (matches!(*key, "input_tokens" | "inputTokens") && apart).then(|| flat.get(*key).and_then(count)).flatten()
 }
+
+/// Names of the prompt's tokens.
+const PROMPT: [&str; 5] = ["prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens", "input_token_count"];
 
 /// Cache counts that are not part of `input_tokens`.
 const DISJOINT: [&str; 4] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "cacheReadInputTokens", "cacheWriteInputTokens"];
-
-fn prompt_tokens(flat: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
-    let key = keys.iter().find(|key| flat.contains_key(**key))?;
-    let value = flat.get(*key).and_then(count)?;
-    if !matches!(*key, "input_tokens" | "inputTokens") || !flat.get(*key).is_some_and(Value::is_u64) {
-        return Some(value);
-    }
-    Some(value + DISJOINT.iter().filter_map(|key| flat.get(*key).and_then(Value::as_u64)).sum::<u64>())
-}
 
 /// Lifts vendors' nested objects to the top without overwriting what is there.
 fn flatten(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
@@ -100,15 +99,81 @@ fn flatten(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
     Cow::Owned(flat)
 }
 
-/// The first key that exists decides, even when its value is null.
-fn first<'a>(flat: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter().find_map(|key| flat.get(*key))
+/// A usage object, and whether a value of it was refused.
+struct Fields<'a> {
+    flat: Cow<'a, Map<String, Value>>,
+    refused: Cell<bool>,
 }
 
-fn nested(flat: &Map<String, Value>, details: &[&str], key: &str) -> Option<u64> {
-    details.iter().filter_map(|name| flat.get(*name)?.as_object()?.get(key)).next().and_then(count)
+impl Fields<'_> {
+    /// The first key that exists decides, even when its value is null.
+    fn first(&self, keys: &[&str]) -> Option<u64> {
+        self.checked(keys.iter().find_map(|key| self.flat.get(*key))?)
+    }
+
+    fn nested(&self, details: &[&str], key: &str) -> Option<u64> {
+        self.checked(details.iter().find_map(|name| self.flat.get(*name)?.as_object()?.get(key))?)
+    }
+
+    fn prompt_tokens(&self) -> Option<u64> {
+        let key = PROMPT.iter().find(|key| self.flat.contains_key(**key))?;
+        let value = self.flat.get(*key)?;
+        let prompt = self.checked(value)?;
+        if !matches!(*key, "input_tokens" | "inputTokens") || !value.is_u64() {
+            return Some(prompt);
+        }
+        let apart = DISJOINT.iter().filter_map(|key| self.flat.get(*key)).filter(|value| value.is_u64());
+        Some(prompt + apart.filter_map(count).sum::<u64>())
+    }
+
+    fn seconds(&self, key: &str) -> Option<f64> {
+        let value = self.flat.get(key).filter(|value| !value.is_null())?;
+        let seconds = value.as_f64().filter(|seconds| (0.0..=MOST_TOKENS as f64).contains(seconds));
+        self.refused.set(self.refused.get() || seconds.is_none());
+        seconds
+    }
+
+    fn checked(&self, value: &Value) -> Option<u64> {
+        let count = count(value);
+        self.refused.set(self.refused.get() || (count.is_none() && !value.is_null()));
+        count
+    }
 }
 
 fn count(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_f64().filter(|v| v.fract() == 0.0 && *v >= 0.0).map(|v| v as u64))
+    let whole = || value.as_f64().filter(|v| v.fract() == 0.0 && *v >= 0.0).map(|v| v as u64);
+    value.as_u64().or_else(whole).filter(|count| *count <= MOST_TOKENS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_no_count_of_tokens_is_left_out_and_noted() {
+        for (value, read_as) in [
+            (json!(12), (Some(12), false)),
+            (json!(12.0), (Some(12), false)),
+            (json!(null), (None, false)),
+            (json!(-1), (None, true)),
+            (json!(1.5), (None, true)),
+            (json!("12"), (None, true)),
+            (json!(true), (None, true)),
+            (json!(1e20), (None, true)),
+            (json!(u64::MAX), (None, true)),
+            (json!(MOST_TOKENS), (Some(MOST_TOKENS), false)),
+        ] {
+            let object = Map::from_iter([("completion_tokens".to_owned(), value.clone())]);
+            let (usage, refused) = read_checked(&object);
+            assert_eq!((usage.completion_tokens, refused), read_as, "{value}");
+        }
+    }
+
+    #[test]
+    fn counts_that_stand_apart_do_not_overflow() {
+        let object = json!({"input_tokens": 3, "cache_read_input_tokens": u64::MAX, "cacheWriteInputTokens": u64::MAX});
+        let (usage, refused) = read_checked(object.as_object().unwrap_or(&Map::new()));
+        assert_eq!((usage.prompt_tokens, usage.prompt_cache_read_tokens, refused), (Some(3), None, true));
+    }
 }

@@ -179,7 +179,7 @@ impl Coordinator {
         let arrivals = self.oldest.take().into_iter().chain(self.parts.arrivals.try_iter());
         let (came_in, exchanges): (Vec<MonoNs>, Vec<Exchange>) = arrivals.take(BATCH).unzip();
         let arrived = came_in.first().copied().unwrap_or_else(mono_now);
-        let batch = Batch::new(self.next_batch, arrived, exchanges, self.parts.buffers.clone());
+        let batch = Batch::new(self.next_batch, exchanges, self.parts.buffers.clone());
         self.unwritten.push_back(arrived);
         self.next_batch += 1;
         Arc::new(batch)

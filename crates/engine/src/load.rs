@@ -13,7 +13,7 @@ use crate::worker::{Command, Ids, Worker};
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
 use aiperf_schedule::Event;
 use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{BufferReturn, Client, ClientSettings, StampMode, Target};
+use aiperf_transport::{BufferReturn, Client, ClientSettings, ConnectPace, StampMode, Target};
 use aiperf_types::Nanos;
 use std::io;
 use std::rc::Rc;
@@ -69,6 +69,8 @@ pub(crate) struct Load {
     pub(crate) phases: Arc<[PhaseTrack]>,
     pub(crate) stop: Stop,
     pub(crate) events: Events,
+    /// Of all workers: a dead server is not tried more often because more of them try.
+    pub(crate) pace: Arc<ConnectPace>,
 }
 
 type Driven = (Conduct, Vec<PhaseRun>);
@@ -183,7 +185,7 @@ impl Load {
 
     fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>) -> Rc<Worker> {
         let targets = self.plan.endpoint.urls.iter().map(|url| Target::new(url.host(), url.port())).collect();
-        let client = Client::new(setup.settings, targets, setup.buffers);
+        let client = Client::new(setup.settings, targets, setup.buffers).keeping_pace(self.pace.clone());
         let timeout = self.plan.endpoint.timeout_seconds;
         let timeout = (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout));
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));

@@ -27,12 +27,18 @@ pub struct Quality {
     pub issue_to_wire: Durations,
     /// The same when a connection had to be opened first.
     pub issue_to_wire_connecting: Durations,
-    /// Waiting for a place among the outstanding connects.
+    /// Waiting for a place among the outstanding connects, or for the next try at a server that refuses.
     pub connect_wait: Durations,
+    /// Requests sent again because the server had closed the idle connection they took.
+    pub connection_retries: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
+    /// Events of streams that could not be read.
+    pub unreadable_events: u64,
+    /// Answers whose usage has values that are no counts of tokens.
+    pub unreadable_usage: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
@@ -67,8 +73,11 @@ impl Quality {
         if timeline.connect_wait.0 != MonoNs(0) {
             self.connect_wait.add(timeline.connect_wait.1.since(timeline.connect_wait.0).0);
         }
+        self.connection_retries += u64::from(timeline.connection_retries);
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.not_streamed += u64::from(record.did_not_stream);
+        self.unreadable_events += u64::from(parsed.unreadable);
+        self.unreadable_usage += u64::from(parsed.unreadable_usage);
         self.without_counts += u64::from(record.without_counts);
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
     }
@@ -89,8 +98,11 @@ impl Quality {
         self.issue_to_wire.merge(&other.issue_to_wire);
         self.issue_to_wire_connecting.merge(&other.issue_to_wire_connecting);
         self.connect_wait.merge(&other.connect_wait);
+        self.connection_retries += other.connection_retries;
         self.syn_retransmits += other.syn_retransmits;
         self.not_streamed += other.not_streamed;
+        self.unreadable_events += other.unreadable_events;
+        self.unreadable_usage += other.unreadable_usage;
         self.without_counts += other.without_counts;
         self.add_spec_decode_faults(other.spec_decode_faults);
     }

@@ -129,8 +129,6 @@ fn size(exchange: &Exchange) -> usize {
 pub(crate) struct Batch {
     pub(crate) number: u64,
     pub(crate) exchanges: Vec<Exchange>,
-    /// When the first of them came in.
-    pub(crate) arrived: MonoNs,
     /// What they count in the budget.
     pub(crate) bytes: usize,
     /// Their records, once the record thread it was handed to is done.
@@ -152,17 +150,9 @@ pub(crate) enum Claimant {
 const UNCLAIMED: u8 = 0;
 
 impl Batch {
-    pub(crate) fn new(number: u64, arrived: MonoNs, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
+    pub(crate) fn new(number: u64, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
         let bytes = exchanges.iter().map(size).sum();
-        Self {
-            number,
-            arrived,
-            exchanges,
-            bytes,
-            computed: OnceLock::new(),
-            claimed_by: AtomicU8::new(UNCLAIMED),
-            buffers,
-        }
+        Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 
     /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.

@@ -42,7 +42,7 @@ impl Reader {
         let (mut parsed, error) = match self.failure(exchange) {
             Some(error) => (unread(exchange), Some(error)),
             None => {
-                let is_stream = is_event_stream(exchange);
+                let is_stream = body::is_event_stream(exchange);
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
                 self.answer(exchange, is_stream)
             }
@@ -81,7 +81,7 @@ impl Reader {
             turn_index: exchange.tag.turn,
             credit_issued: measured.credit_issued,
             request_start: measured.start_wall,
-            request_ack: head.filter(|_| self.plan.endpoint.streaming).map(|at| anchor.wall(at)),
+            request_ack: head.map(|at| anchor.wall(at)),
             request_end,
             worker: exchange.tag.worker,
             record_thread,
@@ -103,17 +103,16 @@ impl Reader {
             Some(200..300) => None,
             Some(status) => {
                 let text = body::collect(exchange);
-                Some(RequestError::status(status, body::reason(exchange), String::from_utf8_lossy(&text)))
+                Some(RequestError::status(status, &body::reason(exchange), String::from_utf8_lossy(&text)))
             }
-            None => Some(RequestError::client(
-                "ServerDisconnectedError",
-                "ServerDisconnectedError('Server disconnected')",
-                &[],
-            )),
+            None => Some(RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])),
         }
     }
 
     fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
+        if let Some(error) = encoded(exchange) {
+            return (unread(exchange), Some(error));
+        }
         let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
         if is_stream {
             let mut on = true;
@@ -171,29 +170,26 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
     }
 }
 
-fn media_type(exchange: &Exchange) -> &str {
-    let full = body::header(exchange, "content-type").unwrap_or("application/octet-stream");
-    full.split(';').next().unwrap_or_default().trim()
-}
-
-fn is_event_stream(exchange: &Exchange) -> bool {
-    media_type(exchange).eq_ignore_ascii_case("text/event-stream")
-}
-
-/// A body that is not text: binary, encoded unasked, or not UTF-8.
-fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
-    if let Some(coding) = body::header(exchange, "content-encoding").filter(|c| !c.eq_ignore_ascii_case("identity")) {
-        let message = format!("the server sent Content-Encoding '{coding}', which was not asked for");
-        return Some(RequestError::client("ClientPayloadError", message, &["ContentEncodingError"]));
+/// A body that is encoded, which was not asked for.
+fn encoded(exchange: &Exchange) -> Option<RequestError> {
+    let coding = body::header(exchange, "content-encoding")?;
+    if coding.is_empty() || coding.eq_ignore_ascii_case("identity") {
+        return None;
     }
-    let kind = media_type(exchange).to_ascii_lowercase();
+    let message = format!("the server sent Content-Encoding '{coding}', which was not asked for");
+    Some(RequestError::exception("ClientPayloadError", message, &["ContentEncodingError"]))
+}
+
+/// A body that should be text and is not UTF-8.
+fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
+    let kind = body::media_type(exchange);
     let is_binary = ["video/", "image/", "audio/"].iter().any(|prefix| kind.starts_with(prefix));
     if is_binary || kind == "application/octet-stream" {
         return None;
     }
     let error = std::str::from_utf8(text).err()?;
     let message = format!("the response body is not UTF-8 from byte {}", error.valid_up_to());
-    Some(RequestError::client("UnicodeDecodeError", message, &[]))
+    Some(RequestError::exception("UnicodeDecodeError", message, &[]))
 }
 
 fn is_context_overflow(error: &RequestError) -> bool {

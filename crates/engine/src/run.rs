@@ -20,6 +20,7 @@ use crate::stop::Stop;
 use aiperf_metrics::{Accumulator, Metrics};
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_tokenize::Tokenizer;
+use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
 use aiperf_types::{LogLevel, PhaseId, PhaseProgress, WallAnchor, WallNs};
@@ -129,7 +130,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let coordinator = Coordinator::new(parts, mono_now());
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
 
-    let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events };
+    let warnings = events.clone();
+    let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
+    let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events, pace };
     let driven = load.drive(workers);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());

@@ -2,6 +2,7 @@
 
 use crate::framer::ChunkDecoder;
 use aiperf_types::{Exchange, Read};
+use std::borrow::Cow;
 
 /// Visits the body of an exchange in order: every read that brought bytes of it, and each span of data in that read.
 /// Stops early where the framing breaks; what came before has been visited.
@@ -35,21 +36,81 @@ pub fn collect(exchange: &Exchange) -> Vec<u8> {
     body
 }
 
-/// A header field of the response, by lower-case name.
-pub fn header<'a>(exchange: &'a Exchange, name: &str) -> Option<&'a str> {
+/// A header field of the response, by name. Bytes that are not UTF-8 are replaced, and change no other field.
+pub fn header<'a>(exchange: &'a Exchange, name: &str) -> Option<Cow<'a, str>> {
     head_lines(exchange).skip(1).find_map(|line| {
-        let (field, value) = line.split_once(':')?;
-        field.trim().eq_ignore_ascii_case(name).then(|| value.trim())
+        let (field, value) = line.split_at(memchr::memchr(b':', line)?);
+        let is_it = field.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+        is_it.then(|| String::from_utf8_lossy(value[1..].trim_ascii()))
     })
 }
 
-/// The reason phrase of the status line; empty where there is none.
-pub fn reason(exchange: &Exchange) -> &str {
-    let line = head_lines(exchange).next().unwrap_or_default();
-    line.splitn(3, ' ').nth(2).unwrap_or_default().trim()
+/// The media type of the response, without parameters; what has none is taken for bytes.
+pub fn media_type(exchange: &Exchange) -> String {
+    let full = header(exchange, "content-type").unwrap_or("application/octet-stream".into());
+    full.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &str> {
-    let head = std::str::from_utf8(&exchange.raw[exchange.head_at..exchange.body_at]).unwrap_or_default();
-    head.split("\r\n")
+/// Whether the body is a stream of server-sent events.
+pub fn is_event_stream(exchange: &Exchange) -> bool {
+    media_type(exchange) == "text/event-stream"
+}
+
+/// The reason phrase of the status line; empty where there is none.
+pub fn reason(exchange: &Exchange) -> Cow<'_, str> {
+    let line = head_lines(exchange).next().unwrap_or_default();
+    String::from_utf8_lossy(line.splitn(3, |&b| b == b' ').nth(2).unwrap_or_default().trim_ascii())
+}
+
+fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
+    let head = exchange.raw.get(exchange.head_at..exchange.body_at).unwrap_or_default();
+    head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii)
+}
+
+/// Whether bytes end in the event that ends a stream of OpenAI's kind, its chunk framing included. Asked after every read,
+/// so it looks at the last few bytes only; those of any other event decide at the first.
+pub fn ends_in_done(bytes: &[u8]) -> bool {
+    const TAIL: usize = 28;
+    let tail = bytes[bytes.len().saturating_sub(TAIL)..].trim_ascii_end();
+    // The size of the last chunk may have come along, without the end of the body.
+    let event = tail.strip_suffix(b"\n0").unwrap_or(tail).trim_ascii_end();
+    let field = event.strip_suffix(b"[DONE]").map(|line| line.trim_ascii_end());
+    let before = field.and_then(|field| field.strip_suffix(b"data:"));
+    before.is_some_and(|before| matches!(before, [] | [.., b'\n' | b'\r']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(head: &[u8]) -> Exchange {
+        Exchange { raw: head.to_vec(), raw_len: head.len(), body_at: head.len(), ..Exchange::default() }
+    }
+
+    #[test]
+    fn a_byte_of_latin_1_hides_no_header() {
+        let exchange =
+            exchange(b"HTTP/1.1 200 D\xe9j\xe0 vu\r\nX: \xe9\r\nContent-Type: Text/Event-Stream; a=b\r\n\r\n");
+        assert!(is_event_stream(&exchange));
+        assert_eq!(reason(&exchange), "D\u{fffd}j\u{fffd} vu");
+        assert_eq!(header(&exchange, "x").as_deref(), Some("\u{fffd}"));
+    }
+
+    #[test]
+    fn the_last_event_of_a_stream_is_known_by_its_last_bytes() {
+        for yes in [
+            "data: [DONE]\n\n",
+            "data:[DONE]\r\n\r\n",
+            "...\n\ndata: [DONE]\n\n\r\n",
+            "...}\n\ndata: [DONE]",
+            "x\r\n0e\r\ndata: [DONE]\n\n\r\n0\r\n",
+        ] {
+            assert!(ends_in_done(yes.as_bytes()), "{yes:?}");
+        }
+        for no in
+            ["", "\n\n", "data: {\"a\":\"[DONE]\"}\n\n", "data: [DONE] \"}\n\n", "xdata: [DONE]\n\n", "[DONE]\n\n"]
+        {
+            assert!(!ends_in_done(no.as_bytes()), "{no:?}");
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! One request from start to end: a connection, the write, and a read loop that does as little as possible.
 
+use crate::body;
 use crate::buffers::{BufferReturn, Buffers};
 use crate::cancel::{Cancel, CancelReason};
 use crate::clock::mono_now;
 pub use crate::connect::Target;
 use crate::connect::{Connector, SocketOptions, os_reason};
 use crate::framer::{FrameError, Framer};
+use crate::pace::ConnectPace;
 use crate::pool::Pool;
 use crate::stamp::{StampMode, StampedReader};
 use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline};
@@ -13,14 +15,20 @@ use bytes::Bytes;
 use nix::sys::uio::writev;
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 
 /// When less than this is left in a buffer, it grows before the next read.
 const LEAST_ROOM: usize = 2 << 10;
 /// What a body that is no longer kept is read into.
 const OVERFLOW_ROOM: usize = 64 << 10;
+/// How long the end of a stream may take after its last event. All has been said then; some servers never get round to it.
+const DONE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -66,9 +74,18 @@ pub struct Client {
 /// How the reading of a response ended.
 enum End {
     Complete,
+    /// The last event of a stream came, and nothing ended the stream.
+    SaidDone,
     Closed,
     Failed(RequestError),
     Cancelled(CancelReason),
+}
+
+impl End {
+    /// Whether the connection ended before it brought a byte of the answer.
+    fn is_unanswered(&self, timeline: &Timeline) -> bool {
+        timeline.bytes_received == 0 && matches!(self, Self::Closed | Self::Failed(_))
+    }
 }
 
 impl Client {
@@ -84,6 +101,13 @@ impl Client {
         }
     }
 
+    /// Tries servers that take no connections at a pace shared with other clients.
+    #[must_use]
+    pub fn keeping_pace(mut self, pace: Arc<ConnectPace>) -> Self {
+        self.connector.keep_pace(pace);
+        self
+    }
+
     /// Steps of the wall clock noticed while reading.
     pub fn clock_steps(&self) -> u64 {
         self.reader.clock_steps()
@@ -94,19 +118,8 @@ impl Client {
         let (raw, reads) = self.buffers.borrow_mut().take();
         let timeline =
             Timeline { intended: out.intended, issued: out.issued, start: mono_now(), reads, ..Timeline::default() };
-        let mut exchange = Exchange {
-            tag: out.tag,
-            timeline,
-            status: None,
-            raw,
-            raw_len: 0,
-            head_at: 0,
-            body_at: 0,
-            chunked: false,
-            error: None,
-            was_cancelled: false,
-            request_body: out.body.clone(),
-        };
+        let mut exchange =
+            Exchange { tag: out.tag, timeline, raw, request_body: out.body.clone(), ..Exchange::default() };
         let outcome = self.run(out.target, &out.head, &out.body, &mut exchange, cancel).await;
         if let Err(error) = outcome {
             exchange.error = Some(error);
@@ -126,23 +139,23 @@ impl Client {
         let place = cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
         let _place = place.map_err(|reason| mark_stopped(reason, exchange))?;
         let idle = if self.settings.never_reuse { None } else { self.pool.take(target) };
-        let stream = match idle {
-            Some(stream) => {
-                exchange.timeline.reused = true;
-                stream
-            }
-            None => {
-                let connect = self.connector.connect(&self.targets[target], &mut exchange.timeline);
-                cancel.or(connect).await.map_err(|reason| mark_stopped(reason, exchange))??
-            }
+        exchange.timeline.reused = idle.is_some();
+        let mut stream = match idle {
+            Some(stream) => stream,
+            None => self.connect(target, exchange, cancel).await?,
         };
         let mut framer = Framer::default();
-        let end = self.write_and_read(&stream, head, body, exchange, &mut framer, cancel).await;
-        if let Some(head) = framer.head() {
-            exchange.status = Some(head.status);
-            exchange.head_at = head.start;
-            exchange.body_at = head.len;
-            exchange.chunked = head.chunked;
+        let mut end = self.write_and_read(&stream, head, body, exchange, &mut framer, cancel).await;
+        if exchange.timeline.reused && end.is_unanswered(&exchange.timeline) {
+            // The server closed an idle connection while the request was on its way. Nobody failed: it goes out again, and
+            // all of it is part of the request's time.
+            let timeline = &mut exchange.timeline;
+            timeline.connection_retries += 1;
+            timeline.reused = false;
+            (timeline.writes, timeline.bytes_sent) = (0, 0);
+            (timeline.send_start, timeline.send_end) = (MonoNs(0), MonoNs(0));
+            stream = self.connect(target, exchange, cancel).await?;
+            end = self.write_and_read(&stream, head, body, exchange, &mut framer, cancel).await;
         }
         let timeline = &mut exchange.timeline;
         // Cause before effect: a stamp may say that the answer came before our write had returned.
@@ -158,6 +171,10 @@ impl Client {
                 }
                 Ok(())
             }
+            End::SaidDone => {
+                timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
+                Ok(())
+            }
             End::Closed => {
                 timeline.end = mono_now();
                 framer.close().map_err(|error| frame_error(&error))
@@ -165,6 +182,16 @@ impl Client {
             End::Failed(error) => Err(error),
             End::Cancelled(reason) => Err(mark_stopped(reason, exchange)),
         }
+    }
+
+    async fn connect(
+        &self,
+        target: usize,
+        exchange: &mut Exchange,
+        cancel: &Cancel,
+    ) -> Result<TcpStream, RequestError> {
+        let connect = self.connector.connect(&self.targets[target], &mut exchange.timeline);
+        cancel.or(connect).await.map_err(|reason| mark_stopped(reason, exchange))?
     }
 
     /// Writes the request while reading the answer: a long body may be answered before it is sent.
@@ -179,9 +206,16 @@ impl Client {
     ) -> End {
         let total = head.len() + body.len();
         let mut sent = 0;
+        let mut patience: Option<Pin<Box<Sleep>>> = None;
         exchange.timeline.send_start = mono_now();
         std::future::poll_fn(|cx| {
-            if let Some(reason) = cancel.poll(cx) {
+            let stopped = cancel.poll(cx);
+            if let Some(patience) = &mut patience
+                && (stopped.is_some() || patience.as_mut().poll(cx).is_ready())
+            {
+                return Poll::Ready(End::SaidDone);
+            }
+            if let Some(reason) = stopped {
                 return Poll::Ready(End::Cancelled(reason));
             }
             while sent < total {
@@ -226,6 +260,12 @@ impl Client {
                             // An answer that came before the request was written leaves the connection unusable.
                             return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
                         }
+                        if patience.is_none() && says_done(exchange) {
+                            let mut sleep = Box::pin(tokio::time::sleep(DONE_PATIENCE));
+                            // Asked once, it wakes this task when it is over.
+                            let _ = sleep.as_mut().poll(cx);
+                            patience = Some(sleep);
+                        }
                     }
                     Err(error) => return Poll::Ready(End::Failed(io_error(&error))),
                 }
@@ -260,18 +300,24 @@ impl Client {
         }
     }
 
-    /// Adds a read to the timeline and tells the framer.
-    fn record_read(&self, read: Read, exchange: &mut Exchange, framer: &mut Framer) -> Result<(), FrameError> {
-        let len = read.len as usize;
+    /// Tells the framer of a read and adds it to the timeline, without what came after the end of the message.
+    fn record_read(&self, mut read: Read, exchange: &mut Exchange, framer: &mut Framer) -> Result<(), FrameError> {
+        let had_head = framer.head().is_some();
+        let came = read.len as usize;
+        let fed = framer.feed(&exchange.raw[..exchange.raw_len + came], came);
+        let len = came - framer.surplus();
+        read.len = len as u32;
         let filled = exchange.raw_len + len;
         let timeline = &mut exchange.timeline;
         timeline.bytes_received += len as u64;
-        let had_head = framer.head().is_some();
-        framer.feed(&exchange.raw[..filled], len)?;
         let mut in_body = had_head;
         if !had_head && let Some(head) = framer.head() {
             timeline.head = read.at;
             in_body = filled > head.len;
+            exchange.status = Some(head.status);
+            exchange.head_at = head.start;
+            exchange.body_at = head.len;
+            exchange.chunked = head.chunked;
         }
         if in_body {
             timeline.body_reads += 1;
@@ -279,19 +325,26 @@ impl Client {
                 timeline.body_start = read.at;
             }
         }
-        if filled <= self.settings.kept_limit {
+        // A read of one byte takes more room than the byte: both count.
+        if filled + timeline.reads.len() * size_of::<Read>() <= self.settings.kept_limit {
             exchange.raw_len = filled;
             timeline.reads.push(read);
         } else if exchange.error.is_none() {
             let limit = self.settings.kept_limit;
-            exchange.error = Some(RequestError::client(
+            exchange.error = Some(RequestError::exception(
                 "ClientPayloadError",
                 format!("response is longer than the {limit} bytes that are kept"),
                 &["ResponseTooLarge"],
             ));
         }
-        Ok(())
+        fed
     }
+}
+
+/// Whether the last event of a stream has come, as far as the newest read tells.
+fn says_done(exchange: &Exchange) -> bool {
+    let bytes = &exchange.raw[exchange.body_at..exchange.raw_len];
+    exchange.body_at > 0 && body::ends_in_done(bytes) && body::is_event_stream(exchange)
 }
 
 fn write_some(stream: &TcpStream, head: &[u8], body: &[u8], sent: usize) -> io::Result<usize> {
@@ -311,21 +364,21 @@ fn mark_stopped(reason: CancelReason, exchange: &mut Exchange) -> RequestError {
             exchange.was_cancelled = true;
             RequestError::cancelled()
         }
-        CancelReason::TimedOut => RequestError::client("TimeoutError", "TimeoutError()", &["CancelledError"]),
+        CancelReason::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]),
     }
 }
 
 fn disconnected() -> RequestError {
-    RequestError::client("ServerDisconnectedError", "ServerDisconnectedError('Server disconnected')", &[])
+    RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])
 }
 
 fn io_error(error: &io::Error) -> RequestError {
     let reason = os_reason(error);
     match error.kind() {
         io::ErrorKind::ConnectionReset => {
-            RequestError::client("ClientOSError", format!("connection lost: {reason}"), &["ConnectionResetError"])
+            RequestError::exception("ClientOSError", format!("connection lost: {reason}"), &["ConnectionResetError"])
         }
-        _ => RequestError::client("ClientOSError", format!("connection lost: {reason}"), &["OSError"]),
+        _ => RequestError::exception("ClientOSError", format!("connection lost: {reason}"), &["OSError"]),
     }
 }
 
@@ -333,10 +386,10 @@ fn frame_error(error: &FrameError) -> RequestError {
     let text = error.to_string();
     match error {
         FrameError::ClosedBeforeHead => disconnected(),
-        FrameError::Head(_) => RequestError::client("ClientResponseError", text, &["HttpProcessingError"]),
-        FrameError::ShortBody { .. } => RequestError::client("ClientPayloadError", text, &["ContentLengthError"]),
+        FrameError::Head(_) => RequestError::exception("ClientResponseError", text, &["HttpProcessingError"]),
+        FrameError::ShortBody { .. } => RequestError::exception("ClientPayloadError", text, &["ContentLengthError"]),
         FrameError::Chunk(_) | FrameError::CutChunked => {
-            RequestError::client("ClientPayloadError", text, &["TransferEncodingError"])
+            RequestError::exception("ClientPayloadError", text, &["TransferEncodingError"])
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Name resolution, socket options, and connecting.
 
 use crate::clock::mono_now;
+use crate::pace::ConnectPace;
 use crate::stamp::{self, StampMode};
 use crate::sys;
 use aiperf_types::{MonoNs, RequestError, Timeline};
@@ -13,6 +14,7 @@ use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
@@ -21,6 +23,8 @@ pub struct Target {
     /// Host name or address.
     pub host: String,
     pub port: u16,
+    /// Both, as people write them.
+    address: String,
     /// The address last resolved, and when.
     resolved: Cell<Option<(SocketAddr, MonoNs)>>,
 }
@@ -31,7 +35,7 @@ const DNS_TTL: u64 = 300 * 1_000_000_000;
 impl Target {
     /// A target that is not resolved yet.
     pub fn new(host: &str, port: u16) -> Self {
-        Self { host: host.to_owned(), port, resolved: Cell::new(None) }
+        Self { host: host.to_owned(), port, address: format!("{host}:{port}"), resolved: Cell::new(None) }
     }
 
     async fn resolve(&self, timeline: &mut Timeline) -> Result<SocketAddr, RequestError> {
@@ -56,8 +60,8 @@ impl Target {
     }
 
     fn dns_error(&self, reason: &str) -> RequestError {
-        let message = format!("connect to {}:{} failed: cannot resolve host: {reason}", self.host, self.port);
-        RequestError::client("ClientConnectorDNSError", message, &["gaierror"])
+        let message = format!("connect to {} failed: cannot resolve host: {reason}", self.address);
+        RequestError::exception("ClientConnectorDNSError", message, &["gaierror"]).caused_by(reason)
     }
 
     fn connect_error(&self, error: &io::Error) -> RequestError {
@@ -67,8 +71,9 @@ impl Target {
             io::ErrorKind::TimedOut => "TimeoutError",
             _ => "OSError",
         };
-        let message = format!("connect to {}:{} failed: {}", self.host, self.port, os_reason(error));
-        RequestError::client("ClientConnectorError", message, &[below])
+        let reason = os_reason(error);
+        let message = format!("connect to {} failed: {reason}", self.address);
+        RequestError::exception("ClientConnectorError", message, &[below]).caused_by(&reason)
     }
 }
 
@@ -128,29 +133,46 @@ pub struct Connector {
     options: SocketOptions,
     stamps: StampMode,
     outstanding: Semaphore,
+    pace: Arc<ConnectPace>,
 }
 
 impl Connector {
     /// A connector with a limit of connects outstanding.
     pub fn new(options: SocketOptions, stamps: StampMode, outstanding: usize) -> Self {
-        Self { options, stamps, outstanding: Semaphore::new(outstanding.max(1)) }
+        let pace = Arc::new(ConnectPace::telling(|_| ()));
+        Self { options, stamps, outstanding: Semaphore::new(outstanding.max(1)), pace }
+    }
+
+    /// Keeps a pace with others, where servers take no connections.
+    pub(crate) fn keep_pace(&mut self, pace: Arc<ConnectPace>) {
+        self.pace = pace;
     }
 
     /// Opens a connection and notes its steps.
     pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<TcpStream, RequestError> {
-        let address = target.resolve(timeline).await?;
-        let _place = match self.outstanding.try_acquire() {
-            Ok(place) => Some(place),
-            Err(_) => {
-                timeline.connect_wait.0 = mono_now();
-                let place = self.outstanding.acquire().await.ok();
-                timeline.connect_wait.1 = mono_now();
-                place
-            }
+        let paced = self.pace.wait(&target.address).await;
+        let place = self.outstanding.try_acquire().ok();
+        let waited = paced.or_else(|| place.is_none().then(mono_now));
+        let _place = match place {
+            Some(place) => Some(place),
+            None => self.outstanding.acquire().await.ok(),
         };
+        if let Some(since) = waited {
+            timeline.connect_wait = (since, mono_now());
+        }
+        let resolved = target.resolve(timeline).await;
+        let address =
+            resolved.inspect_err(|_| self.pace.note_failure(&target.address, "fail: the name has no address"))?;
         timeline.connect.0 = mono_now();
-        let stream = self.open(address).await.map_err(|error| target.connect_error(&error))?;
+        let stream = self.open(address).await.map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::ConnectionRefused => self.pace.note_failure(&target.address, "are refused"),
+                _ => self.pace.note_failure(&target.address, &format!("fail: {}", os_reason(&error))),
+            }
+            target.connect_error(&error)
+        })?;
         timeline.connect.1 = mono_now();
+        self.pace.note_success(&target.address);
         if let Ok(counters) = sys::tcp_counters(stream.as_fd()) {
             timeline.syn_retransmits = counters.total_retransmits.min(255) as u8;
         }

@@ -2,7 +2,8 @@
 //!
 //! Strict where it costs nothing: two lengths, a bad chunk size or an overlong line is an error and the connection is
 //! not used again; neither is one with bytes after the end of a message, with `Connection: close`, HTTP/1.0, or a
-//! body ended by the close itself.
+//! body ended by the close itself. Lenient as other clients are in one thing: the lines of a head may end in a line feed
+//! alone. What cannot become a response is refused as soon as that is known, so that nobody waits for its end.
 
 use thiserror::Error;
 
@@ -66,8 +67,8 @@ pub struct Framer {
     searched: usize,
     interim: u8,
     head: Option<Head>,
-    /// Bytes came after the end of the message.
-    surplus: bool,
+    /// Bytes that came after the end of the message.
+    surplus: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ enum State {
 
 impl Default for Framer {
     fn default() -> Self {
-        Self { state: State::Head, head_start: 0, searched: 0, interim: 0, head: None, surplus: false }
+        Self { state: State::Head, head_start: 0, searched: 0, interim: 0, head: None, surplus: 0 }
     }
 }
 
@@ -96,9 +97,14 @@ impl Framer {
         self.state == State::Done
     }
 
+    /// Bytes that came after the end of the message, in the read that completed it: they belong to no answer.
+    pub fn surplus(&self) -> usize {
+        self.surplus
+    }
+
     /// Whether the connection may carry another request.
     pub fn is_reusable(&self) -> bool {
-        self.is_done() && !self.surplus && self.head.as_ref().is_some_and(|head| head.keep_alive)
+        self.is_done() && self.surplus == 0 && self.head.as_ref().is_some_and(|head| head.keep_alive)
     }
 
     /// Takes the bytes of one read: `so_far` is everything kept of this exchange, ending with the `fresh` newest bytes.
@@ -132,7 +138,7 @@ impl Framer {
                 used
             }
         };
-        self.surplus |= used < bytes.len();
+        self.surplus += bytes.len() - used;
         Ok(())
     }
 
@@ -153,18 +159,22 @@ impl Framer {
     /// Looks for the end of the head; interim responses are passed over.
     fn find_head_end(&mut self, so_far: &[u8]) -> Result<Option<usize>, FrameError> {
         loop {
-            // The four bytes may straddle two reads.
-            let from = self.searched.saturating_sub(3).max(self.head_start);
-            let Some(at) = memchr::memmem::find(&so_far[from..], b"\r\n\r\n") else {
-                self.searched = so_far.len();
-                return self.refuse_early(&so_far[self.head_start..]).map(|()| None);
+            let end = match find_empty_line(so_far, self.searched) {
+                Ok(end) => end,
+                Err(searched) => {
+                    self.searched = searched;
+                    return refuse_early(&so_far[self.head_start..]).map(|()| None);
+                }
             };
-            let end = from + at + 4;
-            self.refuse_early(&so_far[self.head_start..end])?;
+            refuse_early(&so_far[self.head_start..end])?;
             let head = parse_head(&so_far[self.head_start..end], self.head_start)?;
             if head.status >= 200 {
                 self.begin_body(head);
                 return Ok(Some(end));
+            }
+            // What follows would be another protocol, which nobody asked for.
+            if head.status == 101 {
+                return Err(FrameError::Head("the server switches to another protocol".into()));
             }
             self.interim += 1;
             if self.interim > INTERIM_LIMIT {
@@ -173,23 +183,6 @@ impl Framer {
             self.head_start = end;
             self.searched = end;
         }
-    }
-
-    /// A head that cannot become one is refused before it is complete, and so is one that came whole: what is refused
-    /// must not depend on how it was cut.
-    fn refuse_early(&self, partial: &[u8]) -> Result<(), FrameError> {
-        if partial.len() > HEAD_LIMIT {
-            return Err(FrameError::Head(format!("head is longer than {HEAD_LIMIT} bytes")));
-        }
-        let first = partial.split(|&b| b == b'\n').next().unwrap_or_default();
-        if first.len() > LINE_LIMIT {
-            return Err(FrameError::Head(format!("status line is longer than {LINE_LIMIT} bytes")));
-        }
-        let n = partial.len().min(5);
-        if partial[..n] != b"HTTP/"[..n] {
-            return Err(FrameError::Head("response does not begin with HTTP/".into()));
-        }
-        Ok(())
     }
 
     fn begin_body(&mut self, head: Head) {
@@ -208,6 +201,62 @@ impl Framer {
     }
 }
 
+/// Where the first empty line ends, or from where to look again when there is more: its bytes may straddle two reads.
+fn find_empty_line(bytes: &[u8], from: usize) -> Result<usize, usize> {
+    let mut at = from;
+    while let Some(found) = memchr::memchr(b'\n', &bytes[at..]) {
+        let after = at + found + 1;
+        match &bytes[after..] {
+            [] | [b'\r'] => return Err(at + found),
+            [b'\n', ..] => return Ok(after + 1),
+            [b'\r', b'\n', ..] => return Ok(after + 2),
+            _ => at = after,
+        }
+    }
+    Err(bytes.len())
+}
+
+/// A head that cannot become one is refused before it is complete, and so is one that came whole: what is refused must not
+/// depend on how it was cut.
+fn refuse_early(partial: &[u8]) -> Result<(), FrameError> {
+    if partial.len() > HEAD_LIMIT {
+        return Err(FrameError::Head(format!("head is longer than {HEAD_LIMIT} bytes")));
+    }
+    if partial.len() > LINE_LIMIT && memchr::memchr(b'\n', &partial[..=LINE_LIMIT]).is_none() {
+        return Err(FrameError::Head(format!("status line is longer than {LINE_LIMIT} bytes")));
+    }
+    for (place, byte) in partial.iter().enumerate().take(STATUS_LINE.len()) {
+        let (is_allowed, otherwise) = STATUS_LINE[place];
+        if !is_allowed(*byte) {
+            return Err(FrameError::Head(otherwise.into()));
+        }
+    }
+    Ok(())
+}
+
+/// What may stand at a place, and what is wrong otherwise.
+type Allowed = (fn(u8) -> bool, &'static str);
+
+/// The beginning of a status line, place by place.
+const STATUS_LINE: [Allowed; 13] = [
+    (|b| b == b'H', NOT_HTTP),
+    (|b| b == b'T', NOT_HTTP),
+    (|b| b == b'T', NOT_HTTP),
+    (|b| b == b'P', NOT_HTTP),
+    (|b| b == b'/', NOT_HTTP),
+    (|b| b == b'1', NOT_HTTP_1),
+    (|b| b == b'.', NOT_HTTP_1),
+    (|b| matches!(b, b'0' | b'1'), NOT_HTTP_1),
+    (|b| b == b' ', NOT_HTTP_1),
+    (|b| matches!(b, b'1'..=b'9'), NO_STATUS),
+    (|b| b.is_ascii_digit(), NO_STATUS),
+    (|b| b.is_ascii_digit(), NO_STATUS),
+    (|b| matches!(b, b' ' | b'\r' | b'\n'), NO_STATUS),
+];
+const NOT_HTTP: &str = "response does not begin with HTTP/";
+const NOT_HTTP_1: &str = "response is not HTTP/1.0 or HTTP/1.1";
+const NO_STATUS: &str = "the status is not a number from 100 to 999";
+
 fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
     if bytes.split(|&b| b == b'\n').any(|line| line.len() > LINE_LIMIT) {
         return Err(FrameError::Head(format!("a header line is longer than {LINE_LIMIT} bytes")));
@@ -219,14 +268,11 @@ fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
         Ok(httparse::Status::Partial) => return Err(FrameError::Head("incomplete".into())),
         Err(error) => return Err(FrameError::Head(error.to_string())),
     };
-    // An empty line of bare line feeds would end the head before the place where the body is looked for.
+    // Both must see the end of the head in the same place, or a body would be read as a head.
     if len != bytes.len() {
-        return Err(FrameError::Head("a line ends without a carriage return".into()));
+        return Err(FrameError::Head("the end of the head is not clear".into()));
     }
     let status = response.code.unwrap_or_default();
-    if status < 100 {
-        return Err(FrameError::Head(format!("status {status:03} means nothing")));
-    }
     let mut head = Head {
         status,
         len: start + len,
@@ -252,10 +298,8 @@ fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
             }
             head.chunked = true;
         } else if field.name.eq_ignore_ascii_case("connection") {
-            let value = std::str::from_utf8(field.value).unwrap_or_default();
-            if value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")) {
-                head.keep_alive = false;
-            }
+            let mut options = field.value.split(|&b| b == b',').map(<[u8]>::trim_ascii);
+            head.keep_alive &= !options.any(|option| option.eq_ignore_ascii_case(b"close"));
         }
     }
     if head.chunked && head.content_length.is_some() {
@@ -272,7 +316,7 @@ fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
 pub struct ChunkDecoder {
     at: ChunkAt,
     size: u64,
-    digits: u8,
+    /// Bytes of the line at hand: digits of a size, an extension, a trailer.
     line: u16,
 }
 
@@ -316,12 +360,15 @@ impl ChunkDecoder {
                     continue;
                 }
                 ChunkAt::Size => match (byte as char).to_digit(16) {
-                    Some(digit) if self.digits < 15 => {
-                        self.size = self.size * 16 + u64::from(digit);
-                        self.digits += 1;
+                    // Zeros before it change nothing, however many: servers pad sizes.
+                    Some(digit) => {
+                        if self.size >> 60 != 0 {
+                            return Err(FrameError::Chunk("chunk size is too large"));
+                        }
+                        self.size = self.size << 4 | u64::from(digit);
+                        self.count_line()?;
                     }
-                    Some(_) => return Err(FrameError::Chunk("chunk size is too large")),
-                    None if self.digits == 0 => return Err(FrameError::Chunk("chunk without a size")),
+                    None if self.line == 0 => return Err(FrameError::Chunk("chunk without a size")),
                     None => {
                         self.at = match byte {
                             b'\r' => ChunkAt::SizeLf,
@@ -334,7 +381,7 @@ impl ChunkDecoder {
                 ChunkAt::SizeLf => {
                     expect(byte, b'\n')?;
                     self.at = if self.size == 0 { ChunkAt::TrailerStart } else { ChunkAt::Data };
-                    (self.digits, self.line) = (0, 0);
+                    self.line = 0;
                 }
                 ChunkAt::DataCr => {
                     expect(byte, b'\r')?;
@@ -364,11 +411,16 @@ impl ChunkDecoder {
         Ok(i)
     }
 
-    fn skip_line(&mut self, byte: u8, at_cr: ChunkAt) -> Result<(), FrameError> {
+    fn count_line(&mut self) -> Result<(), FrameError> {
         self.line += 1;
         if usize::from(self.line) > LINE_LIMIT {
             return Err(FrameError::Chunk("line in chunk framing is too long"));
         }
+        Ok(())
+    }
+
+    fn skip_line(&mut self, byte: u8, at_cr: ChunkAt) -> Result<(), FrameError> {
+        self.count_line()?;
         match byte {
             b'\r' => self.at = at_cr,
             b'\n' => return Err(FrameError::Chunk("bare line feed in chunk framing")),
@@ -464,10 +516,67 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_ends_twice_is_refused() {
-        let bytes = b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok\r\n\r\nzz";
-        for step in [1, 7, bytes.len()] {
-            assert!(matches!(run(bytes, step).1, Err(FrameError::Head(_))), "step {step}");
+    fn the_lines_of_a_head_may_end_in_line_feeds_alone() {
+        for bytes in [
+            &b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok"[..],
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\n\r\nok",
+            b"HTTP/1.1 200 OK\nContent-Length: 2\r\n\nok",
+            b"HTTP/1.1 100 Go\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nok",
+        ] {
+            for step in 1..=bytes.len() {
+                let (framer, result) = run(bytes, step);
+                assert!(result.is_ok() && framer.is_done() && framer.is_reusable(), "step {step}: {result:?}");
+                assert_eq!(framer.head().map(|head| head.len), Some(bytes.len() - 2), "step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_status_line_is_refused_before_the_head_ends() {
+        for line in [
+            "HTTP/1.1 000 OK",
+            "HTTP/1.1 99 OK",
+            "HTTP/1.1 2000 OK",
+            "HTTP/1.1 abc",
+            "HTTP/1.1  200",
+            "HTTP/2 200 OK",
+            "HTTP/1.2 200 OK",
+            "HTTP/1.1\r\n",
+            "HTTP/1.1 20\r\n",
+            "ICY 200 OK",
+            "\u{0}\u{0}\u{12}\u{4}",
+        ] {
+            for step in [1, line.len()] {
+                assert!(matches!(run(line.as_bytes(), step).1, Err(FrameError::Head(_))), "{line} by {step}");
+            }
+        }
+        assert!(matches!(run(b"HTTP/1.1 101 Switching Protocols\r\n\r\n", 99).1, Err(FrameError::Head(_))));
+    }
+
+    #[test]
+    fn a_chunk_size_may_be_padded_but_must_fit() {
+        let response =
+            |size: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\nhello\r\n0\r\n\r\n");
+        for size in ["0000000000000005", "00000000000000000000005"] {
+            let (framer, result) = run(response(size).as_bytes(), 3);
+            assert!(result.is_ok() && framer.is_reusable(), "{size}: {result:?}");
+        }
+        for size in ["10000000000000005".to_owned(), "0".repeat(LINE_LIMIT + 1) + "5", String::new(), "-5".into()] {
+            assert!(matches!(run(response(&size).as_bytes(), 999).1, Err(FrameError::Chunk(_))), "{size}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_message_is_counted_and_bars_reuse() {
+        for (bytes, surplus) in [
+            (&b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokXYZ"[..], 3),
+            (b"HTTP/1.1 204 No Content\r\n\r\nsurplus", 7),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nX", 1),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200", 12),
+        ] {
+            let (framer, result) = run(bytes, 999);
+            assert!(result.is_ok() && framer.is_done() && !framer.is_reusable());
+            assert_eq!(framer.surplus(), surplus);
         }
     }
 }

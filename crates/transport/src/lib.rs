@@ -9,6 +9,7 @@
 //! - [`framer`]: HTTP/1.1 responses without a socket
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
 //! - [`connect`]: name resolution, socket options, connecting
+//! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
 //! - [`client`]: one request from start to end
 //! - [`cancel`]: stopping a request from outside
@@ -22,6 +23,7 @@ pub mod client;
 pub mod clock;
 pub mod connect;
 pub mod framer;
+pub mod pace;
 pub mod pool;
 pub mod stamp;
 pub mod sys;
@@ -30,4 +32,5 @@ pub use buffers::BufferReturn;
 pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, Target};
 pub use clock::DeadlineTimer;
+pub use pace::ConnectPace;
 pub use stamp::StampMode;

@@ -5,13 +5,8 @@ use aiperf_types::{MonoNs, Nanos, Timeline};
 use nix::sys::socket::{MsgFlags, recv};
 use std::cell::RefCell;
 use std::os::fd::AsRawFd;
-use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, SemaphorePermit};
-
-/// A connection idle for less than this is used without asking the kernel whether the server closed it: the worker's
-/// own poll would have seen it.
-const FRESH: Nanos = Nanos(1_000_000);
 
 struct Idle {
     stream: TcpStream,
@@ -47,8 +42,7 @@ impl Pool {
         let now = mono_now();
         let mut idle = self.idle[target].borrow_mut();
         while let Some(Idle { stream, since }) = idle.pop() {
-            let age = now.since(since);
-            if age < self.keep && is_open(&stream, age) {
+            if now.since(since) < self.keep && is_quiet(&stream) {
                 return Some(stream);
             }
         }
@@ -61,17 +55,41 @@ impl Pool {
     }
 }
 
-fn is_open(stream: &TcpStream, age: Nanos) -> bool {
-    // Readable while idle is a close, or bytes that belong to no request.
-    let readable = stream.try_io(Interest::READABLE, || Ok(()));
-    if readable.is_ok() {
-        return !has_something(stream);
-    }
-    age < FRESH || !has_something(stream)
-}
-
-fn has_something(stream: &TcpStream) -> bool {
+/// Whether nothing came while a connection was idle: a close, or bytes that belong to no request and would be taken for the
+/// beginning of the next answer. The kernel is asked every time: what came since the worker last polled is not known here.
+fn is_quiet(stream: &TcpStream) -> bool {
     let mut byte = [0u8; 1];
     let peeked = recv(stream.as_raw_fd(), &mut byte, MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-    peeked != Err(nix::errno::Errno::EAGAIN)
+    peeked == Err(nix::errno::Errno::EAGAIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_connection_on_which_anything_came_is_not_used_again() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connect = || {
+            let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            client.set_nonblocking(true).unwrap();
+            (TcpStream::from_std(client).unwrap(), listener.accept().unwrap().0)
+        };
+        let pool = Pool::new(1, 1, Nanos::MAX);
+        let (quiet, _server) = connect();
+        pool.give(0, quiet);
+        assert!(pool.take(0).is_some());
+        let (spoken_to, mut server) = connect();
+        pool.give(0, spoken_to);
+        server.write_all(b"more").unwrap();
+        assert!(pool.take(0).is_none(), "bytes that belong to no request");
+        let (closed, server) = connect();
+        pool.give(0, closed);
+        drop(server);
+        assert!(pool.take(0).is_none(), "a close");
+    }
 }

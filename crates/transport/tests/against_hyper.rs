@@ -122,46 +122,52 @@ fn response() -> impl Strategy<Value = Vec<u8>> {
     let body = prop::collection::vec(any::<u8>(), 0..40);
     let framing = 0..7u8;
     let cut = prop::option::weighted(0.3, 0..200usize);
-    (version, status, body, framing, cut, any::<bool>()).prop_map(|(version, status, body, framing, cut, interim)| {
-        let mut out = Vec::new();
-        if interim {
-            out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-        }
-        out.extend_from_slice(format!("{version} {status}\r\nX-A: b\r\n").as_bytes());
-        let chunks = |out: &mut Vec<u8>, body: &[u8]| {
-            for part in body.chunks(7) {
-                out.extend_from_slice(format!("{:x};ext=1\r\n", part.len()).as_bytes());
-                out.extend_from_slice(part);
-                out.extend_from_slice(b"\r\n");
+    let end = prop::sample::select(vec!["\r\n", "\n"]);
+    let pad = 1..20usize;
+    let lines = (any::<bool>(), end, pad);
+    (version, status, body, framing, cut, lines).prop_map(
+        |(version, status, body, framing, cut, (interim, end, pad))| {
+            let mut out = Vec::new();
+            if interim {
+                out.extend_from_slice(format!("HTTP/1.1 100 Continue{end}{end}").as_bytes());
             }
-            out.extend_from_slice(b"0\r\n\r\n");
-        };
-        match framing {
-            0 | 1 => {
-                out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
-                out.extend_from_slice(&body);
+            out.extend_from_slice(format!("{version} {status}{end}X-A: caf").as_bytes());
+            out.extend_from_slice(b"\xe9\r\n");
+            let chunks = |out: &mut Vec<u8>, body: &[u8]| {
+                for part in body.chunks(7) {
+                    out.extend_from_slice(format!("{:0pad$x};ext=1\r\n", part.len()).as_bytes());
+                    out.extend_from_slice(part);
+                    out.extend_from_slice(b"\r\n");
+                }
+                out.extend_from_slice(b"0\r\n\r\n");
+            };
+            match framing {
+                0 | 1 => {
+                    out.extend_from_slice(format!("Content-Length: {}\r\n{end}", body.len()).as_bytes());
+                    out.extend_from_slice(&body);
+                }
+                2 | 3 => {
+                    out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
+                    chunks(&mut out, &body);
+                }
+                4 => {
+                    out.extend_from_slice(b"Connection: close\r\n\r\n");
+                    out.extend_from_slice(&body);
+                }
+                5 => {
+                    out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
+                    out.extend_from_slice(b"zz\r\n");
+                }
+                _ => {
+                    out.extend_from_slice(b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd");
+                }
             }
-            2 | 3 => {
-                out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
-                chunks(&mut out, &body);
+            if let Some(cut) = cut {
+                out.truncate(cut.max(1));
             }
-            4 => {
-                out.extend_from_slice(b"Connection: close\r\n\r\n");
-                out.extend_from_slice(&body);
-            }
-            5 => {
-                out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
-                out.extend_from_slice(b"zz\r\n");
-            }
-            _ => {
-                out.extend_from_slice(b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd");
-            }
-        }
-        if let Some(cut) = cut {
-            out.truncate(cut.max(1));
-        }
-        out
-    })
+            out
+        },
+    )
 }
 
 proptest! {

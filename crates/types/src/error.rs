@@ -27,6 +27,19 @@ impl RequestError {
         Self { code: None, kind: Some(kind.to_owned()), message: message.into(), cause: None, cause_chain: Some(chain) }
     }
 
+    /// An error that the reference would raise as an exception: its message has the form `Kind('text')`.
+    pub fn exception(kind: &str, text: impl AsRef<str>, below: &[&str]) -> Self {
+        Self::client(kind, debug_form(kind, text.as_ref()), below)
+    }
+
+    /// The same with a cause, the first type below it.
+    #[must_use]
+    pub fn caused_by(mut self, text: &str) -> Self {
+        let below = self.cause_chain.as_ref().and_then(|chain| chain.get(1));
+        self.cause = below.map(|below| debug_form(below, text));
+        self
+    }
+
     /// A status outside 200..=299: the reason phrase and the body as it came.
     pub fn status(code: u16, reason: &str, body: impl Into<String>) -> Self {
         Self {
@@ -52,5 +65,53 @@ impl RequestError {
     /// Whether two errors count as one in a summary.
     pub fn same_as(&self, other: &Self) -> bool {
         self.code == other.code && self.kind == other.kind && self.message == other.message
+    }
+}
+
+/// Characters of an exception's text that are kept.
+const MESSAGE_LIMIT: usize = 4096;
+
+/// A type and its text as Python shows them, cut where it gets too long.
+fn debug_form(kind: &str, text: &str) -> String {
+    if text.is_empty() {
+        return format!("{kind}()");
+    }
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = format!("{kind}({quote}");
+    for c in text.chars().take(MESSAGE_LIMIT) {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote || c == '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.extend([quote, ')']);
+    if let Some((cut, _)) = out.char_indices().nth(MESSAGE_LIMIT) {
+        out.truncate(cut);
+        out.push('\u{2026}');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_is_shown_as_python_shows_it() {
+        for (text, shown) in [
+            ("", "E()"),
+            ("plain", "E('plain')"),
+            ("it's", "E(\"it's\")"),
+            ("it's \"so\"", "E('it\\'s \"so\"')"),
+            ("a\nb\\c\u{1}\u{e9}", "E('a\\nb\\\\c\\x01\u{e9}')"),
+        ] {
+            assert_eq!(RequestError::exception("E", text, &[]).message, shown);
+        }
+        let long = RequestError::exception("E", "\u{e9}".repeat(5000), &[]).message;
+        assert!(long.chars().count() == MESSAGE_LIMIT + 1 && long.ends_with("\u{e9}\u{2026}"));
     }
 }

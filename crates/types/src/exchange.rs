@@ -55,7 +55,8 @@ pub struct Timeline {
     pub start: MonoNs,
     /// Waiting for a free connection, when all were in use.
     pub pool_wait: (MonoNs, MonoNs),
-    /// Waiting for a place among the outstanding connects; part of the request, in no HTTP phase.
+    /// Waiting for a place among the outstanding connects, or for the next try at a server that takes no connections; part
+    /// of the request, in no HTTP phase.
     pub connect_wait: (MonoNs, MonoNs),
     /// Name resolution, when a lookup was made.
     pub dns: (MonoNs, MonoNs),
@@ -81,12 +82,14 @@ pub struct Timeline {
     pub body_reads: u32,
     /// When the exchange was over: the read that completed it, or the error.
     pub end: MonoNs,
+    /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the last.
+    pub connection_retries: u8,
     /// SYN retransmits of the connection used, when it was opened for this request.
     pub syn_retransmits: u8,
 }
 
 /// A finished exchange, as the transport hands it on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Exchange {
     pub tag: RequestTag,
     /// When everything happened.

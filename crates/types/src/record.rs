@@ -49,7 +49,7 @@ pub struct RecordMeta {
     pub credit_issued: Option<WallNs>,
     /// When the worker began it.
     pub request_start: WallNs,
-    /// When the response head came, streaming only.
+    /// When the head of a 2xx response came.
     pub request_ack: Option<WallNs>,
     /// Last response byte, or the error.
     pub request_end: WallNs,

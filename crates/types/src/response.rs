@@ -52,6 +52,10 @@ pub struct Parsed {
     pub last_response: MonoNs,
     /// Raw responses seen.
     pub responses: u32,
+    /// Responses that could not be read: what they said is lost.
+    pub unreadable: u32,
+    /// A value of its usage is no count of tokens, and was left out.
+    pub unreadable_usage: bool,
     /// Content responses that shared their read with an earlier one.
     pub merged: u32,
     /// Sum over merged responses of the interval between the previous read and theirs, in nanoseconds.

@@ -33,7 +33,23 @@ fn a_server_that_is_not_there_is_named() {
     let summary = run.summary();
     assert_eq!(error_types(&summary), ["ClientConnectorError"]);
     let message = summary["error_summary"][0]["error_details"]["message"].as_str().unwrap();
-    assert_eq!(message, "connect to 127.0.0.1:9 failed: connection refused");
+    assert_eq!(message, "ClientConnectorError('connect to 127.0.0.1:9 failed: connection refused')");
+}
+
+#[test]
+fn a_server_that_refuses_is_tried_at_a_pace_and_the_run_says_so() {
+    let args = ["--streaming", "--concurrency", "6", "--request-count", "40", "--workers-max", "2"];
+    let run = Bench::of("http://127.0.0.1:9").with(&args).run();
+    assert_eq!(run.code(), Some(1));
+    let told = "connections to 127.0.0.1:9 are refused; trying at most 100 times a second";
+    assert_eq!(run.text("logs/aiperf.log").matches(told).count(), 1);
+    let summary = run.summary();
+    assert!(summary["measurement"]["connect_wait_us"]["count"].as_u64().unwrap() >= 30, "{summary}");
+    let mut ends: Vec<u64> =
+        run.records().iter().map(|record| record["metadata"]["request_end_ns"].as_u64().unwrap()).collect();
+    ends.sort_unstable();
+    // The first tries come faster, and up to two requests may have been on their way when the first was refused.
+    assert!(ends[39] - ends[10] >= 280_000_000, "{ends:?}");
 }
 
 #[test]

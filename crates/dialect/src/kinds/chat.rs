@@ -4,6 +4,7 @@ use super::{
     Data, Dialect, DialectError, First, Piece, Request, Text, error_of, spec_decode_from, spec_decode_of, usage_from,
     usage_of,
 };
+use crate::json;
 use aiperf_types::{EndpointKind, Media, Turn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -128,7 +129,7 @@ fn message_data(message: Message<'_>) -> Option<Data<'_>> {
         return Some(Data::Reasoning { reasoning, content: message.content.map(|text| text.0) });
     }
     if let Some(raw) = message.tool_calls
-        && let Ok(calls) = serde_json::from_str::<Value>(raw.get())
+        && let Some(calls) = json::read::<Value>(raw.get())
         && let Some(text) = tool_text(&calls)
     {
         return Some(Data::ToolCall { text: text.into(), content: some(message.content).map(Cow::Owned) });

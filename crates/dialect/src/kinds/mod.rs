@@ -3,6 +3,7 @@
 pub mod chat;
 pub mod completions;
 
+use crate::json;
 use aiperf_plan::EndpointPlan;
 use aiperf_types::{Conversation, EndpointKind};
 use serde::Deserialize;
@@ -155,7 +156,7 @@ fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
 }
 
 fn usage_from(raw: &RawValue) -> Option<Map<String, Value>> {
-    serde_json::from_str::<Map<String, Value>>(raw.get()).ok().filter(|usage| !usage.is_empty())
+    json::read::<Map<String, Value>>(raw.get()).filter(|usage| !usage.is_empty())
 }
 
 fn spec_decode_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
@@ -163,7 +164,7 @@ fn spec_decode_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
 }
 
 fn spec_decode_from(metrics: &RawValue) -> Option<Map<String, Value>> {
-    let mut metrics = serde_json::from_str::<Map<String, Value>>(metrics.get()).ok()?;
+    let mut metrics = json::read::<Map<String, Value>>(metrics.get())?;
     match metrics.remove("speculative_decoding") {
         Some(Value::Object(report)) => Some(report),
         _ => None,

@@ -32,7 +32,7 @@ pub fn invalid_result(start: MonoNs, end: MonoNs, responses: u32, content: &[Con
         notes.push(format!("Response {number} perf ns timestamp is invalid: {}", mark.at.0));
     }
     let kind = "InvalidInferenceResultError";
-    Some(RequestError::client(kind, format!("{kind}('Invalid inference result: {}')", notes.join(", ")), &[]))
+    Some(RequestError::exception(kind, format!("Invalid inference result: {}", notes.join(", ")), &[]))
 }
 
 /// What servers say when a prompt is longer than the model takes.

@@ -1,0 +1,13 @@
+//! The rows of the table, one file an area.
+
+mod bodies;
+mod chunks;
+mod connections;
+mod heads;
+mod statuses;
+mod streams;
+
+use crate::table::Row;
+
+pub(crate) const ROWS: &[&[Row]] =
+    &[connections::ROWS, heads::ROWS, statuses::ROWS, bodies::ROWS, chunks::ROWS, streams::ROWS];

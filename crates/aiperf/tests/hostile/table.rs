@@ -1,0 +1,97 @@
+//! What a row of the table says.
+
+/// One step of what a server does with a connection.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    /// Reads a whole request.
+    Request,
+    Send(&'static [u8]),
+    /// A whole response with JSON of this text.
+    Json(&'static str),
+    /// The head of an event stream in chunks.
+    Stream,
+    /// A chunk of its framing with this text in it.
+    Chunk(&'static str),
+    /// The last chunk.
+    End,
+    /// The same bytes so many times.
+    Repeat(&'static [u8], usize),
+    /// Byte by byte, a millisecond between two.
+    Drip(&'static [u8]),
+    /// Nothing, for so many milliseconds.
+    Wait(u64),
+    /// Nothing, until the client goes.
+    Hold,
+    Close,
+    Reset,
+}
+
+/// What must come of all requests of a run.
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome {
+    /// No error, exit code 0.
+    Answered,
+    /// An error of this type (or one of these, with `|` between them, where the kernel decides), exit code 1.
+    Fails(&'static str),
+}
+
+/// What a server does on one connection: again and again, until the connection is over.
+pub(crate) type Script = &'static [Step];
+
+pub(crate) struct Row {
+    /// A sentence about the server.
+    pub(crate) name: &'static str,
+    /// The first connection gets the first script and so on; the last is for all that follow.
+    pub(crate) connections: &'static [Script],
+    pub(crate) args: &'static [&'static str],
+    pub(crate) requests: usize,
+    pub(crate) outcome: Outcome,
+    /// The code of every error.
+    pub(crate) code: Option<u16>,
+    /// Part of every error's message.
+    pub(crate) text: &'static str,
+    /// Numbers of the summary, by JSON pointer.
+    pub(crate) holds: &'static [(&'static str, f64)],
+}
+
+/// Two requests for a stream.
+pub(crate) const fn stream(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+    Row { name, connections, args: &["--streaming"], requests: 2, outcome, code: None, text: "", holds: &[] }
+}
+
+/// Two requests for a whole body.
+pub(crate) const fn whole(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+    Row { args: &[], ..stream(name, connections, outcome) }
+}
+
+impl Row {
+    pub(crate) const fn code(self, code: u16) -> Self {
+        Self { code: Some(code), ..self }
+    }
+
+    pub(crate) const fn says(self, text: &'static str) -> Self {
+        Self { text, ..self }
+    }
+
+    pub(crate) const fn args(self, args: &'static [&'static str]) -> Self {
+        Self { args, ..self }
+    }
+
+    pub(crate) const fn requests(self, requests: usize) -> Self {
+        Self { requests, ..self }
+    }
+
+    pub(crate) const fn holds(self, holds: &'static [(&'static str, f64)]) -> Self {
+        Self { holds, ..self }
+    }
+}
+
+/// A body with an answer of two words.
+pub(crate) const CHAT: &str = "{\"object\":\"chat.completion\",\
+     \"choices\":[{\"message\":{\"content\":\"hello there\"}}],\
+     \"usage\":{\"prompt_tokens\":8,\"completion_tokens\":2}}";
+/// An event with a word of an answer.
+pub(crate) const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
+pub(crate) const DONE: &str = "data: [DONE]\n\n";
+pub(crate) const STREAM_HEAD: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -1,0 +1,104 @@
+//! JSON as servers write it: what Python's reader takes is read here too, since that is what they are tested with.
+//!
+//! `NaN`, `Infinity` and numbers too large to be one become null: they are no count and no text. Half of a surrogate pair
+//! becomes the replacement character, as bytes that are not UTF-8 do.
+
+use serde::de::DeserializeOwned;
+
+/// Reads JSON, mended where it must be; `None` where that does not help.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&mended(text)?).ok())
+}
+
+/// The text with what only lenient readers take replaced; `None` when there is nothing of that kind.
+pub(crate) fn mended(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let (mut out, mut at, mut kept) = (String::new(), 0, 0);
+    let mut in_string = false;
+    while let Some(byte) = bytes.get(at) {
+        let (len, instead) = match byte {
+            b'"' => {
+                in_string = !in_string;
+                (1, None)
+            }
+            b'\\' if in_string => escape(&bytes[at..]),
+            _ if in_string => (1, None),
+            b'N' | b'I' | b'-' | b'0'..=b'9' => number(&text[at..]),
+            _ => (1, None),
+        };
+        if let Some(instead) = instead {
+            out.push_str(text.get(kept..at)?);
+            out.push_str(instead);
+            kept = at + len;
+        }
+        at += len;
+    }
+    (kept > 0).then(|| out + &text[kept..])
+}
+
+/// Bytes of an escape, and what to put in its place.
+fn escape(bytes: &[u8]) -> (usize, Option<&'static str>) {
+    match (code_unit(bytes), bytes.get(6..).and_then(code_unit)) {
+        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, None),
+        (Some(0xd800..=0xdfff), _) => (6, Some("\\ufffd")),
+        (Some(_), _) => (6, None),
+        (None, _) => (2, None),
+    }
+}
+
+/// The number that `\uXXXX` stands for.
+fn code_unit(bytes: &[u8]) -> Option<u16> {
+    let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)? as u16))
+}
+
+/// Bytes of a number or of a name that stands for one, and what to put in its place.
+fn number(text: &str) -> (usize, Option<&'static str>) {
+    for name in ["NaN", "Infinity", "-Infinity"] {
+        if text.starts_with(name) {
+            return (name.len(), Some("null"));
+        }
+    }
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let len = text.bytes().take_while(|byte| is_part(byte)).count().max(1);
+    let is_too_large = text[..len].parse::<f64>().is_ok_and(f64::is_infinite);
+    (len, is_too_large.then_some("null"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_pythons_reader_takes_is_read() {
+        for (text, meaning) in [
+            (r#"{"a":NaN,"b":[Infinity,-Infinity],"c":-1.5e3}"#, json!({"a": null, "b": [null, null], "c": -1500.0})),
+            (r#"{"a":1e999,"b":-1E+400}"#, json!({"a": null, "b": null})),
+            (r#""\ud83d!""#, json!("\u{fffd}!")),
+            (r#""\udE00""#, json!("\u{fffd}")),
+            (r#""\ud83d\ud83d\ude00""#, json!("\u{fffd}\u{1f600}")),
+            (r#"["NaN Infinity 1e999 \\ud83d", NaN]"#, json!(["NaN Infinity 1e999 \\ud83d", null])),
+            ("{\"\u{e9}\":\"\u{1f600}\",\"n\":NaN}", json!({"\u{e9}": "\u{1f600}", "n": null})),
+        ] {
+            assert_eq!(read::<Value>(text), Some(meaning), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_reads_stays_unread() {
+        for text in ["{nope", "NaNNaN", "{NaN:1}", "{\"a\":Nan}", "\"\\ud83", "\\", "\"\\", "-", "-Inf", "1e999x", ""] {
+            assert_eq!(read::<Value>(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn good_json_is_left_alone(text in r#"[a-zNI0-9"\\\\ud8e\\-{}:.]{0,40}"#) {
+            if serde_json::from_str::<Value>(&text).is_ok() {
+                prop_assert_eq!(mended(&text), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The client against scripted servers on real sockets.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use aiperf_transport::connect::SocketOptions;
+use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, Target, body};
+use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+const REQUEST: &str = "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// What a server does with each request of one connection; after the last, it closes.
+type Script = &'static [&'static str];
+
+/// Reads the request and says nothing.
+const SILENCE: &str = "";
+/// Reads nothing any more and holds the connection.
+const HOLD: &str = "hold";
+
+fn serve(connections: &'static [Script]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for script in connections {
+            let (mut stream, _) = listener.accept().unwrap();
+            for answer in *script {
+                if *answer == HOLD {
+                    held.push(stream.try_clone().unwrap());
+                } else if read_request(&mut stream) {
+                    stream.write_all(answer.as_bytes()).unwrap();
+                }
+            }
+        }
+        // Whoever comes now is refused, but nobody who is held is closed.
+        drop(listener);
+        std::thread::park();
+    });
+    port
+}
+
+fn read_request(stream: &mut TcpStream) -> bool {
+    let mut request = vec![0; REQUEST.len()];
+    stream.read_exact(&mut request).is_ok()
+}
+
+/// Sends some requests one after another.
+fn send(port: u16, requests: usize) -> Vec<Exchange> {
+    let socket = SocketOptions {
+        recv_buffer: 1 << 16,
+        send_buffer: 1 << 16,
+        keep_idle: 60,
+        keep_interval: 30,
+        keep_count: 1,
+        user_timeout_ms: 30_000,
+    };
+    let settings = ClientSettings {
+        stamps: StampMode::Kernel,
+        socket,
+        connection_limit: 4,
+        connects_outstanding: 4,
+        keepalive: Nanos::MAX,
+        kept_limit: 1 << 20,
+        never_reuse: false,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = Client::new(settings, vec![Target::new("127.0.0.1", port)], Default::default());
+        let mut exchanges = Vec::new();
+        for _ in 0..requests {
+            let (head, body) = REQUEST.split_at(REQUEST.len() - 2);
+            let out = OutgoingRequest {
+                tag: RequestTag::default(),
+                intended: MonoNs(0),
+                issued: MonoNs(0),
+                target: 0,
+                head: head.into(),
+                body: body.into(),
+            };
+            exchanges.push(client.send(out, &Cancel::default()).await);
+        }
+        exchanges
+    })
+}
+
+fn kind(exchange: &Exchange) -> Option<&str> {
+    exchange.error.as_ref().and_then(|error| error.kind.as_deref())
+}
+
+#[test]
+fn a_pooled_connection_that_the_server_closed_is_tried_again_on_another() {
+    let exchanges = send(serve(&[&[OK, SILENCE], &[OK]]), 2);
+    let [first, second] = exchanges.as_slice() else { unreachable!() };
+    assert_eq!((kind(first), first.timeline.connection_retries), (None, 0));
+    assert_eq!((kind(second), second.timeline.connection_retries), (None, 1));
+    let timeline = &second.timeline;
+    assert!(!timeline.reused && timeline.writes == 1 && timeline.bytes_sent == REQUEST.len() as u64);
+    assert!(timeline.start < timeline.connect.0 && timeline.connect.1 <= timeline.send_start);
+}
+
+#[test]
+fn it_is_tried_again_once_and_only_when_it_was_pooled_and_silent() {
+    const CASES: &[(&[Script], u8, &str)] = &[
+        (&[&[OK, SILENCE], &[SILENCE]], 1, "ServerDisconnectedError"),
+        (&[&[OK, "HTTP/1.1 200 OK\r\nContent-Le"], &[OK]], 0, "ServerDisconnectedError"),
+        (&[&[OK, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"], &[OK]], 0, "ClientPayloadError"),
+    ];
+    for (connections, tries, error) in CASES {
+        let exchanges = send(serve(connections), 2);
+        assert_eq!((kind(&exchanges[1]), exchanges[1].timeline.connection_retries), (Some(*error), *tries));
+    }
+    let fresh = send(serve(&[&[SILENCE], &[OK]]), 1);
+    assert_eq!((kind(&fresh[0]), fresh[0].timeline.connection_retries), (Some("ServerDisconnectedError"), 0));
+}
+
+#[test]
+fn an_answer_ends_at_its_length_and_what_follows_bars_reuse() {
+    const LONG: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more";
+    const BODILESS: &str = "HTTP/1.1 204 No Content\r\n\r\n{\"choices\":[]}";
+    let exchanges = send(serve(&[&[LONG, HOLD], &[BODILESS, HOLD], &[OK]]), 3);
+    let bodies: Vec<_> = exchanges.iter().map(|exchange| (kind(exchange), body::collect(exchange))).collect();
+    assert_eq!(bodies, [(None, b"ok".to_vec()), (None, Vec::new()), (None, b"ok".to_vec())]);
+    assert!(exchanges.iter().all(|exchange| !exchange.timeline.reused));
+    let first = &exchanges[0];
+    assert_eq!(first.timeline.bytes_received, first.raw_len as u64);
+    assert_eq!(exchanges[1].timeline.body_reads, 0);
+}
+
+#[test]
+fn a_stream_that_does_not_end_after_its_last_event_is_ended_here() {
+    const STALLED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
+                           15\r\ndata: a\n\ndata: [DONE]\r\n";
+    let exchanges = send(serve(&[&[STALLED, HOLD], &[OK]]), 2);
+    let stalled = &exchanges[0];
+    assert_eq!((kind(stalled), body::collect(stalled)), (None, b"data: a\n\ndata: [DONE]".to_vec()));
+    assert_eq!(Some(stalled.timeline.end), stalled.timeline.reads.last().map(|read| read.at));
+    assert!(!exchanges[1].timeline.reused);
+}
