@@ -16,6 +16,10 @@ use tokio::sync::Notify;
 /// Requests started between two looks at what has arrived.
 const LAUNCHES_A_ROUND: usize = 4;
 
+/// Each request is nudged once in so many rounds, so far apart: about once a second.
+const NUDGE_ROUNDS: usize = 20;
+const BETWEEN_NUDGES: Nanos = Nanos(50_000_000);
+
 /// What a worker is told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
@@ -165,13 +169,16 @@ impl Worker {
         });
     }
 
-    /// Ends requests whose time is up, for ever. One look at the oldest serves them all.
+    /// Ends requests whose time is up, for ever. One look at the oldest serves them all. Each request is also nudged once in
+    /// a while, a few at a time, so that many do not keep what arrives waiting.
     pub(crate) async fn watch_deadlines(self: Rc<Self>) {
-        if self.timeout.is_none() {
-            return;
-        }
+        let (mut round, mut nudged) = (0, MonoNs(0));
         loop {
             let now = mono_now();
+            if now.since(nudged) >= BETWEEN_NUDGES {
+                self.flying.borrow().nudge(round);
+                (round, nudged) = (round + 1, now);
+            }
             let (due, next) = self.flying.borrow_mut().overdue(now);
             due.iter().for_each(|cancel| cancel.cancel(CancelReason::TimedOut));
             let wait = next.map_or(Nanos::from_millis(50), |at| at.since(now)).0.clamp(1_000_000, 50_000_000);
@@ -203,6 +210,12 @@ impl Flying {
         {
             self.deadlines.pop_front();
         }
+    }
+
+    /// Nudges the requests whose turn it is.
+    fn nudge(&self, round: usize) {
+        let of_this_round = self.slots.iter().skip(round % NUDGE_ROUNDS).step_by(NUDGE_ROUNDS);
+        of_this_round.flatten().for_each(|flight| flight.cancel.nudge());
     }
 
     fn is_flying(&self, slot: usize, launch: u64) -> bool {
@@ -274,6 +287,17 @@ mod tests {
             assert!(seen.insert(ids.request(PhaseIndex(0), n)));
             assert!(seen.insert(ids.request(PhaseIndex(1), n)));
         }
+    }
+
+    #[test]
+    fn every_request_is_nudged_once_in_a_while() {
+        let mut flying = Flying::default();
+        let cancels: Vec<Cancel> = (0..50).map(|_| flying.launch(PhaseIndex(0), None).1).collect();
+        (0..NUDGE_ROUNDS - 1).for_each(|round| flying.nudge(round));
+        let nudged = |cancel: &&Cancel| cancel.is_nudged();
+        assert_eq!(cancels.iter().filter(nudged).count(), 48);
+        flying.nudge(NUDGE_ROUNDS - 1);
+        assert_eq!(cancels.iter().filter(nudged).count(), 50);
     }
 
     #[test]

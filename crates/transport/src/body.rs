@@ -2,6 +2,7 @@
 
 use crate::framer::ChunkDecoder;
 use aiperf_types::{Exchange, Read};
+use memchr::memmem;
 use std::borrow::Cow;
 
 /// Visits the body of an exchange in order: every read that brought bytes of it, and each span of data in that read.
@@ -79,6 +80,20 @@ pub fn ends_in_done(bytes: &[u8]) -> bool {
     before.is_some_and(|before| matches!(before, [] | [.., b'\n' | b'\r']))
 }
 
+/// Whether an event among these bytes ends a stream of itself: `[DONE]`, or an error.
+pub fn says_that_it_ends(bytes: &[u8]) -> bool {
+    let is_done = |at: usize| ends_in_done(&bytes[..at + b"[DONE]".len()]);
+    let is_error = |at: usize| {
+        let is_line = matches!(bytes[..at].last(), None | Some(b'\n' | b'\r'));
+        let value = bytes[at + b"event:".len()..].trim_ascii_start();
+        is_line && value.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"error"))
+    };
+    let is_error_object = |at: usize| bytes[..at].trim_ascii_end().ends_with(b"data:");
+    memmem::find_iter(bytes, b"[DONE]").any(is_done)
+        || memmem::find_iter(bytes, b"event:").any(is_error)
+        || memmem::find_iter(bytes, b"{\"error\"").any(is_error_object)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +109,16 @@ mod tests {
         assert!(is_event_stream(&exchange));
         assert_eq!(reason(&exchange), "D\u{fffd}j\u{fffd} vu");
         assert_eq!(header(&exchange, "x").as_deref(), Some("\u{fffd}"));
+    }
+
+    #[test]
+    fn an_event_that_ends_a_stream_is_found_anywhere() {
+        for yes in ["data: [DONE]\n\n: ping\n\n", "event: Error\ndata: x\n\n", "1f\r\ndata: {\"error\":1}\n\n\r\n"] {
+            assert!(says_that_it_ends(yes.as_bytes()), "{yes:?}");
+        }
+        for no in ["", "data: {\"a\":\"[DONE] event: error\"}\n\n", "event: end\n\n", "data: {\"a\":{\"error\":1}}"] {
+            assert!(!says_that_it_ends(no.as_bytes()), "{no:?}");
+        }
     }
 
     #[test]

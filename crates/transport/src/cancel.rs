@@ -21,6 +21,7 @@ pub struct Cancel(Rc<Inner>);
 #[derive(Default)]
 struct Inner {
     reason: Cell<Option<CancelReason>>,
+    nudged: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -33,6 +34,24 @@ impl Cancel {
                 waker.wake();
             }
         }
+    }
+
+    /// Has the request look whether it waits for nothing.
+    pub fn nudge(&self) {
+        self.0.nudged.set(true);
+        if let Some(waker) = &*self.0.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Whether it was nudged and has not looked yet.
+    pub fn is_nudged(&self) -> bool {
+        self.0.nudged.get()
+    }
+
+    /// The same, asked by the one who looks.
+    pub(crate) fn take_nudge(&self) -> bool {
+        self.0.nudged.take()
     }
 
     /// The reason, once there is one; otherwise the task is woken when there is.

@@ -207,6 +207,7 @@ impl Client {
         let total = head.len() + body.len();
         let mut sent = 0;
         let mut patience: Option<Pin<Box<Sleep>>> = None;
+        let mut quiet = Quiet::default();
         exchange.timeline.send_start = mono_now();
         std::future::poll_fn(|cx| {
             let stopped = cancel.poll(cx);
@@ -217,6 +218,9 @@ impl Client {
             }
             if let Some(reason) = stopped {
                 return Poll::Ready(End::Cancelled(reason));
+            }
+            if cancel.take_nudge() && quiet.has_said_all(exchange) {
+                return Poll::Ready(End::SaidDone);
             }
             while sent < total {
                 let wrote = write_some(stream, head, body, sent);
@@ -338,6 +342,29 @@ impl Client {
             ));
         }
         fed
+    }
+}
+
+/// A stream at which somebody looks now and then.
+#[derive(Default)]
+struct Quiet {
+    /// Bytes there were at the last look, and at the last one that went through them.
+    came: usize,
+    searched: usize,
+}
+
+impl Quiet {
+    /// Whether nothing came since the last look, and nothing more is to come. Looked for in all that came, so it is asked
+    /// only of streams that are silent.
+    fn has_said_all(&mut self, exchange: &Exchange) -> bool {
+        let came = exchange.raw_len;
+        let is_news = came == self.came && came > self.searched && exchange.body_at > 0;
+        self.came = came;
+        if !is_news {
+            return false;
+        }
+        self.searched = came;
+        body::is_event_stream(exchange) && body::says_that_it_ends(&exchange.raw[exchange.body_at..came])
     }
 }
 

@@ -194,11 +194,27 @@ pub(crate) const ROWS: &[Row] = &[
     .requests(1)
     .holds(&[("/measurement/events", 20_000.0)]),
     stream(
-        "tells an error by an event",
+        "tells an error by an event and stops",
         &[&[Request, Stream, Chunk(WORD), Chunk("event: error\ndata: {\"message\":\"lost\"}\n\n"), Hold]],
-        Fails("TimeoutError"),
+        Fails("SSEResponseError"),
     )
-    .args(&["--streaming", "--request-timeout-seconds", "0.3"]),
+    .requests(1)
+    .code(502)
+    .says("lost"),
+    stream(
+        "tells an error in its data and stops",
+        &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"error\":{\"message\":\"lost\"}}\n\n"), Hold]],
+        Fails("SSEResponseError"),
+    )
+    .requests(1)
+    .code(502)
+    .says("lost"),
+    stream(
+        "says [DONE] and more in one go and stops",
+        &[&[Request, Stream, Chunk(WORD), Chunk("data: [DONE]\n\n: ping\n\n"), Hold]],
+        Answered,
+    )
+    .requests(1),
     stream(
         "tells an error by an event and ends",
         &[&[Request, Stream, Chunk(WORD), Chunk("event: error\ndata: {\"message\":\"lost\"}\n\n"), End]],
