@@ -1,5 +1,6 @@
 //! Exit codes: the part of the interface that scripts rely on.
 
+use aiperf_plan::redact::Redactor;
 use std::io::Write;
 
 /// How the command ended.
@@ -24,6 +25,17 @@ impl From<Exit> for std::process::ExitCode {
             Exit::Signal(number) => Self::from(128 + number),
         }
     }
+}
+
+/// Says on stderr why the command ends, without secrets.
+pub(crate) fn complain(redactor: &Redactor, error: &dyn std::fmt::Display) {
+    say("error", redactor, &error.to_string());
+}
+
+/// Says something on stderr, without secrets.
+pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
+    let text = format!("{kind}: {}\n", redactor.hide(text));
+    eprint!("{text}");
 }
 
 /// Prints text on stdout; a reader that went away is no failure.

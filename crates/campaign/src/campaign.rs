@@ -8,11 +8,13 @@ use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
 use aiperf_metrics::{Metrics, RunTraits};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{DatasetPlan, Plan};
 use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, RunEvent, RunStarted, WallAnchor};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -41,11 +43,12 @@ impl CampaignError {
     }
 }
 
-/// What all runs share: who listens, and the wish to end early.
+/// What all runs share: who listens, the wish to end early, and what nobody may read.
 pub struct Campaign {
     events: Events,
     stop: Stop,
     version: String,
+    redactor: Arc<Redactor>,
 }
 
 /// A run about to start: everything is loaded and encoded, nothing is sent.
@@ -78,8 +81,8 @@ impl Prepared {
 impl Campaign {
     /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants that are
     /// exported count from the clock readings taken here.
-    pub fn new(version: &str, stop: Stop) -> Self {
-        Self { events: Events::new(clock::anchor()), stop, version: version.to_owned() }
+    pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
+        Self { events: Events::new(clock::anchor()), stop, version: version.to_owned(), redactor }
     }
 
     /// Adds a listener to all that happens from now on.
@@ -103,7 +106,14 @@ impl Campaign {
         let requests = Arc::new(Requests::new(plan.clone(), dataset, &self.version)?);
         artifacts.remove_stale()?;
         let mut failures = Vec::new();
-        if let Err(error) = artifacts.write_inputs(requests.all().map(|request| (request.session_id, [request.body]))) {
+        let shown = requests.all().map(|request| {
+            let hidden = match self.redactor.body(&request.body) {
+                Cow::Owned(hidden) => Some(hidden.into()),
+                Cow::Borrowed(_) => None,
+            };
+            (request.session_id, [hidden.unwrap_or(request.body)])
+        });
+        if let Err(error) = artifacts.write_inputs(shown) {
             self.say(LogLevel::Warning, &error.to_string());
             failures.push(ExportFailure { exporter: "inputs", error });
         }
@@ -151,6 +161,7 @@ impl Campaign {
             requests,
             tokenizer,
             metrics: metrics.clone(),
+            redactor: self.redactor.clone(),
             sinks: record_files.into_iter().map(|open| sink(open, id.clone())).collect(),
             stop: self.stop.clone(),
             events: self.events.clone(),
@@ -186,7 +197,7 @@ impl Campaign {
         outcome: Outcome,
         failures: Vec<ExportFailure>,
     ) -> Finished {
-        let Summarised { result, doubts, no_slices } = summarise(plan, &self.version, metrics, outcome);
+        let Summarised { result, doubts, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
         }

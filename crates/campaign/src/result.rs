@@ -5,6 +5,7 @@ use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Outcome, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, Summary, Window};
 use aiperf_plan::Plan;
+use aiperf_plan::redact::Redactor;
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
 use aiperf_types::{PhaseKind, WallNs};
 
@@ -17,7 +18,13 @@ pub(crate) struct Summarised {
 }
 
 /// Summarises a finished run.
-pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: Outcome) -> Summarised {
+pub(crate) fn summarise(
+    plan: &Plan,
+    version: &str,
+    metrics: &Metrics,
+    outcome: Outcome,
+    redactor: &Redactor,
+) -> Summarised {
     let Outcome { phases, quality, conduct, was_stopped, .. } = outcome;
     let (start, end) = profiling_window(&phases);
     let mut merged = None;
@@ -51,11 +58,14 @@ pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: 
     let errors = merged.map(|records| records.errors()).unwrap_or_default();
     let Measurement { block, doubts } = measurement::of(plan, &quality, &conduct, &summary);
     let run = &plan.run;
+    let command = redactor.hide(&run.cli_command).into_owned();
+    let mut input_config = plan.input_config.clone();
+    redactor.document(&mut input_config);
     let result = RunResult {
         version: version.to_owned(),
-        info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(run.cli_command.clone())),
+        info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command)),
         endpoint: plan.endpoint.kind,
-        input_config: plan.input_config.clone(),
+        input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
         metrics: summary,

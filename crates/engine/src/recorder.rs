@@ -7,6 +7,7 @@ use crate::queue::{Batch, Claimant};
 use crate::record::{Reader, Record};
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::PhaseKind;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ const ENCODED_BYTES: usize = 64 << 10;
 pub(crate) struct RecordContext {
     pub(crate) reader: Reader,
     pub(crate) metrics: Arc<Metrics>,
+    /// What errors may say.
+    pub(crate) redactor: Arc<Redactor>,
     /// By phase.
     pub(crate) sweeps: Vec<SharedSweep>,
     /// Somebody wants to see metrics while the run is on.
@@ -112,7 +115,9 @@ impl Recorder {
             if batch.is_claimed_by(other) {
                 return None;
             }
-            let record = self.context.reader.read(exchange, self.number);
+            let mut record = self.context.reader.read(exchange, self.number);
+            // Here, so that no file, table or log ever has what the server said to a failed request as it came.
+            record.measured.error = record.measured.error.map(|error| self.context.redactor.error(error));
             if self.metrics.len() == at {
                 self.metrics.push(RecordMetrics::default());
             }

@@ -5,25 +5,28 @@ use crate::log_file::LogFile;
 use crate::screen::Screen;
 use crate::signals::Signals;
 use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Stop};
-use aiperf_config::{ConfigError, Context, resolve_profile};
+use aiperf_config::{ConfigError, Context, resolve_profile, secrets_in_arguments};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{LogLevel, Plan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Runs with the arguments after `profile`.
 pub(crate) fn run(args: &[String]) -> Exit {
+    let given = Redactor::new(secrets_in_arguments(args));
     let resolved = match resolve_profile(args, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
         Err(ConfigError::Help(text)) => return exit::print(&text),
         Err(error) => {
-            eprintln!("error: {error}");
+            exit::complain(&given, &error);
             return Exit::Usage;
         }
     };
     for note in &resolved.notes {
-        eprintln!("note: {note}");
+        exit::say("note", &given, note);
     }
     run_plan(resolved.plan)
 }
@@ -65,10 +68,11 @@ fn fresh_id() -> String {
 pub(crate) fn run_plan(plan: Plan) -> Exit {
     let stop = Stop::default();
     let signals = Signals::watch(stop.clone());
-    let finished = match profile(plan, stop) {
+    let redactor = Arc::new(Redactor::of(&plan));
+    let finished = match profile(plan, stop, redactor.clone()) {
         Ok(finished) => finished,
         Err(error) => {
-            eprintln!("error: {error}");
+            exit::complain(&redactor, &error);
             return if error.is_input() { Exit::Usage } else { Exit::Failed };
         }
     };
@@ -80,10 +84,10 @@ pub(crate) fn run_plan(plan: Plan) -> Exit {
 }
 
 /// A campaign of one run, with those who listen to it.
-fn profile(plan: Plan, stop: Stop) -> Result<Finished, CampaignError> {
-    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), stop);
+fn profile(plan: Plan, stop: Stop, redactor: Arc<Redactor>) -> Result<Finished, CampaignError> {
+    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), stop, redactor.clone());
     let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
-    let lines = LogLines::new(plan.runtime.log_level, metrics_every);
+    let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor);
     let with_bar = ui != UiKind::None;
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
     let screen = Screen::start(lines.clone(), with_bar, events);

@@ -9,6 +9,7 @@
 //! - [`live`]: statistics while it is on
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
+//! - [`secrets`]: what nobody may read, even when a server says it back
 //! - [`stopping`]: signals, time limits
 //! - [`input`]: bad input is refused before anything is sent
 
@@ -21,6 +22,7 @@ mod goodput;
 mod input;
 mod live;
 mod results;
+mod secrets;
 #[path = "../../../report/tests/kinds/shown.rs"]
 mod shown;
 mod slices;

@@ -51,6 +51,7 @@ impl Bench {
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
             metrics: metrics.clone(),
+            redactor: Arc::default(),
             sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
             is_watched: true,
         });

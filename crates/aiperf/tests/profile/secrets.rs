@@ -1,0 +1,115 @@
+//! What the user gives as a secret is in no file and on no screen, even when a server says it back.
+
+use crate::bench::{Bench, Run};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+
+/// Each secret in the forms in which it is given, sent, or said back.
+const SECRETS: &[&str] = &[
+    "sk-live-1234567",
+    "hdr-secret-77",
+    "cookie-secret-55",
+    "someone",
+    "p@ss-word-99",
+    "p%40ss-word-99",
+    "c29tZW9uZTpwQHNzLXdvcmQtOTk",
+    "amz+secret/42",
+    "amz%2Bsecret%2F42",
+    "amz%2bsecret%2f42",
+    "extra \"secret\" 11",
+    "extra \\\"secret\\\" 11",
+    "extra%20%22secret%22%2011",
+];
+
+/// Answers each request with what it asked, in turn as an error and as an error inside a stream.
+fn echo_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
+            answer(stream, number);
+        }
+    });
+    format!("127.0.0.1:{port}")
+}
+
+fn answer(mut stream: TcpStream, number: usize) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut head, mut line) = (String::new(), String::new());
+    while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+        head.push_str(&std::mem::take(&mut line));
+    }
+    let length = |line: &str| line.strip_prefix("Content-Length: ")?.trim().parse::<usize>().ok();
+    let mut body = vec![0; head.lines().find_map(length).unwrap_or(0)];
+    let _ = reader.read_exact(&mut body);
+    let asked = format!("{head}\n{}", String::from_utf8_lossy(&body));
+    let everything = format!("{asked}\n{}\np@ss-word-99 amz+secret/42 extra \"secret\" 11", percent_encoded(&asked));
+    let error = serde_json::json!({"error": {"message": everything, "type": "echo", "code": 401}});
+    let (status, kind, text) = match number % 3 {
+        0 => ("401 hdr-secret-77", "application/json", error.to_string()),
+        1 => ("200 OK", "text/event-stream", format!("data: {error}\n\n")),
+        _ => ("400 Bad Request", "text/plain", everything),
+    };
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n", text.len());
+    let _ = write!(stream, "{head}Connection: close\r\n\r\n{text}");
+}
+
+fn percent_encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => (byte as char).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+fn files(dir: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: std::path::PathBuf| match path.is_dir() {
+        true => files(&path),
+        false => {
+            let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            vec![(path.display().to_string(), text)]
+        }
+    };
+    entries.flat_map(read).collect()
+}
+
+fn assert_nothing_is_told(run: &Run, also: Vec<(String, String)>) {
+    let told = also.into_iter().chain([("stdout".into(), run.stdout()), ("stderr".into(), run.stderr())]);
+    for (place, text) in told {
+        for secret in SECRETS {
+            let around = text.find(secret).map(|at| text[..at].chars().rev().take(60).collect::<Vec<_>>());
+            let around: Option<String> = around.map(|chars| chars.into_iter().rev().collect());
+            assert!(around.is_none(), "{place} has {secret} after {}", around.unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
+    let url = format!("http://someone:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", echo_server());
+    let run = Bench::of(&url)
+        .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--log-level", "debug"])
+        .with(&["-H", "X-Goog-Api-Key: hdr-secret-77", "-H", "Cookie: sid=cookie-secret-55"])
+        .with(&["--extra-inputs", "{\"api_key\": \"extra \\\"secret\\\" 11\", \"temperature\": 0.5}"])
+        .run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert!(run.text("profile_export.jsonl").contains("<redacted>"));
+    assert!(run.text("inputs.json").contains("\"api_key\": \"<redacted>\""));
+    assert_eq!(run.summary()["input_config"]["endpoint"]["extra"]["temperature"], 0.5);
+    assert_nothing_is_told(&run, files(&run.path("")));
+}
+
+#[test]
+fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
+    let urls =
+        ["http://someone:p%40ss-word-99@h:99999", "ftp://someone:p%40ss-word-99@h", "http://someone:p%40ss-word-99@"];
+    for url in urls {
+        let run = Bench::bare().with(&["--model", "m", "--url", url, "--api-key", "sk-live-1234567"]).run();
+        assert_eq!(run.code(), Some(2));
+        assert_nothing_is_told(&run, Vec::new());
+    }
+    let given = ["--model", "m", "--url", "h:1", "--extra-inputs", "api_key:sk-live-1234567", "--nonsense"];
+    assert_nothing_is_told(&Bench::bare().with(&given).run(), Vec::new());
+}
