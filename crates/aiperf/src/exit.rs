@@ -27,15 +27,27 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
+/// Columns of help that goes into a file or a pipe, and the most that can be read with ease.
+const HELP_COLUMNS: usize = 100;
+
+/// Prints help in the columns there are, broken at words.
+pub(crate) fn print_help(text: &str) -> Exit {
+    let columns = console::Term::stdout().size_checked().map_or(HELP_COLUMNS, |(_, columns)| usize::from(columns));
+    print(&aiperf_report::fit(text, columns.min(HELP_COLUMNS)))
+}
+
 /// Says on stderr why the command ends, without secrets.
 pub(crate) fn complain(redactor: &Redactor, error: &dyn std::fmt::Display) {
     say("error", redactor, &error.to_string());
 }
 
-/// Says something on stderr, without secrets.
+/// Says something on stderr, without secrets and broken at words where it is a terminal.
 pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
     let text = format!("{kind}: {}\n", redactor.hide(text));
-    eprint!("{text}");
+    match console::Term::stderr().size_checked() {
+        Some((_, columns)) => eprint!("{}", aiperf_report::fit(&text, usize::from(columns))),
+        None => eprint!("{text}"),
+    }
 }
 
 /// Prints text on stdout; a reader that went away is no failure.

@@ -197,11 +197,10 @@ impl Campaign {
         outcome: Outcome,
         failures: Vec<ExportFailure>,
     ) -> Finished {
-        let Summarised { result, doubts, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
+        let Summarised { result, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
         }
-        doubts.iter().for_each(|doubt| self.say(LogLevel::Warning, doubt));
         let (valid, failed) = (result.metrics.records - result.metrics.failed, result.metrics.failed);
         let total = valid + failed;
         self.say(LogLevel::Info, &format!("Processed {valid} valid requests and {failed} errors ({total} total)."));

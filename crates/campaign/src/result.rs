@@ -12,8 +12,6 @@ use aiperf_types::{PhaseKind, WallNs};
 /// The result of a run, and what people should be told of it.
 pub(crate) struct Summarised {
     pub(crate) result: RunResult,
-    /// What a reader of the numbers should know, one sentence each.
-    pub(crate) doubts: Vec<String>,
     pub(crate) no_slices: Option<TooManySlices>,
 }
 
@@ -68,6 +66,7 @@ pub(crate) fn summarise(
         input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
+        doubts,
         metrics: summary,
         slices,
         warmup: warmup.filter(|warmup| warmup.records > 0),
@@ -80,7 +79,7 @@ pub(crate) fn summarise(
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
     };
-    Summarised { result, doubts, no_slices }
+    Summarised { result, no_slices }
 }
 
 /// From the start of the first profiling phase to the end of the last; of any phase where none profiled.

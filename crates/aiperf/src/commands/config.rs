@@ -65,10 +65,11 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf config").chain(args.iter().map(String::as_str));
     let command = match ConfigCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(told) => {
+        Err(told) if told.use_stderr() => {
             let _ = told.print();
-            return if told.use_stderr() { Exit::Usage } else { Exit::Success };
+            return Exit::Usage;
         }
+        Err(told) => return exit::print_help(&told.render().to_string()),
     };
     match command.action {
         Action::Init { template: Some(name), model, url, output, .. } => {
@@ -148,7 +149,7 @@ fn printed(text: Result<String, ConfigError>, secrets: &Redactor) -> Exit {
 
 fn refused(error: &ConfigError, secrets: &Redactor) -> Exit {
     match error {
-        ConfigError::Help(text) => exit::print(text),
+        ConfigError::Help(text) => exit::print_help(text),
         error => {
             exit::complain(secrets, error);
             Exit::Usage

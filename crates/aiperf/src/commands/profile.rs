@@ -19,7 +19,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let given = Redactor::new(secrets_in_arguments(args));
     let resolved = match resolve_profile(args, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
-        Err(ConfigError::Help(text)) => return exit::print(&text),
+        Err(ConfigError::Help(text)) => return exit::print_help(&text),
         Err(error) => {
             exit::complain(&given, &error);
             return Exit::Usage;
@@ -118,8 +118,8 @@ fn show(finished: &Finished) {
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
     if finished.all_failed {
-        let panel = [ExitError::all_requests_failed(finished.result.metrics.failed)];
-        text.push_str(&exit_panel(&panel, None, page));
+        let page = if columns.is_some() { page } else { Page::plain(80) };
+        text.push_str(&exit_panel(&[ExitError::all_requests_failed(&finished.result)], None, page));
     }
     exit::print(&text);
 }

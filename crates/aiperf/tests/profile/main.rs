@@ -11,6 +11,7 @@
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
 //! - [`stopping`]: signals, time limits
+//! - [`told`]: what people are told of failures and doubts
 //! - [`input`]: bad input is refused before anything is sent
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -27,6 +28,7 @@ mod secrets;
 mod shown;
 mod slices;
 mod stopping;
+mod told;
 #[path = "../../../report/tests/kinds/vocabulary.rs"]
 mod vocabulary;
 mod which_metrics;

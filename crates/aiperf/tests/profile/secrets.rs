@@ -1,8 +1,6 @@
 //! What the user gives as a secret is in no file and on no screen, even when a server says it back.
 
-use crate::bench::{Bench, Run};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use crate::bench::{Bench, Run, answering, response};
 use std::path::Path;
 
 /// Each secret in the forms in which it is given, sent, or said back.
@@ -22,37 +20,16 @@ const SECRETS: &[&str] = &[
     "extra%20%22secret%22%2011",
 ];
 
-/// Answers each request with what it asked, in turn as an error and as an error inside a stream.
-fn echo_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for (number, stream) in listener.incoming().flatten().enumerate() {
-            answer(stream, number);
-        }
-    });
-    format!("127.0.0.1:{port}")
-}
-
-fn answer(mut stream: TcpStream, number: usize) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let (mut head, mut line) = (String::new(), String::new());
-    while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
-        head.push_str(&std::mem::take(&mut line));
-    }
-    let length = |line: &str| line.strip_prefix("Content-Length: ")?.trim().parse::<usize>().ok();
-    let mut body = vec![0; head.lines().find_map(length).unwrap_or(0)];
-    let _ = reader.read_exact(&mut body);
-    let asked = format!("{head}\n{}", String::from_utf8_lossy(&body));
+/// Answers a request with what it asked, in turn as an error and as an error inside a stream.
+fn echo(number: usize, head: &str, body: &str) -> String {
+    let asked = format!("{head}\n{body}");
     let everything = format!("{asked}\n{}\np@ss-word-99 amz+secret/42 extra \"secret\" 11", percent_encoded(&asked));
     let error = serde_json::json!({"error": {"message": everything, "type": "echo", "code": 401}});
-    let (status, kind, text) = match number % 3 {
-        0 => ("401 hdr-secret-77", "application/json", error.to_string()),
-        1 => ("200 OK", "text/event-stream", format!("data: {error}\n\n")),
-        _ => ("400 Bad Request", "text/plain", everything),
-    };
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n", text.len());
-    let _ = write!(stream, "{head}Connection: close\r\n\r\n{text}");
+    match number % 3 {
+        0 => response("401 hdr-secret-77", "application/json", &error.to_string()),
+        1 => response("200 OK", "text/event-stream", &format!("data: {error}\n\n")),
+        _ => response("400 Bad Request", "text/plain", &everything),
+    }
 }
 
 fn percent_encoded(text: &str) -> String {
@@ -88,7 +65,7 @@ fn assert_nothing_is_told(run: &Run, also: Vec<(String, String)>) {
 
 #[test]
 fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
-    let url = format!("http://someone:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", echo_server());
+    let url = format!("http://someone:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", answering(echo));
     let run = Bench::of(&url)
         .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--log-level", "debug"])
         .with(&["-H", "X-Goog-Api-Key: hdr-secret-77", "-H", "Cookie: sid=cookie-secret-55"])
