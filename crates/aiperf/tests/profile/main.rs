@@ -11,6 +11,7 @@
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
 //! - [`stopping`]: signals, time limits
+//! - [`terminal`]: what people see on narrow ones
 //! - [`told`]: what people are told of failures and doubts
 //! - [`input`]: bad input is refused before anything is sent
 
@@ -28,6 +29,7 @@ mod secrets;
 mod shown;
 mod slices;
 mod stopping;
+mod terminal;
 mod told;
 #[path = "../../../report/tests/kinds/vocabulary.rs"]
 mod vocabulary;
