@@ -1,6 +1,7 @@
 //! Exit codes: the part of the interface that scripts rely on.
 
 use aiperf_plan::redact::Redactor;
+use console::Term;
 use std::io::Write;
 
 /// How the command ended.
@@ -32,7 +33,9 @@ const HELP_COLUMNS: usize = 100;
 
 /// Prints help in the columns there are, broken at words.
 pub(crate) fn print_help(text: &str) -> Exit {
-    let columns = console::Term::stdout().size_checked().map_or(HELP_COLUMNS, |(_, columns)| usize::from(columns));
+    // Help goes into a pager more often than into a file: then stderr is the terminal.
+    let size = Term::stdout().size_checked().or_else(|| Term::stderr().size_checked());
+    let columns = size.map_or(HELP_COLUMNS, |(_, columns)| usize::from(columns));
     print(&aiperf_report::fit(text, columns.min(HELP_COLUMNS)))
 }
 
@@ -44,7 +47,7 @@ pub(crate) fn complain(redactor: &Redactor, error: &dyn std::fmt::Display) {
 /// Says something on stderr, without secrets and broken at words where it is a terminal.
 pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
     let text = format!("{kind}: {}\n", redactor.hide(text));
-    match console::Term::stderr().size_checked() {
+    match Term::stderr().size_checked() {
         Some((_, columns)) => eprint!("{}", aiperf_report::fit(&text, usize::from(columns))),
         None => eprint!("{text}"),
     }
