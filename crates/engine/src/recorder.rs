@@ -1,7 +1,7 @@
 //! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
 //! merged when the run is over.
 
-use crate::curves::SharedSweep;
+use crate::curves::SharedSweepLine;
 use crate::quality::Quality;
 use crate::queue::{Batch, Claimant};
 use crate::record::{Reader, Record};
@@ -21,7 +21,7 @@ pub(crate) struct RecordContext {
     /// What errors may say.
     pub(crate) redactor: Arc<Redactor>,
     /// By phase.
-    pub(crate) sweeps: Vec<SharedSweep>,
+    pub(crate) sweeps: Vec<SharedSweepLine>,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
 }

@@ -2,7 +2,7 @@
 
 use crate::conductor::PhaseRun;
 use crate::coordinator::{Coordinated, Coordinator, Parts};
-use crate::curves::SharedSweep;
+use crate::curves::SharedSweepLine;
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::load::{Load, WorkerSetup};
@@ -96,7 +96,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
         metrics: metrics.clone(),
         redactor,
-        sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
+        sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
         is_watched: events.metrics_every().is_some(),
     });
     let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());

@@ -13,6 +13,6 @@ pub mod message;
 pub mod phase;
 pub mod schedule;
 
-pub use message::{Action, Dispatch, Event, Outcome};
+pub use message::{Action, Dispatch, Event, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
 pub use schedule::Schedule;
