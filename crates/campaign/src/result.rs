@@ -56,7 +56,7 @@ pub(crate) fn summarise(
     let errors = merged.map(|records| records.errors()).unwrap_or_default();
     let Measurement { block, doubts } = measurement::of(plan, &quality, &conduct, &summary);
     let run = &plan.run;
-    let command = redactor.hide(&run.cli_command).into_owned();
+    let command = redactor.hide_in_own(&run.cli_command).into_owned();
     let mut input_config = plan.input_config.clone();
     redactor.document(&mut input_config);
     let result = RunResult {

@@ -10,10 +10,13 @@ const HTML: &[(char, &[&str])] = &[
     ('\'', &["&apos;", "&#39;", "&#x27;"]),
 ];
 
+/// Bytes that a form other than the value itself may begin with.
+pub(super) const FORM_STARTS: &[u8] = b"%\\&+";
+
 /// Bytes of `text` that its beginning takes to say `value`; `None` when it says something else.
 pub(super) fn said_at_start(text: &str, value: &str) -> Option<usize> {
     let (first, wanted) = (*text.as_bytes().first()?, *value.as_bytes().first()?);
-    if first != wanted && !b"%\\&+".contains(&first) {
+    if first != wanted && !FORM_STARTS.contains(&first) {
         return None;
     }
     // A sign that begins a form may also be itself: `%25` is `%`, or `%` and `25`.

@@ -1,7 +1,7 @@
 //! The secrets that the user gave, found by their value in whatever leaves the program: a server may say back what it was
 //! sent, in an error or anywhere else.
 
-use super::forms::said_at_start;
+use super::forms::{FORM_STARTS, said_at_start};
 use super::names::{is_secret_header, is_secret_name, percent_decoded};
 use super::{REDACTED, text as by_name};
 use crate::{EndpointPlan, Plan};
@@ -20,14 +20,17 @@ const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 
 /// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
 const SHORTEST: usize = 4;
-/// Values up to this length are looked for as words of their own, longer ones anywhere.
-const SHORT: usize = 8;
+/// Values of fewer characters may well be words (`user`, `EMPTY`): they are looked for as words of their own, and only in
+/// what others say; longer ones anywhere.
+const LONG: usize = 8;
 
 /// What the user wants nobody to read. Made once, used wherever text leaves the program.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Redactor {
     /// Longest first, so that a secret within a secret does not keep the rest of it visible.
     values: Vec<String>,
+    /// Bytes that a value may begin with, in any form: nothing else is looked at twice.
+    starts: [bool; 256],
     /// Members of request bodies that hold secrets, as JSON: `"api_key":"sk-1"`.
     members: Vec<(String, String)>,
 }
@@ -39,13 +42,22 @@ impl fmt::Debug for Redactor {
     }
 }
 
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::new([])
+    }
+}
+
 impl Redactor {
     /// Hides these values, in any form.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = values.into_iter().filter(|value| value.chars().count() >= SHORTEST).collect();
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
-        Self { values, members: Vec::new() }
+        let mut starts = [false; 256];
+        let first = values.iter().filter_map(|value| value.bytes().next());
+        first.chain(FORM_STARTS.iter().copied()).for_each(|byte| starts[usize::from(byte)] = !values.is_empty());
+        Self { values, starts, members: Vec::new() }
     }
 
     /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
@@ -58,30 +70,33 @@ impl Redactor {
         redactor
     }
 
-    /// The same, and these values too.
-    pub fn and(self, values: impl IntoIterator<Item = String>) -> Self {
-        Self { members: self.members, ..Self::new(self.values.into_iter().chain(values)) }
-    }
-
-    /// A text of our own without the secrets.
+    /// A message without the secrets.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.hide_up_to(text, text.len())
+        self.hide_up_to(text, text.len(), SHORTEST)
     }
 
-    /// The beginning of a text without the secrets, also those that it holds only the beginning of.
-    fn hide_up_to<'t>(&self, text: &'t str, end: usize) -> Cow<'t, str> {
+    /// What the user wrote, already without what its names say is secret: words that happen to be secrets too stay.
+    pub fn hide_in_own<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.hide_up_to(text, text.len(), LONG)
+    }
+
+    /// The beginning of a text without the secrets of at least so many characters, also those that it holds only the
+    /// beginning of.
+    fn hide_up_to<'t>(&self, text: &'t str, end: usize, least: usize) -> Cow<'t, str> {
         let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
         let mut out = String::new();
         let (mut shown, mut at) = (0, 0);
         while at < end {
-            match self.secret_at(text, at) {
+            // Only a first byte of a character is a start.
+            let is_start = self.starts[usize::from(text.as_bytes()[at])];
+            match is_start.then(|| self.secret_at(text, at, least)).flatten() {
                 Some(length) => {
                     out.push_str(&text[shown..at]);
                     out.push_str(REDACTED);
                     at += length;
                     shown = at;
                 }
-                None => at += text[at..].chars().next().map_or(1, char::len_utf8),
+                None => at += 1,
             }
         }
         if shown == 0 {
@@ -92,23 +107,22 @@ impl Redactor {
     }
 
     /// Length of the secret that stands here.
-    fn secret_at(&self, text: &str, at: usize) -> Option<usize> {
-        let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        self.values.iter().find_map(|value| {
+    fn secret_at(&self, text: &str, at: usize, least: usize) -> Option<usize> {
+        let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        self.values.iter().filter(|value| value.len() >= least).find_map(|value| {
             let length = said_at_start(&text[at..], value)?;
             let is_part = in_word(text[..at].chars().next_back()) || in_word(text[at + length..].chars().next());
-            (value.len() > SHORT || !is_part).then_some(length)
+            (value.len() >= LONG || !is_part).then_some(length)
         })
-    }
-
-    /// A foreign text without secrets: those that the user gave, and what says by its name that it is one.
-    pub fn foreign(&self, text: &str) -> String {
-        by_name(&self.hide(text))
     }
 
     /// An error as it may be shown and kept: without secrets, and no longer than [`LONGEST_ERROR`].
     pub fn error(&self, error: RequestError) -> RequestError {
-        let shown = |text: String| cut(by_name(&self.hide_up_to(&text, LOOKED_AT)));
+        let shown = |text: String| {
+            let hidden = self.hide_up_to(&text, LOOKED_AT, SHORTEST);
+            let is_all = text.len() <= LOOKED_AT;
+            cut(by_name(first_chars(&hidden, 2 * LONGEST_ERROR)), is_all && hidden.len() <= 2 * LONGEST_ERROR)
+        };
         RequestError {
             kind: error.kind.map(shown),
             message: shown(error.message),
@@ -117,11 +131,11 @@ impl Redactor {
         }
     }
 
-    /// Hides secrets in every text of a document.
+    /// Hides secrets in every text of a document of the user's own.
     pub fn document(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
-                if let Cow::Owned(hidden) = self.hide(text) {
+                if let Cow::Owned(hidden) = self.hide_in_own(text) {
                     *text = hidden;
                 }
             }
@@ -149,12 +163,14 @@ impl Redactor {
     }
 }
 
+fn first_chars(text: &str, count: usize) -> &str {
+    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
+}
+
 /// A text up to its longest, with a sign where more followed.
-fn cut(text: String) -> String {
-    match text.char_indices().nth(LONGEST_ERROR) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+fn cut(text: String, is_all: bool) -> String {
+    let kept = first_chars(&text, LONGEST_ERROR);
+    if is_all && kept.len() == text.len() { text } else { format!("{kept}…") }
 }
 
 fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
@@ -196,7 +212,11 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
     if let Some((user_part, _)) = rest[..end].rsplit_once('@') {
         out.extend(both(user_part));
         let (user, password) = user_part.split_once(':').unwrap_or((user_part, ""));
-        out.extend(both(user).into_iter().chain(both(password)));
+        out.extend(both(password));
+        // A name beside a password is no secret by itself, and a short one is a word.
+        if password.is_empty() || user.len() >= LONG {
+            out.extend(both(user));
+        }
         out.extend(basic(&percent_decoded(user), &percent_decoded(password)));
     }
     let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
@@ -262,7 +282,8 @@ mod tests {
     #[test]
     fn short_values_are_hidden_as_words_and_very_short_ones_never() {
         let redactor = redactor(&["EMPTY", "abc"]);
-        assert_eq!(redactor.hide("key EMPTY, EMPTYING, abc"), "key <redacted>, EMPTYING, abc");
+        assert_eq!(redactor.hide("key EMPTY, EMPTYING, not-EMPTY, abc"), "key <redacted>, EMPTYING, not-EMPTY, abc");
+        assert_eq!(redactor.hide_in_own("--model EMPTY"), "--model EMPTY");
     }
 
     #[test]
@@ -272,9 +293,9 @@ mod tests {
 
     #[test]
     fn credentials_of_a_url_are_hidden_as_they_are_sent_and_as_they_are_written() {
-        let values = secrets_in_url("http://someone:p%40ssw0rd@h:1/v1?x=1&X-Goog-Signature=ab%2Bcd#f");
+        let values = secrets_in_url("http://somebody:p%40ssw0rd@h:1/v1?x=1&X-Goog-Signature=ab%2Bcd#f");
         let redactor = Redactor::new(values);
-        for text in ["p@ssw0rd", "p%40ssw0rd", "Basic c29tZW9uZTpwQHNzdzByZA==", "someone", "ab+cd", "ab%2Bcd"] {
+        for text in ["p@ssw0rd", "p%40ssw0rd", "Basic c29tZWJvZHk6cEBzc3cwcmQ=", "somebody", "ab+cd", "ab%2Bcd"] {
             let shown = redactor.hide(text).into_owned();
             assert!(shown.ends_with(REDACTED), "{text}: {shown}");
         }
@@ -297,7 +318,10 @@ mod tests {
             assert!(!shown.contains("0123"), "{lead}");
         }
         let body = "0123456789abcdef".repeat(10_000);
-        assert!(!redactor.error(RequestError::status(500, "x", body)).message.contains("0123"));
+        let shown = redactor.error(RequestError::status(500, "x", body)).message;
+        assert!(!shown.contains("0123") && shown.ends_with('…'));
+        let short = redactor.error(RequestError::status(500, "x", "busy")).message;
+        assert_eq!(short, "busy");
     }
 
     #[test]
