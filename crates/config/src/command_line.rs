@@ -132,17 +132,27 @@ fn safe(flag: &str, value: &str) -> String {
 fn of(flag: &str, value: &str) -> Vec<String> {
     let members = || serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
     let pair = value.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    // What is neither a pair nor an object is refused, and what it holds is anyone's guess.
+    let is_odd = |name: &str| name.contains(|c: char| c.is_whitespace() || "{\"'".contains(c));
+    let words = || value.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
     match Holds::of(flag, value) {
         Holds::Secret => vec![value.to_owned()],
         Holds::Header => {
             let members = members();
+            if members.is_empty() && words().any(is_sensitive_header) && pair.is_none_or(|(name, _)| is_odd(name)) {
+                return vec![value.to_owned()];
+            }
             let members = members.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
             members.chain(pair).flat_map(|(name, value)| secrets_in_header(name, value)).collect()
         }
         Holds::Urls | Holds::Url => value.split(',').flat_map(secrets_in_url).collect(),
         Holds::Members => {
+            let members = members();
+            if members.is_empty() && words().any(is_secret_name) && pair.is_none_or(|(name, _)| is_odd(name)) {
+                return vec![value.to_owned()];
+            }
             let pair = pair.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.to_owned());
-            pair.into_iter().chain(secrets_in_members(&members())).collect()
+            pair.into_iter().chain(secrets_in_members(&members)).collect()
         }
         Holds::Nothing => Vec::new(),
     }
@@ -207,6 +217,10 @@ mod tests {
             let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
             assert!(secrets(&args).iter().any(|secret| secret == "sk-1234"), "{args:?}");
         }
+        for odd in ["api_key sk-1234", "{\"api_key\": \"sk-1234\"", "{'api_key': 'sk-1234'}"] {
+            assert_eq!(secrets(&["--extra-inputs".into(), odd.into()]), [odd]);
+        }
+        assert_eq!(secrets(&["-H".into(), "Authorization Bearer sk-1234".into()]), ["Authorization Bearer sk-1234"]);
         assert!(secrets(&["--model".into(), "m".into(), "-H".into(), "X-Team:blue".into()]).is_empty());
     }
 

@@ -90,6 +90,63 @@ fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
         assert_eq!(run.code(), Some(2));
         assert_nothing_is_told(&run, Vec::new());
     }
-    let given = ["--model", "m", "--url", "h:1", "--extra-inputs", "api_key:sk-live-1234567", "--nonsense"];
-    assert_nothing_is_told(&Bench::bare().with(&given).run(), Vec::new());
+    for (flag, value) in [
+        ("--extra-inputs", "api_key:sk-live-1234567"),
+        ("--extra-inputs", "api_key sk-live-1234567"),
+        ("--extra-inputs", "{\"api_key\": \"sk-live-1234567\""),
+        ("-H", "Authorization Bearer sk-live-1234567"),
+    ] {
+        let run = Bench::bare().with(&["--model", "m", "--url", "h:1", flag, value, "--isl", "nonsense"]).run();
+        assert_eq!(run.code(), Some(2));
+        assert_nothing_is_told(&run, Vec::new());
+    }
+    for setting in [
+        "api_key: [sk-live-1234567]",
+        "headers: sk-live-1234567",
+        "headers: {Authorization: [sk-live-1234567]}",
+        "extra: api_key=sk-live-1234567",
+        "url: 'http://somebody:sk-live-1234567@h:99999'",
+        "url: 'h:99999?apikey=sk-live-1234567'",
+    ] {
+        let bench = Bench::bare().with(&["--config", "bench.yaml"]);
+        let file = format!("benchmark:\n  models: [m]\n  endpoint:\n    {setting}\n");
+        std::fs::write(bench.dir.path().join("bench.yaml"), file).unwrap();
+        let run = bench.run();
+        assert_eq!(run.code(), Some(2), "{setting}");
+        assert_nothing_is_told(&run, Vec::new());
+    }
+}
+
+#[test]
+fn secrets_of_a_file_are_hidden_as_those_of_flags_are() {
+    let bench = Bench::bare().with(&["--config", "bench.yaml", "--ui", "none"]).env("EXTRA", "extra \"secret\" 11");
+    let url = format!("http://somebody:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", answering(echo));
+    let file = format!(
+        "benchmark:
+  models: [m]
+  endpoint:
+    url: '{url}'
+    streaming: true
+    api_key: sk-live-1234567
+    headers: {{X-Goog-Api-Key: hdr-secret-77, Cookie: sid=cookie-secret-55}}
+    extra: {{api_key: '${{EXTRA}}', nested: {{accessToken: hdr-secret-77}}}}
+  tokenizer: {{name: builtin}}
+  datasets: [{{name: main, type: synthetic, entries: 3, prompts: {{isl: 16}}}}]
+  phases: [{{name: profiling, type: concurrency, concurrency: 1, requests: 6}}]
+"
+    );
+    std::fs::write(bench.dir.path().join("bench.yaml"), &file).unwrap();
+    let show = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
+        .args(["config", "show", "--config", "bench.yaml"])
+        .env("EXTRA", "extra \"secret\" 11")
+        .current_dir(bench.dir.path())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&show.stdout).into_owned();
+    assert!(show.status.success() && shown.contains("<redacted>"), "{}", String::from_utf8_lossy(&show.stderr));
+    let run = bench.run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert!(run.text("inputs.json").contains("\"accessToken\": \"<redacted>\""));
+    let files = files(&run.path("")).into_iter().chain([("config show".to_owned(), shown)]);
+    assert_nothing_is_told(&run, files.collect());
 }

@@ -26,7 +26,8 @@ pub(super) fn said_at_start(text: &str, value: &str) -> Option<usize> {
         // Each escaping doubles backslashes, so a run of them stands for any run.
         let wanted = if c == '\\' { wanted.trim_start_matches(c) } else { &wanted[c.len_utf8()..] };
         let itself = if c == '\\' { after_run(rest, c) } else { rest.strip_prefix(c) };
-        ways.extend([itself, encoded(rest, c)].into_iter().flatten().map(|rest| (rest, wanted)));
+        let ways_on = itself.into_iter().chain(escaped(rest, c)).chain(percent_encoded(rest, c));
+        ways.extend(ways_on.map(|rest| (rest, wanted)));
     }
     None
 }
@@ -36,10 +37,9 @@ fn after_run(rest: &str, c: char) -> Option<&str> {
     (after.len() < rest.len()).then_some(after)
 }
 
-/// What follows one character that is not there as itself.
-fn encoded(rest: &str, c: char) -> Option<&str> {
+/// What follows one character that is escaped.
+fn escaped(rest: &str, c: char) -> Option<&str> {
     match rest.as_bytes().first()? {
-        b'%' => after_percent(rest, c),
         b'\\' => {
             let after = rest.trim_start_matches('\\');
             after.strip_prefix(c).filter(|_| "\"'/".contains(c)).or_else(|| after_unicode(after, c))
@@ -51,6 +51,16 @@ fn encoded(rest: &str, c: char) -> Option<&str> {
         b'+' if c == ' ' => Some(&rest[1..]),
         _ => None,
     }
+}
+
+/// What may follow a percent-encoded character: a percent sign that is encoded again and again may end sooner or later, and
+/// of backslashes there may be a run.
+fn percent_encoded(rest: &str, c: char) -> impl Iterator<Item = &str> {
+    std::iter::successors(after_percent(rest, c), move |rest| match c {
+        '%' => rest.strip_prefix("25"),
+        '\\' => after_percent(rest, c),
+        _ => None,
+    })
 }
 
 /// `%XX` for each byte of a character; the percent sign itself may be encoded again.

@@ -262,6 +262,7 @@ fn member(name: &str, value: &Value) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn redactor(values: &[&str]) -> Redactor {
         Redactor::new(values.iter().map(|value| (*value).to_owned()))
@@ -336,5 +337,43 @@ mod tests {
         let body = br#"{"prompt":"hello there sk-1","api_key":"sk-1"}"#;
         let shown = redactor.body(body);
         assert_eq!(shown.as_ref(), br#"{"prompt":"hello there sk-1","api_key":"<redacted>"}"#);
+    }
+
+    fn percent(text: &str) -> String {
+        let byte =
+            |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).into() } else { format!("%{byte:02x}") };
+        text.bytes().map(byte).collect()
+    }
+
+    fn json(text: &str) -> String {
+        let quoted = Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    }
+
+    proptest! {
+        #[test]
+        fn no_form_of_a_secret_is_left_wherever_it_stands(
+            value in "[a-zA-Z0-9/+=\"'%&é \\\\-]{8,24}",
+            before in "[a-z%\\\\&+é\" ]{0,12}",
+            after in "[a-z%\\\\&+é\" ]{0,12}",
+        ) {
+            prop_assume!(!REDACTED.contains(value.trim()));
+            let redactor = redactor(&[&value]);
+            let forms = [value.clone(), percent(&value), json(&value), json(&json(&value)), percent(&percent(&value))];
+            for form in &forms {
+                let text = format!("{before}{form}{after}");
+                let shown = redactor.hide(&text);
+                prop_assert!(shown.contains(REDACTED), "{} shows {}", text, value);
+                prop_assert!(!shown.contains(form.as_str()), "{} shows {}", text, form);
+            }
+        }
+
+        #[test]
+        fn any_text_is_taken(text in "\\PC{0,40}", value in "\\PC{0,12}", end in 0usize..60) {
+            let redactor = redactor(&[&value]);
+            let _ = redactor.hide_up_to(&text, end.min(text.len()), SHORTEST);
+            let error = redactor.error(RequestError::status(500, &text, text.clone()));
+            prop_assert!(error.message.chars().count() <= LONGEST_ERROR + 1);
+        }
     }
 }

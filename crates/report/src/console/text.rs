@@ -163,6 +163,30 @@ mod tests {
     }
 
     #[test]
+    fn help_stays_in_its_columns() {
+        let text = "Usage: aiperf [OPTIONS]\n\n  -u, --url URL      Where requests go, one URL or several\n  -h                 Help\n";
+        insta::assert_snapshot!(fit(text, 42), @r"
+        Usage: aiperf [OPTIONS]
+
+          -u, --url URL      Where requests go,
+                             one URL or several
+          -h                 Help
+        ");
+        assert_eq!(
+            fit("  --flag          some words that go on and on", 30),
+            "  --flag          some words\n  that go on and on\n"
+        );
+        assert_eq!(fit(text, 100), text);
+    }
+
+    #[test]
+    fn one_line_is_cut_where_it_ends_and_breaks_are_spaces() {
+        assert_eq!(one_line("a\n  b\tc\u{1b}", 20), "a b c\\u{1b}");
+        assert_eq!(one_line("aaa bbb ccc", 9), "aaa bbb…");
+        assert_eq!(one_line("日本語", 5), "日本…");
+    }
+
+    #[test]
     fn a_word_wider_than_the_line_is_broken() {
         assert_eq!(wrap("ab cdefghij k", 4), ["ab ", "cdef", "ghij", "k"]);
     }
@@ -184,6 +208,9 @@ mod tests {
             prop_assert!(lines.iter().all(|line| width(line) <= limit));
             let squeeze = |text: &str| text.replace(' ', "");
             prop_assert_eq!(squeeze(&lines.concat()), squeeze(&text));
+            let hanging = wrap_hanging(&text, limit, limit / 2);
+            prop_assert!(hanging.iter().all(|line| width(line) <= limit + 1));
+            prop_assert_eq!(squeeze(&hanging.concat()), squeeze(&text));
         }
     }
 }
