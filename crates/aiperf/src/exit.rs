@@ -1,6 +1,8 @@
 //! Exit codes: the part of the interface that scripts rely on.
 
 use crate::terminal;
+use aiperf_plan::redact::Redactor;
+use console::Term;
 
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,31 @@ impl From<Exit> for std::process::ExitCode {
             Exit::Usage => Self::from(2),
             Exit::Signal(number) => Self::from(128 + number),
         }
+    }
+}
+
+/// Columns of help that goes into a file or a pipe, and the most that can be read with ease.
+const HELP_COLUMNS: usize = 100;
+
+/// Prints help in the columns there are, broken at words.
+pub(crate) fn print_help(text: &str) -> Exit {
+    // Help goes into a pager more often than into a file: then stderr is the terminal.
+    let size = Term::stdout().size_checked().or_else(|| Term::stderr().size_checked());
+    let columns = size.map_or(HELP_COLUMNS, |(_, columns)| usize::from(columns));
+    print(&aiperf_report::fit(text, columns.min(HELP_COLUMNS)))
+}
+
+/// Says on stderr why the command ends, without secrets.
+pub(crate) fn complain(redactor: &Redactor, error: &dyn std::fmt::Display) {
+    say("error", redactor, &error.to_string());
+}
+
+/// Says something on stderr, without secrets and broken at words where it is a terminal.
+pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
+    let text = format!("{kind}: {}\n", redactor.hide(text));
+    match Term::stderr().size_checked() {
+        Some((_, columns)) => terminal::complain(&aiperf_report::fit(&text, usize::from(columns))),
+        None => terminal::complain(&text),
     }
 }
 

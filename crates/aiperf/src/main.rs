@@ -50,7 +50,7 @@ fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let rest = args.get(2..).unwrap_or_default();
     let exit = match args.get(1).map(String::as_str) {
-        None | Some("--help" | "-h" | "help") => exit::print(HELP),
+        None | Some("--help" | "-h" | "help") => exit::print_help(HELP),
         Some("--version") => exit::print(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
         Some("profile") => commands::profile::run(rest),
         Some("demo") => commands::demo::run(rest),

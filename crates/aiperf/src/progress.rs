@@ -1,84 +1,149 @@
-//! The progress bar: requests, rate, errors, time left.
+//! The progress bar: requests, rate, errors, time left, in the columns there are.
 
 use aiperf_types::{PhaseKind, Preparing, Progress, RunEvent};
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar on stderr.
-pub(crate) struct Bar(ProgressBar);
+/// Columns of a terminal that does not say how many it has.
+const USUAL_COLUMNS: usize = 80;
+/// Widest and narrowest bar: a narrower one says less than the words it would take the place of.
+const WIDEST_BAR: usize = 24;
+const NARROWEST_BAR: usize = 8;
+
+/// A bar on stderr. Each frame is one text, so that no frame mixes two states.
+pub(crate) struct Bar {
+    line: ProgressBar,
+    terminal: Term,
+}
 
 impl Bar {
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        let template = "{prefix}: {msg} |{bar:24}| {percent:>3}%";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            line.set_style(style);
         }
-        Self(bar)
+        Self { line, terminal: Term::stderr() }
     }
 
     /// Runs something that prints, with the bar out of the way.
     pub(crate) fn suspend(&self, print: impl FnOnce()) {
-        self.0.suspend(print);
+        self.line.suspend(print);
     }
 
     /// Takes the bar away.
     pub(crate) fn clear(self) {
-        self.0.finish_and_clear();
+        self.line.finish_and_clear();
     }
 
     /// Shows what an event says of the progress.
     pub(crate) fn update(&mut self, event: &RunEvent) {
-        let progress = match event {
-            RunEvent::Progress(progress) => progress,
-            RunEvent::Preparing(preparing) => return self.show_preparing(preparing),
-            _ => return,
-        };
-        let (name, draining) = match progress.phase.kind {
-            PhaseKind::Warmup => ("Warmup", "Warmup Grace Period"),
-            PhaseKind::Profiling => ("Profiling", "Profiling Grace Period"),
-        };
-        let targets = progress.targets;
-        self.0.set_prefix(if progress.draining && targets.length.is_some() { draining } else { name });
-        self.0.set_message(describe(progress));
-        let (position, length) = match (targets.requests, targets.length) {
-            (Some(requests), _) => (progress.counts.completed, requests),
-            (None, Some(length)) => (progress.elapsed.min(length).0, length.0),
-            (None, None) => (0, 1),
-        };
-        self.0.set_length(length);
-        self.0.set_position(position);
-    }
-
-    fn show_preparing(&self, preparing: &Preparing) {
-        self.0.set_prefix(preparing.stage);
-        self.0.set_message(match preparing.total {
-            Some(total) => format!("{}/{total}", preparing.done),
-            None => "...".to_owned(),
-        });
-        self.0.set_length(preparing.total.unwrap_or(1));
-        self.0.set_position(preparing.done);
+        let columns = self.terminal.size_checked().map_or(USUAL_COLUMNS, |(_, columns)| usize::from(columns));
+        // The last column stays free: some terminals break the line when it is written to.
+        let columns = columns.saturating_sub(1);
+        match event {
+            RunEvent::Progress(progress) => self.line.set_message(frame(progress, columns)),
+            RunEvent::Preparing(preparing) => self.line.set_message(preparing_frame(preparing, columns)),
+            _ => {}
+        }
     }
 }
 
-/// `21/24 | 6.3 req/s | 0 errors | 00:03<00:01`
-fn describe(progress: &Progress) -> String {
-    let counts = &progress.counts;
-    let seconds = progress.elapsed.as_secs_f64();
-    let rate = if seconds > 0.0 { counts.completed as f64 / seconds } else { 0.0 };
-    let done = match progress.targets.requests {
-        Some(expected) => format!("{}/{expected}", counts.completed),
-        None => counts.completed.to_string(),
-    };
-    let by_count =
-        progress.targets.requests.filter(|_| rate > 0.0).map(|n| n.saturating_sub(counts.completed) as f64 / rate);
-    let by_time = progress.targets.length.map(|length| (length.as_secs_f64() - seconds).max(0.0));
-    let left = match (by_count, by_time) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-    let left = left.map_or_else(|| "--:--".to_owned(), clock);
-    let plural = if counts.errors == 1 { "" } else { "s" };
-    format!("{done} | {rate:.1} req/s | {} error{plural} | {}<{left}", counts.errors, clock(seconds))
+/// How far a phase is, in words and as a share.
+struct Standing {
+    name: &'static str,
+    /// From the most to the least important.
+    words: Vec<String>,
+    /// Between 0 and 1.
+    done: f64,
+}
+
+impl Standing {
+    fn of(progress: &Progress) -> Self {
+        let (name, grace) = match progress.phase.kind {
+            PhaseKind::Warmup => ("Warmup", "Warmup Grace Period"),
+            PhaseKind::Profiling => ("Profiling", "Profiling Grace Period"),
+        };
+        let (counts, targets) = (&progress.counts, progress.targets);
+        if progress.draining && targets.length.is_some() {
+            return Self::waiting(grace, progress);
+        }
+        let seconds = progress.elapsed.as_secs_f64();
+        let rate = if seconds > 0.0 { counts.completed as f64 / seconds } else { 0.0 };
+        let by_count = targets.requests.map(|requests| share(counts.completed as f64, requests as f64));
+        let by_time = targets.length.map(|length| share(seconds, length.as_secs_f64()));
+        let left = [
+            targets.requests.filter(|_| rate > 0.0).map(|n| n.saturating_sub(counts.completed) as f64 / rate),
+            targets.length.map(|length| (length.as_secs_f64() - seconds).max(0.0)),
+        ];
+        let left = left.into_iter().flatten().reduce(f64::min).map_or_else(|| "--:--".to_owned(), clock);
+        let completed = match targets.requests {
+            Some(expected) => format!("{}/{expected}", counts.completed),
+            None => format!("{} requests", counts.completed),
+        };
+        let words =
+            vec![completed, format!("{}<{left}", clock(seconds)), errors(counts.errors), format!("{rate:.1} req/s")];
+        Self { name, words, done: by_count.or(by_time).unwrap_or(0.0) }
+    }
+
+    /// Sending is over: what counts is what has not come back.
+    fn waiting(name: &'static str, progress: &Progress) -> Self {
+        let counts = &progress.counts;
+        let returned = counts.completed + counts.cancelled;
+        let in_flight = counts.sent.saturating_sub(returned);
+        let words = vec![
+            format!("{returned}/{}", counts.sent),
+            format!("{in_flight} in flight"),
+            errors(counts.errors),
+            clock(progress.elapsed.as_secs_f64()),
+        ];
+        Self { name, words, done: share(returned as f64, counts.sent as f64) }
+    }
+}
+
+/// `Profiling: 21/24 | 00:03<00:01 | 0 errors | 6.3 req/s |█████████████████████   |  88%`, without the words that do not
+/// fit.
+fn frame(progress: &Progress, columns: usize) -> String {
+    laid_out(Standing::of(progress), columns)
+}
+
+/// `Making prompts: 21/24 |█████████████████████   |  88%`
+fn preparing_frame(preparing: &Preparing, columns: usize) -> String {
+    let Preparing { stage, done, total } = *preparing;
+    let of = total.map_or_else(|| "...".to_owned(), |total| format!("{done}/{total}"));
+    let done = total.map_or(0.0, |total| share(done as f64, total as f64));
+    laid_out(Standing { name: stage, words: vec![of], done }, columns)
+}
+
+fn laid_out(Standing { name, mut words, done }: Standing, columns: usize) -> String {
+    let percent = format!("{:>3}%", (done * 100.0) as u64);
+    loop {
+        let text = format!("{name}: {} |", words.join(" | "));
+        let room = columns.saturating_sub(text.chars().count() + 2 + percent.len());
+        if room >= NARROWEST_BAR {
+            return format!("{text}{}| {percent}", bar(done, room.min(WIDEST_BAR)));
+        }
+        if words.len() == 1 {
+            return format!("{name}: {} {percent}", words[0]).chars().take(columns).collect();
+        }
+        words.pop();
+    }
+}
+
+/// Whole and part blocks.
+fn bar(done: f64, columns: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (done * 8.0 * columns as f64) as usize;
+    let (whole, part) = (eighths / 8, PARTS[eighths % 8]);
+    let used = whole + usize::from(!part.is_empty());
+    format!("{}{part}{}", "█".repeat(whole), " ".repeat(columns - used))
+}
+
+fn share(part: f64, all: f64) -> f64 {
+    if all > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+fn errors(count: u64) -> String {
+    format!("{count} error{}", if count == 1 { "" } else { "s" })
 }
 
 /// `MM:SS`, with hours from one hour on.
@@ -94,19 +159,62 @@ mod tests {
     use aiperf_types::{Nanos, PhaseId, PhaseProgress, PhaseTargets};
     use std::sync::Arc;
 
-    #[test]
-    fn the_bar_says_how_much_is_done_how_fast_and_what_is_left() {
+    fn progress(targets: PhaseTargets, millis: u64, counts: PhaseProgress) -> Progress {
         let (name, kind) = ("profiling".into(), PhaseKind::Profiling);
-        let progress = Progress {
+        Progress {
             phase: Arc::new(PhaseId { index: 0, profiling_index: Some(0), name, kind }),
-            targets: PhaseTargets { requests: Some(40), length: None, concurrency: Some(1) },
-            elapsed: Nanos::from_millis(4000),
-            counts: PhaseProgress { completed: 20, errors: 1, ..PhaseProgress::default() },
+            targets,
+            elapsed: Nanos::from_millis(millis),
+            counts,
             draining: false,
             records: 0,
             backlog: 0,
-        };
-        assert_eq!(describe(&progress), "20/40 | 5.0 req/s | 1 error | 00:04<00:04");
+        }
+    }
+
+    fn of_forty(millis: u64, completed: u64) -> Progress {
+        let targets = PhaseTargets { requests: Some(40), length: None, concurrency: Some(1) };
+        progress(targets, millis, PhaseProgress { completed, errors: 1, ..PhaseProgress::default() })
+    }
+
+    #[test]
+    fn the_bar_says_how_much_is_done_how_fast_and_what_is_left() {
+        let text = frame(&of_forty(4000, 20), 120);
+        assert_eq!(text, "Profiling: 20/40 | 00:04<00:04 | 1 error | 5.0 req/s |████████████            |  50%");
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_less_on_one_line() {
+        assert_eq!(
+            frame(&of_forty(4000, 20), 79),
+            "Profiling: 20/40 | 00:04<00:04 | 1 error | 5.0 req/s |█████████▌         |  50%"
+        );
+        assert_eq!(frame(&of_forty(4000, 20), 59), "Profiling: 20/40 | 00:04<00:04 | 1 error |█████▌     |  50%");
+        assert_eq!(frame(&of_forty(4000, 20), 24), "Profiling: 20/40  50%");
+        for columns in 10..200 {
+            assert!(frame(&of_forty(3_600_000, 39), columns).chars().count() <= columns);
+        }
+    }
+
+    #[test]
+    fn the_first_frame_has_done_nothing() {
+        let first = frame(&of_forty(0, 0), 80);
+        assert!(first.ends_with(" |   0%") && !first.contains('█'), "{first}");
+        let until_stopped = progress(PhaseTargets::default(), 0, PhaseProgress::default());
+        assert!(frame(&until_stopped, 80).ends_with("  0%"));
+    }
+
+    #[test]
+    fn a_grace_period_shows_what_has_not_come_back() {
+        let targets = PhaseTargets { requests: None, length: Some(Nanos::from_millis(1000)), concurrency: Some(8) };
+        let counts = PhaseProgress { sent: 40, completed: 29, cancelled: 1, ..PhaseProgress::default() };
+        let grace = Progress { draining: true, ..progress(targets, 1500, counts) };
+        assert_eq!(
+            frame(&grace, 90),
+            "Profiling Grace Period: 30/40 | 10 in flight | 0 errors | 00:01 |██████████████▎    |  75%"
+        );
+        let sending = progress(targets, 500, counts);
+        assert!(frame(&sending, 60).ends_with(" 50%"));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::Subscription;
-use aiperf_report::{LogLine, LogLines, log_time};
+use aiperf_report::{LogLine, LogLines, log_time, wrap_hanging};
 use aiperf_types::LogLevel;
+use console::Term;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -21,13 +22,15 @@ pub(crate) struct Screen {
 impl Screen {
     /// Starts showing, with a progress bar or without.
     pub(crate) fn start(mut lines: LogLines, with_bar: bool, events: Subscription) -> Self {
+        let stdout = Term::stdout();
         let colours = terminal::stdout_has_colours();
         let (all_shown, shown) = mpsc::channel();
         let show = move || {
             let mut bar = with_bar.then(Bar::new);
             for event in events {
                 for line in lines.lines(&event) {
-                    let text = formatted(&line, colours);
+                    let columns = stdout.size_checked().map(|(_, columns)| usize::from(columns));
+                    let text = formatted(&line, columns, colours);
                     let print = || terminal::print(&format!("{text}\n"));
                     match &bar {
                         Some(bar) => bar.suspend(print),
@@ -59,11 +62,27 @@ impl Screen {
     }
 }
 
-fn formatted(line: &LogLine, colours: bool) -> String {
-    let (name, text, (_, time)) = (line.level.name(), &line.text, log_time(line.at));
+/// Characters of a message that a terminal shows.
+const LONGEST_MESSAGE: usize = 2000;
+/// Narrower terminals have further lines below the time, not below the message.
+const ROOM_FOR_HEAD: usize = 60;
+
+/// A line as a terminal with so many columns shows it, wrapped at words; as it is where there is no terminal.
+fn formatted(line: &LogLine, columns: Option<usize>, colours: bool) -> String {
+    let (name, (_, time)) = (line.level.name(), log_time(line.at));
+    let head = format!("{time} {name:<8} ");
+    let text = match columns {
+        Some(columns) => {
+            let end = line.text.char_indices().nth(LONGEST_MESSAGE).map(|(end, _)| end);
+            let kept = end.map_or_else(|| line.text.clone(), |end| format!("{}…", &line.text[..end]));
+            let indent = if columns >= ROOM_FOR_HEAD { head.len() } else { 2 };
+            wrap_hanging(&format!("{head}{kept}"), columns, indent).join("\n")
+        }
+        None => head + &line.text,
+    };
     match colour(line.level).filter(|_| colours) {
-        Some(colour) => format!("{time} \x1b[{colour}m{name:<8}\x1b[0m {text}"),
-        None => format!("{time} {name:<8} {text}"),
+        Some(colour) => text.replacen(name, &format!("\x1b[{colour}m{name}\x1b[0m"), 1),
+        None => text,
     }
 }
 
@@ -77,4 +96,35 @@ fn colour(level: LogLevel) -> Option<&'static str> {
         LogLevel::Error => "31",
         LogLevel::Critical => "1;31",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::WallNs;
+
+    fn line(text: &str) -> LogLine {
+        LogLine { at: WallNs(0), level: LogLevel::Notice, text: text.into() }
+    }
+
+    #[test]
+    fn a_line_wraps_at_words_below_its_message() {
+        let text = "Phase profiling (profiling) | target: 100 requests at concurrency 32";
+        assert_eq!(
+            formatted(&line(text), Some(60), false),
+            "00:00:00.000 NOTICE   Phase profiling (profiling) | target:\n                      100 requests at concurrency 32"
+        );
+        assert_eq!(
+            formatted(&line(text), Some(40), false),
+            "00:00:00.000 NOTICE   Phase profiling\n  (profiling) | target: 100 requests at\n  concurrency 32"
+        );
+        assert_eq!(formatted(&line(text), None, false), format!("00:00:00.000 NOTICE   {text}"));
+    }
+
+    #[test]
+    fn a_level_has_its_colour_and_a_long_message_an_end() {
+        let shown = formatted(&line(&"NOTICE ".repeat(1000)), Some(80), true);
+        assert!(shown.starts_with("00:00:00.000 \x1b[34mNOTICE\x1b[0m   NOTICE NOTICE ") && shown.ends_with('…'));
+        assert!(shown.len() < 4000);
+    }
 }

@@ -1,7 +1,7 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
 use crate::objectives::{self, ObjectivesError};
-use crate::preparation::{self, Loaded};
+use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use aiperf_dataset::DatasetError;
 use aiperf_engine::requests::RequestsError;
@@ -9,6 +9,7 @@ use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
 use aiperf_metrics::{Metrics, RunTraits};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{DatasetPlan, PhasePlan, Plan, StopWhen};
 use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
 use aiperf_tokenize::{TokenizeError, Tokenizer};
@@ -45,11 +46,12 @@ impl CampaignError {
     }
 }
 
-/// What all runs share: who listens, and the wish to end early.
+/// What all runs share: who listens, the wish to end early, and what nobody may read.
 pub struct Campaign {
     events: Events,
     stop: Stop,
     version: String,
+    redactor: Arc<Redactor>,
 }
 
 /// A run about to start: everything is loaded and encoded, nothing is sent.
@@ -83,8 +85,8 @@ impl Prepared {
 impl Campaign {
     /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants that are
     /// exported count from the clock readings taken here.
-    pub fn new(version: &str, stop: Stop) -> Self {
-        Self { events: Events::new(clock::anchor()), stop, version: version.to_owned() }
+    pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
+        Self { events: Events::new(clock::anchor()), stop, version: version.to_owned(), redactor }
     }
 
     /// Adds a listener to all that happens from now on.
@@ -104,8 +106,15 @@ impl Campaign {
         aiperf_engine::check(&plan)?;
         let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);
         let plan = Arc::new(plan);
-        let Loaded { requests, tokenizer, inputs } =
-            preparation::prepare(&plan, &artifacts, &self.version, &self.events, &self.stop)?;
+        let preparation = Preparation {
+            plan: plan.clone(),
+            artifacts: artifacts.clone(),
+            version: self.version.clone(),
+            redactor: self.redactor.clone(),
+            events: self.events.clone(),
+            stop: self.stop.clone(),
+        };
+        let Loaded { requests, tokenizer, inputs } = preparation.run()?;
         artifacts.remove_stale()?;
         artifacts.publish_inputs(inputs)?;
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts })
@@ -137,6 +146,7 @@ impl Campaign {
             requests,
             tokenizer,
             metrics: metrics.clone(),
+            redactor: self.redactor.clone(),
             sinks: record_files.into_iter().map(|open| sink(open, id.clone())).collect(),
             stop: self.stop.clone(),
             events: self.events.clone(),
@@ -153,11 +163,10 @@ impl Campaign {
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
         let too_many_failed = outcome.too_many_failed.is_some();
-        let Summarised { result, doubts, no_slices } = summarise(plan, &self.version, metrics, outcome);
+        let Summarised { result, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
         }
-        doubts.iter().for_each(|doubt| self.say(LogLevel::Warning, doubt));
         let (valid, failed) = (result.metrics.records - result.metrics.failed, result.metrics.failed);
         let total = valid + failed;
         self.say(LogLevel::Info, &format!("Processed {valid} valid requests and {failed} errors ({total} total)."));

@@ -5,11 +5,13 @@
 
 use crate::campaign::CampaignError;
 use aiperf_dataset::Dataset;
-use aiperf_engine::{Events, Requests, Stop};
+use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::Plan;
+use aiperf_plan::redact::Redactor;
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{LogLevel, Preparing, RunEvent};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
@@ -58,79 +60,77 @@ impl Steps {
     }
 }
 
-/// Prepares a run. Ends early, leaving no file behind, when somebody wants to stop.
-pub(crate) fn prepare(
-    plan: &Arc<Plan>,
-    artifacts: &Arc<Artifacts>,
-    version: &str,
-    events: &Events,
-    stop: &Stop,
-) -> Result<Loaded, CampaignError> {
-    let steps = Arc::new(Steps::default());
-    let (send, result) = mpsc::sync_channel(1);
-    let work = {
-        let (plan, artifacts, version) = (plan.clone(), artifacts.clone(), version.to_owned());
-        let (events, stop, steps) = (events.clone(), stop.clone(), steps.clone());
-        move || {
-            let _ = send.send(load(plan, &artifacts, &version, &events, &stop, &steps));
-        }
-    };
-    std::thread::Builder::new().name("aiperf-prepare".into()).spawn(work).map_err(aiperf_engine::EngineError::from)?;
-    let started = Instant::now();
-    let mut said = None;
-    loop {
-        match result.recv_timeout(LOOK_EVERY) {
-            Ok(loaded) if !stop.is_stopped() => return loaded,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(aiperf_engine::EngineError::Panicked("preparing thread").into());
-            }
-            _ if stop.is_stopped() => {
-                let _ = result.recv_timeout(FAREWELL);
-                artifacts.abandon_inputs();
-                return Err(CampaignError::Stopped);
-            }
-            _ if started.elapsed() > MOMENT => {
-                let preparing = steps.preparing();
-                if said != Some(preparing.stage) {
-                    said = Some(preparing.stage);
-                    events.say(LogLevel::Info, announcement(&preparing));
+/// What preparing a run takes.
+#[derive(Clone)]
+pub(crate) struct Preparation {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) artifacts: Arc<Artifacts>,
+    pub(crate) version: String,
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) events: Events,
+    pub(crate) stop: Stop,
+}
+
+impl Preparation {
+    /// Prepares a run. Ends early, leaving no file behind, when somebody wants to stop.
+    pub(crate) fn run(self) -> Result<Loaded, CampaignError> {
+        let steps = Arc::new(Steps::default());
+        let (send, result) = mpsc::sync_channel(1);
+        let (job, counted) = (self.clone(), steps.clone());
+        let work = move || drop(send.send(job.load(&counted)));
+        std::thread::Builder::new().name("aiperf-prepare".into()).spawn(work).map_err(EngineError::from)?;
+        let started = Instant::now();
+        let mut said = None;
+        loop {
+            match result.recv_timeout(LOOK_EVERY) {
+                Ok(loaded) if !self.stop.is_stopped() => return loaded,
+                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked("preparing thread").into()),
+                _ if self.stop.is_stopped() => {
+                    let _ = result.recv_timeout(FAREWELL);
+                    self.artifacts.abandon_inputs();
+                    return Err(CampaignError::Stopped);
                 }
-                events.emit(RunEvent::Preparing(Arc::new(preparing)));
+                _ if started.elapsed() > MOMENT => {
+                    let preparing = steps.preparing();
+                    if said != Some(preparing.stage) {
+                        said = Some(preparing.stage);
+                        self.events.say(LogLevel::Info, announcement(&preparing));
+                    }
+                    self.events.emit(RunEvent::Preparing(Arc::new(preparing)));
+                }
+                _ => {}
             }
-            _ => {}
         }
+    }
+
+    fn load(self, steps: &Steps) -> Result<Loaded, CampaignError> {
+        let Self { plan, artifacts, version, redactor, events, stop } = self;
+        let tokenizer = tokenizer(&plan, &events)?;
+        events.say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
+        let _ = steps.total.set(plan.dataset.entries());
+        steps.begin(1);
+        let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
+        steps.begin(2);
+        let is_counted = !plan.endpoint.server_token_count;
+        let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
+        events.say(LogLevel::Debug, described(&requests));
+        steps.begin(3);
+        let all = requests.all().take_while(|_| !stop.is_stopped());
+        let inputs = artifacts.stage_inputs(all.map(|request| {
+            steps.count();
+            let hidden = match redactor.body(&request.body) {
+                Cow::Owned(hidden) => Some(hidden.into()),
+                Cow::Borrowed(_) => None,
+            };
+            (request.session_id, [hidden.unwrap_or(request.body)])
+        }))?;
+        Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
     }
 }
 
 fn announcement(preparing: &Preparing) -> String {
     let of = preparing.total.map(|total| format!(" ({total})")).unwrap_or_default();
     format!("{}{of} ...", preparing.stage)
-}
-
-fn load(
-    plan: Arc<Plan>,
-    artifacts: &Artifacts,
-    version: &str,
-    events: &Events,
-    stop: &Stop,
-    steps: &Steps,
-) -> Result<Loaded, CampaignError> {
-    let tokenizer = tokenizer(&plan, events)?;
-    events.say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
-    let _ = steps.total.set(plan.dataset.entries());
-    steps.begin(1);
-    let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
-    steps.begin(2);
-    let is_counted = !plan.endpoint.server_token_count;
-    let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), version, || steps.count())?);
-    events.say(LogLevel::Debug, described(&requests));
-    steps.begin(3);
-    let all = requests.all().take_while(|_| !stop.is_stopped());
-    let inputs = artifacts.stage_inputs(all.map(|request| {
-        steps.count();
-        (request.session_id, [request.body])
-    }))?;
-    Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
 }
 
 fn described(requests: &Requests) -> String {

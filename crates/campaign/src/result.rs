@@ -5,19 +5,24 @@ use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Outcome, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, Summary, Window};
 use aiperf_plan::Plan;
+use aiperf_plan::redact::Redactor;
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
 use aiperf_types::{PhaseKind, WallNs};
 
 /// The result of a run, and what people should be told of it.
 pub(crate) struct Summarised {
     pub(crate) result: RunResult,
-    /// What a reader of the numbers should know, one sentence each.
-    pub(crate) doubts: Vec<String>,
     pub(crate) no_slices: Option<TooManySlices>,
 }
 
 /// Summarises a finished run.
-pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: Outcome) -> Summarised {
+pub(crate) fn summarise(
+    plan: &Plan,
+    version: &str,
+    metrics: &Metrics,
+    outcome: Outcome,
+    redactor: &Redactor,
+) -> Summarised {
     let Outcome { phases, quality, conduct, was_stopped, too_many_failed, .. } = outcome;
     let (start, end) = profiling_window(&phases);
     let mut merged = None;
@@ -54,13 +59,17 @@ pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: 
     let Measurement { block, doubts } =
         measurement::of(plan, &Observed { quality, conduct, cut_off, was_stopped }, &summary);
     let run = &plan.run;
+    let command = redactor.hide_in_own(&run.cli_command).into_owned();
+    let mut input_config = plan.input_config.clone();
+    redactor.document(&mut input_config);
     let result = RunResult {
         version: version.to_owned(),
-        info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(run.cli_command.clone())),
+        info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command)),
         endpoint: plan.endpoint.kind,
-        input_config: plan.input_config.clone(),
+        input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
+        doubts,
         metrics: summary,
         slices,
         warmup: warmup.filter(|warmup| warmup.records > 0),
@@ -74,7 +83,7 @@ pub(crate) fn summarise(plan: &Plan, version: &str, metrics: &Metrics, outcome: 
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
     };
-    Summarised { result, doubts, no_slices }
+    Summarised { result, no_slices }
 }
 
 /// From the start of the first profiling phase to the end of the last; of any phase where none profiled.

@@ -1,41 +1,55 @@
 //! The command line as it is shown: quoted for a shell, secrets taken out.
 
 use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_URL, URL};
-use aiperf_plan::redact::{REDACTED, is_sensitive_header, text as redacted_text, url as redacted};
+use aiperf_plan::redact::{
+    REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_url,
+    text as redacted_text, url as redacted,
+};
+use serde_json::{Map, Value};
 
-/// Parts of flag names whose value is a secret.
-const SECRET_FLAGS: &[&str] = &[
-    "api-key",
-    "api-token",
-    "auth-token",
-    "access-token",
-    "bearer-token",
-    "id-token",
-    "refresh-token",
-    "authorization",
-];
 /// Flags whose value is a URL, or several.
 const URLS: &[&Flag] = &[URL, OTEL_URL, MLFLOW_TRACKING_URI];
 
 /// `aiperf` followed by the arguments, each quoted for a POSIX shell when it needs it.
 pub fn shown(args: &[String]) -> String {
     let mut out = String::from("aiperf");
-    let mut after = String::new();
-    for arg in args {
+    for piece in pieces(args) {
         out.push(' ');
-        match split_flag(arg) {
-            Some((name, sign, Some(value))) => {
-                out.push_str(&format!("{name}{sign}{}", quoted(&safe(name, value))));
-                after = name.to_owned();
+        match piece {
+            Piece { flag, own: true, value: Some((sign, value)) } => {
+                out.push_str(&format!("{flag}{sign}{}", quoted(&safe(flag, value))));
             }
-            Some((name, _, None)) => {
-                out.push_str(&quoted(name));
-                after = name.to_owned();
-            }
-            None => out.push_str(&quoted(&safe(&after, arg))),
+            Piece { flag, own: true, value: None } => out.push_str(&quoted(flag)),
+            Piece { flag, value, .. } => out.push_str(&quoted(&safe(flag, value.unwrap_or_default().1))),
         }
     }
     out
+}
+
+/// The secrets that arguments hold: what must not be said even while it is not known yet whether they make a plan.
+pub fn secrets(args: &[String]) -> Vec<String> {
+    pieces(args)
+        .filter_map(|piece| Some((piece.flag, piece.value?.1)))
+        .flat_map(|(flag, value)| of(flag, value))
+        .collect()
+}
+
+/// One argument: the flag it is or belongs to, whether it names that flag, and its value with the sign before it.
+struct Piece<'a> {
+    flag: &'a str,
+    own: bool,
+    value: Option<(&'a str, &'a str)>,
+}
+
+fn pieces(args: &[String]) -> impl Iterator<Item = Piece<'_>> {
+    let mut flag = "";
+    args.iter().map(move |arg| match split_flag(arg) {
+        Some((name, sign, value)) => {
+            flag = name;
+            Piece { flag, own: true, value: value.map(|value| (sign, value)) }
+        }
+        None => Piece { flag, own: false, value: Some(("", arg)) },
+    })
 }
 
 /// Name, sign and value of `--name=value` or `-Hvalue`; `None` for a token that is no flag.
@@ -59,29 +73,88 @@ fn split_flag(arg: &str) -> Option<(&str, &str, Option<&str>)> {
     })
 }
 
+/// What kind of secret the value of a flag may hold.
+enum Holds {
+    /// All of it is one.
+    Secret,
+    Header,
+    Urls,
+    /// One, or none.
+    Url,
+    Members,
+    Nothing,
+}
+
+impl Holds {
+    fn of(flag: &str, value: &str) -> Self {
+        let name = flag.to_ascii_lowercase().replace('_', "-");
+        if is_secret_flag(&name) {
+            return Self::Secret;
+        }
+        let known = flags::find(if flag.starts_with("--") { &name } else { flag }).map(|(flag, _)| flag);
+        match known {
+            Some(flag) if flag == HEADER => Self::Header,
+            Some(flag) if URLS.contains(&flag) => Self::Urls,
+            _ if value.contains("://") => Self::Url,
+            Some(flag) if flag == EXTRA_INPUTS => Self::Members,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Whether a flag's name, or two or more words of it, are the name of a secret, as in `--my-api-key-again`.
+fn is_secret_flag(name: &str) -> bool {
+    let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
+    let several = |start: usize| (start + 2..=words.len()).map(move |end| (start, end));
+    let runs = (0..words.len()).flat_map(several).chain([(0, words.len())]);
+    runs.into_iter().any(|(start, end)| is_secret_name(&words[start..end].join("-")))
+}
+
 fn safe(flag: &str, value: &str) -> String {
-    let name = flag.to_ascii_lowercase().replace('_', "-");
-    if SECRET_FLAGS.iter().any(|secret| name.contains(secret)) {
-        return REDACTED.to_owned();
+    match Holds::of(flag, value) {
+        Holds::Secret => REDACTED.to_owned(),
+        Holds::Header => {
+            let sensitive = match value.split_once(':') {
+                _ if value.trim_start().starts_with('{') => true,
+                Some((name, _)) => is_sensitive_header(name.trim()),
+                None => false,
+            };
+            if sensitive { REDACTED.to_owned() } else { value.to_owned() }
+        }
+        Holds::Urls => value.split(',').map(redacted).collect::<Vec<_>>().join(","),
+        Holds::Url => redacted(value),
+        Holds::Members => redacted_text(value),
+        Holds::Nothing => value.to_owned(),
     }
-    let known = flags::find(if flag.starts_with("--") { &name } else { flag }).map(|(flag, _)| flag);
-    if known == Some(HEADER) {
-        let sensitive = match value.split_once(':') {
-            _ if value.trim_start().starts_with('{') => true,
-            Some((name, _)) => is_sensitive_header(name.trim()),
-            None => false,
-        };
-        return if sensitive { REDACTED.to_owned() } else { value.to_owned() };
-    }
-    if known.is_some_and(|flag| URLS.contains(&flag)) {
-        return value.split(',').map(redacted).collect::<Vec<_>>().join(",");
-    }
-    if value.contains("://") {
-        redacted(value)
-    } else if known == Some(EXTRA_INPUTS) {
-        redacted_text(value)
-    } else {
-        value.to_owned()
+}
+
+/// The secrets in the value of a flag.
+fn of(flag: &str, value: &str) -> Vec<String> {
+    let members = || serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
+    let pair = value.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    // What is neither a pair nor an object is refused, and what it holds is anyone's guess.
+    let is_odd = |name: &str| name.contains(|c: char| c.is_whitespace() || "{\"'".contains(c));
+    let words = || value.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+    match Holds::of(flag, value) {
+        Holds::Secret => vec![value.to_owned()],
+        Holds::Header => {
+            let members = members();
+            if members.is_empty() && words().any(is_sensitive_header) && pair.is_none_or(|(name, _)| is_odd(name)) {
+                return vec![value.to_owned()];
+            }
+            let members = members.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+            members.chain(pair).flat_map(|(name, value)| secrets_in_header(name, value)).collect()
+        }
+        Holds::Urls | Holds::Url => value.split(',').flat_map(secrets_in_url).collect(),
+        Holds::Members => {
+            let members = members();
+            if members.is_empty() && words().any(is_secret_name) && pair.is_none_or(|(name, _)| is_odd(name)) {
+                return vec![value.to_owned()];
+            }
+            let pair = pair.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.to_owned());
+            pair.into_iter().chain(secrets_in_members(&members)).collect()
+        }
+        Holds::Nothing => Vec::new(),
     }
 }
 
@@ -127,5 +200,34 @@ mod tests {
             let shown = show(args);
             assert!(shown.contains("<redacted>") && !shown.contains("sk-1"), "{shown}");
         }
+    }
+
+    #[test]
+    fn the_secrets_of_arguments_are_known_before_they_make_a_plan() {
+        for args in [
+            &["--api-key", "sk-1234"][..],
+            &["--api_key=sk-1234"],
+            &["-HAuthorization: Bearer sk-1234"],
+            &["--header", "{\"X-Api-Key\": \"sk-1234\"}"],
+            &["--url", "a:1,http://u:sk-1234@h:99999"],
+            &["--url", "h:1?X-Amz-Security-Token=sk-1234"],
+            &["--extra-inputs", "{\"a\": {\"accesstoken\": \"sk-1234\"}}"],
+            &["--extra-inputs", "api_key:sk-1234", "x:1"],
+        ] {
+            let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
+            assert!(secrets(&args).iter().any(|secret| secret == "sk-1234"), "{args:?}");
+        }
+        for odd in ["api_key sk-1234", "{\"api_key\": \"sk-1234\"", "{'api_key': 'sk-1234'}"] {
+            assert_eq!(secrets(&["--extra-inputs".into(), odd.into()]), [odd]);
+        }
+        assert_eq!(secrets(&["-H".into(), "Authorization Bearer sk-1234".into()]), ["Authorization Bearer sk-1234"]);
+        assert!(secrets(&["--model".into(), "m".into(), "-H".into(), "X-Team:blue".into()]).is_empty());
+    }
+
+    #[test]
+    fn only_the_key_is_a_secret_flag() {
+        let secret = |flag: &&Flag| is_secret_flag(flag.name);
+        let found: Vec<&str> = flags::all().filter(secret).map(|flag| flag.name).collect();
+        assert_eq!(found, ["--api-key"]);
     }
 }

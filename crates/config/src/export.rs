@@ -3,7 +3,7 @@
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
 use crate::setting::Setting;
-use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
+use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
             }
         }
         urls(endpoint.get_mut("urls"));
+        endpoint.get_mut("path").into_iter().for_each(redact);
+        endpoint.get_mut("extra").into_iter().for_each(secret_members);
     }
     for section in ["gpu_telemetry", "server_metrics"] {
         urls(config.get_mut(section).and_then(|section| section.get_mut("urls")));
@@ -30,6 +32,17 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
         }
     }
     config
+}
+
+/// Members that say by their names that they hold secrets, at any depth.
+fn secret_members(value: &mut Value) {
+    for (name, member) in value.as_object_mut().into_iter().flatten() {
+        match member {
+            Value::Object(_) => secret_members(member),
+            Value::String(_) | Value::Number(_) if is_secret_name(name) => *member = REDACTED.into(),
+            _ => {}
+        }
+    }
 }
 
 fn urls(list: Option<&mut Value>) {

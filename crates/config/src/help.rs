@@ -1,8 +1,7 @@
-//! Help, from the table of flags.
+//! Help, from the table of flags. Each paragraph is one line: whoever prints it knows how wide a line may be.
 
 use crate::flags::{Flag, GROUPS, Kind, Status};
 
-const WIDTH: usize = 100;
 const COLUMN: usize = 34;
 
 const USAGE: &str =
@@ -22,7 +21,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 const FOOTER: &str = "\
-Values: --flag VALUE or --flag=VALUE; -m VALUE, -m=VALUE or -mVALUE. A switch is --flag or --flag=false. A list is
+Values: --flag VALUE or --flag=VALUE; -m VALUE, -m=VALUE or -mVALUE. A switch is --flag or --flag=false. A list is \
 --flag a b, --flag a --flag b, and where it says so --flag a,b. Underscores may stand for dashes.
 Exit codes: 0 done, 1 the run failed, 2 bad input (nothing was sent), 130 and 143 stopped by a signal.
 ";
@@ -94,7 +93,7 @@ pub fn long_help() -> String {
         for flag in group.flags {
             entry(&mut out, flag, flag.about());
             for line in details(flag) {
-                paragraph(&mut out, &line, COLUMN + 2);
+                out.push_str(&format!("{:1$}{line}\n", "", COLUMN + 2));
             }
         }
     }
@@ -132,32 +131,9 @@ fn entry(out: &mut String, flag: &Flag, text: &str) {
     let short = flag.short().map_or_else(|| "    ".to_owned(), |short| format!("{short}, "));
     let head = format!("  {short}{} {}", flag.usual(), flag.placeholder());
     let head = head.trim_end();
-    if head.len() < COLUMN {
-        let mut lines = wrap(text, WIDTH - COLUMN).into_iter();
-        out.push_str(&format!("{head:COLUMN$}{}\n", lines.next().unwrap_or_default()));
-        lines.for_each(|line| out.push_str(&format!("{:COLUMN$}{line}\n", "")));
+    if head.len() + 1 < COLUMN {
+        out.push_str(&format!("{head:COLUMN$}{text}\n"));
     } else {
-        out.push_str(&format!("{head}\n"));
-        paragraph(out, text, COLUMN);
+        out.push_str(&format!("{head}\n{:COLUMN$}{text}\n", ""));
     }
-}
-
-fn paragraph(out: &mut String, text: &str, indent: usize) {
-    for line in wrap(text, WIDTH - indent) {
-        out.push_str(&format!("{:indent$}{line}\n", ""));
-    }
-}
-
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

@@ -61,7 +61,7 @@ mod values;
 
 use aiperf_plan::nearest;
 
-pub use command_line::shown as cli_command;
+pub use command_line::{secrets as secrets_in_arguments, shown as cli_command};
 pub use completions::{COMMANDS, Shell, completions};
 pub use context::Context;
 pub use environment::effective_environment;

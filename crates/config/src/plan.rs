@@ -48,7 +48,6 @@ pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, C
         return Err(ConfigError::Invalid(problems));
     };
     notes.extend(unseen(&tree));
-    notes.extend(only_a_limit(&plan));
     Ok(Resolved { plan, notes })
 }
 
@@ -107,16 +106,6 @@ fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>
     }
 }
 
-/// An output length is a limit that a model may stay below, unless it is told to go on.
-fn only_a_limit(plan: &Plan) -> Option<String> {
-    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
-    let held = ["ignore_eos", "min_tokens"].iter().any(|key| plan.endpoint.extra.contains_key(*key));
-    (synthetic.osl.is_some() && !held).then(|| {
-        "the output length is a limit that answers may stay below: add --extra-inputs ignore_eos:true to hold it"
-            .to_owned()
-    })
-}
-
 /// Whether a setting asks for nothing: off, null, or empty.
 fn says_nothing(node: &Node) -> bool {
     match &node.datum {
@@ -127,16 +116,25 @@ fn says_nothing(node: &Node) -> bool {
     }
 }
 
+/// What a run may watch beside its requests: its section, and its name in a note.
+const WATCHED: [(&str, &str); 2] = [("server_metrics", "server metrics"), ("gpu_telemetry", "GPU telemetry")];
+
+fn is_collected(section: &str) -> bool {
+    !matches!(keys::status(&format!("benchmark.{section}.urls")), Some(Status::NotYet(_)))
+}
+
 /// What a run would watch and does not yet, unless it was told not to.
 fn unseen(tree: &Tree) -> Option<String> {
-    let body = &tree.benchmark;
-    let server = body.server_metrics.as_ref().and_then(|server| server.enabled) != Some(false);
-    let gpu = body.gpu_telemetry.as_ref().and_then(|gpu| gpu.enabled) != Some(false);
-    match (server, gpu) {
-        (true, true) => Some("server metrics and GPU telemetry are not collected yet".to_owned()),
-        (true, false) => Some("server metrics are not collected yet".to_owned()),
-        (false, true) => Some("GPU telemetry is not collected yet".to_owned()),
-        (false, false) => None,
+    let is_off = |section: &str| {
+        let enabled = tree.node.find(&format!("benchmark.{section}.enabled"));
+        enabled.is_some_and(|node| matches!(node.datum, Datum::Bool(false)))
+    };
+    let missing = WATCHED.iter().filter(|(section, _)| !is_collected(section) && !is_off(section));
+    match missing.map(|(_, name)| *name).collect::<Vec<_>>().as_slice() {
+        [] => None,
+        [name @ "server metrics"] => Some(format!("{name} are not collected yet")),
+        [name] => Some(format!("{name} is not collected yet")),
+        names => Some(format!("{} are not collected yet", names.join(" and "))),
     }
 }
 
@@ -166,6 +164,10 @@ fn plan(tree: &Tree, ctx: &Context<'_>, args: &[String], problems: &mut Vec<Prob
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
+    // It says what is on, not what would be.
+    for (section, _) in WATCHED.iter().filter(|(section, _)| !is_collected(section)) {
+        input_config[*section]["enabled"] = false.into();
+    }
     Some(Plan {
         run: RunIdentity {
             benchmark_id: ctx.benchmark_id.clone(),

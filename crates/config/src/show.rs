@@ -7,7 +7,7 @@ use crate::resolve::{Tree, resolve_config};
 use crate::sections::endpoint::Endpoint;
 use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
-use aiperf_plan::redact::{self, REDACTED, is_sensitive_header};
+use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header};
 use serde_json::{Value, json};
 
 /// The configuration that arguments and file give, with the origin of each value as a comment. Secrets are redacted.
@@ -59,7 +59,8 @@ fn origin(node: &Node, places: &Places) -> String {
 
 fn scalar(node: &Node, path: &str) -> String {
     let secret = path.ends_with("endpoint.api_key")
-        || path.rsplit_once(".headers.").is_some_and(|(_, name)| is_sensitive_header(name));
+        || path.rsplit_once(".headers.").is_some_and(|(_, name)| is_sensitive_header(name))
+        || path.split_once(".extra.").is_some_and(|(_, name)| name.split('.').next_back().is_some_and(is_secret_name));
     match &node.datum {
         _ if secret => plain(REDACTED),
         Datum::Null => "null".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::choice::Choice;
 use crate::error::Problem;
+use aiperf_plan::redact::is_secret_name;
 use serde_json::{Map, Value};
 
 /// A value and where it came from.
@@ -271,7 +272,7 @@ pub(crate) struct Places {
 impl Places {
     /// How a sentence about a value begins: the flag, or the place in the file and the key.
     pub(crate) fn subject(&self, node: &Node, path: &str) -> String {
-        let value = value_after(node);
+        let value = if may_hold_secrets(path) { String::new() } else { value_after(node) };
         match &node.origin {
             Origin::Flag(spelled) => format!("{spelled}{value}"),
             _ => format!("{}{path}{value}", self.prefix(&node.origin)),
@@ -288,7 +289,7 @@ impl Places {
 
     /// How a value is named inside a sentence.
     pub(crate) fn mention(&self, node: &Node, key: &str) -> String {
-        let value = value_after(node);
+        let value = if may_hold_secrets(key) { String::new() } else { value_after(node) };
         match &node.origin {
             Origin::Flag(spelled) => format!("{spelled}{value}"),
             _ => format!("{key}{value}"),
@@ -310,6 +311,11 @@ impl Places {
 }
 
 /// A value as it stands after its flag or key; maps are too long, and a switch is its flag.
+/// Whether messages should name a setting without its value.
+fn may_hold_secrets(path: &str) -> bool {
+    path.split('.').any(|key| ["headers", "extra"].contains(&key) || is_secret_name(key))
+}
+
 fn value_after(node: &Node) -> String {
     match (&node.datum, &node.origin) {
         (Datum::Map(_), _) | (Datum::Bool(true), Origin::Flag(_)) => String::new(),

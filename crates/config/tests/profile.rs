@@ -172,6 +172,16 @@ fn no_flag_is_ignored() {
 }
 
 #[test]
+fn what_is_not_collected_is_off_in_the_exported_configuration() {
+    for args in [&["-m", "m"][..], &["-m", "m", "--no-gpu-telemetry"]] {
+        let resolved = resolve(args).unwrap();
+        for section in ["server_metrics", "gpu_telemetry"] {
+            assert_eq!(resolved.plan.input_config[section]["enabled"], false, "{section}");
+        }
+    }
+}
+
+#[test]
 fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
     // Flags whose sample value is what runs anyway, that need another flag, or that only silence a note.
     let same = [
@@ -183,6 +193,8 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--connection-reuse-strategy", "the first choice is the default"),
         ("--per-chunk-usage", "needs streamed chat counted by the server"),
         ("--benchmark-grace-period", "needs a duration"),
+        ("--no-server-metrics", "silences a note"),
+        ("--no-gpu-telemetry", "silences a note"),
         ("--prompt-output-tokens-stddev", "needs a mean"),
         ("--warmup-grace-period", "needs a warmup"),
         ("--warmup-concurrency", "needs a warmup"),

@@ -1,15 +1,15 @@
 //! The curves of a phase: records of all threads swept together while it is on.
 
 use crate::recorder::Courtesy;
-use aiperf_metrics::{Accumulator, Metrics, Sweep};
+use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::PhasePlan;
 use aiperf_types::{PhaseKind, WallNs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One phase's sweep, shared by the record threads.
-pub(crate) struct SharedSweep {
-    sweep: Mutex<Sweep>,
+pub(crate) struct SharedSweepLine {
+    sweep: Mutex<SweepLine>,
     /// `None` without slices.
     slices: Option<Arc<SharedSlices>>,
 }
@@ -33,13 +33,13 @@ impl SharedSlices {
     }
 }
 
-impl SharedSweep {
+impl SharedSweepLine {
     /// A sweep for each phase. Slices are those of the run, so that all profiling phases share them.
     pub(crate) fn of_phases(phases: &[PhasePlan], metrics: &Metrics) -> Vec<Self> {
         let slices = metrics.slice().map(|_| Arc::new(SharedSlices::new()));
         let sweep = |phase: &PhasePlan| match phase.kind {
-            PhaseKind::Profiling => Self { sweep: Mutex::new(Sweep::new(metrics.slice())), slices: slices.clone() },
-            PhaseKind::Warmup => Self { sweep: Mutex::new(Sweep::new(None)), slices: None },
+            PhaseKind::Profiling => Self { sweep: Mutex::new(SweepLine::new(metrics.slice())), slices: slices.clone() },
+            PhaseKind::Warmup => Self { sweep: Mutex::new(SweepLine::new(None)), slices: None },
         };
         phases.iter().map(sweep).collect()
     }
@@ -70,7 +70,7 @@ impl SharedSweep {
         }
     }
 
-    fn align(&self, sweep: &mut Sweep) {
+    fn align(&self, sweep: &mut SweepLine) {
         if let Some(origin) = self.slices.as_ref().and_then(|slices| slices.origin()) {
             sweep.align_slices(origin);
         }
@@ -81,7 +81,7 @@ impl SharedSweep {
         self.note_start(records);
         let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
         self.align(&mut sweep);
-        records.finish_sweep(std::mem::replace(&mut sweep, Sweep::new(None)));
+        records.finish_sweep(std::mem::replace(&mut sweep, SweepLine::new(None)));
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
         measured.sort_by_key(|m| m.end);
         let mut exact = Accumulator::with_limits(&metrics, EXACT);
         let mut parts = [FEW; 3].map(|limits| Accumulator::with_limits(&metrics, limits));
-        let shared = SharedSweep { sweep: Mutex::new(Sweep::new(None)), slices: None };
+        let shared = SharedSweepLine { sweep: Mutex::new(SweepLine::new(None)), slices: None };
         let mut computed = RecordMetrics::default();
         for (at, m) in measured.iter().enumerate() {
             metrics.record(m, &mut computed);
@@ -156,7 +156,8 @@ mod tests {
         let slice = Nanos::from_millis(70);
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)).with_slices(slice);
         let slices = Arc::new(SharedSlices::new());
-        let phase = || SharedSweep { sweep: Mutex::new(Sweep::new(Some(slice))), slices: Some(Arc::clone(&slices)) };
+        let phase =
+            || SharedSweepLine { sweep: Mutex::new(SweepLine::new(Some(slice))), slices: Some(Arc::clone(&slices)) };
         let mut computed = RecordMetrics::default();
         let mut origins = Vec::new();
         // The first phase goes on without a request that began before all others, and gets it then.

@@ -1,12 +1,13 @@
 //! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
 //! merged when the run is over.
 
-use crate::curves::SharedSweep;
+use crate::curves::SharedSweepLine;
 use crate::quality::Quality;
 use crate::queue::{Batch, Claimant};
 use crate::record::{Reader, Record};
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::{PhaseKind, RequestError};
 use std::sync::Arc;
 
@@ -24,8 +25,10 @@ pub(crate) struct Computed {
 pub(crate) struct RecordContext {
     pub(crate) reader: Reader,
     pub(crate) metrics: Arc<Metrics>,
+    /// What errors may say.
+    pub(crate) redactor: Arc<Redactor>,
     /// By phase.
-    pub(crate) sweeps: Vec<SharedSweep>,
+    pub(crate) sweeps: Vec<SharedSweepLine>,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
 }
@@ -120,7 +123,9 @@ impl Recorder {
             if batch.is_claimed_by(other) {
                 return None;
             }
-            let record = self.context.reader.read(exchange, self.number);
+            let mut record = self.context.reader.read(exchange, self.number);
+            // Here, so that no file, table or log ever has what the server said to a failed request as it came.
+            record.measured.error = record.measured.error.map(|error| self.context.redactor.error(error));
             if self.metrics.len() == at {
                 self.metrics.push(RecordMetrics::default());
             }

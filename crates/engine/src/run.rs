@@ -2,7 +2,7 @@
 
 use crate::conductor::PhaseRun;
 use crate::coordinator::{Coordinated, Coordinator, Parts};
-use crate::curves::SharedSweep;
+use crate::curves::SharedSweepLine;
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::load::{Load, WorkerSetup};
@@ -18,6 +18,7 @@ use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use aiperf_metrics::{Accumulator, Metrics};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::ConnectPace;
@@ -37,6 +38,8 @@ pub struct Setup {
     /// Counts tokens; `None` when the server's counts are used.
     pub tokenizer: Option<Tokenizer>,
     pub metrics: Arc<Metrics>,
+    /// What must not be said of errors.
+    pub redactor: Arc<Redactor>,
     /// Where records are written while the run is on.
     pub sinks: Vec<RecordSink>,
     pub stop: Stop,
@@ -89,7 +92,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let (stolen, throttled) = (stolen_ticks(), throttled_periods());
 
-    let Setup { plan, anchor, requests, tokenizer, metrics, sinks, stop, events } = setup;
+    let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(|number| WorkerSetup::new(&plan, number, sizing)).collect();
@@ -97,7 +100,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
         metrics: metrics.clone(),
-        sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
+        redactor,
+        sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
         is_watched: events.metrics_every().is_some(),
     });
     let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
@@ -268,6 +272,7 @@ mod tests {
             requests,
             tokenizer: Some(tokenizer),
             metrics: Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true))),
+            redactor: Arc::default(),
             sinks: Vec::new(),
             stop,
             events: Events::new(anchor),

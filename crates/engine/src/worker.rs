@@ -2,7 +2,7 @@
 
 use crate::queue::Queue;
 use crate::requests::Requests;
-use aiperf_schedule::{Dispatch, Event, Outcome};
+use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{Cancel, CancelReason, Client, OutgoingRequest};
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag};
@@ -45,14 +45,14 @@ pub(crate) struct Worker {
 
 #[derive(Default)]
 struct Flying {
-    slots: Vec<Option<Flight>>,
+    slots: Vec<Option<InFlight>>,
     free: Vec<usize>,
     /// Slots by deadline: all requests have the same time, so they are in order.
     deadlines: VecDeque<(MonoNs, usize, u64)>,
     launched: u64,
 }
 
-struct Flight {
+struct InFlight {
     phase: PhaseIndex,
     cancel: Cancel,
     launch: u64,
@@ -134,16 +134,16 @@ impl Worker {
         self.flying.borrow_mut().land(slot);
         let phase = exchange.tag.phase;
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
-        let outcome = if exchange.was_cancelled {
-            Outcome::Cancelled
+        let end = if exchange.was_cancelled {
+            RequestEnd::Cancelled
         } else if exchange.error.is_some() || !is_success {
-            Outcome::Failed
+            RequestEnd::Failed
         } else {
-            Outcome::Answered
+            RequestEnd::Answered
         };
         // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
         self.queue.push(exchange);
-        (self.returned)(Event::Returned { phase, outcome });
+        (self.returned)(Event::Returned { phase, end });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {
@@ -164,7 +164,7 @@ impl Worker {
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
             for _ in 0..never_sent {
-                (worker.returned)(Event::Returned { phase, outcome: Outcome::Cancelled });
+                (worker.returned)(Event::Returned { phase, end: RequestEnd::Cancelled });
             }
         });
     }
@@ -195,7 +195,7 @@ impl Flying {
         });
         let (cancel, launch) = (Cancel::default(), self.launched);
         self.launched += 1;
-        self.slots[slot] = Some(Flight { phase, cancel: cancel.clone(), launch });
+        self.slots[slot] = Some(InFlight { phase, cancel: cancel.clone(), launch });
         if let Some(timeout) = timeout {
             self.deadlines.push_back((mono_now().plus(timeout), slot, launch));
         }

@@ -26,7 +26,7 @@ pub mod run;
 
 pub use aiperf_types::{Slo, Thresholds};
 pub use curves::curve::{Curve, Window};
-pub use curves::sweep::Sweep;
+pub use curves::sweep_line::SweepLine;
 pub use numbers::durations::Durations;
 pub use numbers::stats::{self, Stats, stats_of, stats_with_errors};
 pub use phase::accumulator::{Accumulator, Limits};

@@ -4,7 +4,7 @@
 #[expect(unreachable_pub, reason = "shared with benches")]
 mod load;
 
-use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, Sweep};
+use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, SweepLine};
 use aiperf_types::{EndpointKind, Measured, MonoNs, Nanos, WallNs};
 use load::Load;
 
@@ -80,7 +80,7 @@ fn curves_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twent
     for (users, gap) in [(200, 20_000_000), (16, 20_000_000), (8, 60_000_000)] {
         let load = Load::new(5, users, 64, gap, 500);
         let [exact, mut binned] = accumulators(&metrics, [EXACT, LISTS_BINNED], load);
-        binned.finish_sweep(Sweep::with_limit(None, 1000));
+        binned.finish_sweep(SweepLine::with_limit(None, 1000));
         let [exact, binned] = [exact, binned].map(|records| records.summarise(&metrics, Context::default()));
         assert!(!exact.exactness.curves_binned && binned.exactness.curves_binned);
         assert_eq!(binned.exactness.late_in_curves, 0);
@@ -105,7 +105,7 @@ fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
         let mut exact = Accumulator::with_limits(&metrics, EXACT);
         // Two threads share the records of the run and hand them on now and then, not always in step.
         let mut parts = [LISTS_BINNED; 2].map(|limits| Accumulator::with_limits(&metrics, limits));
-        let mut sweep = Sweep::with_limit(metrics.slice(), stretches);
+        let mut sweep = SweepLine::with_limit(metrics.slice(), stretches);
         let mut most = 0;
         for number in 0..2 * RECORDS {
             load.next_into(&mut m);
@@ -157,7 +157,7 @@ fn phases_swept_one_after_another_come_to_what_all_of_their_records_do() {
     for (phase, begin) in [0, 40_500_000_000, 99_000_000_000].into_iter().enumerate() {
         let mut load = Load::new(phase as u64 + 3, 20, 64, 20_000_000, 500);
         let mut records = Accumulator::with_limits(&metrics, EXACT);
-        let mut sweep = Sweep::new(metrics.slice());
+        let mut sweep = SweepLine::new(metrics.slice());
         for number in 0..500 {
             load.next_into(&mut m);
             postpone(&mut m, begin);
@@ -193,7 +193,7 @@ fn slices_are_those_of_the_sweep_though_the_first_request_came_too_late_for_it()
     let metrics = chat().with_slices(slice);
     let mut load = Load::new(3, 20, 64, 20_000_000, 500);
     let mut records = Accumulator::with_limits(&metrics, EXACT);
-    let mut sweep = Sweep::new(metrics.slice());
+    let mut sweep = SweepLine::new(metrics.slice());
     let (mut m, mut record) = (Measured::default(), RecordMetrics::default());
     let mut late = None;
     for at in 0..500 {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
-use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, Sweep};
+use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, SweepLine};
 use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, RequestError, TokenCounts, WallNs};
 use proptest::collection::vec;
 use proptest::option;
@@ -210,7 +210,7 @@ proptest! {
             metrics.record(m, &mut record);
             accumulator.add(m, &record);
         }
-        accumulator.finish_sweep(Sweep::with_limit(None, stretches));
+        accumulator.finish_sweep(SweepLine::with_limit(None, stretches));
         check_all(&Naive::of(&requests), &accumulator.summarise(&metrics, Context::default()), percentile_share);
     }
 }

@@ -9,7 +9,7 @@
 #[expect(unreachable_pub, reason = "shared with benches")]
 mod load;
 
-use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits, Sweep};
+use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits, SweepLine};
 use aiperf_types::{EndpointKind, Measured, Nanos};
 use load::Load;
 use nix::time::{ClockId, clock_gettime};
@@ -45,7 +45,7 @@ struct Run {
 /// Computes and accumulates the records of a run.
 fn run(metrics: &Metrics) -> Run {
     let mut accumulator = Accumulator::new(metrics);
-    let mut sweep = Sweep::new(metrics.slice());
+    let mut sweep = SweepLine::new(metrics.slice());
     let mut record = RecordMetrics::default();
     // Few at a time, so that they are as near at hand as a record thread finds them, which has just read them.
     let mut batch: Vec<Measured> = (0..BATCH).map(|_| Measured::default()).collect();

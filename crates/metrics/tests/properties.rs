@@ -3,7 +3,7 @@
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
     Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
-    Sweep, Window, registry, stats_of,
+    SweepLine, Window, registry, stats_of,
 };
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{
@@ -286,7 +286,7 @@ proptest! {
         let part = |side: bool| accumulate(&metrics, limits, records.iter().filter(|(_, at)| *at == side).map(|(m, _)| m));
         let mut merged = part(true).merge(part(false));
         for records in [&mut whole, &mut merged] {
-            records.finish_sweep(Sweep::with_limit(None, stretches));
+            records.finish_sweep(SweepLine::with_limit(None, stretches));
         }
         let of = |accumulator: &Accumulator| accumulator.summarise(&metrics, Context::default());
         let (whole_summary, merged_summary) = (of(&whole), of(&merged));
@@ -314,7 +314,7 @@ proptest! {
         let metrics = Metrics::for_run(traits).with_slices(length);
         let (limits, stretches) = LIMITS[limits];
         let mut accumulator = accumulate(&metrics, limits, &records);
-        accumulator.finish_sweep(Sweep::with_limit(Some(length), stretches));
+        accumulator.finish_sweep(SweepLine::with_limit(Some(length), stretches));
         let summary = accumulator.summarise(&metrics, Context::default());
         let slices = accumulator.slices(&metrics, length, Context::default());
         prop_assert_eq!(slices.iter().map(|slice| slice.summary.records).sum::<u64>(), summary.records);
@@ -343,7 +343,7 @@ proptest! {
         let window = window.map(|(start, end)| Window { start: WallNs(EPOCH + start), end: WallNs(EPOCH + end) });
         let (limits, stretches) = LIMITS[limits];
         let mut accumulator = accumulate(&metrics, limits, &records);
-        accumulator.finish_sweep(Sweep::with_limit(Some(Nanos::from_millis(100)), stretches));
+        accumulator.finish_sweep(SweepLine::with_limit(Some(Nanos::from_millis(100)), stretches));
         let context = Context { window, network_rtt_ns: rtt };
         let slices = accumulator.slices(&metrics, Nanos::from_millis(100), context);
         let summaries = slices.iter().map(|slice| &slice.summary);

@@ -1,5 +1,6 @@
 //! Where requests go: URL rules, headers, and the HTTP client's settings.
 
+use crate::redact;
 use aiperf_types::EndpointKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -150,7 +151,7 @@ const FOREIGN: &[&str] = &[
 impl BaseUrl {
     /// Reads a URL; `http://` is added when there is no scheme.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
-        let fail = |make: fn(String) -> UrlError| Err(make(text.to_owned()));
+        let fail = |make: fn(String) -> UrlError| Err(make(redact::url(text)));
         if text.is_empty() {
             return fail(UrlError::Host);
         }
@@ -259,6 +260,14 @@ mod tests {
     fn an_ipv6_literal_keeps_its_brackets_in_the_header_only() {
         let url = BaseUrl::parse("https://[::1]:8443/v1").unwrap();
         assert_eq!((url.host(), url.port(), url.host_header().as_str()), ("::1", 8443, "[::1]:8443"));
+    }
+
+    #[test]
+    fn a_refusal_does_not_say_the_credentials() {
+        for url in ["http://u:p4ss@h:0", "ftp://u:p4ss@h", "u:p4ss@h:99999", "http://h:0?api_key=p4ss"] {
+            let error = BaseUrl::parse(url).unwrap_err().to_string();
+            assert!(error.contains("<redacted>") && !error.contains("p4ss"), "{error}");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Run events as lines of a log.
 
 use crate::console::live::{LiveBlock, live_block};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::{
     LogLevel, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, RunEvent,
     Source, WallAnchor, WallNs,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One line, or a block of lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,19 +28,16 @@ pub struct LogLines {
     stats_due: MonoNs,
     /// Records and seconds of the statistics shown last.
     shown: Option<(u64, f64)>,
+    redactor: Arc<Redactor>,
+    /// Warnings and errors said so far: the same one is not said twice.
+    said: BTreeSet<String>,
 }
 
 impl LogLines {
-    /// Lines of this level and above; statistics as often as asked for, if at all.
-    pub fn new(level: LogLevel, stats_every: Option<Nanos>) -> Self {
-        Self {
-            level,
-            stats_every,
-            anchor: WallAnchor::default(),
-            started: BTreeMap::new(),
-            stats_due: MonoNs(0),
-            shown: None,
-        }
+    /// Lines of this level and above, without secrets; statistics as often as asked for, if at all.
+    pub fn new(level: LogLevel, stats_every: Option<Nanos>, redactor: Arc<Redactor>) -> Self {
+        let (anchor, stats_due, said) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
+        Self { level, stats_every, anchor, started: BTreeMap::new(), stats_due, shown: None, redactor, said }
     }
 
     /// The lines of one event, most often none or one.
@@ -47,6 +46,7 @@ impl LogLines {
             RunEvent::RunStarted(run) => {
                 self.anchor = run.anchor;
                 self.shown = None;
+                self.said.clear();
                 None
             }
             RunEvent::Message(message) => {
@@ -66,7 +66,17 @@ impl LogLines {
             RunEvent::Metrics(snapshot) => return self.statistics(snapshot),
             _ => None,
         };
-        line.into_iter().filter(|line| line.level >= self.level).collect()
+        line.and_then(|line| self.safe(line)).into_iter().collect()
+    }
+
+    /// The line without secrets, unless it is of no interest or a warning that was said already.
+    fn safe(&mut self, line: LogLine) -> Option<LogLine> {
+        if line.level < self.level {
+            return None;
+        }
+        let line = LogLine { text: self.redactor.hide(&line.text).into_owned(), ..line };
+        let is_new = line.level < LogLevel::Warning || self.said.insert(line.text.clone());
+        is_new.then_some(line)
     }
 
     fn notice(&self, at: MonoNs, text: String) -> LogLine {
@@ -141,15 +151,32 @@ fn complete(moment: &PhaseMoment, elapsed: Nanos) -> String {
 mod tests {
     use super::*;
     use aiperf_types::{Message, PhaseTargets};
-    use std::sync::Arc;
+
+    fn log_lines(level: LogLevel, stats_every: Option<Nanos>) -> LogLines {
+        LogLines::new(level, stats_every, Arc::new(Redactor::new(["sk-123456".to_owned()])))
+    }
 
     fn message(level: LogLevel) -> RunEvent {
-        RunEvent::Message(Message { at: WallNs(1), level, text: "text".into() })
+        RunEvent::Message(Message { at: WallNs(1), level, text: "text with sk-123456".into() })
+    }
+
+    #[test]
+    fn a_secret_is_in_no_line() {
+        let lines = log_lines(LogLevel::Info, None).lines(&message(LogLevel::Info));
+        assert_eq!(lines[0].text, "text with <redacted>");
+    }
+
+    #[test]
+    fn the_same_warning_is_not_said_twice_in_a_run() {
+        let mut lines = log_lines(LogLevel::Info, None);
+        let mut said = |level| lines.lines(&message(level)).len();
+        assert_eq!([said(LogLevel::Warning), said(LogLevel::Warning)], [1, 0]);
+        assert_eq!([said(LogLevel::Info), said(LogLevel::Info)], [1, 1]);
     }
 
     #[test]
     fn messages_below_the_level_are_left_out() {
-        let mut lines = LogLines::new(LogLevel::Warning, None);
+        let mut lines = log_lines(LogLevel::Warning, None);
         assert!(lines.lines(&message(LogLevel::Info)).is_empty());
         assert_eq!(lines.lines(&message(LogLevel::Error)).len(), 1);
     }
@@ -173,7 +200,7 @@ mod tests {
             RunEvent::SendingComplete(moment(200_000_000, 4)),
             RunEvent::RequestsDone(moment(210_000_000, 6)),
         ];
-        let mut lines = LogLines::new(LogLevel::Info, None);
+        let mut lines = log_lines(LogLevel::Info, None);
         let texts: Vec<String> = events.iter().flat_map(|event| lines.lines(event)).map(|line| line.text).collect();
         assert_eq!(
             texts,
@@ -193,7 +220,7 @@ mod tests {
 
     #[test]
     fn statistics_come_as_often_as_asked_for_however_often_snapshots_do() {
-        let mut lines = LogLines::new(LogLevel::Info, Some(Nanos(1000)));
+        let mut lines = log_lines(LogLevel::Info, Some(Nanos(1000)));
         let mut shown = Vec::new();
         for tick in 1..=40u64 {
             if !lines.lines(&snapshot(tick * 100, tick, PhaseKind::Profiling)).is_empty() {

@@ -38,6 +38,8 @@ pub struct RunResult {
     pub incomplete_reason: Option<String>,
     /// How exact the measurement itself was.
     pub measurement: Option<Value>,
+    /// What a reader of the numbers should know of the measurement, one sentence each.
+    pub doubts: Vec<String>,
     /// Limits that the warnings on the console name.
     pub limits: Thresholds,
     /// Show the HTTP trace table.
@@ -101,6 +103,18 @@ impl RunInfo {
 }
 
 impl RunResult {
+    /// Whether there were requests, and every one of them failed.
+    pub fn nothing_succeeded(&self) -> bool {
+        self.metrics.records > 0 && self.metrics.failed == self.metrics.records
+    }
+
+    /// Errors from the commonest to the rarest.
+    pub(crate) fn commonest_errors(&self) -> Vec<&(RequestError, u64)> {
+        let mut errors: Vec<_> = self.errors.iter().collect();
+        errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        errors
+    }
+
     /// Whether the metrics cover the whole run.
     pub fn is_complete(&self) -> bool {
         self.incomplete_reason.is_none()

@@ -79,13 +79,93 @@ fn trace_timing_stands_below_the_metrics_when_asked_for() {
     insta::assert_snapshot!(report(&RunResult { show_trace_timing: true, ..some_run() }, Page::file()));
 }
 
+fn nothing_but_failures() -> RunResult {
+    let mut run = some_run();
+    (run.metrics.records, run.metrics.failed) = (4, 4);
+    run.doubts = vec!["the wall clock stepped".into()];
+    let refused = "connect to 127.0.0.1:9 failed: connection refused";
+    run.errors = vec![
+        (RequestError::status(503, "Service Unavailable", "busy"), 1),
+        (RequestError::client("ClientConnectorError", refused, &[]), 3),
+    ];
+    run
+}
+
 #[test]
-fn a_run_in_which_everything_failed_shows_what_went_wrong() {
-    let mut run = empty_run();
-    run.metrics.results.push(result("completed_request_count", &single("requests", 4.0)));
-    run.metrics.results.push(result("request_error_rate", &single("%", 100.0)));
-    run.errors = vec![(RequestError::client("ClientConnectorError", "connection refused", &[]), 4)];
-    insta::assert_snapshot!(report(&run, Page::file()));
+fn a_run_in_which_everything_failed_shows_what_went_wrong_and_nothing_else() {
+    insta::assert_snapshot!(report(&nothing_but_failures(), Page::file()));
+}
+
+fn with_failures(failed: u64) -> RunResult {
+    let mut run = some_run();
+    (run.metrics.records, run.metrics.failed) = (20_000, failed);
+    let long = format!("{{\"error\":\n  \"{}\"}}", "too many requests ".repeat(20));
+    run.errors = vec![
+        (RequestError::status(503, "Service Unavailable", "busy"), 1),
+        (RequestError::status(429, "Too Many Requests", long), failed - 5),
+        (RequestError::client("TimeoutError", "no answer within 5 s", &[]), 2),
+        (RequestError::client("ClientPayloadError", "\u{1b}[31mcut short", &[]), 1),
+        (RequestError::client("ClientOSError", "reset", &[]), 1),
+    ];
+    run
+}
+
+#[test]
+fn many_failures_are_told_at_the_end_with_their_commonest_reasons() {
+    let text = report(&with_failures(1_234), Page::file());
+    insta::assert_snapshot!(text[text.find('╭').unwrap()..]);
+    assert!(!report(&with_failures(200), Page::file()).contains('╭'), "one in a hundred is not many");
+}
+
+#[test]
+fn doubts_about_the_measurement_stand_after_the_tables() {
+    let doubts = vec![
+        "12.5% of chunks arrived several to a read; each may be up to 4.21 ms earlier than reported (mean 0.52 ms)"
+            .into(),
+        "this process ran into its CPU quota 3 times".into(),
+    ];
+    let run = RunResult { doubts, ..some_run() };
+    let text = report(&run, Page::file());
+    insta::assert_snapshot!(text[text.rfind('└').unwrap()..]);
+    let narrow = report(&run, Page::screen(Some(60)).with_colours(false));
+    insta::assert_snapshot!(narrow[narrow.find('╭').unwrap()..]);
+}
+
+/// A run with numbers as large as they get.
+fn busy_run() -> RunResult {
+    let mut run = some_run();
+    run.metrics.results.push(result("effective_decode_throughput_per_user", &distribution("tokens/sec/user", 900.0)));
+    run.metrics.results.push(result("effective_prefill_throughput", &distribution("tokens/sec", 2_000.0)));
+    run.errors = with_failures(1_234).errors;
+    run
+}
+
+fn words(text: &str) -> std::collections::BTreeSet<&str> {
+    text.split(|c: char| c.is_whitespace() || "│┃".contains(c)).collect()
+}
+
+#[test]
+fn a_terminal_of_eighty_columns_shows_whole_words_and_fewer_statistics() {
+    insta::assert_snapshot!(report(&busy_run(), Page::screen(Some(80)).with_colours(false)));
+}
+
+#[test]
+fn a_terminal_of_sixty_columns_is_enough() {
+    insta::assert_snapshot!(report(&busy_run(), Page::screen(Some(60)).with_colours(false)));
+}
+
+#[test]
+fn no_screen_breaks_a_line_or_a_word() {
+    let run = RunResult { doubts: vec!["one two three four".repeat(20)], show_trace_timing: true, ..busy_run() };
+    let whole = report(&run, Page::file());
+    for columns in 60..140 {
+        let text = report(&run, Page::screen(Some(columns)).with_colours(false));
+        assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{text}");
+        let numbers = |word: &&&str| word.ends_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+        let (shown, known) = (words(&text), words(&whole));
+        let broken: Vec<&&str> = shown.iter().filter(numbers).filter(|word| !known.contains(**word)).collect();
+        assert!(broken.is_empty(), "{columns}: {broken:?}");
+    }
 }
 
 #[test]
@@ -149,6 +229,6 @@ fn panels_of_ctrl_c() {
 #[test]
 fn the_exit_panel_lists_distinct_errors_and_the_log() {
     let other = ExitError { operation: "configure".into(), message: "no such file".into(), ..ExitError::default() };
-    let errors = [ExitError::all_requests_failed(4), other];
+    let errors = [ExitError::all_requests_failed(&nothing_but_failures()), other];
     insta::assert_snapshot!(exit_panel(&errors, Some(Path::new("/runs/one/logs/aiperf.log")), Page::plain(80)));
 }

@@ -16,6 +16,6 @@ pub mod phase;
 pub mod schedule;
 
 pub use failures::FailureCount;
-pub use message::{Action, Dispatch, Event, Outcome};
+pub use message::{Action, Dispatch, Event, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
 pub use schedule::Schedule;

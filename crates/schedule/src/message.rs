@@ -7,7 +7,7 @@ use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A request came back.
-    Returned { phase: PhaseIndex, outcome: Outcome },
+    Returned { phase: PhaseIndex, end: RequestEnd },
     /// Finished exchanges wait past their budget: send nothing new.
     Hold,
     /// They no longer do.
@@ -18,7 +18,7 @@ pub enum Event {
 
 /// How a request went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestEnd {
     Answered,
     Failed,
     /// Cancelled by the run itself.

@@ -85,15 +85,15 @@ impl Phase {
     }
 
     /// Counts a request that came back.
-    pub fn count_returned(&mut self, outcome: crate::Outcome) {
-        match outcome {
-            crate::Outcome::Cancelled => self.counts.cancelled += 1,
-            crate::Outcome::Failed => {
+    pub fn count_returned(&mut self, end: crate::RequestEnd) {
+        match end {
+            crate::RequestEnd::Cancelled => self.counts.cancelled += 1,
+            crate::RequestEnd::Failed => {
                 self.counts.completed += 1;
                 self.counts.errors += 1;
                 self.counts.sessions_completed += 1;
             }
-            crate::Outcome::Answered => {
+            crate::RequestEnd::Answered => {
                 self.counts.completed += 1;
                 self.counts.sessions_completed += 1;
             }

@@ -51,12 +51,12 @@ impl Schedule {
 
     fn take(&mut self, now: MonoNs, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Returned { phase, outcome } => {
+            Event::Returned { phase, end } => {
                 // A request that comes back after its phase gave it up changes nothing.
                 if phase == self.index()
                     && let Some(current) = &mut self.current
                 {
-                    current.count_returned(outcome);
+                    current.count_returned(end);
                 }
             }
             Event::Hold => self.held = true,

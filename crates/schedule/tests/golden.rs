@@ -3,7 +3,7 @@
 
 use aiperf_golden::{Area, Shape, Tally, has};
 use aiperf_plan::{Arrival, PhasePlan, StopWhen};
-use aiperf_schedule::{Action, Event, FailureCount, Outcome, PhaseEnd, Schedule};
+use aiperf_schedule::{Action, Event, FailureCount, PhaseEnd, RequestEnd, Schedule};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind};
 use serde_json::Value;
 
@@ -64,11 +64,11 @@ fn phase(given: &Value) -> PhasePlan {
 }
 
 /// A request that is under way.
-struct Flight {
+struct Sent {
     number: u64,
     phase: PhaseIndex,
     back: MonoNs,
-    outcome: Outcome,
+    end: RequestEnd,
 }
 
 /// What happened, in the words of the golden timelines.
@@ -83,7 +83,7 @@ enum Happened {
 struct Run<'a> {
     config: &'a Value,
     schedule: Schedule,
-    flights: Vec<Flight>,
+    in_flight: Vec<Sent>,
     sent: u64,
     happened: Vec<Happened>,
     ends: Vec<PhaseEnd>,
@@ -99,7 +99,7 @@ impl Run<'_> {
     }
 
     /// How long the server takes for a request, and whether it fails it.
-    fn answer(&self, number: u64, conversation: &str) -> (Nanos, Outcome) {
+    fn answer(&self, number: u64, conversation: &str) -> (Nanos, RequestEnd) {
         let server = &self.config["server"];
         let matches = |rule: &&Value| rule["n"] == number || rule["conversation_id"] == conversation;
         let rule = list(&server["overrides"]).find(matches).unwrap_or(&Value::Null);
@@ -107,7 +107,7 @@ impl Run<'_> {
         let in_cycle = (!cycle.is_empty()).then(|| cycle[number as usize % cycle.len()]).and_then(nanos);
         let latency = in_cycle.or(nanos(&rule["latency_s"])).or(nanos(&server["default"]["latency_s"])).unwrap();
         let failed = has(rule, "error") || has(&server["default"], "error");
-        (latency, if failed { Outcome::Failed } else { Outcome::Answered })
+        (latency, if failed { RequestEnd::Failed } else { RequestEnd::Answered })
     }
 
     fn act(&mut self, now: MonoNs, action: Action) {
@@ -115,9 +115,9 @@ impl Run<'_> {
         match action {
             Action::Send(dispatch) => {
                 let conversation = self.conversation(dispatch.draw);
-                let (latency, outcome) = self.answer(self.sent, &conversation);
+                let (latency, end) = self.answer(self.sent, &conversation);
                 let back = now.plus(latency);
-                self.flights.push(Flight { number: self.sent, phase: dispatch.phase, back, outcome });
+                self.in_flight.push(Sent { number: self.sent, phase: dispatch.phase, back, end });
                 let name = &self.config["phases"][dispatch.phase.0 as usize]["name"];
                 self.happened.push(Happened::Dispatch {
                     at,
@@ -131,8 +131,8 @@ impl Run<'_> {
             }
             Action::Cancel(phase) => {
                 self.happened.push(Happened::CancelAll { at });
-                for flight in self.flights.iter_mut().filter(|flight| flight.phase == phase) {
-                    (flight.back, flight.outcome) = (now, Outcome::Cancelled);
+                for sent in self.in_flight.iter_mut().filter(|sent| sent.phase == phase) {
+                    (sent.back, sent.end) = (now, RequestEnd::Cancelled);
                 }
             }
             Action::Complete(_, end, _) => self.ends.push(end),
@@ -142,23 +142,23 @@ impl Run<'_> {
     }
 
     /// The request that comes back next, once its time has come.
-    fn next_back(&mut self, now: MonoNs) -> Option<Flight> {
-        let next = (0..self.flights.len()).min_by_key(|at| (self.flights[*at].back, self.flights[*at].number))?;
-        (self.flights[next].back <= now).then(|| self.flights.remove(next))
+    fn next_back(&mut self, now: MonoNs) -> Option<Sent> {
+        let next = (0..self.in_flight.len()).min_by_key(|at| (self.in_flight[*at].back, self.in_flight[*at].number))?;
+        (self.in_flight[next].back <= now).then(|| self.in_flight.remove(next))
     }
 
     fn drive(&mut self) {
         let mut now = MonoNs(START);
         while !self.is_over {
-            let event = self.next_back(now).map(|flight| {
-                let (cancelled, failed) = (flight.outcome == Outcome::Cancelled, flight.outcome == Outcome::Failed);
-                self.happened.push(Happened::Return { at: now.0 - START, number: flight.number, cancelled, failed });
-                Event::Returned { phase: flight.phase, outcome: flight.outcome }
+            let event = self.next_back(now).map(|sent| {
+                let (cancelled, failed) = (sent.end == RequestEnd::Cancelled, sent.end == RequestEnd::Failed);
+                self.happened.push(Happened::Return { at: now.0 - START, number: sent.number, cancelled, failed });
+                Event::Returned { phase: sent.phase, end: sent.end }
             });
             let mut actions = Vec::new();
             let deadline = self.schedule.poll(now, event, &mut actions);
             actions.into_iter().for_each(|action| self.act(now, action));
-            let next = self.flights.iter().map(|flight| flight.back).chain(deadline).min();
+            let next = self.in_flight.iter().map(|sent| sent.back).chain(deadline).min();
             now = now.max(next.unwrap_or(now));
             assert!(self.is_over || next.is_some(), "the run waits for nothing");
         }
@@ -193,8 +193,8 @@ fn golden_phases_send_and_end_as_recorded() {
     tally.run_files(&area().files_of(TIMELINE), TIMELINE, not_there_yet, |case| {
         let config = &case["config"];
         let schedule = Schedule::new(list(&config["phases"]).map(phase).collect());
-        let (flights, happened, ends) = (Vec::new(), Vec::new(), Vec::new());
-        let mut run = Run { config, schedule, flights, sent: 0, happened, ends, is_over: false };
+        let (in_flight, happened, ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut run = Run { config, schedule, in_flight, sent: 0, happened, ends, is_over: false };
         run.drive();
         let wanted: Vec<Happened> = list(&case["expected"]["timeline"]).map(expected).collect();
         for (got, wanted) in run.happened.iter().zip(&wanted) {

@@ -1,7 +1,7 @@
 //! The schedule driven by hand: what users rely on, without waiting for anything.
 
 use aiperf_plan::{Arrival, PhasePlan, StopWhen};
-use aiperf_schedule::{Action, Event, Outcome, Schedule};
+use aiperf_schedule::{Action, Event, RequestEnd, Schedule};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn phase(concurrency: u32, stop: Vec<StopWhen>, grace: Option<Nanos>) -> PhasePl
 }
 
 fn answered(index: u16) -> Event {
-    Event::Returned { phase: PhaseIndex(index), outcome: Outcome::Answered }
+    Event::Returned { phase: PhaseIndex(index), end: RequestEnd::Answered }
 }
 
 fn poll(schedule: &mut Schedule, at: u64, events: &[Event]) -> (Vec<Action>, Option<MonoNs>) {
@@ -58,7 +58,7 @@ fn time_ends_sending_and_grace_ends_waiting() {
     assert_eq!(deadline, Some(MonoNs(1150)));
     let (expired, _) = poll(&mut schedule, 1150, &[]);
     assert_eq!(expired, vec![Action::Cancel(PhaseIndex(0))]);
-    let back = Event::Returned { phase: PhaseIndex(0), outcome: Outcome::Cancelled };
+    let back = Event::Returned { phase: PhaseIndex(0), end: RequestEnd::Cancelled };
     let (over, _) = poll(&mut schedule, 1151, &[back]);
     assert!(matches!(over[0], Action::Complete(_, end, _) if end.timed_out && end.grace_expired && end.lost == 0));
 }
@@ -78,7 +78,7 @@ fn a_stop_cancels_what_is_in_flight_and_starts_no_further_phase() {
     poll(&mut schedule, 1, &[]);
     let (stopped, _) = poll(&mut schedule, 2, &[Event::Stop]);
     assert!(matches!(stopped[..], [Action::SendingComplete(PhaseIndex(0), _), Action::Cancel(PhaseIndex(0))]));
-    let back = Event::Returned { phase: PhaseIndex(0), outcome: Outcome::Cancelled };
+    let back = Event::Returned { phase: PhaseIndex(0), end: RequestEnd::Cancelled };
     let (over, _) = poll(&mut schedule, 3, &[back, back]);
     assert_eq!(over.len(), 2);
     assert_eq!(over[1], Action::Finished);

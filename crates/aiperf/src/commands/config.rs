@@ -3,9 +3,10 @@
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
 use aiperf_config::{
-    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, resolve_file, show_resolved,
-    validate,
+    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, resolve_file,
+    secrets_in_arguments, show_resolved, validate,
 };
+use aiperf_plan::redact::Redactor;
 use clap::{Parser, Subcommand};
 
 /// Make, show and check configuration files.
@@ -64,10 +65,11 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf config").chain(args.iter().map(String::as_str));
     let command = match ConfigCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(told) => {
+        Err(told) if told.use_stderr() => {
             let _ = told.print();
-            return if told.use_stderr() { Exit::Usage } else { Exit::Success };
+            return Exit::Usage;
         }
+        Err(told) => return exit::print_help(&told.render().to_string()),
     };
     match command.action {
         Action::Init { template: Some(name), model, url, output, .. } => {
@@ -78,12 +80,16 @@ pub(crate) fn run(args: &[String]) -> Exit {
             eprintln!("error: config init needs --template NAME or --list\n\n{}", config_templates());
             Exit::Usage
         }
-        Action::Show { arguments } => printed(show_resolved(&arguments, &Surroundings::now().context())),
+        Action::Show { arguments } => {
+            let secrets = Redactor::new(secrets_in_arguments(&arguments));
+            printed(show_resolved(&arguments, &Surroundings::now().context()), &secrets)
+        }
         Action::Schema => exit::print(&format!("{:#}\n", json_schema())),
         Action::Validate { file } => check(&file),
-        Action::Expand { file, json } => {
-            printed(resolve_file(&file, &Surroundings::now().context()).map(|tree| expanded(&tree, json)))
-        }
+        Action::Expand { file, json } => printed(
+            resolve_file(&file, &Surroundings::now().context()).map(|tree| expanded(&tree, json)),
+            &Redactor::default(),
+        ),
     }
 }
 
@@ -114,7 +120,7 @@ pub(crate) fn check(file: &str) -> Exit {
             let with = if warnings.is_empty() { String::new() } else { format!(" with {} warning(s)", warnings.len()) };
             exit::print(&format!("Configuration valid{with}: {file}\n"))
         }
-        Err(error) => refused(&error),
+        Err(error) => refused(&error, &Redactor::default()),
     }
 }
 
@@ -134,18 +140,18 @@ pub(crate) fn print_manual() -> Exit {
     exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1")))
 }
 
-fn printed(text: Result<String, ConfigError>) -> Exit {
+fn printed(text: Result<String, ConfigError>, secrets: &Redactor) -> Exit {
     match text {
         Ok(text) => exit::print(&text),
-        Err(error) => refused(&error),
+        Err(error) => refused(&error, secrets),
     }
 }
 
-fn refused(error: &ConfigError) -> Exit {
+fn refused(error: &ConfigError, secrets: &Redactor) -> Exit {
     match error {
-        ConfigError::Help(text) => exit::print(text),
+        ConfigError::Help(text) => exit::print_help(text),
         error => {
-            eprintln!("error: {error}");
+            exit::complain(secrets, error);
             Exit::Usage
         }
     }

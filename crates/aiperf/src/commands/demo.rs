@@ -11,7 +11,7 @@ Benchmark the built-in simulated server: nothing to set up
 
 Usage: aiperf demo [OPTIONS OF PROFILE]
 
-Starts a server on a free loopback port (first token after 50 ms, then one every 10 ms) and benchmarks it: streaming
+Starts a server on a free loopback port (first token after 50 ms, then one every 10 ms) and benchmarks it: streaming \
 chat, concurrency 32, 320 requests. Options of `aiperf profile` may be added, as in: aiperf demo --concurrency 100
 ";
 
@@ -33,7 +33,7 @@ const SWITCHES: &[&str] = &["--streaming", "--no-server-metrics", "--no-gpu-tele
 /// Runs with the arguments after `demo`.
 pub(crate) fn run(given: &[String]) -> Exit {
     if given.iter().any(|arg| arg == "--help" || arg == "-h") {
-        return exit::print(HELP);
+        return exit::print_help(HELP);
     }
     // Before the server has threads, which would take the signals.
     let signals = Signals::watch();

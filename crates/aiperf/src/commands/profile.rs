@@ -6,12 +6,14 @@ use crate::screen::{PATIENCE, Screen};
 use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::{Campaign, CampaignError, Finished, Interest};
-use aiperf_config::{ConfigError, Context, resolve_profile};
+use aiperf_config::{ConfigError, Context, resolve_profile, secrets_in_arguments};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{LogLevel, Plan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Runs with the arguments after `profile`.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -20,16 +22,17 @@ pub(crate) fn run(args: &[String]) -> Exit {
 
 /// The same, for one who watches for signals already.
 pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
+    let given = Redactor::new(secrets_in_arguments(args));
     let resolved = match resolve_profile(args, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
-        Err(ConfigError::Help(text)) => return exit::print(&text),
+        Err(ConfigError::Help(text)) => return exit::print_help(&text),
         Err(error) => {
-            terminal::complain_of(&error);
+            exit::complain(&given, &error);
             return Exit::Usage;
         }
     };
     for note in &resolved.notes {
-        terminal::complain(&format!("note: {note}\n"));
+        exit::say("note", &given, note);
     }
     run_plan(resolved.plan, signals)
 }
@@ -69,12 +72,13 @@ fn fresh_id() -> String {
 
 /// Runs a plan and reports on it.
 fn run_plan(plan: Plan, signals: &Signals) -> Exit {
-    let profiled = profile(plan, signals);
+    let redactor = Arc::new(Redactor::of(&plan));
+    let profiled = profile(plan, signals, redactor.clone());
     signals.run_is_over();
     let (finished, log_failed) = match profiled {
         Ok(finished) => finished,
         Err(error) => {
-            terminal::complain_of(&error);
+            exit::complain(&redactor, &error);
             return match signals.number() {
                 Some(number) => Exit::Signal(number),
                 None if error.is_input() => Exit::Usage,
@@ -98,10 +102,10 @@ fn run_plan(plan: Plan, signals: &Signals) -> Exit {
 }
 
 /// A campaign of one run, with those who listen to it; and whether its log could not be written.
-fn profile(plan: Plan, signals: &Signals) -> Result<(Finished, bool), CampaignError> {
-    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop());
+fn profile(plan: Plan, signals: &Signals, redactor: Arc<Redactor>) -> Result<(Finished, bool), CampaignError> {
+    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
-    let lines = LogLines::new(plan.runtime.log_level, metrics_every);
+    let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor);
     let with_bar = ui != UiKind::None;
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
     let screen = Screen::start(lines.clone(), with_bar, events);
@@ -134,8 +138,12 @@ fn shown(finished: &Finished) -> String {
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
     if finished.nothing_answered && !finished.was_stopped {
-        let failed = finished.result.metrics.failed;
-        let error = if failed > 0 { ExitError::all_requests_failed(failed) } else { ExitError::nothing_answered() };
+        let page = if columns.is_some() { page } else { Page::plain(80) };
+        let result = &finished.result;
+        let error = match result.metrics.failed {
+            0 => ExitError::nothing_answered(),
+            _ => ExitError::all_requests_failed(result),
+        };
         text.push_str(&exit_panel(&[error], None, page));
     }
     text

@@ -8,7 +8,7 @@ use std::time::Duration;
 use aiperf_sim::{FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
 use clap::{Args, Parser};
 
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 
 /// Serve simulated answers, to practise on or to measure a client against.
 ///
@@ -115,10 +115,11 @@ struct SimCommand {
 pub(crate) fn main(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf sim").chain(args.iter().map(String::as_str));
     match SimCommand::try_parse_from(args) {
-        Err(told) => {
+        Err(told) if told.use_stderr() => {
             let _ = told.print();
-            if told.use_stderr() { Exit::Usage } else { Exit::Success }
+            Exit::Usage
         }
+        Err(told) => exit::print_help(&told.render().to_string()),
         Ok(command) => match run(command.args) {
             Ok(()) => Exit::Success,
             Err(error) => {

@@ -1,8 +1,10 @@
 //! A run of the binary and what it left.
 
 use aiperf_sim::{Latency, Sim, SimConfig, SimHandle};
+use nix::pty::{Winsize, openpty};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -20,6 +22,33 @@ pub(crate) fn quick() -> SimConfig {
 
 pub(crate) fn serve(config: SimConfig) -> SimHandle {
     Sim::spawn(config).unwrap()
+}
+
+/// A server of a few lines: answers each request, given as its number, head and body, with the bytes it is told to, and
+/// closes. Gives its address.
+pub(crate) fn answering(answer: impl Fn(usize, &str, &str) -> String + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for (number, mut stream) in listener.incoming().flatten().enumerate() {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut line) = (String::new(), String::new());
+            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                head.push_str(&std::mem::take(&mut line));
+            }
+            let length = |line: &str| line.strip_prefix("Content-Length: ")?.trim().parse::<usize>().ok();
+            let mut body = vec![0; head.lines().find_map(length).unwrap_or(0)];
+            let _ = reader.read_exact(&mut body);
+            let _ = stream.write_all(answer(number, &head, &String::from_utf8_lossy(&body)).as_bytes());
+        }
+    });
+    address
+}
+
+/// An HTTP answer after which the connection closes.
+pub(crate) fn response(status: &str, kind: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
 /// The binary, with a directory for what it writes.
@@ -88,6 +117,13 @@ impl Bench {
         Run { dir: self.dir, output }
     }
 
+    /// Runs on a terminal so many columns wide, and gives what was written to it.
+    pub(crate) fn on_a_terminal(self, columns: u16) -> (Option<i32>, String) {
+        let mut command = self.command();
+        command.env("NO_COLOR", "1").env("TERM", "xterm");
+        on_a_terminal(command, columns)
+    }
+
     pub(crate) fn start(self) -> Running {
         let command = self.command();
         self.start_as(command)
@@ -101,6 +137,19 @@ impl Bench {
 
 /// How long a test waits for what should come at once, before it says that it never came.
 const HANGS: Duration = Duration::from_secs(60);
+/// Runs a command on a terminal so many columns wide: its exit code, and what it wrote.
+pub(crate) fn on_a_terminal(mut command: Command, columns: u16) -> (Option<i32>, String) {
+    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = openpty(Some(&size), None).unwrap();
+    command.stdout(terminal.slave.try_clone().unwrap()).stderr(terminal.slave);
+    let mut child = command.spawn().unwrap();
+    // The terminal ends when nobody can write to it any more.
+    drop(command);
+    let (mut master, mut written) = (std::fs::File::from(terminal.master), Vec::new());
+    // Its end is an error here, after all that was written.
+    let _ = master.read_to_end(&mut written);
+    (child.wait().unwrap().code(), String::from_utf8_lossy(&written).into_owned())
+}
 
 /// A run that is still on.
 pub(crate) struct Running {

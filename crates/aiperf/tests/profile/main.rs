@@ -9,8 +9,11 @@
 //! - [`live`]: statistics while it is on
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
+//! - [`secrets`]: what nobody may read, even when a server says it back
 //! - [`stopping`]: signals, time limits
 //! - [`disk`]: what stands in the artifact directory, and what happens when it cannot be written
+//! - [`terminal`]: what people see on narrow ones
+//! - [`told`]: what people are told of failures and doubts
 //! - [`input`]: bad input is refused before anything is sent
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -23,10 +26,13 @@ mod goodput;
 mod input;
 mod live;
 mod results;
+mod secrets;
 #[path = "../../../report/tests/kinds/shown.rs"]
 mod shown;
 mod slices;
 mod stopping;
+mod terminal;
+mod told;
 #[path = "../../../report/tests/kinds/vocabulary.rs"]
 mod vocabulary;
 mod which_metrics;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::curves::SharedSweep;
+use crate::curves::SharedSweepLine;
 use crate::events::Interest;
 use crate::phases;
 use crate::record::Reader;
@@ -59,7 +59,8 @@ impl Bench {
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
             metrics: metrics.clone(),
-            sweeps: SharedSweep::of_phases(&plan.phases, &metrics),
+            redactor: Arc::default(),
+            sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
             is_watched: true,
         });
         let (queue, arrivals) = Queue::new(1 << 30, 1);

@@ -1,6 +1,6 @@
 //! Requests that are over and have not been swept.
 
-use crate::curves::flight::Flight;
+use crate::curves::swept_request::SweptRequest;
 use crate::curves::timing::Timing;
 
 /// Requests on their way to a sweep, in whatever order they ended.
@@ -8,26 +8,26 @@ use crate::curves::timing::Timing;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pending {
     /// With when each begins.
-    pub(crate) requests: Vec<(u64, Box<Flight>)>,
+    pub(crate) requests: Vec<(u64, Box<SweptRequest>)>,
     /// The number of each, and when it was sent.
     pub(crate) sent: Vec<(u64, u64)>,
     pub(crate) gaps: u64,
     pub(crate) last_end: u64,
     /// Requests that are over, for their memory.
-    pub(crate) spare: Vec<Box<Flight>>,
+    pub(crate) spare: Vec<Box<SweptRequest>>,
 }
 
 impl Pending {
     /// Adds a request, with its number and the time it was sent.
     pub(crate) fn add(&mut self, number: u64, sent: u64, timing: Timing, gaps: &[u64]) {
-        let flight = match self.spare.pop() {
-            Some(mut flight) => {
-                flight.restart(timing, gaps);
-                flight
+        let request = match self.spare.pop() {
+            Some(mut request) => {
+                request.restart(timing, gaps);
+                request
             }
-            None => Box::new(Flight::new(timing, gaps)),
+            None => Box::new(SweptRequest::new(timing, gaps)),
         };
-        self.requests.push((timing.start, flight));
+        self.requests.push((timing.start, request));
         self.sent.push((number, sent));
         self.gaps += gaps.len() as u64;
         self.last_end = self.last_end.max(timing.end);
@@ -51,6 +51,6 @@ impl Pending {
 
     /// Bytes held, roughly.
     pub(crate) fn size(&self) -> usize {
-        (self.len() + self.spare.len()) * Flight::SIZE + self.gaps as usize * 4
+        (self.len() + self.spare.len()) * SweptRequest::SIZE + self.gaps as usize * 4
     }
 }

@@ -35,11 +35,11 @@ struct Closed {
     start: u64,
     /// For how long it was open.
     covered: u64,
-    outcome: Outcome,
+    curves: ClosedCurves,
 }
 
 #[derive(Clone, Debug)]
-enum Outcome {
+enum ClosedCurves {
     Final(Box<(CurveStats, Option<Distribution>)>),
     /// The first and the last slice of a phase may be shared with another phase.
     Mergeable(Box<Gauges>, Box<Gaps>),
@@ -146,12 +146,12 @@ impl WindowedCurves {
     fn close(&mut self, at: u64, is_mergeable: bool) {
         let Some(Open { start, since, gauges, gaps }) = self.open.take() else { return };
         if self.slices().is_some() {
-            let outcome = if is_mergeable {
-                Outcome::Mergeable(Box::new(gauges.clone()), Box::new(gaps))
+            let curves = if is_mergeable {
+                ClosedCurves::Mergeable(Box::new(gauges.clone()), Box::new(gaps))
             } else {
-                Outcome::Final(Box::new((gauges.stats(0), gaps.distribution())))
+                ClosedCurves::Final(Box::new((gauges.stats(0), gaps.distribution())))
             };
-            self.closed.push(Closed { start, covered: at.saturating_sub(since), outcome });
+            self.closed.push(Closed { start, covered: at.saturating_sub(since), curves });
         }
         match &mut self.whole {
             None => self.whole = Some(gauges),
@@ -191,9 +191,9 @@ impl WindowedCurves {
     /// The statistics over a window that is over; `None` of one that was not told apart.
     pub(crate) fn stats(&self, window: &Window) -> Option<CurveStats> {
         let closed = self.closed_at(window)?;
-        Some(match &closed.outcome {
-            Outcome::Final(found) => found.0.clone(),
-            Outcome::Mergeable(gauges, _) => {
+        Some(match &closed.curves {
+            ClosedCurves::Final(found) => found.0.clone(),
+            ClosedCurves::Mergeable(gauges, _) => {
                 let length = window.end.0.saturating_sub(window.start.0);
                 gauges.stats(length.saturating_sub(closed.covered))
             }
@@ -202,9 +202,9 @@ impl WindowedCurves {
 
     /// The gaps of the requests that began in a window.
     pub(crate) fn gaps(&self, window: &Window) -> Option<Distribution> {
-        match &self.closed_at(window)?.outcome {
-            Outcome::Final(found) => found.1.clone(),
-            Outcome::Mergeable(_, gaps) => gaps.distribution(),
+        match &self.closed_at(window)?.curves {
+            ClosedCurves::Final(found) => found.1.clone(),
+            ClosedCurves::Mergeable(_, gaps) => gaps.distribution(),
         }
     }
 
@@ -218,9 +218,9 @@ impl WindowedCurves {
         let open = self.open.iter_mut().map(|open| &mut open.gauges);
         open.chain(&mut self.whole).for_each(Gauges::set_decode_to_zero);
         for closed in &mut self.closed {
-            match &mut closed.outcome {
-                Outcome::Final(found) => found.0.set_decode_to_zero(),
-                Outcome::Mergeable(gauges, _) => gauges.set_decode_to_zero(),
+            match &mut closed.curves {
+                ClosedCurves::Final(found) => found.0.set_decode_to_zero(),
+                ClosedCurves::Mergeable(gauges, _) => gauges.set_decode_to_zero(),
             }
         }
     }
@@ -231,8 +231,8 @@ impl WindowedCurves {
         let mut later = other.closed.into_iter().peekable();
         if let (Some(own), Some(first)) = (self.closed.last_mut(), later.peek())
             && own.start == first.start
-            && let (Outcome::Mergeable(gauges, gaps), Outcome::Mergeable(others, other_gaps)) =
-                (&mut own.outcome, &first.outcome)
+            && let (ClosedCurves::Mergeable(gauges, gaps), ClosedCurves::Mergeable(others, other_gaps)) =
+                (&mut own.curves, &first.curves)
         {
             gauges.merge(Gauges::clone(others));
             gaps.merge(other_gaps);

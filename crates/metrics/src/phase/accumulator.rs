@@ -1,7 +1,7 @@
 //! The records of one phase, as one record thread sees them.
 
 use crate::curves::pending::Pending;
-use crate::curves::sweep::Sweep;
+use crate::curves::sweep_line::SweepLine;
 use crate::curves::timing::Timing;
 use crate::facts::Fact;
 use crate::facts::columns::Columns;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Everything that is kept of the records of a phase. Merging two gives the accumulator of both.
 ///
 /// A record's own numbers are kept in columns. Its part in the curves is not: it waits until it is
-/// [handed over](Self::hand_over) to a [`Sweep`] that all record threads share; what nobody takes is swept for each summary.
+/// [handed over](Self::hand_over) to a [`SweepLine`] that all record threads share; what nobody takes is swept for each summary.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     pub(crate) columns: Columns,
@@ -24,7 +24,7 @@ pub struct Accumulator {
     /// Requests that are not swept yet.
     pub(crate) pending: Pending,
     /// What was swept of these records while they came.
-    pub(crate) sweep: Option<Box<Sweep>>,
+    pub(crate) sweep: Option<Box<SweepLine>>,
     /// `None` where nobody watches.
     pub(crate) live: Option<Live>,
     pub(crate) errors: Errors,
@@ -32,7 +32,7 @@ pub struct Accumulator {
     pub(crate) limits: Limits,
 }
 
-/// Up to where percentiles are exact; past it they come from histograms. That of curves is [the sweep's](Sweep::with_limit).
+/// Up to where percentiles are exact; past it they come from histograms. That of curves is [the sweep's](SweepLine::with_limit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Values of a list metric.
@@ -119,7 +119,7 @@ impl Accumulator {
     }
 
     /// Hands over the requests that are not swept yet, to a sweep of all parts of the phase.
-    pub fn hand_over(&mut self, sweep: &mut Sweep) {
+    pub fn hand_over(&mut self, sweep: &mut SweepLine) {
         sweep.take(&mut self.pending);
         self.limit_gaps(sweep.taken_gaps());
     }
@@ -135,7 +135,7 @@ impl Accumulator {
     }
 
     /// Takes back the sweep that these records were handed over to, and sweeps the rest.
-    pub fn finish_sweep(&mut self, mut sweep: Sweep) {
+    pub fn finish_sweep(&mut self, mut sweep: SweepLine) {
         self.hand_over(&mut sweep);
         sweep.end();
         match &mut self.sweep {

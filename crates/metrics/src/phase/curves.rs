@@ -1,7 +1,7 @@
 //! The curves of an accumulator's records.
 
 use crate::curves::curve::{CurveStats, Window};
-use crate::curves::sweep::Sweep;
+use crate::curves::sweep_line::SweepLine;
 use crate::numbers::stats::Distribution;
 use crate::phase::accumulator::Accumulator;
 use aiperf_types::Nanos;
@@ -43,10 +43,10 @@ impl Accumulator {
     }
 
     /// What was swept while records came, or all of them swept now.
-    fn swept(&self, slice: Option<Nanos>) -> Cow<'_, Sweep> {
+    fn swept(&self, slice: Option<Nanos>) -> Cow<'_, SweepLine> {
         self.sweep.as_deref().map_or_else(
             || {
-                let mut sweep = Sweep::new(slice);
+                let mut sweep = SweepLine::new(slice);
                 sweep.take(&mut self.pending.clone());
                 sweep.end();
                 Cow::Owned(sweep)
@@ -56,7 +56,7 @@ impl Accumulator {
     }
 
     /// Requests that came too late for a part of the curves, or after the sweep was over.
-    fn late(&self, sweep: &Sweep) -> u64 {
+    fn late(&self, sweep: &SweepLine) -> u64 {
         sweep.late() + self.sweep.as_ref().map_or(0, |_| self.pending.len() as u64)
     }
 }

@@ -39,10 +39,38 @@ pub fn invalid_result(start: MonoNs, end: MonoNs, responses: u32, content: &[Con
 pub const CONTEXT_OVERFLOW_PHRASES: &[&str] =
     &["context length", "maximum context", "context_length_exceeded", "prompt is too long"];
 
-/// Whether an error message says that the context was too long. Letter case does not matter.
+/// How often a message may be JSON within JSON.
+const NESTED: usize = 3;
+
+/// Whether an error message says that the context was too long. Letter case does not matter, nor do escapes of JSON.
 pub fn says_context_overflow<'p>(message: &str, phrases: impl IntoIterator<Item = &'p str>) -> bool {
-    let message = message.to_lowercase();
-    phrases.into_iter().any(|phrase| message.contains(&phrase.to_lowercase()))
+    let mut texts = vec![message.to_owned()];
+    while let Some(plain) =
+        texts.last().filter(|text| text.contains('\\') && texts.len() <= NESTED).map(|text| unescaped(text))
+    {
+        texts.push(plain);
+    }
+    texts.iter_mut().for_each(|text| *text = text.to_lowercase());
+    phrases.into_iter().map(str::to_lowercase).any(|phrase| texts.iter().any(|text| text.contains(&phrase)))
+}
+
+/// A text with the escapes of JSON taken out once; what is none stays.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let code = after.strip_prefix('u').and_then(|hex| u32::from_str_radix(hex.get(..4)?, 16).ok());
+        (out, rest) = match (code, after.chars().next()) {
+            // Halves of characters outside the first plane are in no phrase.
+            (Some(code), _) => (out + char::from_u32(code).unwrap_or(' ').encode_utf8(&mut [0; 4]), &after[5..]),
+            (None, Some('n' | 'r' | 't' | 'b' | 'f')) => (out + " ", &after[1..]),
+            (None, Some(c)) => (out + c.encode_utf8(&mut [0; 4]), &after[c.len_utf8()..]),
+            (None, None) => (out + "\\", after),
+        };
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -54,5 +82,17 @@ mod tests {
         let says = |message| says_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
         assert!(says(r#"{"error":{"message":"This model's Maximum Context Length is 4096 tokens"}}"#));
         assert!(!says("rate limited"));
+    }
+
+    #[test]
+    fn a_phrase_is_found_behind_escapes_of_json() {
+        let says = |message| says_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+        assert!(says(r#"{"error":"maximum\u0020context of 4096"}"#));
+        assert!(says(r#"{"error":"the prompt\nis too\tlong: prompt is\u0020too long"}"#));
+        assert!(says(r#"{"detail":"{\"error\":\"context\\u0020length\"}"}"#));
+        for message in ["\\", r"\u", r"\u00", r"\ud83d\ude00", r"\é", "context\\ length"] {
+            let _ = says(message);
+        }
+        assert!(!says(r"rate\u0020limited"));
     }
 }

@@ -9,33 +9,78 @@ use crate::run::RunResult;
 use aiperf_types::RequestError;
 use serde_json::Value;
 
+const TITLE: &str = "NVIDIA AIPerf | Error Summary";
+/// Narrower screens have types and messages in one column.
+const ROOM_FOR_TYPES: usize = 100;
+/// Characters of a message on such a screen.
+const ON_A_SCREEN: usize = 300;
+
 /// Every distinct error and how often it happened.
 pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String> {
     if errors.is_empty() {
         return None;
     }
+    let (title, title_style) = (TITLE.into(), Style::ITALIC_RED);
     let column = |title, align, wraps| Column { title, align, wraps };
+    if page.is_screen() && page.width() < ROOM_FOR_TYPES {
+        let columns = vec![
+            column("Code", Align::Right, false),
+            column("Error", Align::Left, true),
+            column("Count", Align::Right, false),
+        ];
+        let rows = errors.iter().map(|(error, count)| narrow_row(error, *count)).collect();
+        return Some(format!("\n\n{}", Table { title, title_style, columns, rows }.draw(page)));
+    }
     let table = Table {
-        title: "NVIDIA AIPerf | Error Summary".into(),
-        title_style: Style::ITALIC_RED,
+        title,
+        title_style,
         columns: vec![
             column("Code", Align::Right, false),
             column("Type", Align::Right, true),
             column("Message", Align::Left, true),
             column("Count", Align::Right, false),
         ],
-        rows: errors.iter().map(|(error, count)| row(error, *count)).collect(),
+        rows: errors.iter().map(|(error, count)| row(error, *count).into()).collect(),
     };
     Some(format!("\n\n{}", table.draw(page)))
 }
 
-fn row(error: &RequestError, count: u64) -> Vec<Cell> {
+const ABSENT: &str = "N/A";
+
+fn row(error: &RequestError, count: u64) -> [Cell; 4] {
     let code = error.code.filter(|code| *code != 0).map(|code| code.to_string());
     let kind = error.kind.as_deref().filter(|kind| !kind.is_empty()).map(literal);
-    let absent = || "N/A".to_owned();
+    let absent = || ABSENT.to_owned();
     [code.unwrap_or_else(absent), kind.unwrap_or_else(absent), literal(&error.message), commas(&count.to_string())]
         .map(|text| Cell { text, style: Style::YELLOW })
-        .into()
+}
+
+/// A message as far as a narrow screen shows it; the files have all of it.
+fn cut(message: String) -> String {
+    match message.char_indices().nth(ON_A_SCREEN) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message,
+    }
+}
+
+/// An error's code and type, as far as it has them.
+pub(crate) fn named(error: &RequestError) -> String {
+    let code = error.code.filter(|code| *code != 0).map(|code| code.to_string());
+    let kind = error.kind.clone().filter(|kind| !kind.is_empty());
+    [code, kind].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// An error's code, type and what it says.
+pub(crate) fn described(error: &RequestError) -> String {
+    let name = named(error);
+    if name.is_empty() { error.message.clone() } else { format!("{name}: {}", error.message) }
+}
+
+fn narrow_row(error: &RequestError, count: u64) -> Vec<Cell> {
+    let [code, kind, message, count] = row(error, count);
+    let said = cut(message.text);
+    let text = if kind.text == ABSENT { said } else { format!("{}: {said}", kind.text) };
+    vec![code, Cell { text, style: message.style }, count]
 }
 
 /// An error whose cause and cure are known.

@@ -1,7 +1,7 @@
 //! The last lines of a report: what was run and where everything was written.
 
 use super::page::{Page, Style};
-use super::text::wrap;
+use super::text::{width, wrap};
 use crate::artifacts::WrittenFile;
 use crate::run::RunResult;
 
@@ -20,12 +20,16 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
         out.push_str(&format!("{label} {}\n", page.paint(Style::CYAN, &format!("{seconds:.2} sec{early}"))));
     }
     for file in files {
-        let label = page.paint(Style::BOLD_GREEN, &format!("{}:", file.label));
-        out.push_str(&format!("{label} {}\n", page.paint(Style::CYAN, &file.path.display().to_string())));
+        let (label, path) = (format!("{}:", file.label), file.path.display().to_string());
+        // On a line of its own a path may fit whole.
+        let is_wide = page.is_screen() && width(&label) + 1 + width(&path) > page.width();
+        let gap = if is_wide { "\n  " } else { " " };
+        out.push_str(&format!("{}{gap}{}\n", page.paint(Style::BOLD_GREEN, &label), page.paint(Style::CYAN, &path)));
     }
     if run.was_cancelled {
         let note = "The profile run was cancelled early. Results shown may be incomplete or inaccurate.";
-        out.push_str(&format!("{}\n", page.paint(Style::ITALIC_YELLOW, note)));
+        let lines = wrap(note, page.width());
+        lines.iter().for_each(|line| out.push_str(&format!("{}\n", page.paint(Style::ITALIC_YELLOW, line.trim_end()))));
     }
     out.push('\n');
     out

@@ -57,11 +57,34 @@ const CACHE_HINT: &str = "Token usage is reported but no prompt-cache read token
     AIPerf can populate the prompt-cache metrics: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report \
     (TRT-LLM reports it by default).";
 
+/// Statistics in the order of their columns.
+const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
+/// Those that a narrow screen can do without, the first to go first.
+const GIVE_WAY: [&str; 4] = ["std", "min", "p90", "max"];
+/// Columns that a narrow screen leaves for labels before it leaves statistics out: most fit on one line.
+const LABEL_WIDTH: usize = 26;
+
 /// Every group's table, one below the other.
-pub(crate) fn tables(metrics: &Summary, endpoint: EndpointKind, page: Page) -> Option<String> {
-    let drawn: String =
-        TABLES.iter().filter_map(|(group, suffix)| group_table(metrics, *group, endpoint, suffix, page)).collect();
-    (!drawn.is_empty()).then(|| format!("\n\n{drawn}"))
+pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
+    let of_group =
+        |(group, suffix): &(ConsoleGroup, &str)| group_table(&run.metrics, *group, run.endpoint, suffix, page);
+    let tables: Vec<Table> = TABLES.iter().filter_map(of_group).collect();
+    if tables.is_empty() {
+        return None;
+    }
+    let drawn: String = tables.iter().map(|table| table.draw(page)).collect();
+    Some(format!("\n\n{drawn}{}", left_out(&tables, run, page).unwrap_or_default()))
+}
+
+/// Says which statistics are not shown, and where they are.
+fn left_out(tables: &[Table], run: &RunResult, page: Page) -> Option<String> {
+    let is_missing =
+        |name: &&&str| tables.iter().any(|table| !table.columns.iter().any(|column| column.title == **name));
+    let missing: Vec<&str> = NUMBERS.iter().filter(is_missing).copied().collect();
+    let names = &run.artifacts.names;
+    let note = format!("Left out to fit the screen: {}; see {}", missing.join(", "), names.summary_csv);
+    let painted = |line: &String| format!("{}\n", page.paint(Style::DIM, line.trim_end()));
+    (!missing.is_empty()).then(|| wrap(&note, page.width()).iter().map(painted).collect())
 }
 
 /// Experimental and internal metrics, when the summary has any.
@@ -70,7 +93,7 @@ pub(crate) fn developer_tables(metrics: &Summary, page: Page) -> Option<String> 
         .iter()
         .filter_map(|(flag, title)| {
             let rows = metrics.results.iter().filter(|metric| metric.flags.has(*flag));
-            Some(format!("\n\n{}", table((*title).into(), rows, page)?))
+            Some(format!("\n\n{}", table((*title).into(), rows, page)?.draw(page)))
         })
         .collect();
     (!drawn.is_empty()).then_some(drawn)
@@ -78,7 +101,7 @@ pub(crate) fn developer_tables(metrics: &Summary, page: Page) -> Option<String> 
 
 /// Speculative decoding, with the share of steps by accepted drafts.
 pub(crate) fn spec_decode(metrics: &Summary, endpoint: EndpointKind, page: Page) -> Option<String> {
-    let drawn = group_table(metrics, ConsoleGroup::SpecDecode, endpoint, ": Spec Decode", page)?;
+    let drawn = group_table(metrics, ConsoleGroup::SpecDecode, endpoint, ": Spec Decode", page)?.draw(page);
     let line = accepted_drafts_line(&metrics.spec_decode_histogram);
     let line = line.map(|line| format!("  {}\n", page.paint(Style::CYAN, &line)));
     Some(format!("\n\n{drawn}{}", line.unwrap_or_default()))
@@ -90,7 +113,7 @@ fn group_table(
     endpoint: EndpointKind,
     suffix: &str,
     page: Page,
-) -> Option<String> {
+) -> Option<Table> {
     let shown = |metric: &&MetricResult| metric.group == group && !HIDDEN.iter().any(|flag| metric.flags.has(*flag));
     let title = format!("NVIDIA AIPerf | {}{suffix}", endpoint.traits().title);
     table(title, metrics.results.iter().filter(shown), page)
@@ -101,7 +124,7 @@ pub(crate) fn trace_table(run: &RunResult, page: Page) -> Option<String> {
     let rows = run.metrics.results.iter().filter(|metric| metric.flags.has(Flags::HTTP_TRACE_ONLY));
     let drawn =
         run.show_trace_timing.then(|| table("NVIDIA AIPerf | HTTP Trace Timing".into(), rows, page)).flatten()?;
-    Some(format!("\n\n{drawn}"))
+    Some(format!("\n\n{}", drawn.draw(page)))
 }
 
 /// Says how to have cache reads reported, when usage is reported without them.
@@ -115,17 +138,22 @@ pub(crate) fn cache_hint(metrics: &Summary, page: Page) -> Option<String> {
     Some(format!("\n{painted}"))
 }
 
-fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, page: Page) -> Option<String> {
+fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, page: Page) -> Option<Table> {
     let mut metrics: Vec<&MetricResult> = metrics.collect();
     if metrics.is_empty() {
         return None;
     }
     metrics.sort_by_key(|metric| place(metric));
-    let numbers = ["avg", "min", "max", "p99", "p90", "p50", "std"];
     let column = |title, wraps| Column { title, align: Align::Right, wraps };
-    let columns = std::iter::once(column("Metric", true)).chain(numbers.map(|title| column(title, false))).collect();
+    let columns = std::iter::once(column("Metric", true)).chain(NUMBERS.map(|title| column(title, false))).collect();
     let rows = metrics.into_iter().map(row).collect();
-    Some(Table { title, title_style: Style::ITALIC, columns, rows }.draw(page))
+    let mut table = Table { title, title_style: Style::ITALIC, columns, rows };
+    for name in GIVE_WAY {
+        if page.is_screen() && table.least_width(LABEL_WIDTH) > page.width() {
+            table.remove(name);
+        }
+    }
+    Some(table)
 }
 
 /// Place in a table: by display order, and for those without one by the lists above.

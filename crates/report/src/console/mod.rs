@@ -39,19 +39,23 @@ pub(crate) const EXPORTER: Exporter = Exporter {
 
 /// The report of a run: every block that has something to say, in a fixed order.
 pub fn report(run: &RunResult, page: Page) -> String {
-    let blocks = [
-        incomplete(run, page),
-        errors::advice(run, page),
-        errors::table(&run.errors, page),
-        metrics::developer_tables(&run.metrics, page),
-        metrics::tables(&run.metrics, run.endpoint, page),
-        metrics::cache_hint(&run.metrics, page),
-        metrics::trace_table(run, page),
-        metrics::spec_decode(&run.metrics, run.endpoint, page),
-        warnings::token_counts(run, page),
-        warnings::output_lengths(run, page),
-    ];
-    blocks.into_iter().flatten().collect()
+    let errors = [incomplete(run, page), errors::advice(run, page), errors::table(&run.errors, page)];
+    let results = || {
+        [
+            metrics::developer_tables(&run.metrics, page),
+            metrics::tables(run, page),
+            metrics::cache_hint(&run.metrics, page),
+            metrics::trace_table(run, page),
+            metrics::spec_decode(&run.metrics, run.endpoint, page),
+            warnings::token_counts(run, page),
+            warnings::output_lengths(run, page),
+            warnings::failures(run, page),
+            warnings::doubts(run, page),
+        ]
+    };
+    // Where nothing succeeded there is nothing to show but why.
+    let results = (!run.nothing_succeeded()).then(results);
+    errors.into_iter().chain(results.into_iter().flatten()).flatten().collect()
 }
 
 fn incomplete(run: &RunResult, page: Page) -> Option<String> {

@@ -1,8 +1,10 @@
 //! Panels outside the report: why the program leaves, and what Ctrl-C did.
 
+use super::errors::named;
 use super::page::{Page, Style};
 use super::panel::Panel;
-use super::text::{literal, wrap};
+use super::text::{literal, one_line, wrap};
+use crate::run::RunResult;
 use std::path::Path;
 
 /// Why the program leaves without what it was asked for.
@@ -19,16 +21,25 @@ pub struct ExitError {
 }
 
 impl ExitError {
-    /// Not one request succeeded.
-    pub fn all_requests_failed(count: u64) -> Self {
+    /// Not one request of a run succeeded: most often why.
+    pub fn all_requests_failed(run: &RunResult) -> Self {
+        let count = run.metrics.failed;
+        let commonest = run.commonest_errors();
+        let (first, others) = (commonest.first(), commonest.len().saturating_sub(1));
+        let cause = first.map(|(error, times)| {
+            let others =
+                if others > 0 { format!("; {others} other reason(s) in the error summary") } else { String::new() };
+            format!("{} ({times} of {count}{others})", one_line(&error.message, CAUSE_WIDTH))
+        });
         Self {
             service: Some("system_controller".into()),
             operation: "export_results".into(),
+            kind: first.map(|(error, _)| named(error)).filter(|name| !name.is_empty()),
             message: format!(
                 "All {count} inference request(s) failed. No successful responses were collected — check the server \
-                 URL, endpoint path, and response format. See prior log output for per-request error details."
+                 URL, endpoint path, and response format."
             ),
-            ..Self::default()
+            cause,
         }
     }
 
@@ -49,6 +60,9 @@ impl ExitError {
         self.kind == other.kind && self.message == other.message
     }
 }
+
+/// Columns of an error that is given as the cause.
+const CAUSE_WIDTH: usize = 200;
 
 /// Columns that a reason leaves free on its first line, and by which its further lines are indented.
 const REASON_MARGIN: usize = 15;
@@ -92,7 +106,7 @@ fn entry(group: &[&ExitError], page_width: usize) -> Vec<String> {
     let text = page_width.saturating_sub(REASON_MARGIN);
     lines.extend(hang(&format!("   Reason: {}", literal(&first.message)), text + 11, text));
     if let Some(cause) = &first.cause {
-        lines.push(format!("   Cause: {}", literal(cause)));
+        lines.extend(hang(&format!("   Cause: {}", literal(cause)), text + 11, text));
     }
     lines
 }

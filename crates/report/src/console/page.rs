@@ -3,19 +3,21 @@
 /// Width of the report in a file, or on a stream that is no terminal.
 pub const FILE_WIDTH: usize = 140;
 /// Narrowest layout: below this tables are no use, and a terminal may wrap them itself.
-const LEAST_WIDTH: usize = 100;
+const LEAST_WIDTH: usize = 60;
 
 /// A surface to lay the report out on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     width: usize,
     colours: bool,
+    /// A terminal, as wide as it is: what does not fit is left out or put in another way. Elsewhere everything is there.
+    is_screen: bool,
 }
 
 impl Page {
     /// Plain text of a given width.
     pub const fn plain(width: usize) -> Self {
-        Self { width, colours: false }
+        Self { width, colours: false, is_screen: false }
     }
 
     /// Plain text as the console file holds it.
@@ -27,7 +29,7 @@ impl Page {
     pub fn screen(columns: Option<usize>) -> Self {
         let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         match columns {
-            Some(columns) => Self { width: columns.max(LEAST_WIDTH), colours },
+            Some(columns) => Self { width: columns.max(LEAST_WIDTH), colours, is_screen: true },
             None => Self::file(),
         }
     }
@@ -39,6 +41,11 @@ impl Page {
 
     pub const fn width(self) -> usize {
         self.width
+    }
+
+    /// Whether it is a terminal whose width must do.
+    pub(crate) const fn is_screen(self) -> bool {
+        self.is_screen
     }
 
     /// The text in a style, where the page has colours.
@@ -83,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_is_laid_out_at_the_least_width() {
-        assert_eq!(Page::screen(Some(60)).width(), LEAST_WIDTH);
+        assert_eq!((Page::screen(Some(40)).width(), Page::screen(Some(80)).width()), (LEAST_WIDTH, 80));
         assert_eq!(Page::screen(None), Page::file());
     }
 }

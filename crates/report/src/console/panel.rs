@@ -1,7 +1,7 @@
 //! Framed notes with a title in their upper border.
 
 use super::page::{Page, Style};
-use super::text::{centre, fill, width, wrap};
+use super::text::{centre, fill, width, wrap_hanging};
 
 /// A framed note.
 pub(crate) struct Panel {
@@ -40,8 +40,8 @@ impl Panel {
         let space = " ".repeat(padding);
         let room = inner.saturating_sub(2 * padding);
         for (text, style) in &self.lines {
-            for line in wrap(text, room) {
-                let line = line.trim_end();
+            for line in wrap_hanging(text, room, hang(text)) {
+                let line = line.as_str();
                 let filled = format!("{}{}", page.paint(*style, line), fill(line, room));
                 out.push_str(&format!("{}{space}{filled}{space}{}\n", edge("│"), edge("│")));
             }
@@ -49,4 +49,13 @@ impl Panel {
         out.push_str(&format!("{}\n", edge(&format!("╰{}╯", "─".repeat(inner)))));
         out
     }
+}
+
+/// Columns by which further lines of an item are indented: below its text, after `- `, `• ` or `1. `.
+fn hang(line: &str) -> usize {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let marks = ["- ", "• "].iter().find(|mark| text.starts_with(**mark)).map(|_| 2);
+    let number = text.split_once(". ").filter(|(number, _)| number.parse::<u32>().is_ok()).map(|(n, _)| n.len() + 2);
+    indent + marks.or(number).unwrap_or(0)
 }

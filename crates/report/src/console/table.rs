@@ -35,7 +35,7 @@ const BOTTOM: Rule = Rule("└", "─", "┴", "┘");
 impl Table {
     /// The table as lines, each with its line break.
     pub(crate) fn draw(&self, page: Page) -> String {
-        let widths = self.widths(page.width());
+        let widths = self.widths(page);
         let mut out = String::new();
         self.draw_title(&mut out, page, widths.iter().map(|width| width + 3).sum::<usize>() + 1);
         push_rule(&mut out, &TOP, &widths);
@@ -83,15 +83,35 @@ impl Table {
         }
     }
 
+    /// Takes a column out.
+    pub(crate) fn remove(&mut self, title: &str) {
+        if let Some(at) = self.columns.iter().position(|column| column.title == title) {
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
+
+    /// Width at which every column is whole, but for those that wrap: these have at least so many columns, or what their
+    /// widest word needs.
+    pub(crate) fn least_width(&self, wrapped: usize) -> usize {
+        let least = |at: usize| match self.columns[at].wraps {
+            true => self.widest(at, widest_line).min(wrapped.max(self.widest(at, widest_word))),
+            false => self.widest(at, widest_line),
+        };
+        (0..self.columns.len()).map(|at| least(at) + 3).sum::<usize>() + 1
+    }
+
     /// Width of each column's contents.
-    fn widths(&self, limit: usize) -> Vec<usize> {
+    fn widths(&self, page: Page) -> Vec<usize> {
         let mut widths: Vec<usize> = (0..self.columns.len()).map(|at| self.widest(at, widest_line)).collect();
         let frame = 3 * widths.len() + 1;
-        let room = limit.saturating_sub(frame);
+        let room = page.width().saturating_sub(frame);
+        // On a screen words are broken only when nothing else helps.
+        let floor = if page.is_screen() { room } else { room / 4 };
         let least: Vec<usize> = (0..widths.len())
             .map(|at| if self.columns[at].wraps { self.widest(at, widest_word) } else { widths[at] })
             .collect();
-        shrink(&mut widths, room, |at, width| self.columns[at].wraps && width > least[at].min(room / 4));
+        shrink(&mut widths, room, |at, width| self.columns[at].wraps && width > least[at].min(floor));
         shrink(&mut widths, room, |_, width| width > 1);
         widths
     }

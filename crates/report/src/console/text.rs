@@ -23,6 +23,58 @@ pub(crate) fn literal(text: &str) -> String {
     out
 }
 
+/// Foreign text on one line of at most so many columns, with a sign where more followed.
+pub(crate) fn one_line(text: &str, columns: usize) -> String {
+    let flat = literal(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if width(&flat) <= columns {
+        return flat;
+    }
+    let mut out = String::new();
+    for c in flat.chars() {
+        if width(&out) + c.width().unwrap_or(0) >= columns {
+            break;
+        }
+        out.push(c);
+    }
+    out.trim_end().to_owned() + "…"
+}
+
+/// Breaks text into lines that fit, at words; those after the first are indented.
+pub fn wrap_hanging(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.split('\n') {
+        let mut wrapped = wrap_paragraph(paragraph, columns.max(1)).into_iter();
+        let Some(first) = wrapped.next() else { continue };
+        let rest = paragraph.get(first.len()..).unwrap_or_default().trim_start();
+        lines.push(first.trim_end().to_owned());
+        if !rest.is_empty() {
+            let further = wrap_paragraph(rest, columns.saturating_sub(indent).max(1));
+            lines.extend(further.iter().map(|line| format!("{:indent$}{}", "", line.trim_end())));
+        }
+    }
+    lines
+}
+
+/// A text of two columns, such as help, in the columns there are: what follows two spaces or more stays below itself.
+pub fn fit(text: &str, columns: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let second = line[indent..].find("  ").map(|at| indent + at);
+        let second = second.map(|at| at + line[at..].len() - line[at..].trim_start().len());
+        // A second column that leaves no room for words is none.
+        let hang = second.filter(|at| at + LEAST_COLUMN <= columns).unwrap_or(indent);
+        for line in wrap_hanging(line, columns, hang) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Columns in which text can still be read.
+const LEAST_COLUMN: usize = 20;
+
 /// Breaks text into lines of at most `limit` columns: at spaces, and inside a word only when the word alone is wider.
 /// Spaces before a break stay on their line as far as they fit.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
@@ -111,6 +163,30 @@ mod tests {
     }
 
     #[test]
+    fn help_stays_in_its_columns() {
+        let text = "Usage: aiperf [OPTIONS]\n\n  -u, --url URL      Where requests go, one URL or several\n  -h                 Help\n";
+        insta::assert_snapshot!(fit(text, 42), @r"
+        Usage: aiperf [OPTIONS]
+
+          -u, --url URL      Where requests go,
+                             one URL or several
+          -h                 Help
+        ");
+        assert_eq!(
+            fit("  --flag          some words that go on and on", 30),
+            "  --flag          some words\n  that go on and on\n"
+        );
+        assert_eq!(fit(text, 100), text);
+    }
+
+    #[test]
+    fn one_line_is_cut_where_it_ends_and_breaks_are_spaces() {
+        assert_eq!(one_line("a\n  b\tc\u{1b}", 20), "a b c\\u{1b}");
+        assert_eq!(one_line("aaa bbb ccc", 9), "aaa bbb…");
+        assert_eq!(one_line("日本語", 5), "日本…");
+    }
+
+    #[test]
     fn a_word_wider_than_the_line_is_broken() {
         assert_eq!(wrap("ab cdefghij k", 4), ["ab ", "cdef", "ghij", "k"]);
     }
@@ -132,6 +208,9 @@ mod tests {
             prop_assert!(lines.iter().all(|line| width(line) <= limit));
             let squeeze = |text: &str| text.replace(' ', "");
             prop_assert_eq!(squeeze(&lines.concat()), squeeze(&text));
+            let hanging = wrap_hanging(&text, limit, limit / 2);
+            prop_assert!(hanging.iter().all(|line| width(line) <= limit + 1));
+            prop_assert_eq!(squeeze(&hanging.concat()), squeeze(&text));
         }
     }
 }

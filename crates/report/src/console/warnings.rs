@@ -1,9 +1,12 @@
 //! Numbers that should not be trusted, and why.
 
+use super::errors::described;
 use super::page::{Page, Style};
 use super::panel::Panel;
+use crate::console::text::one_line;
 use crate::number::commas;
 use crate::run::RunResult;
+use aiperf_types::RequestError;
 
 /// Server-reported token counts differ from those counted here.
 pub(crate) fn token_counts(run: &RunResult, page: Page) -> Option<String> {
@@ -87,6 +90,44 @@ fn direction(run: &RunResult) -> &'static str {
         (false, false) if difference.avg.is_some_and(|average| average > 0.0) => LONGER,
         (false, false) => SHORTER,
     }
+}
+
+/// Share of failed requests, in percent, from which results are those of the lucky ones.
+const FAILED_PERCENT: u64 = 1;
+/// Reasons that a panel names, and columns of each.
+const REASONS: usize = 3;
+const REASON_WIDTH: usize = 100;
+
+/// Many requests failed, and most often why.
+pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
+    let (failed, total) = (run.metrics.failed, run.metrics.records);
+    if failed * 100 <= total * FAILED_PERCENT {
+        return None;
+    }
+    let percent = |part: u64, of: u64| 100.0 * part as f64 / of as f64;
+    let whole = |count: u64| commas(&count.to_string());
+    let errors = run.commonest_errors();
+    let reason = |(error, count): &&(RequestError, u64)| {
+        let text = one_line(&described(error), REASON_WIDTH);
+        format!("  - {} ({:.1}%): {text}", whole(*count), percent(*count, failed))
+    };
+    let mut lines = vec![
+        format!("{} of {} requests ({:.1}%) failed.", whole(failed), whole(total), percent(failed, total)),
+        "Latencies and throughputs are those of the requests that succeeded.".to_owned(),
+        String::new(),
+        "Commonest Reasons:".to_owned(),
+    ];
+    lines.extend(errors.iter().take(REASONS).map(reason));
+    if errors.len() > REASONS {
+        lines.push(format!("  - {} other reasons: see the error summary", errors.len() - REASONS));
+    }
+    Some(panel("Failed Requests Warning", &lines.join("\n"), page))
+}
+
+/// What the run itself doubts about its numbers.
+pub(crate) fn doubts(run: &RunResult, page: Page) -> Option<String> {
+    let lines: Vec<String> = run.doubts.iter().map(|doubt| format!("- {doubt}")).collect();
+    (!lines.is_empty()).then(|| panel("Measurement Warning", &lines.join("\n"), page))
 }
 
 /// How many requests a counter counted, in words; `None` when there is nothing to say.

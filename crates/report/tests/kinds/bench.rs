@@ -180,6 +180,7 @@ impl Bench {
             was_cancelled: false,
             incomplete_reason: None,
             measurement: None,
+            doubts: Vec::new(),
             limits: Thresholds::default(),
             slices: Vec::new(),
             show_trace_timing: self.with_trace,

@@ -119,6 +119,10 @@ impl Shown {
         if self.with_trace {
             tables.insert(5, ("NVIDIA AIPerf | HTTP Trace Timing".to_owned(), Table::Trace));
         }
+        // Where nothing succeeded, the errors stand alone.
+        if !rows.iter().any(|row| row.tag == "request_count") {
+            tables.clear();
+        }
         let mut expected = Vec::new();
         for (title, table) in tables {
             let mut rows: Vec<&Row> = rows.iter().filter(|row| row.table == table).collect();

@@ -161,6 +161,7 @@ pub(crate) fn empty_run() -> RunResult {
         was_cancelled: false,
         incomplete_reason: None,
         measurement: None,
+        doubts: Vec::new(),
         limits: Thresholds::default(),
         show_trace_timing: false,
     }

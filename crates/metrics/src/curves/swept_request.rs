@@ -28,7 +28,7 @@ pub(crate) enum Pace {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Flight {
+pub(crate) struct SweptRequest {
     at: u64,
     next: Next,
     /// What it adds to the tokens being produced.
@@ -68,15 +68,15 @@ impl ShortGaps {
     }
 }
 
-impl Flight {
+impl SweptRequest {
     /// Bytes of one without its gaps, with what an allocator adds to the two blocks it takes.
     pub(crate) const SIZE: usize = size_of::<Self>() + 48;
 
     pub(crate) fn new(timing: Timing, gaps: &[u64]) -> Self {
         let (at, next, rate) = (timing.start, Next::Start, 0.0);
-        let mut flight = Self { at, next, rate, arrival: 0.0, share: 0.0, gaps: ShortGaps::default(), timing };
-        flight.restart(timing, gaps);
-        flight
+        let mut request = Self { at, next, rate, arrival: 0.0, share: 0.0, gaps: ShortGaps::default(), timing };
+        request.restart(timing, gaps);
+        request
     }
 
     /// Becomes another request in the same memory.
@@ -144,7 +144,7 @@ impl Flight {
         }
     }
 
-    /// The content that ends a gap. Content that comes with the end has been there before it: its tokens are in flight for the
+    /// The content that ends a gap. Content that comes with the end has been there before it: its tokens are in request for the
     /// last nanosecond, and the pace of its gap lasts until the end.
     #[inline]
     fn content(&self, at: u64, gap: usize) -> (u64, Next) {
@@ -227,17 +227,17 @@ mod tests {
     use crate::curves::change::Levels;
     use crate::numbers::sum::Sum;
 
-    fn flight(gaps: &[u64]) -> Flight {
+    fn request(gaps: &[u64]) -> SweptRequest {
         let timing = Timing { start: 100, end: 1000, generation: Some(300), input: Some(7), output: Some(5) };
-        Flight::new(timing, gaps)
+        SweptRequest::new(timing, gaps)
     }
 
-    /// Instants, with requests and tokens in flight after each.
-    fn seen(flight: &mut Flight, limits: &[u64], pace: Pace) -> Vec<(u64, i64, f64)> {
+    /// Instants, with requests and tokens in request after each.
+    fn seen(request: &mut SweptRequest, limits: &[u64], pace: Pace) -> Vec<(u64, i64, f64)> {
         let (mut seen, mut levels, mut changes) = (Vec::new(), Levels::default(), Changes::default());
         for &limit in limits {
             changes.restart(0, limit);
-            flight.go_on(limit, pace, &mut changes);
+            request.go_on(limit, pace, &mut changes);
             changes.sort();
             for (contents, transition) in changes.runs() {
                 for (at, content) in contents.iter() {
@@ -251,7 +251,7 @@ mod tests {
             }
             assert!(seen.iter().all(|(at, ..)| *at < limit));
         }
-        assert!(flight.is_over());
+        assert!(request.is_over());
         assert_eq!((levels.in_flight, levels.prefilling, levels.decoding), (0, 0, 0));
         assert_eq!([levels.prefill, levels.decode, levels.total], [Sum::default(); 3]);
         assert_eq!(levels.tokens, 0.0);
@@ -262,17 +262,17 @@ mod tests {
     fn every_change_comes_at_its_instant() {
         let last = (1000, 0, 0.0);
         for pace in [Pace::Gaps, Pace::Even] {
-            let contents = seen(&mut flight(&[100, 0, 200]), &[5000], pace);
+            let contents = seen(&mut request(&[100, 0, 200]), &[5000], pace);
             let third = 4.0 / 3.0;
             assert_eq!(contents[..3], [(100, 1, 7.0), (300, 1, 8.0), (400, 1, 8.0 + third)]);
             assert_eq!((contents[3].0, contents[4].0, contents[5]), (400, 600, last));
-            assert_eq!(seen(&mut flight(&[]), &[5000], pace), [(100, 1, 7.0), (300, 1, 12.0), last]);
+            assert_eq!(seen(&mut request(&[]), &[5000], pace), [(100, 1, 7.0), (300, 1, 12.0), last]);
             let long = 1 << 40;
-            let mut slow = flight(&[100, long, 200]);
+            let mut slow = request(&[100, long, 200]);
             slow.timing.end = 2 * long;
             let slow: Vec<u64> = slow.gaps().chain([slow.gap_count() as u64]).collect();
             assert_eq!(slow, [100, long, 200, 3]);
-            let beyond: Vec<u64> = seen(&mut flight(&[900, 900]), &[5000], pace).iter().map(|seen| seen.0).collect();
+            let beyond: Vec<u64> = seen(&mut request(&[900, 900]), &[5000], pace).iter().map(|seen| seen.0).collect();
             assert_eq!(beyond, [100, 300, 999, 1000]);
         }
     }
@@ -280,13 +280,13 @@ mod tests {
     #[test]
     fn a_request_begins_before_its_content_comes_and_ends_after_it() {
         // The first gap takes no time, and the last content comes with the end.
-        let at_once = seen(&mut flight(&[0, 700]), &[5000], Pace::Gaps);
+        let at_once = seen(&mut request(&[0, 700]), &[5000], Pace::Gaps);
         assert_eq!(at_once, [(100, 1, 7.0), (300, 1, 8.0), (300, 1, 10.0), (999, 1, 12.0), (1000, 0, 0.0)]);
     }
 
     #[test]
     fn changes_go_on_where_they_left_off() {
-        let whole = seen(&mut flight(&[100, 0, 200]), &[5000], Pace::Gaps);
-        assert_eq!(seen(&mut flight(&[100, 0, 200]), &[150, 350, 401, 402, 5000], Pace::Gaps), whole);
+        let whole = seen(&mut request(&[100, 0, 200]), &[5000], Pace::Gaps);
+        assert_eq!(seen(&mut request(&[100, 0, 200]), &[150, 350, 401, 402, 5000], Pace::Gaps), whole);
     }
 }

@@ -1,49 +1,19 @@
 //! What of headers, URLs and texts may be shown.
+//!
+//! # Layout
+//! - `names`: which names are those of secrets
+//! - here: URLs and texts whose parts say by their names that they are secrets
+//! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
+
+mod forms;
+mod names;
+mod redactor;
+
+pub use names::{is_secret_name, is_sensitive_header};
+pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_members, secrets_in_url};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";
-
-const EXACT: &[&str] = &[
-    "authorization",
-    "proxy-authorization",
-    "x-api-key",
-    "api-key",
-    "ocp-apim-subscription-key",
-    "x-goog-api-key",
-    "x-functions-key",
-    "aeg-sas-key",
-    "x-amz-security-token",
-    "cookie",
-    "set-cookie",
-    "x-auth-token",
-    "x-access-token",
-    "x-session-token",
-    "x-csrf-token",
-    "x-xsrf-token",
-];
-const PARTS: &[&str] = &[
-    "auth",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "credential",
-    "cookie",
-    "apikey",
-    "api-key",
-    "api_key",
-    "session",
-    "signature",
-    "sas-key",
-    "access-key",
-    "private-key",
-];
-
-/// Whether a header's value must not be shown.
-pub fn is_sensitive_header(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    EXACT.contains(&lower.as_str()) || PARTS.iter().any(|part| lower.contains(part))
-}
 
 /// A URL without its user name and password.
 pub fn without_userinfo(url: &str) -> String {
@@ -53,39 +23,6 @@ pub fn without_userinfo(url: &str) -> String {
         Some((_, host)) => format!("{scheme}://{host}{}", &rest[end..]),
         None => url.to_owned(),
     }
-}
-
-/// Names of query parameters and texts whose value must not be shown.
-const SECRET_NAMES: &[&str] = &[
-    "api-key",
-    "apikey",
-    "x-api-key",
-    "key",
-    "token",
-    "access-token",
-    "auth-token",
-    "api-token",
-    "bearer-token",
-    "id-token",
-    "refresh-token",
-    "secret",
-    "client-secret",
-    "password",
-    "passwd",
-    "sig",
-    "signature",
-    "x-amz-signature",
-    "x-amz-credential",
-    "x-amz-security-token",
-    "credential",
-    "cookie",
-    "set-cookie",
-];
-
-/// Whether a parameter with this name holds a secret; `_`, `-` and a space are alike.
-fn is_secret_name(name: &str) -> bool {
-    let plain = name.to_ascii_lowercase().replace(['_', ' ', '+'], "-").replace("%5f", "-").replace("%20", "-");
-    SECRET_NAMES.contains(&plain.as_str())
 }
 
 /// A URL with its user part and secret parameters replaced; a text that is no URL keeps its form.
@@ -116,7 +53,27 @@ pub fn url(text: &str) -> String {
 
 /// A text, such as an error of a library, with what looks like a secret replaced.
 pub fn text(input: &str) -> String {
-    named_values(&authorizations(input))
+    named_values(&authorizations(&userinfo(input)))
+}
+
+/// `scheme://user:password@host` anywhere in a text.
+fn userinfo(input: &str) -> String {
+    let (mut out, mut rest) = (String::new(), input);
+    while let Some(at) = rest.find("://") {
+        let (before, authority) = rest.split_at(at + 3);
+        let end = authority.find(|c: char| c.is_whitespace() || "/?#'\"\\<>,;()".contains(c));
+        let end = end.unwrap_or(authority.len());
+        out.push_str(before);
+        match authority[..end].rfind('@') {
+            Some(sign) => {
+                out.push_str(REDACTED);
+                rest = &authority[sign..];
+            }
+            None => rest = authority,
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 /// `Authorization: Scheme secret`, quoted or not: the scheme stays, what follows it goes up to a quote or line end.
@@ -129,12 +86,12 @@ fn authorizations(input: &str) -> String {
         out.push_str(&input[at..after]);
         at = after;
         let rest = &input[after..];
-        let lead = rest.len() - rest.trim_start_matches(['\'', '"', ' ', ':']).len();
+        let lead = rest.len() - rest.trim_start_matches(['\\', '\'', '"', ' ', ':']).len();
         if !rest[..lead].contains(':') {
             continue;
         }
         let value = &rest[lead..];
-        let end = value.find(['\'', '"', '\n', '\r']).unwrap_or(value.len());
+        let end = value.find(['\\', '\'', '"', '\n', '\r']).unwrap_or(value.len());
         let scheme = value[..end].find(' ').map_or("", |space| &value[..=space]);
         out.push_str(&rest[..lead]);
         out.push_str(scheme);
@@ -145,24 +102,28 @@ fn authorizations(input: &str) -> String {
     out
 }
 
-/// `name=value` and `name: value` where the name says it is a secret.
+/// `name=value` and `name: value` where the name says it is a secret; names and values may be quoted, and the quotes
+/// escaped, as in JSON inside JSON.
 fn named_values(input: &str) -> String {
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    const QUOTES: [char; 3] = ['\\', '\'', '"'];
+    let word = |c: char| c.is_ascii_alphanumeric() || "_-%".contains(c);
     let (mut out, mut rest) = (String::new(), input);
     while let Some(start) = rest.find(word) {
         let end = rest[start..].find(|c| !word(c)).map_or(rest.len(), |len| start + len);
         let (name, after) = (&rest[start..end], &rest[end..]);
         out.push_str(&rest[..end]);
-        let bare = after.strip_prefix(['\'', '"']).unwrap_or(after).trim_start();
-        let value = match bare.chars().next() {
-            Some('=') if is_secret_name(name) => Some(("=", bare[1..].trim_start(), "& \t\r\n")),
-            Some(':') if is_secret_name(name) => {
-                Some((": ", bare[1..].trim_start().trim_start_matches(['\'', '"']), " \t\r\n,;'\""))
-            }
-            _ => None,
+        let bare = after.trim_start_matches('\\');
+        let bare = bare.strip_prefix(['\'', '"']).unwrap_or(bare).trim_start();
+        let (sign, stop) = match bare.chars().next() {
+            Some('=') => ("=", "& \t\r\n'\"\\"),
+            Some(':') => (": ", " \t\r\n,;'\"\\"),
+            _ => ("", ""),
         };
-        rest = match value {
-            Some((sign, value, stop)) if !value.is_empty() => {
+        // An authorization with a colon has been taken care of, its scheme left to be seen.
+        let is_done = || sign == ": " && name.to_ascii_lowercase().ends_with("authorization");
+        let value = bare.get(1..).filter(|_| !sign.is_empty() && is_secret_name(name) && !is_done());
+        rest = match value.map(|value| value.trim_start().trim_start_matches(QUOTES)) {
+            Some(value) if !value.is_empty() => {
                 out.push_str(sign);
                 out.push_str(REDACTED);
                 &value[value.find(|c| stop.contains(c)).unwrap_or(value.len())..]
@@ -179,14 +140,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sensitive_headers_are_known_by_name_and_by_part() {
-        assert!(is_sensitive_header("Authorization") && is_sensitive_header("X-Session-Affinity"));
-        assert!(!is_sensitive_header("X-Correlation-ID") && !is_sensitive_header("Accept"));
-    }
-
-    #[test]
     fn userinfo_is_taken_out_of_urls() {
         assert_eq!(without_userinfo("http://u:p@h:1/x"), "http://h:1/x");
         assert_eq!(without_userinfo("http://h:1/x@y"), "http://h:1/x@y");
+    }
+
+    #[test]
+    fn secrets_are_found_in_texts_of_every_kind() {
+        for text_with in [
+            r#"{"detail":"{\"api_key\": \"sk-1234\"}"}"#,
+            r#"bad url "http://h/?X-Goog-Signature=sk-1234""#,
+            "cannot reach http://user:sk-1234@host:8000/v1",
+            r#"{"AWSAccessKeyId": "sk-1234", "x": 1}"#,
+            r#"{"headers": "{\"Authorization\": \"Bearer sk-1234\"}"}"#,
+            "GET /?api%5Fkey=sk-1234&x=1",
+            "api_key='sk-1234'",
+        ] {
+            let shown = text(text_with);
+            assert!(shown.contains(REDACTED) && !shown.contains("sk-1234"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_is_left_alone() {
+        for plain in ["max_tokens=5, eos_token: 2", "a@b://c", "http://h:1/x?max_tokens=5", "50% of tokens: 7"] {
+            assert_eq!(text(plain), plain);
+        }
     }
 }

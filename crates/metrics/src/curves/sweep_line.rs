@@ -8,10 +8,10 @@
 use crate::curves::change::Levels;
 use crate::curves::changes::Changes;
 use crate::curves::curve::{CurveStats, Window};
-use crate::curves::flight::{Flight, Pace};
 use crate::curves::gauges::Gauges;
 use crate::curves::order::Order;
 use crate::curves::pending::Pending;
+use crate::curves::swept_request::{Pace, SweptRequest};
 use crate::curves::windowed::{Slices, WindowedCurves};
 use crate::numbers::stats::Distribution;
 use aiperf_types::{Nanos, WallNs};
@@ -36,11 +36,11 @@ const MOST_WAITING: usize = 192 << 20;
 /// The curves of a phase, as far as they are known.
 #[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
 #[derive(Clone, Debug)]
-pub struct Sweep {
+pub struct SweepLine {
     /// Requests that have not begun yet, with when they will; the earliest last, once they are sorted.
-    waiting: Vec<(u64, Box<Flight>)>,
+    waiting: Vec<(u64, Box<SweptRequest>)>,
     is_sorted: bool,
-    flights: Vec<Box<Flight>>,
+    begun: Vec<Box<SweptRequest>>,
     /// Even until a request with gaps comes.
     pace: Pace,
     levels: Levels,
@@ -66,11 +66,11 @@ pub struct Sweep {
     late: u64,
     changes: Changes,
     /// Requests that are over, for their memory.
-    spare: Vec<Box<Flight>>,
+    spare: Vec<Box<SweptRequest>>,
     most_waiting: usize,
 }
 
-impl Sweep {
+impl SweepLine {
     /// A sweep of nothing, from the first request on; if a length is given, by slices of it.
     pub fn new(slice: Option<Nanos>) -> Self {
         Self::with_limit(slice, EXACT_STRETCHES)
@@ -82,7 +82,7 @@ impl Sweep {
         Self {
             waiting: Vec::new(),
             is_sorted: true,
-            flights: Vec::new(),
+            begun: Vec::new(),
             pace: Pace::Even,
             levels: Levels::default(),
             curves: WindowedCurves::new(slices, stretches),
@@ -150,7 +150,7 @@ impl Sweep {
     fn stop_even_pace(&mut self) {
         self.pace = Pace::Gaps;
         self.levels.decode = Default::default();
-        self.flights.iter_mut().for_each(|flight| flight.stop_even_pace());
+        self.begun.iter_mut().for_each(|request| request.stop_even_pace());
         self.curves.set_decode_to_zero();
     }
 
@@ -165,7 +165,7 @@ impl Sweep {
 
     /// Requests that were taken and are not swept to their end yet.
     pub fn held(&self) -> usize {
-        self.waiting.len() + self.flights.len()
+        self.waiting.len() + self.begun.len()
     }
 
     /// Requests that were taken only after their time was swept: their part of it is missing from the curves.
@@ -215,7 +215,7 @@ impl Sweep {
     }
 
     fn waiting_size(&self) -> usize {
-        self.held() * Flight::SIZE + self.held_gaps as usize * 4
+        self.held() * SweptRequest::SIZE + self.held_gaps as usize * 4
     }
 
     /// Sweeps everything.
@@ -238,7 +238,7 @@ impl Sweep {
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        self.waiting.is_empty() && self.flights.is_empty() && !self.curves.is_open()
+        self.waiting.is_empty() && self.begun.is_empty() && !self.curves.is_open()
     }
 
     fn sweep_to(&mut self, limit: u64) {
@@ -291,13 +291,13 @@ impl Sweep {
 
     /// Sweeps from `front` to `until`.
     fn sweep_part(&mut self, front: u64, until: u64) {
-        while let Some((_, flight)) = self.waiting.pop_if(|(start, _)| *start < until) {
-            self.curves.add_gaps(flight.gaps());
-            self.flights.push(flight);
+        while let Some((_, request)) = self.waiting.pop_if(|(start, _)| *start < until) {
+            self.curves.add_gaps(request.gaps());
+            self.begun.push(request);
         }
         // What is late happens at the front.
         self.changes.restart(front, until);
-        self.flights.iter_mut().for_each(|flight| flight.go_on(until, self.pace, &mut self.changes));
+        self.begun.iter_mut().for_each(|request| request.go_on(until, self.pace, &mut self.changes));
         self.changes.sort();
         let Self { levels, curves, streaming_since, others_since, .. } = self;
         for (contents, transition) in self.changes.runs() {
@@ -317,10 +317,10 @@ impl Sweep {
     /// Lets go of requests that are over.
     fn let_go(&mut self) {
         let mut at = 0;
-        while let Some(flight) = self.flights.get(at) {
-            if flight.is_over() {
-                self.held_gaps -= flight.gap_count() as u64;
-                let over = self.flights.swap_remove(at);
+        while let Some(request) = self.begun.get(at) {
+            if request.is_over() {
+                self.held_gaps -= request.gap_count() as u64;
+                let over = self.begun.swap_remove(at);
                 if self.spare.len() < MOST_SPARE {
                     self.spare.push(over);
                 }
@@ -361,7 +361,7 @@ impl Sweep {
 
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
-        self.waiting_size() + self.spare.len() * Flight::SIZE + self.order.size() + self.curves.size()
+        self.waiting_size() + self.spare.len() * SweptRequest::SIZE + self.order.size() + self.curves.size()
     }
 }
 
@@ -385,8 +385,8 @@ mod tests {
 
     const GAP: u64 = 1_000;
 
-    fn sweep() -> Sweep {
-        Sweep::new(None)
+    fn sweep() -> SweepLine {
+        SweepLine::new(None)
     }
 
     /// A request that waits for a gap, answers with one content a gap, and ends a gap after the last.
@@ -401,18 +401,18 @@ mod tests {
         }
     }
 
-    fn add(sweep: &mut Sweep, number: u64, start: u64, gaps: u64) {
+    fn add(sweep: &mut SweepLine, number: u64, start: u64, gaps: u64) {
         let mut pending = Pending::default();
         pending.add(number, start, timing(start, gaps), &vec![GAP; gaps as usize]);
         sweep.take(&mut pending);
     }
 
-    fn go_on(sweep: &mut Sweep) {
+    fn go_on(sweep: &mut SweepLine) {
         sweep.look_ahead();
         while sweep.go_on() {}
     }
 
-    fn in_flight(sweep: &Sweep) -> [Option<f64>; 3] {
+    fn in_flight(sweep: &SweepLine) -> [Option<f64>; 3] {
         let stats = sweep.whole(0).effective(Curve::Concurrency).unwrap_or_default();
         [stats.avg, stats.min, stats.max]
     }
@@ -500,7 +500,7 @@ mod tests {
     #[test]
     fn the_slices_of_a_later_phase_are_those_of_the_run() {
         let slice = Nanos(40 * GAP);
-        let sweeps = || [(); 3].map(|()| Sweep::new(Some(slice)));
+        let sweeps = || [(); 3].map(|()| SweepLine::new(Some(slice)));
         let [mut early, mut late, mut whole] = sweeps();
         for number in 0..10 {
             let (first, second) = (number * 5 * GAP, 105 * GAP + number * 5 * GAP);
@@ -516,7 +516,7 @@ mod tests {
         let last = 155 * GAP;
         for start in (0..last).step_by(slice.0 as usize) {
             let window = Window { start: WallNs(start), end: WallNs((start + slice.0).min(last)) };
-            let stats = |sweep: &Sweep| {
+            let stats = |sweep: &SweepLine| {
                 let stats = sweep.stats(&window)?;
                 Some([Curve::Concurrency, Curve::DecodeThroughput, Curve::TokensInFlight].map(|curve| {
                     let stats = stats.effective(curve).unwrap_or_default();
@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn tokens_are_produced_evenly_until_a_request_has_gaps() {
-        let decoding = |sweep: &Sweep| sweep.whole(0).effective(Curve::DecodeThroughput).unwrap_or_default();
+        let decoding = |sweep: &SweepLine| sweep.whole(0).effective(Curve::DecodeThroughput).unwrap_or_default();
         let (mut even, mut mixed, mut at_once) = (sweep(), sweep(), sweep());
         for number in 0..10 {
             add(&mut even, number, number * 5 * GAP, 0);
@@ -541,7 +541,7 @@ mod tests {
         mixed.sweep_to(41 * GAP + GAP / 2);
         add(&mut mixed, 10, 60 * GAP, 3);
         add(&mut at_once, 10, 60 * GAP, 3);
-        [&mut even, &mut mixed, &mut at_once].into_iter().for_each(Sweep::end);
+        [&mut even, &mut mixed, &mut at_once].into_iter().for_each(SweepLine::end);
         assert!(decoding(&even).min == Some(0.0) && decoding(&even).avg > Some(0.0));
         assert_eq!(decoding(&mixed), decoding(&at_once));
         assert_eq!(mixed.late(), 0);
@@ -554,7 +554,7 @@ mod tests {
     #[test]
     fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
         for gaps in [0, 20] {
-            let mut sweep = Sweep { most_waiting: 100_000, ..sweep() };
+            let mut sweep = SweepLine { most_waiting: 100_000, ..sweep() };
             let mut most = 0;
             for number in (0..40_000).filter(|number| *number != 7) {
                 add(&mut sweep, number, number * GAP, gaps);

@@ -1,0 +1,152 @@
+//! What the user gives as a secret is in no file and on no screen, even when a server says it back.
+
+use crate::bench::{Bench, Run, answering, response};
+use std::path::Path;
+
+/// Each secret in the forms in which it is given, sent, or said back.
+const SECRETS: &[&str] = &[
+    "sk-live-1234567",
+    "hdr-secret-77",
+    "cookie-secret-55",
+    "somebody",
+    "p@ss-word-99",
+    "p%40ss-word-99",
+    "c29tZWJvZHk6cEBzcy13b3JkLTk5",
+    "amz+secret/42",
+    "amz%2Bsecret%2F42",
+    "amz%2bsecret%2f42",
+    "extra \"secret\" 11",
+    "extra \\\"secret\\\" 11",
+    "extra%20%22secret%22%2011",
+];
+
+/// Answers a request with what it asked, in turn as an error and as an error inside a stream.
+fn echo(number: usize, head: &str, body: &str) -> String {
+    let asked = format!("{head}\n{body}");
+    let everything = format!("{asked}\n{}\np@ss-word-99 amz+secret/42 extra \"secret\" 11", percent_encoded(&asked));
+    let error = serde_json::json!({"error": {"message": everything, "type": "echo", "code": 401}});
+    match number % 3 {
+        0 => response("401 hdr-secret-77", "application/json", &error.to_string()),
+        1 => response("200 OK", "text/event-stream", &format!("data: {error}\n\n")),
+        _ => response("400 Bad Request", "text/plain", &everything),
+    }
+}
+
+fn percent_encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => (byte as char).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+fn files(dir: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: std::path::PathBuf| match path.is_dir() {
+        true => files(&path),
+        false => {
+            let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            vec![(path.display().to_string(), text)]
+        }
+    };
+    entries.flat_map(read).collect()
+}
+
+fn assert_nothing_is_told(run: &Run, also: Vec<(String, String)>) {
+    let told = also.into_iter().chain([("stdout".into(), run.stdout()), ("stderr".into(), run.stderr())]);
+    for (place, text) in told {
+        for secret in SECRETS {
+            let around = text.find(secret).map(|at| text[..at].chars().rev().take(60).collect::<Vec<_>>());
+            let around: Option<String> = around.map(|chars| chars.into_iter().rev().collect());
+            assert!(around.is_none(), "{place} has {secret} after {}", around.unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
+    let url = format!("http://somebody:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", answering(echo));
+    let run = Bench::of(&url)
+        .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--log-level", "debug"])
+        .with(&["-H", "X-Goog-Api-Key: hdr-secret-77", "-H", "Cookie: sid=cookie-secret-55"])
+        .with(&["--extra-inputs", "{\"api_key\": \"extra \\\"secret\\\" 11\", \"temperature\": 0.5}"])
+        .run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert!(run.text("profile_export.jsonl").contains("<redacted>"));
+    assert!(run.text("inputs.json").contains("\"api_key\": \"<redacted>\""));
+    assert_eq!(run.summary()["input_config"]["endpoint"]["extra"]["temperature"], 0.5);
+    assert_nothing_is_told(&run, files(&run.path("")));
+}
+
+#[test]
+fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
+    let urls = [
+        "http://somebody:p%40ss-word-99@h:99999",
+        "ftp://somebody:p%40ss-word-99@h",
+        "http://somebody:p%40ss-word-99@",
+    ];
+    for url in urls {
+        let run = Bench::bare().with(&["--model", "m", "--url", url, "--api-key", "sk-live-1234567"]).run();
+        assert_eq!(run.code(), Some(2));
+        assert_nothing_is_told(&run, Vec::new());
+    }
+    for (flag, value) in [
+        ("--extra-inputs", "api_key:sk-live-1234567"),
+        ("--extra-inputs", "api_key sk-live-1234567"),
+        ("--extra-inputs", "{\"api_key\": \"sk-live-1234567\""),
+        ("-H", "Authorization Bearer sk-live-1234567"),
+    ] {
+        let run = Bench::bare().with(&["--model", "m", "--url", "h:1", flag, value, "--isl", "nonsense"]).run();
+        assert_eq!(run.code(), Some(2));
+        assert_nothing_is_told(&run, Vec::new());
+    }
+    for setting in [
+        "api_key: [sk-live-1234567]",
+        "headers: sk-live-1234567",
+        "headers: {Authorization: [sk-live-1234567]}",
+        "extra: api_key=sk-live-1234567",
+        "url: 'http://somebody:sk-live-1234567@h:99999'",
+        "url: 'h:99999?apikey=sk-live-1234567'",
+    ] {
+        let bench = Bench::bare().with(&["--config", "bench.yaml"]);
+        let file = format!("benchmark:\n  models: [m]\n  endpoint:\n    {setting}\n");
+        std::fs::write(bench.dir.path().join("bench.yaml"), file).unwrap();
+        let run = bench.run();
+        assert_eq!(run.code(), Some(2), "{setting}");
+        assert_nothing_is_told(&run, Vec::new());
+    }
+}
+
+#[test]
+fn secrets_of_a_file_are_hidden_as_those_of_flags_are() {
+    let bench = Bench::bare().with(&["--config", "bench.yaml", "--ui", "none"]).env("EXTRA", "extra \"secret\" 11");
+    let url = format!("http://somebody:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", answering(echo));
+    let file = format!(
+        "benchmark:
+  models: [m]
+  endpoint:
+    url: '{url}'
+    streaming: true
+    api_key: sk-live-1234567
+    headers: {{X-Goog-Api-Key: hdr-secret-77, Cookie: sid=cookie-secret-55}}
+    extra: {{api_key: '${{EXTRA}}', nested: {{accessToken: hdr-secret-77}}}}
+  tokenizer: {{name: builtin}}
+  datasets: [{{name: main, type: synthetic, entries: 3, prompts: {{isl: 16}}}}]
+  phases: [{{name: profiling, type: concurrency, concurrency: 1, requests: 6}}]
+"
+    );
+    std::fs::write(bench.dir.path().join("bench.yaml"), &file).unwrap();
+    let show = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
+        .args(["config", "show", "--config", "bench.yaml"])
+        .env("EXTRA", "extra \"secret\" 11")
+        .current_dir(bench.dir.path())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&show.stdout).into_owned();
+    assert!(show.status.success() && shown.contains("<redacted>"), "{}", String::from_utf8_lossy(&show.stderr));
+    let run = bench.run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert!(run.text("inputs.json").contains("\"accessToken\": \"<redacted>\""));
+    let files = files(&run.path("")).into_iter().chain([("config show".to_owned(), shown)]);
+    assert_nothing_is_told(&run, files.collect());
+}

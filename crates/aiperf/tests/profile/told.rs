@@ -1,0 +1,64 @@
+//! What people are told of a run that went wrong, in part or altogether.
+
+use crate::bench::{Bench, answering, quick, response, serve};
+use aiperf_sim::SimConfig;
+
+#[test]
+fn a_run_in_which_everything_failed_says_why_and_shows_no_empty_tables() {
+    let url = answering(|_, _, _| response("503 Service Unavailable", "text/plain", "the model is still loading"));
+    let run = Bench::of(&url).with(&["--streaming", "--request-count", "4"]).run();
+    assert_eq!(run.code(), Some(1));
+    for text in [run.stdout(), run.text("profile_export_console.txt")] {
+        assert!(text.contains("Error Summary") && text.contains("the model is still loading"), "{text}");
+        assert!(!text.contains("LLM Metrics") && !text.contains("Unknown"), "{text}");
+    }
+    assert!(run.stdout().contains("Error: 503 Service Unavailable"));
+    assert!(run.stdout().contains("Cause: the model is still loading (4 of 4)"));
+}
+
+#[test]
+fn many_failures_among_successes_are_told_at_the_end() {
+    let sim = serve(SimConfig { faults: vec!["status:429=0.3".parse().unwrap()], ..quick() });
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "4", "--request-count", "60"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    for text in [run.stdout(), run.text("profile_export_console.txt")] {
+        let panel = &text[text.find("Failed Requests Warning").unwrap()..];
+        assert!(panel.contains(" of 60 requests (") && panel.contains("(100.0%): 429 Too Many Requests"), "{panel}");
+    }
+}
+
+#[test]
+fn a_huge_error_body_is_cut_wherever_it_is_told() {
+    let url = answering(|_, _, _| response("500 Internal Server Error", "text/plain", &"x".repeat(5_000_000)));
+    let run = Bench::of(&url).with(&["--streaming", "--request-count", "2", "--log-level", "trace"]).run();
+    assert_eq!(run.code(), Some(1));
+    let cut = format!("{}…", "x".repeat(4096));
+    assert_eq!(run.records()[0]["error"]["message"], cut);
+    assert_eq!(run.summary()["error_summary"][0]["error_details"]["message"], cut);
+    for text in [run.stdout(), run.stderr(), run.text("profile_export_console.txt"), run.text("logs/aiperf.log")] {
+        assert!(text.len() < 40_000, "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn doubts_about_the_measurement_stand_after_the_tables_and_nowhere_else() {
+    let whole = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"a b c"},"finish_reason":"stop"}]}"#;
+    let url = answering(|_, _, _| response("200 OK", "application/json", whole));
+    let run = Bench::of(&url).with(&["--streaming", "--request-count", "3"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let doubt = "3 answers were not streamed although --streaming asked for it";
+    let console = run.text("profile_export_console.txt");
+    assert!(console.find(doubt).unwrap() > console.rfind("NVIDIA AIPerf | ").unwrap(), "{console}");
+    assert_eq!(run.stdout().matches(doubt).count(), 1);
+    assert_eq!(run.summary()["measurement"]["doubts"][0], doubt);
+}
+
+#[test]
+fn no_warning_is_said_twice() {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).run();
+    let told = format!("{}{}", run.stdout(), run.stderr());
+    let before_the_report = told.split("LLM Metrics").next().unwrap();
+    assert_eq!(before_the_report.matches("ignore_eos").count(), 1, "{before_the_report}");
+    assert_eq!(run.stderr().matches("ignore_eos").count(), 0);
+}

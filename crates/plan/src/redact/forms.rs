@@ -1,0 +1,132 @@
+//! The forms in which a text may hold a value: as it is, percent-encoded, escaped as in JSON (once or more often) or as
+//! in HTML, in any mixture.
+
+/// How HTML writes what it cannot say as it is.
+const HTML: &[(char, &[&str])] = &[
+    ('&', &["&amp;", "&#38;"]),
+    ('<', &["&lt;", "&#60;"]),
+    ('>', &["&gt;", "&#62;"]),
+    ('"', &["&quot;", "&#34;"]),
+    ('\'', &["&apos;", "&#39;", "&#x27;"]),
+];
+
+/// Bytes that a form other than the value itself may begin with.
+pub(super) const FORM_STARTS: &[u8] = b"%\\&+";
+
+/// Bytes of `text` that its beginning takes to say `value`; `None` when it says something else.
+pub(super) fn said_at_start(text: &str, value: &str) -> Option<usize> {
+    let (first, wanted) = (*text.as_bytes().first()?, *value.as_bytes().first()?);
+    if first != wanted && !FORM_STARTS.contains(&first) {
+        return None;
+    }
+    // A sign that begins a form may also be itself: `%25` is `%`, or `%` and `25`.
+    let mut ways = vec![(text, value)];
+    while let Some((rest, wanted)) = ways.pop() {
+        let Some(c) = wanted.chars().next() else { return Some(text.len() - rest.len()) };
+        // Each escaping doubles backslashes, so a run of them stands for any run.
+        let wanted = if c == '\\' { wanted.trim_start_matches(c) } else { &wanted[c.len_utf8()..] };
+        let itself = if c == '\\' { after_run(rest, c) } else { rest.strip_prefix(c) };
+        let ways_on = itself.into_iter().chain(escaped(rest, c)).chain(percent_encoded(rest, c));
+        ways.extend(ways_on.map(|rest| (rest, wanted)));
+    }
+    None
+}
+
+fn after_run(rest: &str, c: char) -> Option<&str> {
+    let after = rest.trim_start_matches(c);
+    (after.len() < rest.len()).then_some(after)
+}
+
+/// What follows one character that is escaped.
+fn escaped(rest: &str, c: char) -> Option<&str> {
+    match rest.as_bytes().first()? {
+        b'\\' => {
+            let after = rest.trim_start_matches('\\');
+            after.strip_prefix(c).filter(|_| "\"'/".contains(c)).or_else(|| after_unicode(after, c))
+        }
+        b'&' => {
+            let (_, forms) = HTML.iter().find(|(known, _)| *known == c)?;
+            forms.iter().find_map(|form| rest.strip_prefix(form))
+        }
+        b'+' if c == ' ' => Some(&rest[1..]),
+        _ => None,
+    }
+}
+
+/// What may follow a percent-encoded character: a percent sign that is encoded again and again may end sooner or later, and
+/// of backslashes there may be a run.
+fn percent_encoded(rest: &str, c: char) -> impl Iterator<Item = &str> {
+    std::iter::successors(after_percent(rest, c), move |rest| match c {
+        '%' => rest.strip_prefix("25"),
+        '\\' => after_percent(rest, c),
+        _ => None,
+    })
+}
+
+/// `%XX` for each byte of a character; the percent sign itself may be encoded again.
+fn after_percent(rest: &str, c: char) -> Option<&str> {
+    let mut rest = rest;
+    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+        rest = rest.strip_prefix('%')?;
+        while hex_byte(rest)? != byte {
+            rest = rest.strip_prefix("25")?;
+        }
+        rest = &rest[2..];
+    }
+    Some(rest)
+}
+
+fn hex_byte(text: &str) -> Option<u8> {
+    text.get(..2)
+        .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+        .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+}
+
+/// `uXXXX` for each half of a character, the backslash already taken.
+fn after_unicode(rest: &str, c: char) -> Option<&str> {
+    let mut rest = rest;
+    for (at, unit) in c.encode_utf16(&mut [0; 2]).iter().enumerate() {
+        rest = if at > 0 { rest.trim_start_matches('\\') } else { rest };
+        let code = rest.strip_prefix('u')?.get(..4)?;
+        rest = (u16::from_str_radix(code, 16).ok()? == *unit).then(|| &rest[5..])?;
+    }
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_known_in_every_form() {
+        for (text, value) in [
+            ("a b&c", "a b&c"),
+            ("a+b%26c", "a b&c"),
+            ("a%20b%26c", "a b&c"),
+            ("a%2520b&amp;c", "a b&c"),
+            (r"a b\u0026c", "a b&c"),
+            (r#"x\"y"#, "x\"y"),
+            (r#"x\\\"y"#, "x\"y"),
+            (r"p\\q", r"p\q"),
+            ("p%5Cq", r"p\q"),
+            (r"\u00e9t\u00e9", "été"),
+            ("%C3%A9t%c3%a9", "été"),
+            (r"\ud83d\ude00!", "😀!"),
+            ("a%25b", "a%b"),
+            ("a%b", "a%b"),
+            ("a%25bc", "a%bc"),
+            ("a%25b", "a%25b"),
+            ("a%2525b", "a%25b"),
+        ] {
+            assert_eq!(said_at_start(text, value), Some(text.len()), "{text}");
+            assert_eq!(said_at_start(&format!("{text}é more"), value), Some(text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn another_text_is_not_taken_for_it() {
+        for text in ["", "a", "ac", "%6", "%é", r"\u00", r"\", "&am", "a%2"] {
+            assert_eq!(said_at_start(text, "ab"), None, "{text}");
+        }
+    }
+}

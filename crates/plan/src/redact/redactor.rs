@@ -1,0 +1,379 @@
+//! The secrets that the user gave, found by their value in whatever leaves the program: a server may say back what it was
+//! sent, in an error or anywhere else.
+
+use super::forms::{FORM_STARTS, said_at_start};
+use super::names::{is_secret_header, is_secret_name, percent_decoded};
+use super::{REDACTED, text as by_name};
+use crate::{EndpointPlan, Plan};
+use aiperf_types::RequestError;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Characters of an error's text that are kept.
+pub const LONGEST_ERROR: usize = 4096;
+
+/// Bytes of an error's text that are looked at: what is hidden may be longer than what stands in its place.
+const LOOKED_AT: usize = 8 * LONGEST_ERROR;
+
+/// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
+const SHORTEST: usize = 4;
+/// Values of fewer characters may well be words (`user`, `EMPTY`): they are looked for as words of their own, and only in
+/// what others say; longer ones anywhere.
+const LONG: usize = 8;
+
+/// What the user wants nobody to read. Made once, used wherever text leaves the program.
+#[derive(Clone)]
+pub struct Redactor {
+    /// Longest first, so that a secret within a secret does not keep the rest of it visible.
+    values: Vec<String>,
+    /// Bytes that a value may begin with, in any form: nothing else is looked at twice.
+    starts: [bool; 256],
+    /// Members of request bodies that hold secrets, as JSON: `"api_key":"sk-1"`.
+    members: Vec<(String, String)>,
+}
+
+/// Says how many secrets it knows, never which.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("values", &self.values.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::new([])
+    }
+}
+
+impl Redactor {
+    /// Hides these values, in any form.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let mut values: Vec<String> = values.into_iter().filter(|value| value.chars().count() >= SHORTEST).collect();
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup();
+        let mut starts = [false; 256];
+        let first = values.iter().filter_map(|value| value.bytes().next());
+        first.chain(FORM_STARTS.iter().copied()).for_each(|byte| starts[usize::from(byte)] = !values.is_empty());
+        Self { values, starts, members: Vec::new() }
+    }
+
+    /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
+    /// inputs.
+    pub fn of(plan: &Plan) -> Self {
+        let endpoint = &plan.endpoint;
+        let extra = secret_members(&endpoint.extra);
+        let mut redactor = Self::new(secrets_of(endpoint).into_iter().chain(secrets_in_members(&endpoint.extra)));
+        redactor.members = extra.iter().map(|(name, value)| member(name, value)).collect();
+        redactor
+    }
+
+    /// A message without the secrets.
+    pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.hide_up_to(text, text.len(), SHORTEST)
+    }
+
+    /// What the user wrote, already without what its names say is secret: words that happen to be secrets too stay.
+    pub fn hide_in_own<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.hide_up_to(text, text.len(), LONG)
+    }
+
+    /// The beginning of a text without the secrets of at least so many characters, also those that it holds only the
+    /// beginning of.
+    fn hide_up_to<'t>(&self, text: &'t str, end: usize, least: usize) -> Cow<'t, str> {
+        let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        let mut out = String::new();
+        let (mut shown, mut at) = (0, 0);
+        while at < end {
+            // Only a first byte of a character is a start.
+            let is_start = self.starts[usize::from(text.as_bytes()[at])];
+            match is_start.then(|| self.secret_at(text, at, least)).flatten() {
+                Some(length) => {
+                    out.push_str(&text[shown..at]);
+                    out.push_str(REDACTED);
+                    at += length;
+                    shown = at;
+                }
+                None => at += 1,
+            }
+        }
+        if shown == 0 {
+            return Cow::Borrowed(&text[..end]);
+        }
+        out.push_str(text.get(shown..end).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// Length of the secret that stands here.
+    fn secret_at(&self, text: &str, at: usize, least: usize) -> Option<usize> {
+        let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        self.values.iter().filter(|value| value.len() >= least).find_map(|value| {
+            let length = said_at_start(&text[at..], value)?;
+            let is_part = in_word(text[..at].chars().next_back()) || in_word(text[at + length..].chars().next());
+            (value.len() >= LONG || !is_part).then_some(length)
+        })
+    }
+
+    /// An error as it may be shown and kept: without secrets, and no longer than [`LONGEST_ERROR`].
+    pub fn error(&self, error: RequestError) -> RequestError {
+        let shown = |text: String| {
+            let hidden = self.hide_up_to(&text, LOOKED_AT, SHORTEST);
+            let is_all = text.len() <= LOOKED_AT;
+            cut(by_name(first_chars(&hidden, 2 * LONGEST_ERROR)), is_all && hidden.len() <= 2 * LONGEST_ERROR)
+        };
+        RequestError {
+            kind: error.kind.map(shown),
+            message: shown(error.message),
+            cause: error.cause.map(shown),
+            ..error
+        }
+    }
+
+    /// Hides secrets in every text of a document of the user's own.
+    pub fn document(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(hidden) = self.hide_in_own(text) {
+                    *text = hidden;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.document(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.document(member)),
+            _ => {}
+        }
+    }
+
+    /// A request body without its secret members. Nothing else of it is looked at: it is the user's own text, and there may
+    /// be very much of it.
+    pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.members.is_empty() {
+            return Cow::Borrowed(body);
+        }
+        let Ok(text) = std::str::from_utf8(body) else { return Cow::Borrowed(body) };
+        let mut hidden = Cow::Borrowed(text);
+        for (given, shown) in self.members.iter().filter(|(given, _)| text.contains(given.as_str())) {
+            hidden = Cow::Owned(hidden.replace(given, shown));
+        }
+        match hidden {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        }
+    }
+}
+
+fn first_chars(text: &str, count: usize) -> &str {
+    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
+}
+
+/// A text up to its longest, with a sign where more followed.
+fn cut(text: String, is_all: bool) -> String {
+    let kept = first_chars(&text, LONGEST_ERROR);
+    if is_all && kept.len() == text.len() { text } else { format!("{kept}…") }
+}
+
+fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
+    let mut out: Vec<String> = endpoint.api_key.iter().cloned().collect();
+    out.extend(endpoint.headers.iter().flat_map(|(name, value)| secrets_in_header(name, value)));
+    let urls = endpoint.urls.iter().map(|url| url.as_str());
+    out.extend(urls.chain(endpoint.path.as_deref()).flat_map(secrets_in_url));
+    out
+}
+
+/// The secrets that a header holds, if its name says so: its value, what follows its scheme, credentials that this stands
+/// for, and the values of cookies.
+pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
+    if !is_secret_header(name) {
+        return Vec::new();
+    }
+    let mut out = vec![value.trim().to_owned()];
+    if let Some((_, rest)) = value.trim().split_once(' ') {
+        out.push(rest.trim().to_owned());
+        let decoded = STANDARD_NO_PAD.decode(rest.trim().trim_end_matches('=')).ok();
+        if let Some((user, password)) =
+            decoded.and_then(|bytes| String::from_utf8(bytes).ok()).as_deref().and_then(|text| text.split_once(':'))
+        {
+            out.extend([format!("{user}:{password}"), password.to_owned()]);
+        }
+    }
+    if name.to_ascii_lowercase().contains("cookie") {
+        out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
+    }
+    out
+}
+
+/// The secrets that a URL holds: user name and password, in the forms in which they are sent, and secret parameters.
+pub fn secrets_in_url(url: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let both = |text: &str| [text.to_owned(), percent_decoded(text)];
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    if let Some((user_part, _)) = rest[..end].rsplit_once('@') {
+        out.extend(both(user_part));
+        let (user, password) = user_part.split_once(':').unwrap_or((user_part, ""));
+        out.extend(both(password));
+        // A name beside a password is no secret by itself, and a short one is a word.
+        if password.is_empty() || user.len() >= LONG {
+            out.extend(both(user));
+        }
+        out.extend(basic(&percent_decoded(user), &percent_decoded(password)));
+    }
+    let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        if is_secret_name(name) {
+            out.extend(both(value));
+            out.push(percent_decoded(&value.replace('+', " ")));
+        }
+    }
+    out
+}
+
+/// Credentials as `Authorization: Basic` has them, with and without what fills them up.
+fn basic(user: &str, password: &str) -> [String; 3] {
+    let pair = format!("{user}:{password}");
+    [STANDARD.encode(&pair), STANDARD_NO_PAD.encode(&pair), URL_SAFE_NO_PAD.encode(&pair)]
+}
+
+/// The texts of members with secret names, such as `api_key`, at any depth.
+pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    secret_members(members).iter().map(|(_, value)| plain(value)).collect()
+}
+
+fn secret_members(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
+    let mut out = Vec::new();
+    for (name, value) in members {
+        match value {
+            Value::Object(inner) => out.extend(secret_members(inner)),
+            Value::String(_) | Value::Number(_) if is_secret_name(name) => out.push((name.as_str(), value)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// A member as a compact body has it, and as it is shown.
+fn member(name: &str, value: &Value) -> (String, String) {
+    let name = Value::from(name);
+    (format!("{name}:{value}"), format!("{name}:{}", Value::from(REDACTED)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn redactor(values: &[&str]) -> Redactor {
+        Redactor::new(values.iter().map(|value| (*value).to_owned()))
+    }
+
+    #[test]
+    fn a_secret_is_hidden_wherever_it_stands_and_in_every_form() {
+        let redactor = redactor(&["sk-a/b+c\"d1"]);
+        for text in
+            ["key sk-a/b+c\"d1 is unknown", r#"{"echo":"sk-a/b+c\"d1"}"#, "/?k=sk-a%2Fb%2Bc%22d1", "xsk-a/b+c&quot;d1x"]
+        {
+            let shown = redactor.hide(text);
+            assert!(shown.contains(REDACTED) && !shown.contains("sk-a"), "{shown}");
+        }
+        assert!(matches!(redactor.hide("nothing here"), Cow::Borrowed("nothing here")));
+    }
+
+    #[test]
+    fn short_values_are_hidden_as_words_and_very_short_ones_never() {
+        let redactor = redactor(&["EMPTY", "abc"]);
+        assert_eq!(redactor.hide("key EMPTY, EMPTYING, not-EMPTY, abc"), "key <redacted>, EMPTYING, not-EMPTY, abc");
+        assert_eq!(redactor.hide_in_own("--model EMPTY"), "--model EMPTY");
+    }
+
+    #[test]
+    fn the_longer_secret_goes_first() {
+        assert_eq!(redactor(&["secret-one", "secret-one-two"]).hide("a secret-one-two b"), "a <redacted> b");
+    }
+
+    #[test]
+    fn credentials_of_a_url_are_hidden_as_they_are_sent_and_as_they_are_written() {
+        let values = secrets_in_url("http://somebody:p%40ssw0rd@h:1/v1?x=1&X-Goog-Signature=ab%2Bcd#f");
+        let redactor = Redactor::new(values);
+        for text in ["p@ssw0rd", "p%40ssw0rd", "Basic c29tZWJvZHk6cEBzc3cwcmQ=", "somebody", "ab+cd", "ab%2Bcd"] {
+            let shown = redactor.hide(text).into_owned();
+            assert!(shown.ends_with(REDACTED), "{text}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_basic_header_is_hidden_as_the_credentials_that_it_stands_for() {
+        let redactor = Redactor::new(secrets_in_header("Authorization", "Basic c29tZW9uZTpwQHNzdzByZA=="));
+        assert_eq!(redactor.hide("password p@ssw0rd"), "password <redacted>");
+        assert_eq!(redactor.hide("got c29tZW9uZTpwQHNzdzByZA=="), "got <redacted>");
+    }
+
+    #[test]
+    fn an_errors_text_is_cut_and_no_secret_is_cut_in_two() {
+        let redactor = redactor(&["0123456789abcdef"]);
+        for lead in LONGEST_ERROR - 20..LONGEST_ERROR + 5 {
+            let body = format!("{}0123456789abcdef{}", "x".repeat(lead), "y".repeat(5_000_000));
+            let shown = redactor.error(RequestError::status(500, "Internal Server Error", body)).message;
+            assert_eq!(shown.chars().count(), LONGEST_ERROR + 1);
+            assert!(!shown.contains("0123"), "{lead}");
+        }
+        let body = "0123456789abcdef".repeat(10_000);
+        let shown = redactor.error(RequestError::status(500, "x", body)).message;
+        assert!(!shown.contains("0123") && shown.ends_with('…'));
+        let short = redactor.error(RequestError::status(500, "x", "busy")).message;
+        assert_eq!(short, "busy");
+    }
+
+    #[test]
+    fn a_redactor_never_says_what_it_hides() {
+        assert!(!format!("{:?}", redactor(&["0123456789abcdef"])).contains("0123"));
+    }
+
+    #[test]
+    fn only_the_members_of_a_body_that_were_given_as_secrets_are_hidden() {
+        let mut redactor = redactor(&["hello there"]);
+        redactor.members = vec![member("api_key", &"sk-1".into())];
+        let body = br#"{"prompt":"hello there sk-1","api_key":"sk-1"}"#;
+        let shown = redactor.body(body);
+        assert_eq!(shown.as_ref(), br#"{"prompt":"hello there sk-1","api_key":"<redacted>"}"#);
+    }
+
+    fn percent(text: &str) -> String {
+        let byte =
+            |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).into() } else { format!("%{byte:02x}") };
+        text.bytes().map(byte).collect()
+    }
+
+    fn json(text: &str) -> String {
+        let quoted = Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    }
+
+    proptest! {
+        #[test]
+        fn no_form_of_a_secret_is_left_wherever_it_stands(
+            value in "[a-zA-Z0-9/+=\"'%&é \\\\-]{8,24}",
+            before in "[a-z%\\\\&+é\" ]{0,12}",
+            after in "[a-z%\\\\&+é\" ]{0,12}",
+        ) {
+            prop_assume!(!REDACTED.contains(value.trim()));
+            let redactor = redactor(&[&value]);
+            let forms = [value.clone(), percent(&value), json(&value), json(&json(&value)), percent(&percent(&value))];
+            for form in &forms {
+                let text = format!("{before}{form}{after}");
+                let shown = redactor.hide(&text);
+                prop_assert!(shown.contains(REDACTED), "{} shows {}", text, value);
+                prop_assert!(!shown.contains(form.as_str()), "{} shows {}", text, form);
+            }
+        }
+
+        #[test]
+        fn any_text_is_taken(text in "\\PC{0,40}", value in "\\PC{0,12}", end in 0usize..60) {
+            let redactor = redactor(&[&value]);
+            let _ = redactor.hide_up_to(&text, end.min(text.len()), SHORTEST);
+            let error = redactor.error(RequestError::status(500, &text, text.clone()));
+            prop_assert!(error.message.chars().count() <= LONGEST_ERROR + 1);
+        }
+    }
+}
