@@ -75,6 +75,8 @@ fn check(row: &'static Row) -> Result<(), String> {
         Outcome::Answered => {
             expect(&format!("exit code {code:?} where all should be answered"), code == Some(0))?;
             expect("errors", records.iter().all(|record| record["error"].is_null()))?;
+            let has_head = |record: &Value| record["metadata"]["request_ack_ns"].is_u64();
+            expect("the instant of the head", records.iter().all(has_head))?;
         }
         Outcome::Fails(kinds) => {
             expect(&format!("exit code {code:?} where all should fail"), code == Some(1))?;
