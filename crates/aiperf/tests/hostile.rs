@@ -75,6 +75,8 @@ fn check(row: &'static Row) -> Result<(), String> {
         Outcome::Answered => {
             expect(&format!("exit code {code:?} where all should be answered"), code == Some(0))?;
             expect("errors", records.iter().all(|record| record["error"].is_null()))?;
+            let has_head = |record: &Value| record["metadata"]["request_ack_ns"].is_u64();
+            expect("the instant of the head", records.iter().all(has_head))?;
         }
         Outcome::Fails(kinds) => {
             expect(&format!("exit code {code:?} where all should fail"), code == Some(1))?;
@@ -87,6 +89,8 @@ fn check(row: &'static Row) -> Result<(), String> {
     }
     let says = |record: &Value| record["error"]["message"].as_str().is_some_and(|text| text.contains(row.text));
     expect(row.text, row.text.is_empty() || records.iter().all(says))?;
+    let log = read("logs/aiperf.log")?;
+    expect(row.warning, row.warning.is_empty() || log.matches(row.warning).count() == 1)?;
     let summary: Value = serde_json::from_str(&read("profile_export_aiperf.json")?).unwrap();
     for (pointer, value) in row.holds {
         let found = summary.pointer(pointer).and_then(Value::as_f64);

@@ -52,11 +52,23 @@ pub(crate) struct Row {
     pub(crate) text: &'static str,
     /// Numbers of the summary, by JSON pointer.
     pub(crate) holds: &'static [(&'static str, f64)],
+    /// Part of a warning, told once.
+    pub(crate) warning: &'static str,
 }
 
 /// Two requests for a stream.
 pub(crate) const fn stream(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
-    Row { name, connections, args: &["--streaming"], requests: 2, outcome, code: None, text: "", holds: &[] }
+    Row {
+        name,
+        connections,
+        args: &["--streaming"],
+        requests: 2,
+        outcome,
+        code: None,
+        text: "",
+        holds: &[],
+        warning: "",
+    }
 }
 
 /// Two requests for a whole body.
@@ -79,6 +91,10 @@ impl Row {
 
     pub(crate) const fn requests(self, requests: usize) -> Self {
         Self { requests, ..self }
+    }
+
+    pub(crate) const fn warns(self, warning: &'static str) -> Self {
+        Self { warning, ..self }
     }
 
     pub(crate) const fn holds(self, holds: &'static [(&'static str, f64)]) -> Self {

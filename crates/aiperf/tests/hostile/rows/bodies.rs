@@ -168,7 +168,8 @@ pub(crate) const ROWS: &[Row] = &[
         ]],
         Answered,
     )
-    .holds(&[("/measurement/unreadable_usage", 2.0), ("/usage_completion_tokens/avg", 2.0)]),
+    .holds(&[("/measurement/unreadable_usage", 2.0), ("/usage_completion_tokens/avg", 2.0)])
+    .warns("2 answers carried usage that cannot be"),
     whole(
         "counts tokens below zero",
         &[&[

@@ -133,7 +133,8 @@ pub(crate) const ROWS: &[Row] = &[
         &[&[Request, Stream, Chunk("data: hello\n\n"), Chunk(WORD), Chunk("data: {\"choices\":\n\n"), End]],
         Answered,
     )
-    .holds(&[("/measurement/unreadable_events", 4.0), ("/measurement/events", 2.0)]),
+    .holds(&[("/measurement/unreadable_events", 4.0), ("/measurement/events", 2.0)])
+    .warns("4 events of streams could not be read"),
     stream(
         "breaks off its last event",
         &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"choices\":[{\"del"), End]],
