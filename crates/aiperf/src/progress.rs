@@ -96,8 +96,8 @@ impl Standing {
     }
 }
 
-/// `Profiling: 21/24 | 00:03<00:01 | 0 errors | 6.3 req/s |█████████████████████   |  88%`, without the words that do not
-/// fit.
+/// `Profiling: 21/24 | 00:03<00:01 | 0 errors | 6.3 req/s |█████████████████████   |  88%`, without the words that do
+/// not fit.
 fn frame(progress: &Progress, columns: usize) -> String {
     let Standing { name, mut words, done } = Standing::of(progress);
     let percent = format!("{:>3}%", (done * 100.0) as u64);
