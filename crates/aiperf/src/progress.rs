@@ -100,8 +100,8 @@ impl Standing {
     }
 }
 
-/// `Profiling: 21/24 | 00:03<00:01 | 0 errors | 6.3 req/s |█████████████████████   |  88%`, without the words that do not
-/// fit.
+/// `Profiling: 21/24 | 00:03<00:01 | 0 errors | 6.3 req/s |█████████████████████   |  88%`, without the words that do
+/// not fit.
 fn frame(progress: &Progress, columns: usize) -> String {
     laid_out(Standing::of(progress), columns)
 }

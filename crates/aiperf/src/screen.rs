@@ -112,7 +112,10 @@ mod tests {
         let text = "Phase profiling (profiling) | target: 100 requests at concurrency 32";
         assert_eq!(
             formatted(&line(text), Some(60), false),
-            "00:00:00.000 NOTICE   Phase profiling (profiling) | target:\n                      100 requests at concurrency 32"
+            format!(
+                "00:00:00.000 NOTICE   Phase profiling (profiling) | target:\n{:22}100 requests at concurrency 32",
+                ""
+            )
         );
         assert_eq!(
             formatted(&line(text), Some(40), false),

@@ -53,8 +53,8 @@ fn escaped(rest: &str, c: char) -> Option<&str> {
     }
 }
 
-/// What may follow a percent-encoded character: a percent sign that is encoded again and again may end sooner or later, and
-/// of backslashes there may be a run.
+/// What may follow a percent-encoded character: a percent sign that is encoded again and again may end sooner or
+/// later, and of backslashes there may be a run.
 fn percent_encoded(rest: &str, c: char) -> impl Iterator<Item = &str> {
     std::iter::successors(after_percent(rest, c), move |rest| match c {
         '%' => rest.strip_prefix("25"),

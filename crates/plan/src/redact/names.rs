@@ -1,7 +1,7 @@
 //! Which names are those of secrets: one list for headers, parameters of URLs, extra inputs and texts.
 
-/// A word that makes a name that of a secret. Separators and letter case do not count, so `api-key` stands for `apiKey`,
-/// `API_KEY` and `apikey` too.
+/// A word that makes a name that of a secret. Separators and letter case do not count, so `api-key` stands for
+/// `apiKey`, `API_KEY` and `apikey` too.
 struct Word {
     word: &'static str,
     reach: Reach,
@@ -94,8 +94,8 @@ pub fn is_sensitive_header(name: &str) -> bool {
     is_secret_name(name) || WORDS.iter().any(within)
 }
 
-/// Whether a header's value is a secret that must not be shown elsewhere either. Names that only happen to contain a word
-/// (`X-Tokenizer`, `X-Author`) hold everyday values, which other texts may say.
+/// Whether a header's value is a secret that must not be shown elsewhere either. Names that only happen to contain a
+/// word (`X-Tokenizer`, `X-Author`) hold everyday values, which other texts may say.
 pub(super) fn is_secret_header(name: &str) -> bool {
     let parts = || name.split(['-', '_', ' ', '.']).map(str::to_ascii_lowercase);
     let of_header = |Word { reach, .. }: &&Word| matches!(reach, Reach::PartOfHeader | Reach::EndOrPartOfHeader);

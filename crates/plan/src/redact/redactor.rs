@@ -1,5 +1,5 @@
-//! The secrets that the user gave, found by their value in whatever leaves the program: a server may say back what it was
-//! sent, in an error or anywhere else.
+//! The secrets that the user gave, found by their value in whatever leaves the program: a server may say back what it
+//! was sent, in an error or anywhere else.
 
 use super::forms::{FORM_STARTS, said_at_start};
 use super::names::{is_secret_header, is_secret_name, percent_decoded};
@@ -20,8 +20,8 @@ const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 
 /// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
 const SHORTEST: usize = 4;
-/// Values of fewer characters may well be words (`user`, `EMPTY`): they are looked for as words of their own, and only in
-/// what others say; longer ones anywhere.
+/// Values of fewer characters may well be words (`user`, `EMPTY`): they are looked for as words of their own, and
+/// only in what others say; longer ones anywhere.
 const LONG: usize = 8;
 
 /// What the user wants nobody to read. Made once, used wherever text leaves the program.
@@ -145,8 +145,8 @@ impl Redactor {
         }
     }
 
-    /// A request body without its secret members. Nothing else of it is looked at: it is the user's own text, and there may
-    /// be very much of it.
+    /// A request body without its secret members. Nothing else of it is looked at: it is the user's own text, and
+    /// there may be very much of it.
     pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
         if self.members.is_empty() {
             return Cow::Borrowed(body);
@@ -181,8 +181,8 @@ fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
     out
 }
 
-/// The secrets that a header holds, if its name says so: its value, what follows its scheme, credentials that this stands
-/// for, and the values of cookies.
+/// The secrets that a header holds, if its name says so: its value, what follows its scheme, credentials that this
+/// stands for, and the values of cookies.
 pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
     if !is_secret_header(name) {
         return Vec::new();

@@ -10,7 +10,8 @@ const LEAST_WIDTH: usize = 60;
 pub struct Page {
     width: usize,
     colours: bool,
-    /// A terminal, as wide as it is: what does not fit is left out or put in another way. Elsewhere everything is there.
+    /// A terminal, as wide as it is: what does not fit is left out or put in another way. Elsewhere everything is
+    /// there.
     is_screen: bool,
 }
 

@@ -91,8 +91,8 @@ impl Table {
         }
     }
 
-    /// Width at which every column is whole, but for those that wrap: these have at least so many columns, or what their
-    /// widest word needs.
+    /// Width at which every column is whole, but for those that wrap: these have at least so many columns, or what
+    /// their widest word needs.
     pub(crate) fn least_width(&self, wrapped: usize) -> usize {
         let least = |at: usize| match self.columns[at].wraps {
             true => self.widest(at, widest_line).min(wrapped.max(self.widest(at, widest_word))),

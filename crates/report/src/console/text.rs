@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn help_stays_in_its_columns() {
-        let text = "Usage: aiperf [OPTIONS]\n\n  -u, --url URL      Where requests go, one URL or several\n  -h                 Help\n";
+        let text = "Usage: aiperf [OPTIONS]\n\n  -u, --url URL      Where requests go, one URL or several\n\
+                    \x20 -h                 Help\n";
         insta::assert_snapshot!(fit(text, 42), @r"
         Usage: aiperf [OPTIONS]
 
