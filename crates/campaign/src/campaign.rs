@@ -1,5 +1,6 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
+use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::result::{Summarised, summarise};
 use aiperf_dataset::{Dataset, DatasetError};
@@ -22,6 +23,8 @@ use thiserror::Error;
 pub enum CampaignError {
     #[error(transparent)]
     Objectives(#[from] ObjectivesError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     #[error(transparent)]
     Tokenizer(#[from] TokenizeError),
     #[error(transparent)]
@@ -92,10 +95,16 @@ impl Campaign {
         self.events.say(level, text);
     }
 
+    /// Checks what a plan says against the metrics there are and against this machine; touches no file.
+    pub fn check(plan: &Plan) -> Result<(), CampaignError> {
+        objectives::check(&traits(plan))?;
+        memory::check(plan)?;
+        Ok(aiperf_engine::check(plan)?)
+    }
+
     /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes `inputs.json`.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
-        objectives::check(&traits(&plan))?;
-        aiperf_engine::check(&plan)?;
+        Self::check(&plan)?;
         let artifacts = Artifacts::prepare(&plan.artifacts)?;
         let tokenizer = self.tokenizer(&plan)?;
         let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer)?);

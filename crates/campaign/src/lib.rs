@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
-//! - [`objectives`]: whether requests can meet what they are held to
+//! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
@@ -13,6 +13,7 @@
 pub mod campaign;
 pub mod confidence;
 pub mod measurement;
+pub mod memory;
 pub mod objectives;
 mod result;
 mod slices;

@@ -1,6 +1,7 @@
 //! The command line as it is shown: quoted for a shell, secrets taken out.
 
 use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_URL, URL};
+use crate::os_text;
 use aiperf_plan::redact::{REDACTED, is_sensitive_header, text as redacted_text, url as redacted};
 
 /// Parts of flag names whose value is a secret.
@@ -21,7 +22,8 @@ const URLS: &[&Flag] = &[URL, OTEL_URL, MLFLOW_TRACKING_URI];
 pub fn shown(args: &[String]) -> String {
     let mut out = String::from("aiperf");
     let mut after = String::new();
-    for arg in args {
+    for arg in args.iter().map(|arg| os_text::shown(arg)) {
+        let arg = arg.as_str();
         out.push(' ');
         match split_flag(arg) {
             Some((name, sign, Some(value))) => {

@@ -56,7 +56,12 @@ fn plan() -> Plan {
             grace: None,
         }],
         metrics: MetricsPlan::default(),
-        artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },
+        artifacts: ArtifactPlan {
+            dir: PathBuf::new(),
+            level: ExportLevel::Summary,
+            summary: aiperf_plan::SummaryFiles::default(),
+            names: FileNames::new(None),
+        },
         runtime: RuntimePlan {
             workers_max: None,
             timestamps: Timestamps::Auto,

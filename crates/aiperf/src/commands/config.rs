@@ -2,22 +2,22 @@
 
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
+use aiperf_campaign::Campaign;
 use aiperf_config::{
-    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, resolve_file, show_resolved,
-    validate,
+    ConfigError, Resolved, config_init, config_templates, expanded, json_schema, resolve_file, show_resolved, validate,
 };
 use clap::{Parser, Subcommand};
 
 /// Make, show and check configuration files.
 #[derive(Debug, Parser)]
 #[command(name = "aiperf config", version)]
-struct ConfigCommand {
+pub(crate) struct ConfigCommand {
     #[command(subcommand)]
     action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// Print a configuration file to start from, or list those there are.
     Init {
         /// Which one.
@@ -88,9 +88,12 @@ pub(crate) fn run(args: &[String]) -> Exit {
 }
 
 fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&std::path::Path>) -> Exit {
-    let Some(text) = config_init(name, model, url) else {
-        eprintln!("error: there is no template '{name}'\n\n{}", config_templates());
-        return Exit::Usage;
+    let text = match config_init(name, model, url) {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!("error: {error}\n\n{}", config_templates());
+            return Exit::Usage;
+        }
     };
     match output {
         None => exit::print(&text),
@@ -104,34 +107,67 @@ fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&std:
     }
 }
 
-/// `aiperf validate FILE`, also as `aiperf config validate FILE`.
-pub(crate) fn check(file: &str) -> Exit {
-    match validate(file, &Surroundings::now().context()) {
-        Ok(warnings) => {
-            for warning in &warnings {
-                eprintln!("warning: {warning}");
-            }
-            let with = if warnings.is_empty() { String::new() } else { format!(" with {} warning(s)", warnings.len()) };
-            exit::print(&format!("Configuration valid{with}: {file}\n"))
-        }
-        Err(error) => refused(&error),
-    }
-}
+const VALIDATE_HELP: &str = "\
+Check a configuration file: what profile would say about it, and nothing is sent
 
-/// `aiperf completions SHELL`.
-pub(crate) fn print_completions(shell: Option<&str>) -> Exit {
-    match shell.and_then(Shell::parse) {
-        Some(shell) => exit::print(&completions(shell)),
-        None => {
-            eprintln!("error: completions needs a shell\n  try: aiperf completions bash, zsh or fish");
+Usage: aiperf validate FILE
+
+Ends with 0 where `aiperf profile --config FILE` would begin, and with 2 where it would refuse.
+";
+
+/// `aiperf validate FILE`.
+pub(crate) fn validate_command(args: &[String]) -> Exit {
+    match args {
+        [only] if only == "--help" || only == "-h" => exit::print(VALIDATE_HELP),
+        [file] if !file.starts_with('-') => check(file),
+        [kind, ..] if kind == "mooncake-trace" => {
+            eprintln!(
+                "error: validate mooncake-trace is not there yet\n  try: aiperf validate FILE, for a configuration"
+            );
+            Exit::Usage
+        }
+        _ => {
+            eprintln!("error: validate needs one configuration file\n  try: aiperf validate FILE");
             Exit::Usage
         }
     }
 }
 
+/// `aiperf validate FILE`, also as `aiperf config validate FILE`: all that `profile` checks before it touches a file.
+fn check(file: &str) -> Exit {
+    let Resolved { plan, notes } = match validate(file, &Surroundings::now().context()) {
+        Ok(resolved) => resolved,
+        Err(error) => return refused(&error),
+    };
+    if let Err(error) = Campaign::check(&plan) {
+        eprintln!("error: {error}");
+        return Exit::Usage;
+    }
+    for note in &notes {
+        eprintln!("note: {note}");
+    }
+    exit::print(&format!("Configuration valid: {file}\n"))
+}
+
+const MAN_HELP: &str = "\
+Print the manual page
+
+Usage: aiperf man
+
+  aiperf man | man -l -      shows it
+  aiperf man > aiperf.1      keeps it
+";
+
 /// `aiperf man`: the manual page that the build wrote.
-pub(crate) fn print_manual() -> Exit {
-    exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1")))
+pub(crate) fn print_manual(args: &[String]) -> Exit {
+    match args {
+        [] => exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1"))),
+        [only] if only == "--help" || only == "-h" => exit::print(MAN_HELP),
+        [other, ..] => {
+            eprintln!("error: man takes no '{other}'\n  try: aiperf man");
+            Exit::Usage
+        }
+    }
 }
 
 fn printed(text: Result<String, ConfigError>) -> Exit {

@@ -106,7 +106,7 @@ impl From<SimArgs> for SimConfig {
 
 #[derive(Debug, Parser)]
 #[command(name = "aiperf sim", version)]
-struct SimCommand {
+pub(crate) struct SimCommand {
     #[command(flatten)]
     args: SimArgs,
 }
