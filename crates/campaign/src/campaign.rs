@@ -1,5 +1,6 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
+use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
@@ -24,6 +25,8 @@ use thiserror::Error;
 pub enum CampaignError {
     #[error(transparent)]
     Objectives(#[from] ObjectivesError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     #[error(transparent)]
     Tokenizer(#[from] TokenizeError),
     #[error(transparent)]
@@ -99,11 +102,17 @@ impl Campaign {
         self.events.say(level, text);
     }
 
+    /// Checks what a plan says against the metrics there are and against this machine; touches no file.
+    pub fn check(plan: &Plan) -> Result<(), CampaignError> {
+        objectives::check(&traits(plan))?;
+        memory::check(plan)?;
+        Ok(aiperf_engine::check(plan)?)
+    }
+
     /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes `inputs.json`.
     /// What an earlier run left is removed last, when nothing is in the way any more.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
-        objectives::check(&traits(&plan))?;
-        aiperf_engine::check(&plan)?;
+        Self::check(&plan)?;
         let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);
         let plan = Arc::new(plan);
         let preparation = Preparation {

@@ -6,7 +6,7 @@
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
-//! - [`objectives`]: whether requests can meet what they are held to
+//! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
@@ -14,6 +14,7 @@
 pub mod campaign;
 pub mod confidence;
 pub mod measurement;
+pub mod memory;
 pub mod objectives;
 mod preparation;
 mod result;

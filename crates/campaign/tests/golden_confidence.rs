@@ -94,7 +94,7 @@ fn check_across(at: &str, ours: &AcrossRuns, theirs: &Value) {
 
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread_lists("campaign: metrics", &[is_comparison]);
+    area().tell_unread("campaign: metrics", &[is_comparison]);
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! How long reading a command line, a file and help takes: `cargo run --release -p aiperf-config --example time_to_resolve`.
 
-use aiperf_config::{
-    Context, Shell, completions, config_init, json_schema, long_help, man_page, resolve_profile, short_help,
-};
+use aiperf_config::completion::{Command, Shell, completions, profile_words};
+use aiperf_config::{Context, config_init, json_schema, long_help, man_page, resolve_profile, short_help};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -41,7 +40,9 @@ fn main() -> std::io::Result<()> {
     time("file with templates to plan", || resolve("-f v.yaml"));
     time("short help", short_help);
     time("long help", long_help);
-    time("completions for bash", || completions(Shell::Bash));
+    time("completions for bash", || {
+        completions(Shell::Bash, &[Command { words: profile_words(&[]), ..Command::new("profile", "") }])
+    });
     time("manual page", || man_page("0"));
     time("JSON schema", json_schema);
     std::fs::remove_dir_all(&dir)

@@ -1,6 +1,7 @@
 //! The command line as it is shown: quoted for a shell, secrets taken out.
 
 use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_URL, URL};
+use crate::os_text;
 use aiperf_plan::redact::{
     REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_url,
     text as redacted_text, url as redacted,
@@ -13,7 +14,8 @@ const URLS: &[&Flag] = &[URL, OTEL_URL, MLFLOW_TRACKING_URI];
 /// `aiperf` followed by the arguments, each quoted for a POSIX shell when it needs it.
 pub fn shown(args: &[String]) -> String {
     let mut out = String::from("aiperf");
-    for piece in pieces(args) {
+    let args: Vec<String> = args.iter().map(|arg| os_text::shown(arg)).collect();
+    for piece in pieces(&args) {
         out.push(' ');
         match piece {
             Piece { flag, own: true, value: Some((sign, value)) } => {

@@ -5,7 +5,9 @@ use crate::environment::{self, variables};
 use crate::flags::{GROUPS, Status};
 use crate::init::TEMPLATES;
 use crate::keys;
+use crate::sections::dataset::SYNTHETIC_ENTRIES;
 use crate::sections::envelope::Envelope;
+use crate::sections::phases::DEFAULT_CONCURRENCY;
 use crate::setting::{Setting, join};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -61,6 +63,14 @@ fn settings() -> String {
     out
 }
 
+type Made = fn() -> String;
+
+/// Defaults that depend on another setting, made from the constants that rules use.
+const FILLED_IN: &[(&str, Made)] = &[
+    ("benchmark.datasets.*.entries", || format!("{SYNTHETIC_ENTRIES} of type synthetic")),
+    ("benchmark.phases.*.concurrency", || format!("{DEFAULT_CONCURRENCY} of type concurrency")),
+];
+
 fn section(schema: &Value, path: &str, out: &mut String) {
     let title = if path.is_empty() { "The file".to_owned() } else { format!("`{}`", path.replace(".*", "[]")) };
     out.push_str(&format!(
@@ -73,6 +83,7 @@ fn section(schema: &Value, path: &str, out: &mut String) {
         let default = child
             .get("default")
             .map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+            .or_else(|| FILLED_IN.iter().find(|(key, _)| *key == at).map(|(_, made)| made()))
             .unwrap_or_default();
         let inner = object(child, &at);
         let told = keys::status(&at).map(status).unwrap_or_default();
@@ -159,7 +170,7 @@ fn environment(wanted: environment::Status) -> String {
             Bool => "true or false".to_owned(),
             Int(range) => bounds("whole number", range),
             Float(range) => bounds("number", range),
-            Text => "text".to_owned(),
+            Text | Secret => "text".to_owned(),
             Choice(choices) => choices.join(", "),
             List => "list".to_owned(),
             Json => "JSON".to_owned(),
@@ -175,8 +186,11 @@ fn environment(wanted: environment::Status) -> String {
 }
 
 fn templates() -> String {
-    let rows: String =
-        TEMPLATES.iter().map(|template| format!("| `{}` | {} |\n", template.name, template.about)).collect();
+    let rows: String = TEMPLATES
+        .iter()
+        .filter(|template| template.not_yet.is_none())
+        .map(|template| format!("| `{}` | {} |\n", template.name, template.about))
+        .collect();
     format!("\n| template | what it is |\n| --- | --- |\n{rows}")
 }
 

@@ -92,7 +92,13 @@ impl From<Problem> for ConfigError {
     }
 }
 
+/// Problems that are listed; a file of another kind has thousands.
+pub(crate) const SHOWN: usize = 50;
+
 fn join(problems: &[Problem]) -> String {
-    let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    let mut texts: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
+    if problems.len() > SHOWN {
+        texts.push(format!("and {} problems more", problems.len() - SHOWN));
+    }
     texts.join("\nerror: ")
 }

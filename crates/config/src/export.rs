@@ -45,6 +45,23 @@ fn secret_members(value: &mut Value) {
     }
 }
 
+/// Settings of a run as they are shown, wherever a key or a header stands in them.
+pub(crate) fn without_secrets(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map.iter_mut() {
+                match value {
+                    Value::String(text) if is_sensitive_header(name) => *text = REDACTED.to_owned(),
+                    value => without_secrets(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_secrets),
+        Value::String(text) if text.contains("://") => *text = redact::url(text),
+        _ => {}
+    }
+}
+
 fn urls(list: Option<&mut Value>) {
     list.and_then(Value::as_array_mut).into_iter().flatten().for_each(redact);
 }

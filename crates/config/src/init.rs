@@ -1,5 +1,8 @@
 //! Configuration files to start from.
 
+use crate::error::Problem;
+use crate::nearest::nearest;
+
 /// A file to start from.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
@@ -8,62 +11,92 @@ pub struct Template {
     pub category: &'static str,
     /// What it is for.
     pub about: &'static str,
+    /// Why it cannot be run yet, and so is not offered.
+    pub not_yet: Option<&'static str>,
     text: &'static str,
 }
 
 macro_rules! templates {
-    ($($category:literal { $($name:literal: $about:literal,)* })*) => {
+    ($($category:literal { $($name:literal: $about:literal $(, not yet: $reason:literal)?;)* })*) => {
         /// Every file to start from.
         pub const TEMPLATES: &[Template] = &[$($(
-            Template { name: $name, category: $category, about: $about, text: include_str!(concat!("../templates/", $name, ".yaml")) },
+            Template {
+                name: $name,
+                category: $category,
+                about: $about,
+                not_yet: crate::setting::given_or!([$( Some($reason) )?] None),
+                text: include_str!(concat!("../templates/", $name, ".yaml")),
+            },
         )*)*];
     };
 }
 
 templates! {
     "Start here" {
-        "minimal": "The least that runs",
-        "streaming-chat": "Streamed chat at a fixed concurrency, with a warmup",
-        "every-setting": "The settings most benchmarks use, explained",
+        "minimal": "The least that runs";
+        "streaming-chat": "Streamed chat at a fixed concurrency, with a warmup";
+        "every-setting": "The settings most benchmarks use, explained";
     }
     "Load" {
-        "duration": "Load for a time instead of a number of requests",
-        "request-rate": "Requests at a rate, arriving at random",
-        "user-centric": "Users that come back to their conversations",
-        "rate-steps": "A rate that changes over time",
+        "duration": "Load for a time instead of a number of requests";
+        "request-rate": "Requests at a rate, arriving at random", not yet: "requests are sent by concurrency, not by rate";
+        "user-centric": "Users that come back to their conversations", not yet: "requests are sent by concurrency, not by user";
+        "rate-steps": "A rate that changes over time", not yet: "requests are sent by concurrency, not by rate";
     }
     "Data" {
-        "multi-turn": "Conversations of several turns",
-        "file": "Prompts from a file",
-        "trace-replay": "A trace replayed at its own times",
+        "multi-turn": "Conversations of several turns", not yet: "conversations have one turn";
+        "file": "Prompts from a file", not yet: "files of conversations are not read";
+        "trace-replay": "A trace replayed at its own times", not yet: "traces are not replayed";
     }
     "Several runs" {
-        "repeat": "The same run several times, with confidence intervals",
-        "concurrency-sweep": "One run for each concurrency",
-        "scenarios": "Runs that differ in more than one setting",
-        "search": "The largest concurrency that keeps an objective",
+        "repeat": "The same run several times, with confidence intervals", not yet: "a benchmark is one run";
+        "concurrency-sweep": "One run for each concurrency", not yet: "settings are not swept";
+        "scenarios": "Runs that differ in more than one setting", not yet: "settings are not swept";
+        "search": "The largest concurrency that keeps an objective", not yet: "settings are not searched";
     }
     "Files" {
-        "variables": "Variables, templates and the environment in a file",
+        "variables": "Variables, templates and the environment in a file";
     }
 }
 
-/// The text of a file to start from, with the model and URL put in; `None` for an unknown name.
-pub fn config_init(name: &str, model: Option<&str>, url: Option<&str>) -> Option<String> {
-    let template = TEMPLATES.iter().find(|template| template.name == name)?;
-    let put = |text: String, from: &str, to: Option<&str>| match to {
-        Some(to) => text.replace(from, &crate::show::plain(to)),
-        None => text,
+/// Names of the files that can be run.
+pub fn offered_templates() -> impl Iterator<Item = &'static str> {
+    TEMPLATES.iter().filter(|template| template.not_yet.is_none()).map(|template| template.name)
+}
+
+/// The text of a file to start from, with the model and URL put in; a name that is unknown or cannot be run yet is a
+/// problem.
+pub fn config_init(name: &str, model: Option<&str>, url: Option<&str>) -> Result<String, Problem> {
+    let Some(template) = TEMPLATES.iter().find(|template| template.name == name) else {
+        let problem = Problem::new(format!("there is no template '{name}'"));
+        return Err(match nearest(name, offered_templates()) {
+            Some(near) => problem.hint(format!("--template {near}")),
+            None => problem,
+        });
     };
-    let text = put(template.text.to_owned(), "Qwen/Qwen3-0.6B", model);
-    Some(put(text, "http://localhost:8000", url))
+    if let Some(reason) = template.not_yet {
+        return Err(Problem::new(format!("the template '{name}' is not there yet")).because(reason));
+    }
+    Ok(template.filled(model, url))
+}
+
+impl Template {
+    /// Its text, with the model and URL put in.
+    pub fn filled(&self, model: Option<&str>, url: Option<&str>) -> String {
+        let put = |text: String, from: &str, to: Option<&str>| match to {
+            Some(to) => text.replace(from, &crate::show::plain(to)),
+            None => text,
+        };
+        let text = put(self.text.to_owned(), "Qwen/Qwen3-0.6B", model);
+        put(text, "http://localhost:8000", url)
+    }
 }
 
 /// The list of files to start from, grouped.
 pub fn config_templates() -> String {
     let mut out = String::new();
     let mut last = "";
-    for template in TEMPLATES {
+    for template in TEMPLATES.iter().filter(|template| template.not_yet.is_none()) {
         if template.category != last {
             out.push_str(&format!("{}{}:\n", if last.is_empty() { "" } else { "\n" }, template.category));
             last = template.category;

@@ -1,6 +1,8 @@
 //! Whether a setting of a file acts: by the flag that is about it, or by a row here.
 
 use crate::flags::{self, Status, Status::*, To};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 const ONE_RUN: Status = NotYet("a benchmark is one run");
 const ONE_MODEL: Status = NotYet("prompts are sent to the first model only");
@@ -77,7 +79,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.artifacts.records", Acts),
     ("benchmark.artifacts.prefix", Acts),
     ("benchmark.artifacts.raw", Acts),
-    ("benchmark.artifacts.summary", NotYet("the summary is always written, as JSON and CSV")),
+    ("benchmark.artifacts.summary", Acts),
     ("benchmark.artifacts.user_files", NotYet("files of your own are not made")),
     ("benchmark.artifacts.auto_plot", NotYet("plots are not drawn")),
     ("benchmark.artifacts.plot_required", NotYet("plots are not drawn")),
@@ -107,11 +109,18 @@ const KEYS: &[(&str, Status)] = &[
 
 /// Whether the setting at a path acts; list items are written `*`. `None` for a path nobody knows.
 pub(crate) fn status(path: &str) -> Option<Status> {
-    let exact = |candidate: &str| {
-        let by_flag =
-            flags::all().find(|flag| keys(flag.to).iter().any(|key| key == candidate)).map(|flag| flag.status);
-        KEYS.iter().find(|(key, _)| *key == candidate).map(|(_, status)| *status).or(by_flag)
-    };
+    // A file may have very many settings, and each asks for its own and for what it stands in.
+    static TABLE: OnceLock<BTreeMap<String, Status>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let by_flag = flags::all().flat_map(|flag| keys(flag.to).into_iter().map(|key| (key, flag.status)));
+        let mut table = BTreeMap::new();
+        // Of several flags for one key the first counts, and a row above counts before them.
+        KEYS.iter().map(|(key, status)| ((*key).to_owned(), *status)).chain(by_flag).for_each(|(key, status)| {
+            table.entry(key).or_insert(status);
+        });
+        table
+    });
+    let exact = |candidate: &str| table.get(candidate).copied();
     if HOLDERS.contains(&path) || path.ends_with(".*") {
         return Some(Acts);
     }
@@ -122,6 +131,12 @@ pub(crate) fn status(path: &str) -> Option<Status> {
         }
         at = at.rsplit_once('.')?.0;
     }
+}
+
+/// Every reason for which a setting is refused.
+#[cfg(test)]
+pub(crate) fn reasons() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().filter_map(|(_, status)| if let NotYet(reason) = status { Some(*reason) } else { None })
 }
 
 fn keys(to: To) -> Vec<String> {

@@ -11,6 +11,7 @@
 //! # Layout
 //! - `context`: what resolving is a function of; [`error`]: what is said about bad input
 //! - `range`, `scalars`, `choice`: what a number or a name may be
+//! - `os_text`, `small_file`: arguments that are no text, and files that settings name
 //! - `tree`: values with their origin
 //! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
 //! - [`flags`]: every flag, one table; what a flag sets says its range, default and text
@@ -22,12 +23,14 @@
 //! - `resolve`: all of these in order, to a [`Tree`]
 //! - `plan`: a tree to a plan; `keys` says which settings act
 //! - [`environment`]: every `AIPERF_*` variable, one table
+//! - `advice`: the way out of a refusal
 //! - `export`, `command_line`, `show`: what leaves the process, without secrets
-//! - `help`, `completions`, `manual`, `schema`, `init`: texts made from the tables
+//! - `help`, [`completion`], `manual`, `schema`, `init`: texts made from the tables
 
+mod advice;
 mod choice;
 mod command_line;
-mod completions;
+pub mod completion;
 mod compose;
 mod context;
 #[cfg(test)]
@@ -44,6 +47,7 @@ mod help;
 mod init;
 mod keys;
 mod manual;
+mod os_text;
 mod parse;
 mod plan;
 mod range;
@@ -54,6 +58,7 @@ mod schema;
 pub mod sections;
 pub mod setting;
 mod show;
+mod small_file;
 mod sweep;
 mod tokens;
 mod tree;
@@ -62,13 +67,13 @@ mod values;
 use aiperf_plan::nearest;
 
 pub use command_line::{secrets as secrets_in_arguments, shown as cli_command};
-pub use completions::{COMMANDS, Shell, completions};
 pub use context::Context;
 pub use environment::effective_environment;
 pub use error::{ConfigError, Problem};
 pub use help::{long_help, short_help};
-pub use init::{TEMPLATES, Template, config_init, config_templates};
+pub use init::{TEMPLATES, Template, config_init, config_templates, offered_templates};
 pub use manual::man_page;
+pub use os_text::argument;
 pub use plan::{Resolved, resolve_profile};
 pub use resolve::{RunVariation, Tree, resolve_config, resolve_file};
 pub use schema::json_schema;

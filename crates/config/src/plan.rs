@@ -1,16 +1,17 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
+use crate::advice;
 use crate::choice::Choice;
 use crate::command_line;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
-use crate::flags::EXPORT_LEVEL;
-use crate::flags::Status;
+use crate::flags::{CONVERSATION_NUM, EXPORT_LEVEL, Flag, REQUEST_COUNT, Status};
 use crate::keys;
+use crate::os_text;
 use crate::resolve::{Tree, resolve_config};
-use crate::rules::endpoint_kind;
-use crate::sections::artifacts::{Formats, RecordFormat};
+use crate::rules::{DATASET_TOKENS, endpoint_kind};
+use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
 use crate::sections::dataset::{DatasetType, SYNTHETIC_ENTRIES, Sampling};
 use crate::sections::distribution::Distribution;
 use crate::sections::endpoint::Endpoint;
@@ -19,7 +20,7 @@ use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
     Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, MetricsPlan, PhasePlan, Plan,
-    ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, TokenizerPlan, UiKind,
+    ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SummaryFiles, SyntheticPlan, TokenizerPlan, UiKind,
 };
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo};
 use serde_json::Value;
@@ -35,18 +36,29 @@ pub struct Resolved {
 /// Between live statistics, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
 
+/// Tokens of the prompts that are made where nobody said how many: some 2 GB of text.
+const MADE_TOKENS: f64 = 4e8;
+
 /// Endpoint types that can be sent.
-const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
+pub(crate) const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
 
 /// Reads the arguments after `profile` into a plan.
 pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
+    planned(args, ctx).map_err(|error| match error {
+        ConfigError::Invalid(problems) => ConfigError::Invalid(problems.into_iter().map(advice::followable).collect()),
+        help => help,
+    })
+}
+
+fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
     let tree = resolve_config(args, ctx)?;
     let mut notes = tree.notes.clone();
     let mut problems = Vec::new();
     refused(&tree, &mut notes, &mut problems);
-    let Some(plan) = plan(&tree, ctx, args, &mut problems).filter(|_| problems.is_empty()) else {
+    let Some(plan) = plan(&tree, ctx, args, &mut notes, &mut problems).filter(|_| problems.is_empty()) else {
         return Err(ConfigError::Invalid(problems));
     };
+    notes.extend(replaced(&plan, &tree));
     notes.extend(unseen(&tree));
     Ok(Resolved { plan, notes })
 }
@@ -62,7 +74,7 @@ fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
                 if given.value == Value::Bool(false) && given.flag.default().as_deref() != Some("true") => {}
             Status::NotYet(reason) => problems.push(
                 not_yet(&given.spelled, reason)
-                    .hint(format!("leave {} out", given.spelled))
+                    .hint(advice::without(&given.spelled, reason))
                     .at(given.flag.to.location()),
             ),
         }
@@ -87,8 +99,8 @@ fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>
     match status {
         Some(Status::NotYet(_)) if says_nothing(node) => {}
         Some(Status::NotYet(reason)) => {
-            problems
-                .push(not_yet(&tree.places.subject_key(node, path), reason).hint(format!("leave {path} out")).at(path));
+            let what = tree.places.subject_key(node, path);
+            problems.push(not_yet(&what, reason).hint(advice::without(path, reason)).at(path));
         }
         Some(Status::NoEffect(reason)) => {
             notes.push(format!("{} has no effect here: {reason}", tree.places.subject_key(node, path)))
@@ -104,6 +116,39 @@ fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>
             }
         }
     }
+}
+
+/// Header fields that were asked for and are not sent, because something else says what stands in them.
+fn replaced(plan: &Plan, tree: &Tree) -> Vec<String> {
+    let EndpointPlan { headers, api_key, urls, http, .. } = &plan.endpoint;
+    let place = |name: &str| {
+        let node = tree.node.find("benchmark.endpoint.headers").and_then(|headers| headers.get(name));
+        let at = format!("benchmark.endpoint.headers.{name}");
+        match node {
+            Some(node) if matches!(node.origin, Origin::Flag(_)) => {
+                format!("{} {name}", tree.places.subject_key(node, &at))
+            }
+            Some(node) => tree.places.subject_key(node, &at),
+            None => at,
+        }
+    };
+    let instead = |name: &str| match name.to_ascii_lowercase().as_str() {
+        "authorization" if api_key.is_some() => Some("the API key is sent instead"),
+        "accept" | "content-type" => Some("it follows from the endpoint's type and from streaming"),
+        "x-session-affinity" if http.session_affinity => Some(
+            "the session's id is sent instead (AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID=false sends yours)",
+        ),
+        _ => None,
+    };
+    let fields =
+        headers.iter().filter_map(|(name, _)| Some(format!("{} is not sent: {}", place(name), instead(name)?)));
+    let mut notes: Vec<String> = fields.collect();
+    let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    if urls.iter().any(|url| url.credentials().is_some()) && (api_key.is_some() || named) {
+        let by = if api_key.is_some() { "the API key" } else { "the Authorization header" };
+        notes.push(format!("the credentials in the URL are not sent: {by} is sent instead"));
+    }
+    notes
 }
 
 /// Whether a setting asks for nothing: off, null, or empty.
@@ -138,7 +183,13 @@ fn unseen(tree: &Tree) -> Option<String> {
     }
 }
 
-fn plan(tree: &Tree, ctx: &Context<'_>, args: &[String], problems: &mut Vec<Problem>) -> Option<Plan> {
+fn plan(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    args: &[String],
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<Plan> {
     let body = &tree.benchmark;
     if !tree.single_run() && problems.is_empty() {
         problems.push(not_yet("more than one run", "a benchmark is one run"));
@@ -157,7 +208,7 @@ fn plan(tree: &Tree, ctx: &Context<'_>, args: &[String], problems: &mut Vec<Prob
         );
     }
     let endpoint = endpoint(tree, problems)?;
-    let dataset = dataset(tree, problems)?;
+    let dataset = dataset(tree, notes, problems)?;
     let phases = phases(tree, problems);
     let artifacts = artifacts(tree, ctx, problems);
     let runtime = runtime(tree, ctx, problems);
@@ -205,6 +256,15 @@ fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
                 .at("benchmark.endpoint.type"),
         );
     }
+    // A file's template is refused by its key; one among the extra inputs of a flag has none.
+    let template = tree.node.find("benchmark.endpoint.template.body");
+    if let Some(Node { origin: Origin::Flag(spelled), .. }) = template
+        && kind != EndpointKind::Template
+    {
+        let reason = "bodies are not made from templates";
+        let what = format!("{spelled} payload_template");
+        problems.push(not_yet(&what, reason).hint(advice::without("it", reason)).at("benchmark.endpoint.template"));
+    }
     if endpoint.connection_reuse == Some(ReuseStrategy::StickyUserSessions) {
         let at = "benchmark.endpoint.connection_reuse";
         problems.push(
@@ -214,7 +274,9 @@ fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
     for (index, url) in endpoint.urls.iter().flat_map(|urls| urls.iter()).enumerate() {
         if url.0.is_tls() {
             let at = format!("benchmark.endpoint.urls.{index}");
-            problems.push(not_yet(&subject(tree, &at), "connections are not encrypted").hint("an http:// URL").at(at));
+            let from = tree.node.find(&at).map_or_else(|| at.clone(), |node| tree.places.subject_key(node, &at));
+            let what = format!("{from} {}", url.0.as_str());
+            problems.push(not_yet(&what, "connections are not encrypted").hint("an http:// URL").at(at));
         }
     }
     let reuse = match endpoint.connection_reuse {
@@ -238,7 +300,7 @@ fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
     })
 }
 
-fn dataset(tree: &Tree, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
+fn dataset(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
     let dataset = tree.benchmark.datasets.as_ref()?.first()?;
     let kind = dataset.r#type();
     if kind != DatasetType::Synthetic && problems.is_empty() {
@@ -273,8 +335,42 @@ fn dataset(tree: &Tree, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
         let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
         problems.push(Problem::new(format!("{what} must be at least 1")).because("a prompt says something").at(at));
     }
-    let entries = u32::try_from(dataset.entries.unwrap_or(SYNTHETIC_ENTRIES)).unwrap_or(u32::MAX);
+    let entries = prompts_made(tree, dataset.entries, isl, notes, problems);
     Some(DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl }))
+}
+
+/// How many prompts are made. A number that was asked for is made or refused; where only the requests were counted,
+/// prompts are used again before they fill the memory.
+fn prompts_made(
+    tree: &Tree,
+    asked: Option<i64>,
+    isl: Option<Length>,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> u32 {
+    let asked = asked.unwrap_or(SYNTHETIC_ENTRIES).max(1) as f64;
+    let tokens = isl.map_or(1.0, |isl| (isl.mean + isl.stddev).max(1.0));
+    let at = "benchmark.datasets.0.entries";
+    let node = tree.node.find(at);
+    let counted =
+        |flag: &Flag| node.is_some_and(|node| node.origin == Origin::Flag(tree.flags.spelled(flag).to_owned()));
+    let mut made = asked;
+    if node.is_none() || counted(REQUEST_COUNT) || counted(CONVERSATION_NUM) {
+        made = asked.min((MADE_TOKENS / tokens).max(1.0).floor());
+        if made < asked {
+            notes.push(format!("{made} prompts are made, not {asked}, and used again: more would fill the memory"));
+        }
+    } else if asked * tokens > DATASET_TOKENS {
+        let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
+        problems.push(
+            Problem::new(format!("{what} prompts of {tokens} tokens do not fit into memory"))
+                .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
+                .hint("fewer prompts, which are used again, or shorter ones")
+                .at(at),
+        );
+    }
+    // Both limits are below what 32 bits count.
+    made as u32
 }
 
 fn phases(tree: &Tree, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
@@ -348,7 +444,7 @@ fn metrics(tree: &Tree) -> MetricsPlan {
 
 fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
-    let base = ctx.cwd.join(artifacts.dir());
+    let base = ctx.cwd.join(os_text::path(&artifacts.dir()));
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
     if artifacts.raw() {
         let what = if tree.flags.has(EXPORT_LEVEL) {
@@ -370,7 +466,14 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Art
     }
     let level =
         if matches!(artifacts.records, Some(Formats(None))) { ExportLevel::Summary } else { ExportLevel::Records };
-    ArtifactPlan { dir, level, names: FileNames::new(artifacts.prefix.as_deref()) }
+    let summary = match &artifacts.summary {
+        None => SummaryFiles::default(),
+        Some(Formats(None)) => SummaryFiles { json: false, csv: false },
+        Some(Formats(Some(formats))) => {
+            SummaryFiles { json: formats.contains(&SummaryFormat::Json), csv: formats.contains(&SummaryFormat::Csv) }
+        }
+    };
+    ArtifactPlan { dir, level, summary, names: FileNames::new(artifacts.prefix.as_deref()) }
 }
 
 fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {

@@ -18,6 +18,7 @@ use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// A checked configuration: what is set, by the user or by a rule, and what is run.
 #[derive(Clone, Debug)]
@@ -195,6 +196,11 @@ impl Job<'_> {
     ) -> Result<Node, Vec<Problem>> {
         let mut envelope = source.envelope(variables)?;
         let mut problems = compose::overlay(&mut envelope, flags, self.ctx, &source.places, notes);
+        if let Some(endpoint) = envelope.get_mut("benchmark").and_then(|body| body.get_mut("endpoint")) {
+            problems.extend(
+                compose::api_key(endpoint, self.environment.api_key.as_deref(), self.ctx, &source.places).err(),
+            );
+        }
         sweep::phase_lists(&mut envelope, &source.places, &mut problems);
         if let Some(Node { datum: Datum::List(phases), .. }) = envelope.child("benchmark").get_mut("phases") {
             for (index, phase) in phases.iter_mut().enumerate() {
@@ -302,7 +308,7 @@ impl Job<'_> {
             label: variation.label.clone(),
             dir_name: variation.dir_name.clone(),
             values: variation.values.clone(),
-            seed: seed.map(|seed| if same { seed } else { seed + variation.index as i64 }),
+            seed: seed.map(|seed| if same { seed } else { seed.wrapping_add(variation.index as i64) }),
             input_config: export::input_config(benchmark),
         }
     }
@@ -334,11 +340,6 @@ fn default_stop(benchmark: &mut Node) {
 
 /// The same problem may be found by its type and by a rule; it is given once.
 fn dedup(problems: Vec<Problem>) -> Vec<Problem> {
-    let mut out: Vec<Problem> = Vec::new();
-    for problem in problems {
-        if !out.iter().any(|other| other.what == problem.what) {
-            out.push(problem);
-        }
-    }
-    out
+    let mut seen = BTreeSet::new();
+    problems.into_iter().filter(|problem| seen.insert(problem.what.clone())).collect()
 }

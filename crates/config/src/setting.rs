@@ -4,7 +4,7 @@
 //! exactly the set fields. Choices among names are settings too.
 
 use crate::choice::Choice;
-use crate::error::Problem;
+use crate::error::{Problem, SHOWN};
 use crate::nearest::nearest;
 use crate::range::Range;
 use crate::tree::{Datum, Node, Places};
@@ -54,6 +54,8 @@ impl Reader {
         }
         for (key, value) in node.entries() {
             if !known.contains(&key.as_str()) {
+                // Advice is sought for as many as are shown.
+                let known = if self.problems.len() < SHOWN { known } else { &[] };
                 self.problems.push(unknown_key(&self.places, value, path, key, known));
             }
         }
@@ -80,7 +82,7 @@ pub(crate) fn unknown_key(places: &Places, node: &Node, path: &str, key: &str, k
     let at = join(path, key);
     let parent = if path.is_empty() { "the file".to_owned() } else { path.to_owned() };
     let problem = Problem::new(format!("{}{parent} has no setting '{key}'", places.prefix(&node.origin))).at(at);
-    match nearest(key, known.iter().copied()) {
+    match nearest(&crate::file::snake(key), known.iter().copied()) {
         Some(near) => problem.hint(near),
         None => problem.because(format!("known: {}", known.join(", "))),
     }

@@ -3,8 +3,9 @@
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::ConfigError;
-use crate::resolve::{Tree, resolve_config};
-use crate::sections::endpoint::Endpoint;
+use crate::export;
+use crate::plan::{Resolved, resolve_profile};
+use crate::resolve::{RunVariation, Tree, resolve_config};
 use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header};
@@ -95,26 +96,18 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
             runs => runs.iter().map(|run| line(run.index, &run.dir_name, &run.label)).collect(),
         };
     }
-    let runs: Vec<Value> = tree
-        .variations
-        .iter()
-        .map(|run| json!({"index": run.index, "dir_name": run.dir_name, "label": run.label, "values": run.values, "benchmark": run.input_config}))
-        .collect();
+    let one = |run: &RunVariation| {
+        let mut values = Value::Object(run.values.clone());
+        export::without_secrets(&mut values);
+        let (index, label) = (run.index, &run.label);
+        json!({"index": index, "dir_name": run.dir_name, "label": label, "values": values, "benchmark": run.input_config})
+    };
+    let runs: Vec<Value> = tree.variations.iter().map(one).collect();
     let all = json!({"sweep_type": kind.map(Choice::name), "variations": runs});
     format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default())
 }
 
-/// Checks a configuration file: what a user should know about it, or what is wrong.
-pub fn validate(file: &str, ctx: &Context<'_>) -> Result<Vec<String>, ConfigError> {
-    let tree = crate::resolve::resolve_file(file, ctx)?;
-    let mut notes = tree.notes.clone();
-    let streaming = tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::streaming);
-    for (metric, _) in tree.benchmark.slos.iter().flatten() {
-        if !streaming
-            && ["time_to_first_token", "time_to_second_token", "inter_token_latency"].contains(&metric.as_str())
-        {
-            notes.push(format!("slos.{metric} is only known of streamed answers: set endpoint.streaming"));
-        }
-    }
-    Ok(notes)
+/// Checks a configuration file as `profile` does: the plan and what a user should know about it, or what is wrong.
+pub fn validate(file: &str, ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
+    resolve_profile(&["--config".to_owned(), file.to_owned()], ctx)
 }

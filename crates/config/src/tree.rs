@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::error::Problem;
-use aiperf_plan::redact::is_secret_name;
+use aiperf_plan::redact::{self, is_secret_name};
 use serde_json::{Map, Value};
 
 /// A value and where it came from.
@@ -197,8 +197,11 @@ impl Node {
     pub(crate) fn shown(&self) -> String {
         match &self.datum {
             Datum::Text(text) if text.is_empty() => "''".to_owned(),
+            Datum::Text(text) if text.contains("://") && text.contains('@') => redact::url(text),
+            Datum::Text(text) if text.chars().any(char::is_control) => format!("'{}'", text.escape_debug()),
             Datum::Text(text) if text.chars().any(char::is_whitespace) => format!("'{text}'"),
             Datum::Text(text) => text.clone(),
+            Datum::Float(n) if *n != 0.0 && !(1e-4..1e16).contains(&n.abs()) => format!("{n:e}"),
             Datum::Float(n) => format!("{n}"),
             Datum::List(_) | Datum::Map(_) => {
                 let text = self.to_json().to_string();
@@ -272,7 +275,7 @@ pub(crate) struct Places {
 impl Places {
     /// How a sentence about a value begins: the flag, or the place in the file and the key.
     pub(crate) fn subject(&self, node: &Node, path: &str) -> String {
-        let value = if may_hold_secrets(path) { String::new() } else { value_after(node) };
+        let value = value_after(node, path);
         match &node.origin {
             Origin::Flag(spelled) => format!("{spelled}{value}"),
             _ => format!("{}{path}{value}", self.prefix(&node.origin)),
@@ -289,7 +292,7 @@ impl Places {
 
     /// How a value is named inside a sentence.
     pub(crate) fn mention(&self, node: &Node, key: &str) -> String {
-        let value = if may_hold_secrets(key) { String::new() } else { value_after(node) };
+        let value = value_after(node, key);
         match &node.origin {
             Origin::Flag(spelled) => format!("{spelled}{value}"),
             _ => format!("{key}{value}"),
@@ -310,14 +313,15 @@ impl Places {
     }
 }
 
-/// A value as it stands after its flag or key; maps are too long, and a switch is its flag.
 /// Whether messages should name a setting without its value.
 fn may_hold_secrets(path: &str) -> bool {
     path.split('.').any(|key| ["headers", "extra"].contains(&key) || is_secret_name(key))
 }
 
-fn value_after(node: &Node) -> String {
+/// A value as it stands after its flag or key; maps are too long, a switch is its flag, and a secret is not shown.
+fn value_after(node: &Node, path: &str) -> String {
     match (&node.datum, &node.origin) {
+        _ if may_hold_secrets(path) => String::new(),
         (Datum::Map(_), _) | (Datum::Bool(true), Origin::Flag(_)) => String::new(),
         (Datum::Bool(false), Origin::Flag(_)) => "=false".to_owned(),
         (Datum::List(items), Origin::Flag(_)) if items.iter().all(|item| !item.is_map()) => {

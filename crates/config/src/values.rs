@@ -1,8 +1,9 @@
 //! Text of a flag to a value of its kind.
 
 use crate::error::Problem;
-use crate::flags::{Flag, Kind, Takes};
+use crate::flags::{API_KEY, Flag, Kind, Takes};
 use crate::nearest::nearest;
+use crate::os_text;
 use crate::range::Range;
 use crate::scalars::{choice, float, int, number};
 use crate::setting::Seconds;
@@ -18,6 +19,12 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
         Raw::Bool(on) => return Ok(Value::Bool(*on)),
         Raw::Tokens(tokens) => tokens,
     };
+    let is_path = matches!(given.flag.kind, Kind::Path | Kind::ExistingPath) || given.flag == API_KEY;
+    if let Some(odd) = tokens.iter().find(|token| !is_path && !os_text::is_text(token)) {
+        return Err(Problem::new(format!("{} '{}' is not UTF-8 text", given.spelled, os_text::shown(odd)))
+            .because("only paths of files may have other bytes")
+            .at(given.flag.to.location()));
+    }
     let one = || tokens.first().map(String::as_str).unwrap_or_default();
     let refuse = |text: &str, rule: String| {
         Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.to.location())
@@ -128,7 +135,7 @@ fn existing(text: &str, given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
-    if cwd.join(text).exists() {
+    if cwd.join(os_text::path(text)).exists() {
         return Ok(Value::from(text));
     }
     Err(Problem::new(format!("{} {text}: no such file or directory", given.spelled)).at(given.flag.to.location()))
@@ -168,17 +175,26 @@ fn named_texts(tokens: &[String]) -> Result<Value, Refused> {
             continue;
         }
         let (key, value) =
-            token.split_once(':').ok_or_else(|| (token.clone(), "has no ':' between name and value".to_owned()))?;
+            token.split_once(':').ok_or_else(|| (first_word(token), "has no ':' between name and value".to_owned()))?;
         map.insert(key.trim().to_owned(), Value::from(value.trim()));
     }
     Ok(Value::Object(map))
 }
 
+/// What of a header may be shown that could not be read: what follows its first word may be a secret.
+fn first_word(token: &str) -> String {
+    match token.trim_start().split_once(char::is_whitespace) {
+        Some((word, _)) => format!("{word} ..."),
+        None => token.to_owned(),
+    }
+}
+
 fn object(text: &str) -> Result<Map<String, Value>, Refused> {
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err((text.to_owned(), "is not a JSON object".to_owned())),
-        Err(error) => Err((text.to_owned(), format!("is not a JSON object: {error}"))),
+        Ok(_) => Err(("{".to_owned(), "is not a JSON object".to_owned())),
+        // What was meant as an object may hold secrets: the error's line and column say where it breaks.
+        Err(error) => Err(("{...}".to_owned(), format!("is not a JSON object: {error}"))),
     }
 }
 

@@ -23,7 +23,7 @@ fn profile(text: &str, more: &[&str]) -> Result<Resolved, ConfigError> {
 #[test]
 fn every_template_is_a_valid_configuration() {
     for template in TEMPLATES {
-        let text = config_init(template.name, Some("my/model"), Some("h:1")).unwrap();
+        let text = template.filled(Some("my/model"), Some("h:1"));
         let tree = with_file(&text, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx));
         let tree = tree.unwrap_or_else(|error| panic!("{}: {error}", template.name));
         let config = tree.input_config();
@@ -33,23 +33,28 @@ fn every_template_is_a_valid_configuration() {
 }
 
 #[test]
-fn the_templates_to_start_with_can_be_run() {
-    for name in ["minimal", "streaming-chat", "every-setting", "duration", "variables"] {
-        let text = config_init(name, None, None).unwrap();
-        profile(&text, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
+fn a_template_is_offered_exactly_when_it_can_be_run() {
+    for template in TEMPLATES {
+        let said = profile(&template.filled(None, None), &[]);
+        match (template.not_yet, said) {
+            (None, said) => {
+                said.unwrap_or_else(|error| panic!("{} is offered: {error}", template.name));
+                assert!(config_init(template.name, None, None).is_ok());
+            }
+            (Some(reason), said) => {
+                assert!(said.is_err(), "{} can be run: offer it", template.name);
+                let refusal = config_init(template.name, None, None).unwrap_err().to_string();
+                assert!(refusal.contains(reason) && refusal.contains("is not there yet"), "{refusal}");
+            }
+        }
     }
 }
 
 #[test]
 fn a_setting_of_a_file_that_does_not_exist_yet_is_refused_by_place() {
-    let text = config_init("request-rate", None, None).unwrap();
-    let error = profile(&text, &[]).unwrap_err().to_string();
-    assert!(
-        error.contains("c.yaml:6:22: benchmark.phases.0.type poisson is not there yet")
-            || error.contains("is not there yet"),
-        "{error}"
-    );
-    assert!(error.contains("c.yaml:6:"), "{error}");
+    let template = TEMPLATES.iter().find(|template| template.name == "request-rate").unwrap();
+    let error = profile(&template.filled(None, None), &[]).unwrap_err().to_string();
+    assert!(error.contains("c.yaml:6:") && error.contains("is not there yet"), "{error}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl HeadTemplate {
     /// The head for one of the plan's URLs.
     pub fn new(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Self {
         let url = url::join(base.as_str(), endpoint.kind, endpoint.streaming, endpoint.path.as_deref(), &[]);
-        let fields = fields(endpoint, version);
+        let fields = fields(endpoint, base, version);
         let mut parts = vec![Part::Text(format!("POST {} HTTP/1.1\r\n", url::request_target(&url)).into_bytes())];
         let collapsed = collapse(&fields);
         if !collapsed.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -100,7 +100,7 @@ fn text(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-fn fields(endpoint: &EndpointPlan, version: &str) -> Vec<(String, Field)> {
+fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Vec<(String, Field)> {
     let mut fields: Vec<(String, Field)> = vec![
         ("User-Agent".into(), Field::Text(format!("aiperf/{version}"))),
         ("X-Request-ID".into(), Field::RequestId),
@@ -111,6 +111,10 @@ fn fields(endpoint: &EndpointPlan, version: &str) -> Vec<(String, Field)> {
     }
     if let Some(key) = &endpoint.api_key {
         set(&mut fields, "Authorization", Field::Text(format!("Bearer {key}")));
+    } else if let Some(credentials) = base.credentials()
+        && !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("Authorization"))
+    {
+        fields.push(("Authorization".into(), Field::Text(credentials.basic())));
     }
     let accept = if endpoint.streaming { "text/event-stream" } else { "application/json" };
     set(&mut fields, "Accept", Field::Text(accept.into()));

@@ -8,10 +8,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(
-        "this run may need {needed} connections, but the process may open only {allowed} files\n  \
-         each connection is one\n  try: ulimit -n {needed}, or a smaller --concurrency"
+        "this run may need {needed} open files, but the process may open only {allowed}\n  \
+         each connection is one; the limit is the hard one already, which only an administrator raises\n  \
+         try: --concurrency {concurrency}, or a limit of {needed} files: prlimit --nofile={needed} as root, \
+         LimitNOFILE={needed} of a service, --ulimit nofile={needed} of a container"
     )]
-    Descriptors { needed: u64, allowed: u64 },
+    Descriptors { needed: u64, allowed: u64, concurrency: u64 },
     /// Kernel stamps were asked for and cannot be had.
     #[error(
         "--timestamps kernel: this kernel gives no receive stamps: {0}\n  \
@@ -27,7 +29,7 @@ pub enum EngineError {
 }
 
 impl From<TooFewDescriptors> for EngineError {
-    fn from(TooFewDescriptors { needed, allowed }: TooFewDescriptors) -> Self {
-        Self::Descriptors { needed, allowed }
+    fn from(TooFewDescriptors { needed, allowed, concurrency }: TooFewDescriptors) -> Self {
+        Self::Descriptors { needed, allowed, concurrency }
     }
 }

@@ -3,8 +3,10 @@
 use aiperf_plan::Plan;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Descriptors that are not connections: files, timers, pipes.
+/// Descriptors that are not connections: files, pipes, the standard streams.
 const OTHER_DESCRIPTORS: u64 = 64;
+/// Descriptors of one worker that are not connections: its poll, its wake-up, its timer, one to spare.
+const DESCRIPTORS_A_WORKER: u64 = 4;
 /// Streams one worker carries well.
 const STREAMS_A_WORKER: u64 = 512;
 
@@ -59,11 +61,14 @@ pub(crate) struct Sizing {
     pub(crate) connections: u64,
 }
 
-/// More connections are needed than may be opened.
+/// More files are needed than may be opened; each connection is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooFewDescriptors {
+    /// All of them: connections and the rest.
     pub(crate) needed: u64,
     pub(crate) allowed: u64,
+    /// Requests at once that would do.
+    pub(crate) concurrency: u64,
 }
 
 impl Sizing {
@@ -74,17 +79,20 @@ impl Sizing {
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;
-        let allowed = descriptors.saturating_sub(OTHER_DESCRIPTORS);
-        if let Some(needed) = peak.filter(|peak| *peak > allowed) {
-            return Err(TooFewDescriptors { needed, allowed: descriptors });
-        }
         let wanted = peak.map_or(u64::MAX, |peak| peak.max(u64::from(demand.connection_limit)));
         let most_workers = (cores / 2).max(1) as u64;
         let workers = match demand.workers {
             Some(wanted) => u64::from(wanted).min(peak.unwrap_or(u64::MAX)),
             None => peak.map_or(most_workers, |peak| peak.div_ceil(STREAMS_A_WORKER).min(most_workers)),
         };
-        let workers = workers.max(1) as usize;
+        let workers = workers.max(1);
+        let others = OTHER_DESCRIPTORS + workers.saturating_mul(DESCRIPTORS_A_WORKER);
+        let allowed = descriptors.saturating_sub(others);
+        if let Some(peak) = peak.filter(|peak| *peak > allowed) {
+            let needed = peak.saturating_add(others);
+            return Err(TooFewDescriptors { needed, allowed: descriptors, concurrency: allowed });
+        }
+        let workers = workers as usize;
         let record_threads = cores.saturating_sub(workers).max(1);
         Ok(Self { workers, record_threads, connections: wanted.min(allowed) })
     }
@@ -125,14 +133,20 @@ mod tests {
     #[test]
     fn a_load_without_a_limit_gets_what_there_is() {
         let sizing = sized(None, LARGE).unwrap();
-        assert_eq!(sizing, Sizing { workers: 8, record_threads: 8, connections: 999_936 });
+        assert_eq!(sizing, Sizing { workers: 8, record_threads: 8, connections: 999_904 });
         let few = Machine { cores: 16, descriptors: 1024 };
-        assert_eq!(sized(None, few).unwrap().connections, 960);
+        assert_eq!(sized(None, few).unwrap().connections, 928);
     }
 
     #[test]
     fn a_plan_that_needs_more_descriptors_is_refused() {
         let few = Machine { cores: 2, descriptors: 1024 };
-        assert_eq!(sized(Some(5000), few), Err(TooFewDescriptors { needed: 5000, allowed: 1024 }));
+        let refused = TooFewDescriptors { needed: 5068, allowed: 1024, concurrency: 956 };
+        assert_eq!(sized(Some(5000), few), Err(refused));
+        // What the message advises is enough: so many at once, or so many files.
+        assert!(sized(Some(refused.concurrency), few).is_ok());
+        assert!(sized(Some(refused.concurrency + 1), few).is_err());
+        assert!(sized(Some(5000), Machine { descriptors: refused.needed, ..few }).is_ok());
+        assert!(sized(Some(5000), Machine { descriptors: refused.needed - 1, ..few }).is_err());
     }
 }

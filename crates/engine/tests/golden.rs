@@ -86,7 +86,12 @@ fn plan(port: u16) -> Plan {
             failed_request_threshold: None,
         }],
         metrics: MetricsPlan::default(),
-        artifacts: ArtifactPlan { dir: PathBuf::new(), level: ExportLevel::Summary, names: FileNames::new(None) },
+        artifacts: ArtifactPlan {
+            dir: PathBuf::new(),
+            level: ExportLevel::Summary,
+            summary: aiperf_plan::SummaryFiles::default(),
+            names: FileNames::new(None),
+        },
         runtime: RuntimePlan {
             workers_max: None,
             timestamps: Timestamps::Auto,

@@ -9,7 +9,7 @@
 //! - [`Area`], [`File`]: where cases are
 //! - [`Shape`]: what the cases of a kind look like; [`has`] says whether a case has a member
 //! - [`Tally`]: what became of them
-//! - `lists`: the lists of cases in files, and all cases of a kind run
+//! - `lists`: the lists of cases in files
 
 mod lists;
 
@@ -65,16 +65,30 @@ impl Area {
         paths
     }
 
-    /// The files in which some case looks so.
+    /// The lists of cases in which some case looks so.
     pub fn files_of(&self, shape: Shape) -> Vec<File> {
-        self.files().into_iter().filter(|file| file.has_case_of(shape)).collect()
+        self.lists().into_iter().filter(|file| file.has_case_of(shape)).collect()
     }
 
-    /// Prints which files hold no case of these shapes: what a crate leaves unread.
+    /// Runs every case that looks so, in whatever list some do, and says what became of them.
+    #[track_caller]
+    pub fn run_cases(
+        &self,
+        title: &str,
+        shape: Shape,
+        skip: impl Fn(&Value) -> Option<String>,
+        check: impl Fn(&Value),
+    ) {
+        let mut tally = Tally::new(title);
+        tally.run_files(&self.files_of(shape), shape, skip, check);
+        tally.finish();
+    }
+
+    /// Prints which lists hold no case of these shapes: what a crate leaves unread.
     pub fn tell_unread(&self, title: &str, shapes: &[Shape]) {
         let is_read = |file: &File| shapes.iter().any(|shape| file.has_case_of(*shape));
-        let (read, unread): (Vec<File>, Vec<File>) = self.files().into_iter().partition(is_read);
-        println!("{title}: {} files read, {} unread", read.len(), unread.len());
+        let (read, unread): (Vec<File>, Vec<File>) = self.lists().into_iter().partition(is_read);
+        println!("{title}: {} lists read, {} unread", read.len(), unread.len());
         unread.iter().for_each(|file| println!("  unread: {} ({} cases)", file.name(), file.cases().len()));
     }
 }

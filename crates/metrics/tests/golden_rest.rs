@@ -12,14 +12,15 @@ use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
 
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread_lists("metrics", KINDS);
+    area().tell_unread("metrics", KINDS);
 }
 
 /// The reference has a family of metrics a vendor; ours are over all GPUs, energy from counters alone, output tokens as given.
 #[test]
 fn golden_power_efficiency() {
     let several = "the reference sums by vendor, and several reported";
-    let skip = |case: &Value| (case["gpus"].as_object().is_some_and(|vendors| vendors.len() > 1)).then_some(several);
+    let skip =
+        |case: &Value| (case["gpus"].as_object().is_some_and(|vendors| vendors.len() > 1)).then(|| several.to_owned());
     area().run_cases("power and energy of one vendor", POWER, skip, |case| {
         let (totals, ours) = power(case);
         for theirs in case["expected"].as_array().unwrap() {

@@ -32,7 +32,21 @@ pub struct ArtifactPlan {
     /// Absolute directory.
     pub dir: PathBuf,
     pub level: ExportLevel,
+    pub summary: SummaryFiles,
     pub names: FileNames,
+}
+
+/// Which files the summary of a run is written to; the screen shows it in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SummaryFiles {
+    pub json: bool,
+    pub csv: bool,
+}
+
+impl Default for SummaryFiles {
+    fn default() -> Self {
+        Self { json: true, csv: true }
+    }
 }
 
 /// File names of a run, relative to its directory.

@@ -5,6 +5,7 @@
 //!
 //! # Layout
 //! - [`endpoint`]: where requests go and in which dialect
+//! - [`url`]: URLs of servers, their credentials apart
 //! - [`dataset`]: what they say
 //! - [`phase`]: when they are sent and when a phase ends
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
@@ -23,14 +24,16 @@ pub mod nearest;
 pub mod phase;
 pub mod redact;
 pub mod runtime;
+pub mod url;
 
-pub use artifacts::{ArtifactPlan, ExportLevel, FileNames};
+pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, SummaryFiles};
 pub use dataset::{DatasetPlan, Length, SyntheticPlan};
 pub use draw::Draws;
-pub use endpoint::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy, UrlError};
+pub use endpoint::{EndpointPlan, HttpSettings, ReuseStrategy};
 pub use metrics::MetricsPlan;
 pub use phase::{Arrival, PhasePlan, StopWhen};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
+pub use url::{BaseUrl, Credentials, UrlError};
 
 use serde::{Deserialize, Serialize};
 

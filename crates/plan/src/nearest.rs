@@ -2,9 +2,12 @@
 
 /// The candidate nearest to `wanted`, if one is near enough to be meant.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (wanted.chars().count() / 3).clamp(1, 4);
+    let length = wanted.chars().count();
+    let limit = (length / 3).clamp(1, 4);
     candidates
         .into_iter()
+        // So many edits at least; a text of any length must not be compared letter by letter.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (distance(wanted, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

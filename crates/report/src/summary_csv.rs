@@ -12,7 +12,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     name: "csv",
     label: "CSV Export",
     file: |names| &names.summary_csv,
-    applies: None,
+    applies: Some(|run| run.artifacts.summary.csv),
     write: |run, folder| {
         folder.write(&run.artifacts.names.summary_csv, |out| out.write_all(summary_csv(&run.metrics).as_bytes()));
     },

@@ -17,7 +17,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     name: "json",
     label: "JSON Export",
     file: |names| &names.summary_json,
-    applies: None,
+    applies: Some(|run| run.artifacts.summary.json),
     write: |run, folder| {
         folder.write(&run.artifacts.names.summary_json, |out| out.write_all(&summary_json(run)));
     },

@@ -13,7 +13,12 @@ use std::path::{Path, PathBuf};
 use support::*;
 
 fn plan(dir: &Path, level: ExportLevel) -> ArtifactPlan {
-    ArtifactPlan { dir: dir.to_owned(), level, names: FileNames::new(None) }
+    ArtifactPlan {
+        dir: dir.to_owned(),
+        level,
+        summary: aiperf_plan::SummaryFiles::default(),
+        names: FileNames::new(None),
+    }
 }
 
 fn run(plan: &ArtifactPlan) -> RunResult {

@@ -237,7 +237,12 @@ fn golden_ready_marker() {
         tally.run(file.name(), || {
             let dir = tempfile::tempdir().unwrap();
             let names = FileNames::new(None);
-            let plan = ArtifactPlan { dir: dir.path().into(), level: ExportLevel::Summary, names };
+            let plan = ArtifactPlan {
+                dir: dir.path().into(),
+                level: ExportLevel::Summary,
+                summary: aiperf_plan::SummaryFiles::default(),
+                names,
+            };
             let run = RunResult { was_cancelled: file.json["was_cancelled"].as_bool().unwrap(), ..empty_run() };
             Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
             let written = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();

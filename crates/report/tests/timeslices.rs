@@ -100,7 +100,12 @@ fn a_slice_says_where_it_stands_and_whether_it_was_cut_short() {
 fn slices_have_files_of_their_own_when_there_are_any() {
     let dir = tempfile::tempdir().unwrap();
     let names = FileNames::new(Some("deep/mine.csv"));
-    let plan = ArtifactPlan { dir: dir.path().into(), level: ExportLevel::Summary, names };
+    let plan = ArtifactPlan {
+        dir: dir.path().into(),
+        level: ExportLevel::Summary,
+        summary: aiperf_plan::SummaryFiles::default(),
+        names,
+    };
     let files = || ["deep/mine_timeslices.csv", "deep/mine_timeslices.json"].map(|name| dir.path().join(name).exists());
 
     let run = RunResult { artifacts: plan.clone(), ..sliced_run() };

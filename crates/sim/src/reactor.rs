@@ -163,7 +163,8 @@ impl Reactor {
     fn stop_accepting(&mut self) {
         if self.accepting && self.epoll.delete(&*self.listener).is_ok() {
             self.accepting = false;
-            eprintln!("warning: no more open files allowed; further connections wait (see ulimit -n)");
+            let warning = "warning: no more open files allowed; further connections wait (see ulimit -n)";
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{warning}\n").as_bytes());
         }
     }
 

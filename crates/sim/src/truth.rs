@@ -200,7 +200,7 @@ fn write_until_closed(queue: &TruthSender, mut file: BufWriter<File>) {
         });
         let written = written.and_then(|()| file.flush());
         if let Err(error) = written {
-            eprintln!("warning: the truth log ends here: {error}");
+            let _ = writeln!(std::io::stderr(), "warning: the truth log ends here: {error}");
             return;
         }
         if closed {

@@ -118,8 +118,18 @@ impl HuggingFace {
     }
 }
 
+/// The largest file of a tokenizer that is read; the largest known has 35 MB.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A plain file of a size that tokenizers have: a device would never end, and a pipe without a writer never begin.
 fn read(path: &Path) -> Result<Vec<u8>, TokenizeError> {
-    fs::read(path).map_err(|source| TokenizeError::Unreadable { path: path.to_owned(), source })
+    let unreadable = |source| TokenizeError::Unreadable { path: path.to_owned(), source };
+    let found = fs::metadata(path).map_err(unreadable)?;
+    if !found.is_file() || found.len() > MOST_BYTES {
+        let rule = if found.is_file() { "too large for a tokenizer" } else { "not a file" };
+        return Err(unreadable(std::io::Error::other(rule)));
+    }
+    fs::read(path).map_err(unreadable)
 }
 
 /// A file's JSON; `null` when there is no such file.

@@ -2,9 +2,11 @@
 
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
+use crate::terminal;
+use aiperf_campaign::Campaign;
 use aiperf_config::{
-    ConfigError, Shell, completions, config_init, config_templates, expanded, json_schema, resolve_file,
-    secrets_in_arguments, show_resolved, validate,
+    ConfigError, Resolved, config_init, config_templates, expanded, json_schema, resolve_file, secrets_in_arguments,
+    show_resolved, validate,
 };
 use aiperf_plan::redact::Redactor;
 use clap::{Parser, Subcommand};
@@ -12,13 +14,13 @@ use clap::{Parser, Subcommand};
 /// Make, show and check configuration files.
 #[derive(Debug, Parser)]
 #[command(name = "aiperf config", version)]
-struct ConfigCommand {
+pub(crate) struct ConfigCommand {
     #[command(subcommand)]
     action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// Print a configuration file to start from, or list those there are.
     Init {
         /// Which one.
@@ -77,7 +79,10 @@ pub(crate) fn run(args: &[String]) -> Exit {
         }
         Action::Init { list: true, .. } => exit::print(&config_templates()),
         Action::Init { .. } => {
-            eprintln!("error: config init needs --template NAME or --list\n\n{}", config_templates());
+            terminal::complain(&format!(
+                "error: config init needs --template NAME or --list\n\n{}\n",
+                config_templates()
+            ));
             Exit::Usage
         }
         Action::Show { arguments } => {
@@ -94,50 +99,89 @@ pub(crate) fn run(args: &[String]) -> Exit {
 }
 
 fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&std::path::Path>) -> Exit {
-    let Some(text) = config_init(name, model, url) else {
-        eprintln!("error: there is no template '{name}'\n\n{}", config_templates());
-        return Exit::Usage;
+    let text = match config_init(name, model, url) {
+        Ok(text) => text,
+        Err(error) => {
+            terminal::complain(&format!("error: {error}\n\n{}\n", config_templates()));
+            return Exit::Usage;
+        }
     };
     match output {
         None => exit::print(&text),
         Some(path) => match std::fs::write(path, text) {
             Ok(()) => Exit::Success,
             Err(error) => {
-                eprintln!("error: cannot write {}: {error}\n  try: another --output", path.display());
+                terminal::complain(&format!(
+                    "error: cannot write {}: {error}\n  try: another --output\n",
+                    path.display()
+                ));
                 Exit::Usage
             }
         },
     }
 }
 
-/// `aiperf validate FILE`, also as `aiperf config validate FILE`.
-pub(crate) fn check(file: &str) -> Exit {
-    match validate(file, &Surroundings::now().context()) {
-        Ok(warnings) => {
-            for warning in &warnings {
-                eprintln!("warning: {warning}");
-            }
-            let with = if warnings.is_empty() { String::new() } else { format!(" with {} warning(s)", warnings.len()) };
-            exit::print(&format!("Configuration valid{with}: {file}\n"))
-        }
-        Err(error) => refused(&error, &Redactor::default()),
-    }
-}
+const VALIDATE_HELP: &str = "\
+Check a configuration file: what profile would say about it, and nothing is sent
 
-/// `aiperf completions SHELL`.
-pub(crate) fn print_completions(shell: Option<&str>) -> Exit {
-    match shell.and_then(Shell::parse) {
-        Some(shell) => exit::print(&completions(shell)),
-        None => {
-            eprintln!("error: completions needs a shell\n  try: aiperf completions bash, zsh or fish");
+Usage: aiperf validate FILE
+
+Ends with 0 where `aiperf profile --config FILE` would begin, and with 2 where it would refuse.
+";
+
+/// `aiperf validate FILE`.
+pub(crate) fn validate_command(args: &[String]) -> Exit {
+    match args {
+        [only] if only == "--help" || only == "-h" => exit::print(VALIDATE_HELP),
+        [file] if !file.starts_with('-') => check(file),
+        [kind, ..] if kind == "mooncake-trace" => {
+            terminal::complain(
+                "error: validate mooncake-trace is not there yet\n  try: aiperf validate FILE, for a configuration\n",
+            );
+            Exit::Usage
+        }
+        _ => {
+            terminal::complain("error: validate needs one configuration file\n  try: aiperf validate FILE\n");
             Exit::Usage
         }
     }
 }
 
+/// `aiperf validate FILE`, also as `aiperf config validate FILE`: all that `profile` checks before it touches a file.
+fn check(file: &str) -> Exit {
+    let Resolved { plan, notes } = match validate(file, &Surroundings::now().context()) {
+        Ok(resolved) => resolved,
+        Err(error) => return refused(&error, &Redactor::default()),
+    };
+    if let Err(error) = Campaign::check(&plan) {
+        terminal::complain(&format!("error: {error}\n"));
+        return Exit::Usage;
+    }
+    for note in &notes {
+        terminal::complain(&format!("note: {note}\n"));
+    }
+    exit::print(&format!("Configuration valid: {file}\n"))
+}
+
+const MAN_HELP: &str = "\
+Print the manual page
+
+Usage: aiperf man
+
+  aiperf man | man -l -      shows it
+  aiperf man > aiperf.1      keeps it
+";
+
 /// `aiperf man`: the manual page that the build wrote.
-pub(crate) fn print_manual() -> Exit {
-    exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1")))
+pub(crate) fn print_manual(args: &[String]) -> Exit {
+    match args {
+        [] => exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1"))),
+        [only] if only == "--help" || only == "-h" => exit::print(MAN_HELP),
+        [other, ..] => {
+            terminal::complain(&format!("error: man takes no '{other}'\n  try: aiperf man\n"));
+            Exit::Usage
+        }
+    }
 }
 
 fn printed(text: Result<String, ConfigError>, secrets: &Redactor) -> Exit {

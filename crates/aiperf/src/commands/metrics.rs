@@ -1,6 +1,7 @@
 //! `aiperf metrics`: the registry of metrics, as a table or as JSON.
 
 use crate::exit::{self, Exit};
+use crate::terminal;
 
 /// Runs with the arguments after `metrics`.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -9,7 +10,9 @@ pub(crate) fn run(args: &[String]) -> Exit {
         ["--json"] => exit::print(&aiperf_campaign::metrics_json()),
         ["--help" | "-h"] => exit::print("Print every metric\n\nUsage: aiperf metrics [--json]\n"),
         [other, ..] => {
-            eprintln!("error: metrics takes no '{other}'\n  try: aiperf metrics, or aiperf metrics --json");
+            terminal::complain(&format!(
+                "error: metrics takes no '{other}'\n  try: aiperf metrics, or aiperf metrics --json\n"
+            ));
             Exit::Usage
         }
     }

@@ -5,3 +5,4 @@ pub(crate) mod demo;
 pub(crate) mod metrics;
 pub(crate) mod profile;
 pub(crate) mod sim;
+pub(crate) mod table;

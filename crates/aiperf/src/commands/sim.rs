@@ -9,6 +9,7 @@ use aiperf_sim::{FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_dur
 use clap::{Args, Parser};
 
 use crate::exit::{self, Exit};
+use crate::terminal;
 
 /// Serve simulated answers, to practise on or to measure a client against.
 ///
@@ -106,7 +107,7 @@ impl From<SimArgs> for SimConfig {
 
 #[derive(Debug, Parser)]
 #[command(name = "aiperf sim", version)]
-struct SimCommand {
+pub(crate) struct SimCommand {
     #[command(flatten)]
     args: SimArgs,
 }
@@ -123,7 +124,7 @@ pub(crate) fn main(args: &[String]) -> Exit {
         Ok(command) => match run(command.args) {
             Ok(()) => Exit::Success,
             Err(error) => {
-                eprintln!("error: {error}");
+                terminal::complain(&format!("error: {error}\n"));
                 Exit::Usage
             }
         },
@@ -134,6 +135,6 @@ pub(crate) fn main(args: &[String]) -> Exit {
 fn run(args: SimArgs) -> Result<(), SimError> {
     let mut sim = Sim::bind(args.into())?;
     sim.stop_on_signals()?;
-    println!("listening on http://{}", sim.local_addr());
+    terminal::print(&format!("listening on http://{}\n", sim.local_addr()));
     sim.run()
 }

@@ -18,7 +18,9 @@ use crate::flags::{
 };
 use crate::given::{GivenFlag, GivenFlags};
 use crate::parse::{filters, sequence_distribution};
-use crate::sections::dataset::{DatasetType, FileFormat, INPUT_TOKENS, MEAN_TURN_DELAY, MEAN_TURNS, PublicDataset};
+use crate::sections::dataset::{
+    Dataset, DatasetType, FileFormat, INPUT_TOKENS, MEAN_TURN_DELAY, MEAN_TURNS, PublicDataset,
+};
 use crate::sections::endpoint::Endpoint;
 use crate::tree::{Datum, Node, Places};
 use aiperf_types::EndpointKind;
@@ -128,7 +130,7 @@ pub(super) fn dataset(
         check(flags, kind, endpoint, ctx, problems);
         dataset.put("type", Node::rule(kind));
     }
-    let kind = dataset.choice("type").unwrap_or(DatasetType::Synthetic);
+    let kind = dataset.choice("type").unwrap_or_else(|| Dataset::default().r#type());
     if let Some(file) = file
         && flags.has(INPUT_FILE)
         && kind != DatasetType::File
@@ -207,7 +209,7 @@ fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
     match (public.is_empty(), file) {
         (false, _) => DatasetType::Public,
         (true, true) => DatasetType::File,
-        (true, false) => DatasetType::Synthetic,
+        (true, false) => Dataset::default().r#type(),
     }
 }
 

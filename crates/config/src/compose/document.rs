@@ -1,7 +1,7 @@
 //! The document that flags alone are laid over: what holds when nothing is said.
 
 use crate::choice::Choice;
-use crate::sections::dataset::DatasetType;
+use crate::sections::dataset::Dataset;
 use crate::sections::endpoint::Endpoint;
 use crate::sections::observe::ServerMetrics;
 use crate::sections::phases::PhaseType;
@@ -17,7 +17,7 @@ pub(crate) fn empty() -> Node {
     let document = json!({"benchmark": {
         "models": {"items": []},
         "endpoint": {"urls": Endpoint::default().urls().write()},
-        "datasets": [{"name": "main", "type": DatasetType::Synthetic.name()}],
+        "datasets": [{"name": "main", "type": Dataset::default().r#type().name()}],
         "phases": [{"name": profiling, "kind": profiling, "type": PhaseType::Concurrency.name()}],
         "artifacts": {"auto_plot": false, "plot_required": false},
         "tokenizer": {},

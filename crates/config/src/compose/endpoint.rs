@@ -7,7 +7,8 @@ use crate::flags::{
     SERVER_PROFILER_START_PATH, SERVER_PROFILER_STOP_PATH, SERVER_PROFILER_TIMEOUT_SECONDS, URL,
 };
 use crate::given::GivenFlags;
-use crate::tree::{Datum, Node, Origin};
+use crate::tree::{Datum, Node, Origin, Places};
+use crate::{os_text, small_file};
 use serde_json::json;
 
 /// Model names in order.
@@ -29,6 +30,33 @@ pub(super) fn endpoint(endpoint: &mut Node, flags: &GivenFlags, ctx: &Context<'_
     }
     hooks(endpoint, flags);
     payload_template(endpoint, ctx);
+}
+
+/// The variable that holds the key, as messages name it.
+const KEY_VARIABLE: &str = "AIPERF_API_KEY";
+
+/// The key: a flag's, a file's, or the environment's. `@FILE` is what stands in that file, so that a key need not be an
+/// argument, which every user of the machine can read.
+pub(crate) fn api_key(
+    endpoint: &mut Node,
+    from_environment: Option<&str>,
+    ctx: &Context<'_>,
+    places: &Places,
+) -> Result<(), Problem> {
+    if let (None, Some(key)) = (endpoint.set("api_key"), from_environment) {
+        endpoint.put("api_key", Node::flag(&key.into(), KEY_VARIABLE));
+    }
+    let Some(node) = endpoint.get_mut("api_key") else { return Ok(()) };
+    let Some(file) = node.text().and_then(|text| text.strip_prefix('@')) else { return Ok(()) };
+    let key = small_file::text(&ctx.cwd.join(os_text::path(file)), small_file::SECRET).map_err(|rule| {
+        let at = "benchmark.endpoint.api_key";
+        let from = places.subject_key(node, at);
+        Problem::new(format!("{from} @{}: {rule}", os_text::shown(file)))
+            .because("after @ it names a file that holds the key")
+            .at(at)
+    })?;
+    node.datum = Datum::Text(key.trim_end_matches(['\r', '\n']).to_owned());
+    Ok(())
 }
 
 /// What is called on the server around a run: on when its switch is on or one of its settings is given.
@@ -70,7 +98,7 @@ fn take_template(endpoint: &mut Node, extra: &mut Node, ctx: &Context<'_>) {
     let Some(body) = extra.take("payload_template") else { return };
     let text = body.text().unwrap_or_default();
     let path = ctx.cwd.join(text);
-    let read = if !text.is_empty() && path.is_file() { std::fs::read_to_string(path).ok() } else { None };
+    let read = if text.is_empty() { None } else { small_file::text(&path, small_file::SETTINGS).ok() };
     let template = endpoint.child("template");
     let body = Node::new(Datum::Text(read.unwrap_or_else(|| text.to_owned())), body.origin);
     template.put("body", body);

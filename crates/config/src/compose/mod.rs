@@ -19,6 +19,7 @@ use crate::tree::{Node, Places};
 
 pub(crate) use dataset::empty_lists;
 pub(crate) use document::empty;
+pub(crate) use endpoint::api_key;
 pub(crate) use phases::default_requests;
 pub(crate) use series::resolve as resolve_series;
 

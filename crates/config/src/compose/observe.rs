@@ -12,6 +12,7 @@ use crate::flags::{
 use crate::given::GivenFlags;
 use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry, ServerMetrics, StreamDomain};
 use crate::tree::Node;
+use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Value, json};
 
 /// GPU telemetry, when a flag is about it.
@@ -104,7 +105,17 @@ pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems:
     if on.is_none() && formats.is_none() {
         return;
     }
-    let urls: Vec<Value> = flags.texts(SERVER_METRICS).into_iter().filter_map(metrics_url).map(Value::from).collect();
+    let mut urls: Vec<Value> = Vec::new();
+    for url in flags.texts(SERVER_METRICS).into_iter().filter_map(metrics_url) {
+        match url {
+            Ok(url) => urls.push(url.into()),
+            Err(error) => problems.push(
+                Problem::new(format!("{}: {error}", flags.spelled(SERVER_METRICS)))
+                    .hint("http://HOST:PORT/metrics")
+                    .at("benchmark.server_metrics.urls"),
+            ),
+        }
+    }
     let node = benchmark.child("server_metrics");
     node.put("enabled", Node::rule(true));
     node.put("urls", Node::flag(&urls.into(), flags.spelled(SERVER_METRICS)));
@@ -118,13 +129,20 @@ pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems:
 }
 
 /// The URL that is scraped; items that look like no URL are left out.
-pub(crate) fn metrics_url(item: &str) -> Option<String> {
-    if !item.starts_with("http") && !item.contains(':') {
-        return None;
-    }
-    let url = with_scheme(item);
-    let url = url.trim_end_matches('/');
-    Some(if url.ends_with("/metrics") { url.to_owned() } else { format!("{url}/metrics") })
+pub(crate) fn metrics_url(item: &str) -> Option<Result<String, UrlError>> {
+    (item.starts_with("http") || item.contains(':')).then(|| with_path(item, "/metrics"))
+}
+
+/// A URL whose path ends with this one: it is added where it is missing, before a query.
+fn with_path(text: &str, ending: &str) -> Result<String, UrlError> {
+    let full = with_scheme(text);
+    BaseUrl::parse(&full)?;
+    let authority = full.find("://").map_or(0, |at| at + 3);
+    let path = full[authority..].find(['/', '?', '#']).map_or(full.len(), |at| authority + at);
+    let query = full[path..].find(['?', '#']).map_or(full.len(), |at| path + at);
+    let kept = full[path..query].trim_end_matches('/');
+    let ending = if kept.ends_with(ending) { "" } else { ending };
+    Ok(format!("{}{kept}{ending}{}", &full[..path], &full[query..]))
 }
 
 /// Network latency, when a flag is about it.
@@ -198,7 +216,7 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         match otel_url(url) {
             Ok(url) => benchmark.place("otel.metrics_url", Node::flag(&json!(url), OTEL_URL.name)),
             Err(rule) => problems.push(
-                Problem::new(format!("--otel-url '{url}' {rule}"))
+                Problem::new(format!("--otel-url: {rule}"))
                     .hint("--otel-url http://HOST:4318")
                     .at("benchmark.otel.metrics_url"),
             ),
@@ -230,18 +248,8 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
 }
 
 /// Where OTLP metrics go: http unless given, and the standard path at the end.
-pub(crate) fn otel_url(text: &str) -> Result<String, &'static str> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err("is empty");
-    }
-    let full = with_scheme(text);
-    let scheme = full.split("://").next().unwrap_or_default().to_ascii_lowercase();
-    if scheme != "http" && scheme != "https" {
-        return Err("must start with http:// or https://");
-    }
-    let base = full.trim_end_matches('/');
-    Ok(if base.ends_with("/v1/metrics") { base.to_owned() } else { format!("{base}/v1/metrics") })
+pub(crate) fn otel_url(text: &str) -> Result<String, UrlError> {
+    with_path(text.trim(), "/v1/metrics")
 }
 
 /// Whether metrics and timing are sent.

@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::tree::{Datum, Node, Places};
+use crate::{os_text, small_file};
 use serde_json::Value;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Probl
             .hint("a JSON list of {\"time_s\": SECONDS, \"qps\": RATE}, at least two, later and later")
             .at("benchmark.phases.0.rate_series")
     };
-    let text = std::fs::read_to_string(cwd.join(file)).map_err(|error| fail(format!("cannot be read: {error}")))?;
+    let text = small_file::text(&cwd.join(os_text::path(file)), small_file::SETTINGS).map_err(fail)?;
     let value: Value = serde_json::from_str(&text).map_err(|error| fail(format!("is not JSON: {error}")))?;
     match &value {
         Value::Array(_) => Ok(value),

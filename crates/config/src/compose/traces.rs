@@ -66,7 +66,8 @@ fn names(value: &Value, children: &mut BTreeSet<String>) {
 
 /// Lines that are not blank; reading stops at the first that is not text.
 fn lines(path: &Path) -> impl Iterator<Item = String> {
-    let reader = File::open(path).ok().map(BufReader::new);
+    // A pipe would be waited for, and a device never end.
+    let reader = if path.is_file() { File::open(path).ok().map(BufReader::new) } else { None };
     reader.into_iter().flat_map(|reader| reader.lines().map_while(Result::ok)).filter(|line| !line.trim().is_empty())
 }
 

@@ -13,7 +13,9 @@ use crate::context::Context;
 use crate::error::{ConfigError, Problem};
 use crate::nearest::nearest;
 use crate::range::Range;
+use crate::small_file;
 use aiperf_plan::HttpSettings;
+use aiperf_plan::redact::REDACTED;
 use aiperf_types::Thresholds;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,6 +46,8 @@ pub(crate) struct Environment {
     pub http: HttpSettings,
     /// Close every connection after its request.
     pub force_close: bool,
+    /// Bearer token, where neither a flag nor a file has one.
+    pub api_key: Option<String>,
     /// How far token counts may be off.
     pub thresholds: Thresholds,
     pub developer: Developer,
@@ -92,7 +96,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         };
         if let Err(rule) = check(variable.kind, &value) {
             problems.push(
-                Problem::new(format!("{name}={value} {rule}"))
+                Problem::new(format!("{name}={} {rule}", value.escape_debug()))
                     .hint(format!("unset {name} for its default, {}", variable.default)),
             );
             continue;
@@ -135,7 +139,16 @@ fn for_developers_only(out: &mut Environment) {
 /// Every variable with its value: from `.env`, then the environment, sections before single names.
 fn given(ctx: &Context<'_>, problems: &mut Vec<Problem>) -> BTreeMap<String, String> {
     let mut plain: BTreeMap<String, String> = BTreeMap::new();
-    for line in std::fs::read_to_string(ctx.cwd.join(".env")).unwrap_or_default().lines() {
+    let file = match small_file::text(&ctx.cwd.join(".env"), small_file::SETTINGS) {
+        Ok(text) => text,
+        Err(rule) => {
+            let there = ctx.cwd.join(".env").exists();
+            problems
+                .extend(there.then(|| Problem::new(format!(".env {rule}")).hint("another directory, or a plain file")));
+            String::new()
+        }
+    };
+    for line in file.lines() {
         let line = line.trim().trim_start_matches("export ");
         if let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
             let value = value.trim();
@@ -193,7 +206,7 @@ fn check(kind: Kind, value: &str) -> Result<(), String> {
         Kind::Bool => boolean(value).map(|_| ()).ok_or_else(|| "is neither true nor false".to_owned()),
         Kind::Int(range) => crate::scalars::int(value).and_then(|n| within(n as f64, range)),
         Kind::Float(range) => crate::scalars::float(value).and_then(|n| within(n, range)),
-        Kind::Text => Ok(()),
+        Kind::Text | Kind::Secret => Ok(()),
         Kind::Choice(choices) => {
             let known = choices.iter().any(|choice| choice.eq_ignore_ascii_case(value.trim()));
             if known { Ok(()) } else { Err(format!("is not one of {}", choices.join(", "))) }
@@ -229,6 +242,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_HTTP_TCP_KEEPINTVL" => http.keep_interval = number,
         "AIPERF_HTTP_TCP_USER_TIMEOUT" => http.user_timeout_ms = number,
         "AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID" => http.session_affinity = boolean(value).unwrap_or(true),
+        "AIPERF_API_KEY" => out.api_key = Some(value.to_owned()),
         "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = boolean(value).unwrap_or(false),
         "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD" => out.thresholds.usage_diff_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD" => out.thresholds.osl_mismatch_pct = float(),
@@ -257,7 +271,7 @@ pub fn effective_environment(ctx: &Context<'_>) -> Result<String, ConfigError> {
         format!(
             "{}={}{}{mark}\n",
             variable.name,
-            set.map_or(variable.default, String::as_str),
+            set.map_or(variable.default, |set| if let Kind::Secret = variable.kind { REDACTED } else { set }),
             if set.is_some() { "  (set)" } else { "" }
         )
     };
@@ -278,8 +292,10 @@ mod tests {
 
     #[test]
     fn every_variable_that_is_said_to_act_changes_something() {
-        let what_acts =
-            |read: &Environment| (read.http.clone(), read.force_close, read.thresholds, read.developer, read.live);
+        let what_acts = |read: &Environment| {
+            let key = read.api_key.clone();
+            (read.http.clone(), read.force_close, key, read.thresholds, read.developer, read.live)
+        };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
                 Kind::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),

@@ -1,4 +1,4 @@
-//! Variables: Accuracy, AgentX, APIServer, Chat, Compression, CLIRunner, Dag, Endpoint, Developer, Logging, Timing, Tokenizer, UI.
+//! Variables: Accuracy, AgentX, API key, APIServer, Chat, Compression, CLIRunner, Dag, Endpoint, Developer, Logging, Timing, Tokenizer, UI.
 
 use super::variable::Kind::*;
 use super::variable::Status::*;
@@ -14,6 +14,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_AGENTX_CONTEXT_OVERFLOW_SUBSTRINGS", kind: List, default: "[\"context length\", \"maximum context\", \"context_length_exceeded\", \"prompt is too long\"]", status: NotYet, about: "Case-insensitive fragments that mark an error body as context overflow; empty list disables. JSON array" },
     Variable { name: "AIPERF_AGENTX_CONTEXT_OVERFLOW_RATE_LIMIT", kind: Float(between(0.0, true, 1.0, true)), default: "0.01", status: NotYet, about: "Overflow share above which (strictly) a scenario result is invalid" },
     Variable { name: "AIPERF_AGENTX_RECYCLE_GUARD_MAX_WINDOW", kind: Int(at_least(1.0)), default: "1000000", status: NoEffect, about: "Number of recycled session ids remembered to detect double delivery" },
+    Variable { name: "AIPERF_API_KEY", kind: Secret, default: "unset", status: Acts, about: "The key of --api-key where neither a flag nor a file gives one: unlike an argument it shows neither in the list of processes nor in a shell's history. A file: --api-key @FILE" },
     Variable { name: "AIPERF_API_SERVER_HOST", kind: Text, default: "127.0.0.1", status: NotYet, about: "Bind address of the live API" },
     Variable { name: "AIPERF_API_SERVER_PORT", kind: Int(between(1.0, true, 65535.0, true)), default: "unset", status: NotYet, about: "Port of the live API; unset = API off" },
     Variable { name: "AIPERF_API_SERVER_CORS_ORIGINS", kind: List, default: "[]", status: NotYet, about: "Allowed browser origins; empty = none. JSON array" },

@@ -22,6 +22,8 @@ pub enum Kind {
     Int(Range),
     Float(Range),
     Text,
+    /// A text that is never shown.
+    Secret,
     Choice(&'static [&'static str]),
     /// A JSON list, or texts separated by commas.
     List,

@@ -11,9 +11,10 @@ pub(crate) mod yaml;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::tree::{Node, Places};
+use crate::{os_text, small_file};
 use serde_json::Value;
 
-pub(crate) use shorthand::{body as spell_out, snake_keys};
+pub(crate) use shorthand::{body as spell_out, snake, snake_keys};
 
 /// A configuration file as read: references to the environment resolved, templates not yet rendered.
 #[derive(Clone, Debug)]
@@ -26,17 +27,11 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn read(file: &str, ctx: &Context<'_>) -> Result<Self, Problem> {
-        let path = ctx.cwd.join(file);
-        let refuse = |rule: String| Problem::new(format!("--config {file}: {rule}")).hint("--config FILE.yaml");
-        if !path.exists() {
-            return Err(refuse("no such file".into()));
-        }
-        if !path.is_file() {
-            return Err(refuse("is not a file".into()));
-        }
-        let bytes = std::fs::read(&path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8 text".into()))?;
-        Self::parse(&text, file, ctx)
+        let path = ctx.cwd.join(os_text::path(file));
+        let file = os_text::shown(file);
+        let text = small_file::text(&path, small_file::SETTINGS)
+            .map_err(|rule| Problem::new(format!("--config {file}: {rule}")).hint("--config FILE.yaml"))?;
+        Self::parse(&text, &file, ctx)
     }
 
     /// A document that says nothing, for flags that stand alone.

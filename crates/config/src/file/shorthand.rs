@@ -2,9 +2,12 @@
 
 use crate::choice::Choice;
 use crate::error::Problem;
-use crate::sections::dataset::DatasetType;
+use crate::sections::dataset::{Dataset, DatasetType};
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_types::EndpointKind;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// Keys of `benchmark` that may stand at the top of a file.
 const FLAT: &[&str] = &[
@@ -47,8 +50,12 @@ pub(crate) fn snake_keys(node: &mut Node, key: &str) {
     match &mut node.datum {
         Datum::Map(entries) => {
             for (name, value) in entries {
-                if !OWN_KEYS.contains(&key) {
-                    *name = snake(name);
+                if !OWN_KEYS.contains(&key) && name.contains(|c: char| c.is_ascii_uppercase()) {
+                    // What is no setting in either spelling is told as the user wrote it.
+                    let snaked = snake(name);
+                    if settings().contains(&snaked) {
+                        *name = snaked;
+                    }
                 }
                 if !OWN_KEYS.contains(&key) {
                     snake_keys(value, name);
@@ -60,7 +67,31 @@ pub(crate) fn snake_keys(node: &mut Node, key: &str) {
     }
 }
 
-fn snake(name: &str) -> String {
+/// Every name that a setting has anywhere.
+fn settings() -> &'static BTreeSet<String> {
+    fn collect(schema: &Value, names: &mut BTreeSet<String>) {
+        match schema {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    if let ("properties" | "$defs", Value::Object(properties)) = (key.as_str(), value) {
+                        names.extend(properties.keys().cloned());
+                    }
+                    collect(value, names);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+            _ => {}
+        }
+    }
+    static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let mut names = BTreeSet::new();
+        collect(&crate::schema::json_schema(), &mut names);
+        names
+    })
+}
+
+pub(crate) fn snake(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 2);
     for c in name.chars() {
         if c.is_ascii_uppercase() {
@@ -215,8 +246,9 @@ fn datasets(benchmark: &mut Node) {
     for dataset in items.iter_mut().filter(|dataset| dataset.is_map()) {
         let synthetic = match dataset.get("type") {
             None => {
-                dataset.put("type", Node::rule(DatasetType::Synthetic));
-                true
+                let usual = Dataset::default().r#type();
+                dataset.put("type", Node::rule(usual));
+                usual == DatasetType::Synthetic
             }
             Some(kind) => kind.text().and_then(DatasetType::parse) == Some(DatasetType::Synthetic),
         };

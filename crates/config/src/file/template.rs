@@ -5,8 +5,17 @@ use crate::file::substitute::coerce;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior, Value};
-use std::collections::BTreeMap;
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+/// Steps that one template may take: a loop inside a loop ends, too.
+const FUEL: u64 = 1_000_000;
+/// Bytes that the templates of a file make together: variables that double each other would fill the memory.
+const RENDERED: usize = 16 << 20;
+/// Variables of a file.
+const VARIABLES: usize = 1000;
 
 /// Values that are templates for later.
 const LATER: &[&str] = &["template", "body", "payload_template"];
@@ -18,6 +27,7 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     }
     let mut engine = Environment::new();
     engine.set_undefined_behavior(UndefinedBehavior::Strict);
+    engine.set_fuel(Some(FUEL));
     if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
         engine.set_syntax(syntax);
     }
@@ -29,7 +39,7 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     for (key, value) in envelope.get("benchmark").map_or(&[][..], Node::entries) {
         context.insert(key.clone(), addressable(value));
     }
-    let job = Job { engine: &engine, places };
+    let job = Job { engine: &engine, places, room: Cell::new(RENDERED) };
     if let Some(variables) = envelope.get_mut("variables") {
         job.variables(variables, &mut context)?;
     }
@@ -46,20 +56,46 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
 struct Job<'a> {
     engine: &'a Environment<'a>,
     places: &'a Places,
+    /// Bytes that templates may still make.
+    room: Cell<usize>,
+}
+
+/// Takes what a template makes, up to a number of bytes.
+struct Bounded<'a> {
+    text: Vec<u8>,
+    room: &'a Cell<usize>,
+}
+
+impl Write for Bounded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.room.get().checked_sub(bytes.len()).ok_or_else(|| io::Error::other("full"))?;
+        self.room.set(room);
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Job<'_> {
     fn variables(&self, variables: &mut Node, context: &mut BTreeMap<String, Value>) -> Result<(), Problem> {
         let names: Vec<String> = variables.entries().iter().map(|(name, _)| name.clone()).collect();
+        if names.len() > VARIABLES {
+            let what = format!("{}there are {} variables", self.places.prefix(&variables.origin), names.len());
+            return Err(Problem::new(what).because(format!("a file has at most {VARIABLES}")).at("variables"));
+        }
+        let needed: BTreeMap<String, Vec<String>> =
+            variables.entries().iter().map(|(name, node)| (name.clone(), self.needed(node))).collect();
         let mut waiting = names.clone();
         for name in &names {
             context.remove(name);
         }
         while !waiting.is_empty() {
-            let ready = waiting.iter().position(|name| {
-                let needed = variables.get(name).map(|node| self.needed(node)).unwrap_or_default();
-                !needed.iter().any(|other| waiting.contains(other))
-            });
+            let open: BTreeSet<&String> = waiting.iter().collect();
+            let ready = waiting
+                .iter()
+                .position(|name| needed.get(name).is_none_or(|needed| !needed.iter().any(|n| open.contains(n))));
             let Some(ready) = ready else {
                 return Err(Problem::new(format!("the variables {} need each other", waiting.join(", ")))
                     .because("none can be known before the others")
@@ -100,13 +136,28 @@ impl Job<'_> {
         }
     }
 
+    fn render(&self, text: &str, context: &Value) -> Result<String, minijinja::Error> {
+        let mut made = Bounded { text: Vec::new(), room: &self.room };
+        self.engine.template_from_str(text)?.render_captured_to(context, &mut made).map_err(|error| {
+            if error.kind() == ErrorKind::WriteFailure {
+                minijinja::Error::new(
+                    ErrorKind::WriteFailure,
+                    format!("templates of a file make at most {RENDERED} bytes"),
+                )
+            } else {
+                error
+            }
+        })?;
+        Ok(String::from_utf8_lossy(&made.text).into_owned())
+    }
+
     fn node(&self, node: &mut Node, key: &str, path: &str, context: &Value) -> Result<(), Problem> {
         if LATER.contains(&key) || path.ends_with("artifacts.user_files") {
             return Ok(());
         }
         match &mut node.datum {
             Datum::Text(text) if is_template(text) => {
-                let rendered = self.engine.render_str(text, context).map_err(|error| {
+                let rendered = self.render(text, context).map_err(|error| {
                     let detail = error.detail().map_or_else(|| self.unknown(text, context), str::to_owned);
                     Problem::new(format!("{}{path} '{text}' cannot be rendered", self.places.prefix(&node.origin)))
                         .because(detail)

@@ -120,6 +120,8 @@ impl<'a> Loader<'a> {
     fn map(&mut self, start: Marker, path: &str, depth: usize) -> Result<Node, Problem> {
         let mut entries: Vec<(String, Node)> = Vec::new();
         let mut merged: Vec<(String, Node)> = Vec::new();
+        // Which line a key was first set in.
+        let mut lines: BTreeMap<String, usize> = BTreeMap::new();
         loop {
             let (event, at) = self.next()?;
             if event == Event::MappingEnd {
@@ -141,11 +143,7 @@ impl<'a> Loader<'a> {
                 });
                 continue;
             }
-            if let Some((_, first)) = entries.iter().find(|(name, _)| *name == key) {
-                let before = match first.origin {
-                    Origin::File { line, .. } => line,
-                    _ => 0,
-                };
+            if let Some(before) = lines.insert(key.clone(), at.line()) {
                 return Err(self
                     .fail(at, &format!("{} is set twice", join(path, &key)))
                     .because(format!("the first time in line {before}")));
@@ -154,7 +152,7 @@ impl<'a> Loader<'a> {
             entries.push((key, value));
         }
         for (key, value) in merged {
-            if !entries.iter().any(|(name, _)| *name == key) {
+            if lines.insert(key.clone(), 0).is_none() {
                 entries.push((key, value));
             }
         }

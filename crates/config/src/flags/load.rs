@@ -4,7 +4,7 @@ use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
-use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS};
+use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS, LEAST_REQUESTS};
 
 flags! { LOAD_GENERATOR_FLAGS:
     BENCHMARK_DURATION {
@@ -52,7 +52,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         name: "--arrival-pattern",
         kind: Kind::Choice(ArrivalPattern::NAMES),
         aliases: &["--request-rate-mode"],
-        default: Some(WhenAbsent::Words("poisson")),
+        default: Some(WhenAbsent::Made(|| ArrivalPattern::DEFAULT.name().to_owned())),
         to: To::Rule("phases.profiling.type"),
         status: NotYet("requests are sent by concurrency, not by rate"),
         summary: "Inter-arrival law used with a rate",
@@ -69,7 +69,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         name: "--request-count",
         kind: Kind::IntOrList,
         aliases: &["--num-requests"],
-        default: Some(WhenAbsent::Words("twice the concurrency, at least 10")),
+        default: Some(WhenAbsent::Made(|| format!("twice the concurrency, at least {LEAST_REQUESTS}"))),
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",

@@ -27,7 +27,7 @@ flags! { OUTPUT_FLAGS:
         name: "--export-level",
         kind: Kind::Choice(ExportLevel::NAMES),
         aliases: &["--profile-export-level"],
-        default: Some(WhenAbsent::Words("records")),
+        default: Some(WhenAbsent::Made(|| ExportLevel::default().name().to_owned())),
         to: To::Rule("artifacts.records"),
         status: Acts,
         summary: "Detail of exports",

@@ -344,7 +344,7 @@ flags! { MULTI_RUN_FLAGS:
     ISL_STEPS {
         name: "--isl-steps",
         kind: Kind::Int,
-        range: Some(at_least(2.0)),
+        range: Some(between(2.0, true, 1000.0, true)),
         to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "ISL points of a recipe sweep",
@@ -368,7 +368,7 @@ flags! { MULTI_RUN_FLAGS:
     CONCURRENCY_STEPS {
         name: "--concurrency-steps",
         kind: Kind::Int,
-        range: Some(at_least(2.0)),
+        range: Some(between(2.0, true, 1000.0, true)),
         to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "Concurrency points of a recipe sweep",
@@ -392,7 +392,7 @@ flags! { MULTI_RUN_FLAGS:
     OSL_STEPS {
         name: "--osl-steps",
         kind: Kind::Int,
-        range: Some(at_least(2.0)),
+        range: Some(between(2.0, true, 1000.0, true)),
         to: To::EnvelopeRule("sweep"),
         status: NotYet("settings are not searched"),
         summary: "OSL points of a recipe sweep",

@@ -202,11 +202,28 @@ fn command_line(case: &Value, tally: &mut Tally) {
     });
 }
 
-/// Two settings of one name are told apart in the folder's name, as they are not in the reference.
-fn told_apart(run: &Value) -> bool {
-    let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
-    let names: Vec<_> = run["values"].as_object().into_iter().flatten().map(|(path, _)| last(path)).collect();
-    names.iter().enumerate().any(|(at, name)| names[..at].contains(name))
+/// Two settings of one name are told apart in the folder's name, as they are not in the reference: in place of `mean_64`
+/// and `mean_32` stands what each is the mean of.
+fn told_apart(run: &Value) -> Option<String> {
+    let paths: Vec<&str> = run["values"].as_object()?.keys().map(String::as_str).collect();
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let is_shared = |path: &str| paths.iter().filter(|other| last(other) == last(path)).count() > 1;
+    let mut parts: Vec<String> = run["dir_name"].as_str()?.split("__").map(str::to_owned).collect();
+    let mut changed = false;
+    for (part, path) in parts.iter_mut().zip(&paths).filter(|(_, path)| is_shared(path)) {
+        *part = part.replacen(&last(path), path.rsplit('.').nth(1)?, 1);
+        changed = true;
+    }
+    changed.then(|| parts.join("__"))
+}
+
+#[test]
+fn two_means_of_a_recorded_folder_are_told_apart_by_what_they_are_of() {
+    let values =
+        json!({"datasets.main.prompts.isl.mean": 64, "datasets.main.prompts.osl.mean": 32, "a.concurrency": 1});
+    let run = json!({"values": values, "dir_name": "mean_64__mean_32__concurrency_1"});
+    assert_eq!(told_apart(&run).as_deref(), Some("isl_64__osl_32__concurrency_1"));
+    assert_eq!(told_apart(&json!({"values": {"a.concurrency": 1}, "dir_name": "concurrency_1"})), None);
 }
 
 fn configuration(case: &Value, argv: &[String], tree: &Tree) {
@@ -236,8 +253,10 @@ fn configuration(case: &Value, argv: &[String], tree: &Tree) {
         .map(|run| json!({"index": run.index, "label": run.label, "dir_name": run.dir_name, "values": run.values, "seed": run.seed}))
         .collect();
     let mut wanted = list(&expected["variations"]).to_vec();
-    for (wanted, found) in wanted.iter_mut().zip(&runs).filter(|(wanted, _)| told_apart(wanted)) {
-        wanted["dir_name"] = found["dir_name"].clone();
+    for wanted in &mut wanted {
+        if let Some(name) = told_apart(wanted) {
+            wanted["dir_name"] = name.into();
+        }
     }
     check("variations", runs.into(), wanted.into());
     assert!(differences.is_empty(), "{}", differences.join("\n"));

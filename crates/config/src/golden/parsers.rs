@@ -26,7 +26,14 @@ const PARSERS: &[(&str, Parse)] = &[
     ("float_or_list", |input| by_flag("--request-rate", input)),
     ("numeric_dict", |input| values::goodput(input.as_str().unwrap())),
     ("normalize_url", |input| {
-        BaseUrl::parse(input.as_str().unwrap()).map(|url| url.as_str().into()).map_err(|error| error.to_string())
+        // The reference leaves credentials in the URL; here they are kept apart.
+        let text = input.as_str().unwrap();
+        let url = BaseUrl::parse(text).map_err(|error| error.to_string())?;
+        let userinfo = text.split(['/', '?', '#']).rev().find_map(|part| part.rsplit_once('@'));
+        match (url.credentials(), userinfo, url.as_str().split_once("://")) {
+            (Some(_), Some((userinfo, _)), Some((scheme, rest))) => Ok(format!("{scheme}://{userinfo}@{rest}").into()),
+            _ => Ok(url.as_str().into()),
+        }
     }),
     ("duration_seconds", duration),
     ("env_substitution", |input| {
@@ -45,7 +52,7 @@ const PARSERS: &[(&str, Parse)] = &[
     ("search_space", |input| search_dimension(input.as_str().unwrap()).map(|dimension| json!([dimension]))),
     ("sla_filter", |input| sla_filter(input.as_str().unwrap())),
     ("sla_tier", |input| tier(input.as_str().unwrap(), 1)),
-    ("otel_url", |input| otel_url(input.as_str().unwrap()).map(Value::from).map_err(str::to_owned)),
+    ("otel_url", |input| otel_url(input.as_str().unwrap()).map(Value::from).map_err(|error| error.to_string())),
     ("otel_attributes", |input| {
         let items = texts(input);
         attributes(&items.iter().map(String::as_str).collect::<Vec<_>>())
@@ -70,7 +77,10 @@ const PARSERS: &[(&str, Parse)] = &[
         let at = |index: usize| input[index].as_i64().unwrap();
         logspace(at(0), at(1), at(2)).map(Value::from).map_err(str::to_owned)
     }),
-    ("server_metrics_url", |input| Ok(metrics_url(input.as_str().unwrap()).into())),
+    ("server_metrics_url", |input| {
+        let url = metrics_url(input.as_str().unwrap()).transpose();
+        url.map(Value::from).map_err(|error| error.to_string())
+    }),
     ("variation_seed", |input| Ok(input[0].as_i64().map(|seed| derived_seed(seed, input[1].as_str().unwrap())).into())),
 ];
 

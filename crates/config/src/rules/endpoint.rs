@@ -105,6 +105,17 @@ fn paths(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             let problem = facts.problem(at, format!("{} must start with '/'", facts.subject(at)));
             let problem = problem.because("it is a path on the server, which its URL names");
             problems.push(if path.contains("://") { problem } else { problem.hint(format!("/{path}")) });
+        } else if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let what = facts.node.find(at).map_or_else(
+                || format!("benchmark.{at}"),
+                |node| facts.places.subject_key(node, &format!("benchmark.{at}")),
+            );
+            problems.push(
+                facts
+                    .problem(at, format!("{what} '{}' contains what a path cannot hold", path.escape_debug()))
+                    .because("it stands in the first line of each request, which a space or a line break would end")
+                    .hint("percent escapes, as in %20"),
+            );
         }
     }
 }

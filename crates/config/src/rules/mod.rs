@@ -3,12 +3,16 @@
 mod dataset;
 mod endpoint;
 mod facts;
+mod head;
+mod limits;
 mod output;
 mod phases;
 pub(crate) mod runs;
+mod search;
 
 pub(crate) use endpoint::kind as endpoint_kind;
 pub(crate) use facts::Facts;
+pub(crate) use limits::DATASET_TOKENS;
 #[cfg(test)]
 pub(crate) use output::SCENARIOS;
 
@@ -21,8 +25,12 @@ pub(crate) fn settle(benchmark: &mut Benchmark, facts: &Facts<'_>, notes: &mut V
     endpoint::settle(benchmark, notes);
     phases::settle(benchmark);
     endpoint::check(benchmark, facts, &mut problems);
+    if let Some(endpoint) = &benchmark.endpoint {
+        head::check(endpoint, facts, &mut problems);
+    }
     dataset::check(benchmark, facts, notes, &mut problems);
     phases::check(benchmark, facts, &mut problems);
     output::check(benchmark, facts, &mut problems);
+    limits::check(benchmark, facts, &mut problems);
     problems
 }

@@ -4,14 +4,14 @@ use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
 use crate::sections::observe::GpuCollector;
-use aiperf_plan::FileNames;
+use aiperf_plan::{BaseUrl, FileNames};
 use std::path::{Component, Path};
 
 /// The only scenario there is.
 pub(crate) const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
 
-/// Slices are counted in nanoseconds; 100 years are enough.
-const SLICE_SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=3.2e9;
+/// A slice holds requests, and a run has an end.
+const SLICE_SECONDS: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     for (metric, _) in benchmark.slos.iter().flatten().filter(|(_, threshold)| !threshold.is_finite()) {
@@ -24,6 +24,16 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         );
     }
     if let Some(artifacts) = &benchmark.artifacts {
+        let unusable = |dir: &str| dir.trim().is_empty() || dir.contains('\0');
+        if artifacts.dir.as_deref().is_some_and(unusable) {
+            let at = "artifacts.dir";
+            problems.push(
+                facts
+                    .problem(at, format!("{} names no directory", facts.subject(at)))
+                    .because("a run's files have a directory of their own")
+                    .hint(facts.ask("--artifact-dir DIR, or . for this one", "dir: DIR, or . for this one")),
+            );
+        }
         let outputs = FileNames::new(artifacts.prefix.as_deref()).summary_json == "outputs.json";
         if artifacts.export_outputs_json == Some(true) && outputs {
             let what = format!(
@@ -38,7 +48,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
             problems.push(
                 facts
                     .problem(at, format!("{} is no length for a time slice", facts.subject(at)))
-                    .because("the run is cut into slices of a fixed length, from a nanosecond to 100 years")
+                    .because("the run is cut into slices of a fixed length, from a millisecond to 30 years")
                     .hint(facts.ask("--slice-duration 5", "slice_duration: 5s")),
             );
         }
@@ -56,6 +66,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
             }
         }
     }
+    urls(benchmark, facts, problems);
     if let Some(gpu) = &benchmark.gpu_telemetry {
         let local = gpu.collector() != GpuCollector::Dcgm;
         if local && gpu.urls.as_ref().is_some_and(|urls| !urls.is_empty()) && !facts.is_flag("gpu_telemetry") {
@@ -115,5 +126,29 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
                 .because(format!("scenarios: {}", SCENARIOS.join(", ")))
                 .hint(crate::nearest::nearest(scenario, SCENARIOS.iter().copied()).unwrap_or(SCENARIOS[0])),
         );
+    }
+}
+
+/// URLs of what is watched and of where results go are URLs.
+fn urls(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let mut named: Vec<(String, &str)> = Vec::new();
+    let lists = [
+        ("gpu_telemetry", benchmark.gpu_telemetry.as_ref().and_then(|gpu| gpu.urls.as_ref())),
+        ("server_metrics", benchmark.server_metrics.as_ref().and_then(|server| server.urls.as_ref())),
+    ];
+    for (section, list) in lists {
+        let list = list.map_or(&[][..], |list| &list.0);
+        named.extend(list.iter().enumerate().map(|(index, url)| (format!("{section}.urls.{index}"), url.as_str())));
+    }
+    let otel = benchmark.otel.as_ref().and_then(|otel| otel.metrics_url.as_deref());
+    named.extend(otel.map(|url| ("otel.metrics_url".to_owned(), url)));
+    for (at, url) in named {
+        if let Err(error) = BaseUrl::parse(url) {
+            let from = facts.node.find(&at).map_or_else(
+                || format!("benchmark.{at}"),
+                |node| facts.places.subject_key(node, &format!("benchmark.{at}")),
+            );
+            problems.push(facts.problem(&at, format!("{from}: {error}")).hint("http://HOST:PORT/PATH"));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Several runs: trials and sweeps.
 
+use super::search::Search;
 use crate::choice::{Choice, joined};
 use crate::error::{Problem, needs};
 use crate::flags::{
@@ -99,6 +100,9 @@ pub(crate) fn check(
                 );
             }
         }
+    }
+    if let (Some(SweepType::AdaptiveSearch), Some(node)) = (kind, node.get("sweep")) {
+        Search { sweep, node, places }.check(problems);
     }
     if kind == Some(SweepType::Zip) {
         lengths(sweep.parameters.as_deref().unwrap_or_default(), problems);

@@ -163,7 +163,7 @@ section! {
         random_seed: i64 [at_least(0.0)];
         /// Order in which dataset entries are drawn
         sampling: Sampling = Sampling::Sequential;
-        /// Unique dataset entries to build or read; synthetic: 100, others: all there are
+        /// Unique dataset entries to build or read; of files and public sets all there are, unless it is set
         entries: i64 [at_least(1.0)];
         /// Text of prompts
         prompts: Prompts;

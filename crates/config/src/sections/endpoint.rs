@@ -4,6 +4,7 @@ use crate::choice::choices;
 use crate::range::{at_least, more_than};
 use crate::setting::{List, Reader, Setting, Switch, section};
 use crate::tree::Node;
+use aiperf_plan::redact::REDACTED;
 use aiperf_plan::{BaseUrl, ReuseStrategy};
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value, json};
@@ -41,7 +42,7 @@ section! {
         r#type: EndpointKind = EndpointKind::Chat;
         /// Replaces the default URL path of the endpoint type; must begin with a slash
         path: String;
-        /// Secret sent as a bearer Authorization header; always redacted in output
+        /// Secret sent as a bearer Authorization header, or @FILE that holds it; always redacted in output
         api_key: String;
         /// Seconds one request may take; 0 means no limit
         timeout: f64 [at_least(0.0)] = 21600.0;
@@ -135,8 +136,12 @@ impl Setting for Url {
             }
         }
     }
+    /// Without its credentials, but with a mark where they stood.
     fn write(&self) -> Value {
-        self.0.as_str().into()
+        match (self.0.credentials(), self.0.as_str().split_once("://")) {
+            (Some(_), Some((scheme, rest))) => format!("{scheme}://{REDACTED}@{rest}").into(),
+            _ => self.0.as_str().into(),
+        }
     }
     fn schema() -> Value {
         json!({"type": "string"})

@@ -36,6 +36,14 @@ choices! {
 /// Sessions at once of a phase that sends by concurrency and gives no number.
 pub(crate) const DEFAULT_CONCURRENCY: i64 = 1;
 
+/// Requests of a run that nothing ends: this many, or twice the concurrency where that is more.
+pub(crate) const LEAST_REQUESTS: i64 = 10;
+
+impl ArrivalPattern {
+    /// Where nothing says how requests arrive at a rate.
+    pub(crate) const DEFAULT: Self = Self::Poisson;
+}
+
 /// Seconds after the time limit that a flag sets, unless something says otherwise.
 pub(crate) const GRACE_SECONDS: f64 = 30.0;
 
@@ -56,7 +64,7 @@ section! {
         duration: Seconds [more_than(0.0)];
         /// Sessions that end it
         sessions: i64 [at_least(1.0)];
-        /// Sessions at once; type concurrency: 1
+        /// Sessions at once; types with a rate have no limit unless it is set
         concurrency: i64 [at_least(1.0)];
         /// Climb to it over a time
         concurrency_ramp: Ramp;

@@ -24,9 +24,10 @@ pub(crate) struct Variation {
 /// What a run changes in the benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Changes {
-    Paths(Vec<(String, Value)>),
+    /// Each value with the place that asked for it.
+    Paths(Vec<(String, Node)>),
     /// Settings laid over it.
-    Over(Value),
+    Over(Node),
 }
 
 /// The runs of a sweep over a benchmark, in order. A search has none before it runs.
@@ -42,7 +43,7 @@ pub(crate) fn expand(envelope: &Node, places: &Places) -> Result<Vec<Variation>,
 
 fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut axes: Vec<(String, Vec<Value>)> = Vec::new();
+    let mut axes: Vec<(String, Vec<Value>, Origin)> = Vec::new();
     for (path, node) in sweep.get("parameters").map_or(&[][..], Node::entries) {
         let at = places.prefix(&node.origin);
         let whole = match sweep_path(path) {
@@ -66,7 +67,7 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec
                     .at("sweep.parameters"),
             );
         }
-        if axes.iter().any(|(other, _)| *other == whole) {
+        if axes.iter().any(|(other, ..)| *other == whole) {
             problems.push(
                 Problem::new(format!("{at}a sweep names {whole} twice"))
                     .because("once by its short name")
@@ -76,7 +77,7 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec
         if let Err(problem) = reachable(envelope, &whole, &at) {
             problems.push(problem);
         }
-        axes.push((whole, values));
+        axes.push((whole, values, node.origin.clone()));
     }
     if axes.is_empty() && problems.is_empty() {
         problems.push(
@@ -94,21 +95,32 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec
     if !magic {
         axes.sort_by(|one, other| one.0.cmp(&other.0));
     }
-    let count = if zip { axes[0].1.len() } else { axes.iter().map(|(_, values)| values.len()).product() };
+    let count = if zip {
+        axes[0].1.len()
+    } else {
+        axes.iter().fold(1usize, |count, (_, values, _)| count.saturating_mul(values.len()))
+    };
+    few_enough(count, sweep, places)?;
     Ok((0..count)
         .map(|index| {
             let mut rest = index;
             let mut values: Vec<(String, Value)> = Vec::new();
-            for (path, list) in axes.iter().rev() {
+            let mut paths: Vec<(String, Node)> = Vec::new();
+            for (path, list, origin) in axes.iter().rev() {
                 let at = if zip { index } else { rest % list.len() };
                 rest /= list.len();
-                values.push((path.clone(), list[at.min(list.len() - 1)].clone()));
+                let value = list[at.min(list.len() - 1)].clone();
+                if !path.starts_with("variables.") {
+                    paths.push((path.clone(), Node::from_json(&value, origin)));
+                }
+                values.push((path.clone(), value));
             }
             values.reverse();
+            paths.reverse();
             let label =
                 values.iter().map(|(path, value)| format!("{path}={}", shown(value))).collect::<Vec<_>>().join(", ");
             let map: Map<String, Value> = values.iter().cloned().collect();
-            let (variables, paths) = values.into_iter().partition(|(path, _)| path.starts_with("variables."));
+            let variables = values.into_iter().filter(|(path, _)| path.starts_with("variables.")).collect();
             Variation {
                 index,
                 dir_name: dir_name(&map, &label, index),
@@ -119,6 +131,17 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec
             }
         })
         .collect())
+}
+
+/// Runs of one sweep: each is a benchmark, so more would not end.
+const MOST_RUNS: usize = 1000;
+
+fn few_enough(count: usize, sweep: &Node, places: &Places) -> Result<(), Vec<Problem>> {
+    if count <= MOST_RUNS {
+        return Ok(());
+    }
+    let what = format!("{}a sweep of {count} runs is too long", places.prefix(&sweep.origin));
+    Err(vec![Problem::new(what).because(format!("a sweep has at most {MOST_RUNS}")).hint("fewer values").at("sweep")])
 }
 
 /// Whether the lists stand in a file.
@@ -139,6 +162,7 @@ fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Varia
                 .at("sweep.runs"),
         );
     }
+    few_enough(runs.len(), sweep, places)?;
     let base = envelope.find("benchmark.datasets.0.name").and_then(Node::text).unwrap_or("main");
     for (index, run) in runs.iter().enumerate() {
         let at = format!("sweep.runs.{index}");
@@ -180,9 +204,8 @@ fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Varia
             }
             own.insert(name.clone(), value.to_json());
         }
-        let over = over.to_json();
         if own.is_empty() {
-            own.insert("benchmark".to_owned(), over.clone());
+            own.insert("benchmark".to_owned(), over.to_json());
             if !variables.is_empty() {
                 own.insert("variables".to_owned(), run.get("variables").map(Node::to_json).unwrap_or_default());
             }
@@ -209,7 +232,7 @@ impl Variation {
                     set(&mut out, path, value);
                 }
             }
-            Changes::Over(over) => lay(&mut out, Node::from_json(over, &Origin::Rule)),
+            Changes::Over(over) => lay(&mut out, over.clone()),
         }
         out
     }
@@ -280,25 +303,30 @@ fn position(items: &[Node], entry: &str, phases: bool) -> Position {
     }
 }
 
-/// Sets a value. Where a flag's list was handed down to the warmup, the warmup follows its own run's value.
-fn set(benchmark: &mut Node, path: &str, value: &Value) {
+/// Sets a value. Where a flag's list was handed down to the warmup, the warmup follows its own run's value. It was asked
+/// for, whatever stood there before: a default must not be taken for the value, nor the value for a default.
+fn set(benchmark: &mut Node, path: &str, value: &Node) {
+    let asked = |old: Option<&Node>| match old.map(|old| &old.origin) {
+        None | Some(Origin::Rule) => value.origin.clone(),
+        Some(origin) => origin.clone(),
+    };
     let mut parts = path.splitn(3, '.');
     let (list, entry, rest) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     if let (Some(entry), Some(Node { datum: Datum::List(items), .. })) = (entry, benchmark.get_mut(list)) {
         let Position::At(at) = position(items, entry, list == "phases") else { return };
         let key = rest.unwrap_or_default();
-        let origin = items[at].find(key).map_or(Origin::Rule, |node| node.origin.clone());
+        let origin = asked(items[at].find(key));
         for (index, item) in items.iter_mut().enumerate() {
             let inherited =
                 matches!(origin, Origin::Flag(_)) && item.find(key).is_some_and(|node| node.origin == origin);
             if index == at || inherited {
-                item.place(key, Node::from_json(value, &origin));
+                item.place(key, Node::new(value.datum.clone(), origin.clone()));
             }
         }
         return;
     }
-    let origin = benchmark.find(path).map_or(Origin::Rule, |node| node.origin.clone());
-    benchmark.place(path, Node::from_json(value, &origin));
+    let origin = asked(benchmark.find(path));
+    benchmark.place(path, Node::new(value.datum.clone(), origin));
 }
 
 /// Keys that tell shapes of lengths apart: a length of another shape replaces, it does not merge.

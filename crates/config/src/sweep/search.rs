@@ -14,8 +14,7 @@ use crate::flags::{
 };
 use crate::given::GivenFlags;
 use crate::parse::{search_dimension, sla_filter, sla_tier};
-use crate::sections::scale::Stat;
-use crate::sections::sweep::{DimensionKind, OptunaAcquisition, OptunaSampler, Planner, Pooling, Sweep, SweepType};
+use crate::sections::sweep::{DimensionKind, SweepType};
 use crate::tree::{Datum, Node, Origin};
 use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
@@ -163,12 +162,6 @@ fn own(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let mut dimensions = Vec::new();
     for text in flags.texts(SEARCH_SPACE) {
         match search_dimension(text) {
-            Ok(dimension) if dimensions.iter().any(|other: &Value| other["path"] == dimension["path"]) => {
-                problems.push(Problem::new(format!(
-                    "--search-space names {} twice",
-                    dimension["path"].as_str().unwrap_or_default()
-                )));
-            }
             Ok(dimension) => dimensions.push(dimension),
             Err(rule) => problems.push(
                 Problem::new(format!("--search-space '{text}' {rule}")).hint("--search-space concurrency:1,1000:int"),
@@ -195,7 +188,6 @@ fn own(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         }
     }
     filters(&mut sweep, flags, problems);
-    check(&sweep, flags, problems);
     seed_base(envelope, &dimensions, flags, problems);
     envelope.put("sweep", sweep);
 }
@@ -219,19 +211,9 @@ fn filters(sweep: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     if texts.is_empty() {
         return;
     }
-    if !(2..=10).contains(&texts.len()) {
-        problems.push(
-            Problem::new(format!("--search-sla-tier is given {} times", texts.len()))
-                .because("tiers are compared: there are 2 to 10 of them"),
-        );
-    }
     let mut tiers: Vec<Value> = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         match sla_tier(text, index + 1) {
-            Ok(tier) if tiers.iter().any(|other| other["label"] == tier["label"]) => {
-                problems
-                    .push(Problem::new(format!("two tiers are named {}", tier["label"].as_str().unwrap_or_default())));
-            }
             Ok(tier) => tiers.push(tier),
             Err(rule) => problems.push(
                 Problem::new(format!("--search-sla-tier '{text}' {rule}"))
@@ -240,48 +222,6 @@ fn filters(sweep: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         }
     }
     sweep.put("sla_tiers", Node::flag(&tiers.into(), SEARCH_SLA_TIER.name));
-}
-
-fn check(sweep: &Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
-    let planner = sweep.choice("planner").unwrap_or(Sweep::default().planner());
-    let (points, most) = (
-        sweep.get("n_initial_points").and_then(Node::as_f64).unwrap_or(Sweep::default().n_initial_points() as f64),
-        sweep.get("max_iterations").and_then(Node::as_f64),
-    );
-    if let Some(most) = most
-        && matches!(planner, Planner::Bayesian | Planner::Optuna)
-        && points >= most
-    {
-        problems.push(
-            Problem::new(format!("--search-initial-points {points} must be less than --search-max-iterations {most}"))
-                .because("the planner takes over after the initial points")
-                .hint(format!("--search-max-iterations {} or more", points + 1.0)),
-        );
-    }
-    if flags.has(OPTUNA_ACQUISITION)
-        && sweep.choice("optuna_sampler").is_some_and(|sampler: OptunaSampler| sampler != OptunaSampler::Botorch)
-    {
-        problems.push(needs(OPTUNA_ACQUISITION.name, "--optuna-sampler botorch", "only this sampler has acquisitions"));
-    }
-    if let Some(acquisition) = sweep.choice::<OptunaAcquisition>("optuna_acquisition")
-        && acquisition.is_of_several_objectives()
-    {
-        let acquisition = acquisition.name();
-        problems.push(
-            Problem::new(format!("--optuna-acquisition {acquisition} is for several objectives"))
-                .because("--search-metric is one objective")
-                .hint("--optuna-acquisition qlogei"),
-        );
-    }
-    if sweep.choice("objective_pooling") == Some(Pooling::Pooled)
-        && flags.text(SEARCH_STAT).is_none_or(|stat| Stat::exactly(stat) == Some(Stat::Avg))
-    {
-        problems.push(needs(
-            "--search-percentile-pooling pooled",
-            "--search-stat p50, p90, p95 or p99",
-            "only percentiles are pooled",
-        ));
-    }
 }
 
 /// Where a searched setting has no value yet, the search's lower bound is the first.
@@ -293,24 +233,6 @@ fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &GivenFlags, prob
             .find(|dimension| dimension["path"] == path.as_str())
             .map(|dimension| (dimension["lo"].as_f64().unwrap_or(0.0), dimension["kind"] == DimensionKind::Int.name()))
     };
-    if dimensions.iter().any(|dimension| dimension["path"] == "phases.profiling.rate_series") {
-        problems.push(Problem::new("--search-space cannot vary rate_series").because("it is a series, not a number"));
-    }
-    for setting in ["rate", "smoothness", "rate_ramp"] {
-        if let Some((lo, _)) = low(setting)
-            && lo <= 0.0
-        {
-            problems.push(Problem::new(format!("--search-space {setting} must start above 0")));
-        }
-    }
-    if let Some((lo, int)) = low("users")
-        && (!int || lo < 1.0)
-    {
-        problems.push(
-            Problem::new("--search-space users must be whole numbers of at least 1")
-                .hint("--search-space users:1,100:int"),
-        );
-    }
     let shaped = low("smoothness").is_some() || low("rate_ramp").is_some();
     if shaped && low("rate").is_none() && !flags.has(REQUEST_RATE) && !flags.has(REQUEST_RATE_SERIES) {
         problems.push(

@@ -2,6 +2,7 @@
 
 mod files;
 mod flags;
+mod guards;
 
 use aiperf_config::{Context, resolve_profile};
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@
 use super::forms::{FORM_STARTS, said_at_start};
 use super::names::{is_secret_header, is_secret_name, percent_decoded};
 use super::{REDACTED, text as by_name};
+use crate::url::{BaseUrl, Credentials};
 use crate::{EndpointPlan, Plan};
 use aiperf_types::RequestError;
 use base64::Engine;
@@ -178,6 +179,7 @@ fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
     out.extend(endpoint.headers.iter().flat_map(|(name, value)| secrets_in_header(name, value)));
     let urls = endpoint.urls.iter().map(|url| url.as_str());
     out.extend(urls.chain(endpoint.path.as_deref()).flat_map(secrets_in_url));
+    out.extend(endpoint.urls.iter().filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
     out
 }
 

@@ -169,6 +169,7 @@ impl Bench {
             artifacts: ArtifactPlan {
                 dir: "/runs/one".into(),
                 level: ExportLevel::Records,
+                summary: aiperf_plan::SummaryFiles::default(),
                 names: FileNames::new(None),
             },
             metrics: summary,

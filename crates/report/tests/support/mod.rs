@@ -150,7 +150,12 @@ pub(crate) fn empty_run() -> RunResult {
         info: RunInfo::single("465e2a4541a2", None, None),
         endpoint: EndpointKind::Chat,
         input_config: Value::Object(Map::new()),
-        artifacts: ArtifactPlan { dir: "/runs/one".into(), level: ExportLevel::Records, names },
+        artifacts: ArtifactPlan {
+            dir: "/runs/one".into(),
+            level: ExportLevel::Records,
+            summary: aiperf_plan::SummaryFiles::default(),
+            names,
+        },
         metrics: summary(Vec::new()),
         slices: Vec::new(),
         warmup: None,

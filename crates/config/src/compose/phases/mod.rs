@@ -14,8 +14,9 @@ use crate::flags::{
     To, USER_CENTRIC_RATE,
 };
 use crate::given::GivenFlags;
+use crate::os_text;
 use crate::sections::dataset::{FileFormat, MEAN_TURNS};
-use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS, KEYS_OF, PhaseType};
+use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS, KEYS_OF, LEAST_REQUESTS, PhaseType};
 use crate::tree::{Datum, Node, Origin};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
@@ -187,11 +188,11 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
 
 /// The type of a phase that sends by rate.
 fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> PhaseType {
-    match pattern {
-        None if smooth => PhaseType::Gamma,
-        Some(ArrivalPattern::Gamma) => PhaseType::Gamma,
-        Some(ArrivalPattern::Constant) => PhaseType::Constant,
-        Some(ArrivalPattern::Poisson | ArrivalPattern::ConcurrencyBurst) | None => PhaseType::Poisson,
+    let usual = if smooth { ArrivalPattern::Gamma } else { ArrivalPattern::DEFAULT };
+    match pattern.unwrap_or(usual) {
+        ArrivalPattern::Gamma => PhaseType::Gamma,
+        ArrivalPattern::Constant => PhaseType::Constant,
+        ArrivalPattern::Poisson | ArrivalPattern::ConcurrencyBurst => PhaseType::Poisson,
     }
 }
 
@@ -275,7 +276,9 @@ fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<P
 fn promoted(flags: &GivenFlags, ctx: &Context<'_>) -> bool {
     let trace = flags.choice(CUSTOM_DATASET_TYPE).is_some_and(FileFormat::is_trace);
     let free = !flags.on(NO_FIXED_SCHEDULE) && !flags.has(SCENARIO);
-    trace && free && flags.text(INPUT_FILE).is_some_and(|path| traces::has_timestamps(&ctx.cwd.join(path)))
+    trace
+        && free
+        && flags.text(INPUT_FILE).is_some_and(|path| traces::has_timestamps(&ctx.cwd.join(os_text::path(path))))
 }
 
 /// Nothing may say when requests are sent where a trace's timestamps do.
@@ -312,7 +315,7 @@ fn fill_in(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<
 
 /// What ends a phase of which nothing does.
 fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<'_>) {
-    let input = flags.text(INPUT_FILE).map(|path| ctx.cwd.join(path));
+    let input = flags.text(INPUT_FILE).map(|path| ctx.cwd.join(os_text::path(path)));
     if kind == PhaseType::FixedSchedule {
         if let (None, Some(count)) = (phase.get("requests"), input.and_then(|path| traces::records(&path))) {
             phase.put("requests", Node::rule(count));
@@ -334,5 +337,5 @@ fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Con
 
 /// How many requests a run sends when nothing ends it.
 pub(crate) fn default_requests(concurrency: i64) -> i64 {
-    concurrency.saturating_mul(2).max(10)
+    concurrency.saturating_mul(2).max(LEAST_REQUESTS)
 }

@@ -1,0 +1,74 @@
+//! Whether the prompts of a run fit into the memory there is. Prompts are made before the clock starts, so a run that is
+//! too large would be killed while it prepares, and nobody told why.
+
+use aiperf_plan::{DatasetPlan, Plan};
+use std::fs::read_to_string;
+use thiserror::Error;
+
+/// Bytes of a token's text.
+const BYTES_A_TOKEN: f64 = 5.0;
+/// A prompt while it is made: its text, and the body it becomes.
+const COPIES: f64 = 2.0;
+/// Of the free memory, what prompts may take.
+const SHARE: f64 = 0.8;
+
+/// More prompts than memory.
+#[derive(Debug, Error, PartialEq)]
+#[error(
+    "the prompts of this run need some {needed:.1} GB of memory, and {free:.1} GB are free\n  \
+     {entries} prompts of {tokens} tokens are made before the run\n  \
+     try: --num-dataset-entries {fewer}, which are used again, or a smaller --isl"
+)]
+pub struct MemoryError {
+    needed: f64,
+    free: f64,
+    entries: u32,
+    tokens: f64,
+    fewer: u64,
+}
+
+/// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
+pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
+    free_bytes().map_or(Ok(()), |free| fits(plan, free))
+}
+
+fn fits(plan: &Plan, free: u64) -> Result<(), MemoryError> {
+    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
+    let tokens = synthetic.isl.map_or(0.0, |isl| (isl.mean + isl.stddev).max(1.0));
+    let (each, room) = (tokens * BYTES_A_TOKEN * COPIES, free as f64 * SHARE);
+    let needed = f64::from(synthetic.entries) * each;
+    if needed <= room {
+        return Ok(());
+    }
+    let fewer = (room / each).floor().max(1.0) as u64;
+    Err(MemoryError { needed: needed / 1e9, free: free as f64 / 1e9, entries: synthetic.entries, tokens, fewer })
+}
+
+/// Bytes that this process may still take: of the machine, of its cgroup, of its own limit. `None` where nothing says.
+fn free_bytes() -> Option<u64> {
+    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| number(&text, "MemAvailable:"));
+    let cgroup = |name: &str| read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    let group = cgroup("memory.max").map(|most| most.saturating_sub(cgroup("memory.current").unwrap_or(0)));
+    let limits = read_to_string("/proc/self/limits").ok();
+    let own = limits.and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("Max address space"))?;
+        line.split_whitespace().nth(3)?.parse::<u64>().ok()
+    });
+    [machine.map(|kib| kib.saturating_mul(1024)), group, own].into_iter().flatten().min()
+}
+
+/// The number after a name at the beginning of a line.
+fn number(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_says_how_much_is_free() {
+        assert_eq!(number("MemTotal: 5 kB\nMemAvailable:   123 kB\n", "MemAvailable:"), Some(123));
+        assert!(free_bytes().is_none_or(|free| free > 1 << 20));
+    }
+}

@@ -1,0 +1,111 @@
+//! What may stand in the head of a request: nothing a user gives may end one of its lines, or change where its body
+//! ends.
+
+use super::facts::Facts;
+use crate::error::Problem;
+use crate::sections::endpoint::Endpoint;
+use crate::tree::{Node, Origin};
+
+/// Header fields that say how a message travels, not what it says: each is the client's own, and a second one would
+/// contradict it. With what to use instead.
+const OWN: &[(&str, &str, &str)] = &[
+    ("content-length", "the length of each body is counted", "leave it out: it is sent with every request"),
+    ("transfer-encoding", "bodies are sent whole, with their length", "leave it out: Content-Length is sent"),
+    ("connection", "the client decides how long a connection lives", "--connection-reuse-strategy never"),
+    ("keep-alive", "the client decides how long a connection lives", "AIPERF_HTTP_KEEPALIVE_TIMEOUT"),
+    ("proxy-connection", "the client decides how long a connection lives", "--connection-reuse-strategy never"),
+    ("upgrade", "only HTTP/1.1 is spoken", "leave it out: HTTP/1.1 is used throughout"),
+    ("expect", "a body is sent with its head, without asking first", "leave it out: the body follows at once"),
+    ("te", "trailers are not read", "leave it out: answers are read without trailers"),
+    ("trailer", "bodies are sent without trailers", "leave it out: a header field says the same"),
+];
+
+pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    headers(endpoint, facts, problems);
+    let at = "endpoint.api_key";
+    match endpoint.api_key.as_deref() {
+        Some(key) if key.trim().is_empty() => problems.push(
+            facts
+                .problem(at, format!("{} is empty", place(facts, at)))
+                .because("it would be sent as a key that no server knows")
+                .hint(
+                    "leave it out where the server asks for none; set the variable that should hold it where it does",
+                ),
+        ),
+        Some(key) => problems.extend(fault(key).map(|fault| broken(facts, at, &place(facts, at), fault))),
+        None => {}
+    }
+    let at = "endpoint.session_header";
+    if let Some(name) = endpoint.session_header.as_deref().filter(|name| !is_token(name)) {
+        problems.push(bad_name(facts, at, &place(facts, at), name));
+    }
+}
+
+fn headers(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let node = facts.node.find("endpoint.headers");
+    for (name, value) in endpoint.headers.iter().flatten() {
+        // A name may hold dots, so the entry is asked for by its name and not by a path.
+        let entry = node.and_then(|node| node.get(name));
+        let at = format!("endpoint.headers.{name}");
+        let from = entry.map_or_else(|| at.clone(), |entry| subject(facts, entry, &at));
+        let lower = name.to_ascii_lowercase();
+        if !is_token(name) {
+            problems.push(bad_name(facts, &at, &from, name));
+        } else if let Some((_, why, instead)) = OWN.iter().find(|(own, ..)| *own == lower) {
+            let what = format!("{from} {name} cannot be set");
+            let what = if flagged(entry) { what } else { format!("{from} cannot be set") };
+            problems.push(facts.problem(&at, what).because(*why).hint(*instead));
+        } else if let Some(fault) = fault(value) {
+            let from = if flagged(entry) { format!("{from} {name}") } else { from };
+            problems.push(broken(facts, &at, &from, fault));
+        }
+    }
+}
+
+fn flagged(entry: Option<&Node>) -> bool {
+    entry.is_some_and(|entry| matches!(entry.origin, Origin::Flag(_)))
+}
+
+/// The flag, or the place in the file and the key; never the value, which may be a secret.
+fn place(facts: &Facts<'_>, at: &str) -> String {
+    facts.node.find(at).map_or_else(|| format!("benchmark.{at}"), |node| subject(facts, node, at))
+}
+
+fn subject(facts: &Facts<'_>, node: &Node, at: &str) -> String {
+    facts.places.subject_key(node, &format!("benchmark.{at}"))
+}
+
+fn bad_name(facts: &Facts<'_>, at: &str, from: &str, name: &str) -> Problem {
+    facts
+        .problem(at, format!("{from}: '{}' is no name of a header", name.escape_debug()))
+        .because("a name is one word of letters, digits and !#$%&'*+-.^_`|~")
+        .hint("'Name: value'")
+}
+
+fn broken(facts: &Facts<'_>, at: &str, from: &str, fault: &str) -> Problem {
+    let in_file = facts.places.file.is_some();
+    facts
+        .problem(at, format!("{from} contains {fault}"))
+        .because("it would end the line it is sent in, and what follows would be read as another")
+        .hint(if in_file {
+            "one line; a block that begins with '|' ends in a line break, one with '|-' does not"
+        } else {
+            "one line"
+        })
+}
+
+/// What of a text cannot be sent in a line of a head.
+fn fault(text: &str) -> Option<&'static str> {
+    text.chars().find_map(|c| match c {
+        '\r' | '\n' => Some("a line break"),
+        '\0' => Some("a NUL character"),
+        '\t' => None,
+        c if c.is_control() => Some("a control character"),
+        _ => None,
+    })
+}
+
+/// A token as RFC 9110 has it.
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}

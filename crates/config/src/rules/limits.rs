@@ -1,0 +1,89 @@
+//! What no run can be: lengths, counts and times beyond every server and every clock. Refused by the name they were
+//! asked for, before anything is made of them.
+
+use super::facts::Facts;
+use crate::error::Problem;
+use crate::sections::envelope::Benchmark;
+use crate::setting::Seconds;
+
+/// Tokens of one prompt: ten times the longest context there is.
+pub(crate) const PROMPT_TOKENS: f64 = 1e7;
+/// Tokens of all prompts together: some 20 GB of text.
+pub(crate) const DATASET_TOKENS: f64 = 4e9;
+/// Tokens that one answer may be asked for: what servers count in.
+const ANSWER_TOKENS: f64 = i32::MAX as f64;
+/// Requests and sessions of a phase: a thousand years at one a second, a day at ten million.
+const REQUESTS: f64 = 1e12;
+/// Requests at once: more connections than an address has ports for.
+const CONCURRENCY: f64 = 1e6;
+const WORKERS: f64 = 1024.0;
+/// Thirty years.
+const LONGEST: f64 = 1e9;
+/// A millisecond: no request takes less over a network, and no phase is over sooner.
+const SHORTEST: f64 = 0.001;
+/// Deviations from the mean that a normal draw stays within, but for one in 500 million.
+const FAR: f64 = 6.0;
+
+pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let most = |at: String, value: Option<i64>, most: f64, problems: &mut Vec<Problem>| {
+        if value.is_some_and(|value| value as f64 > most) {
+            problems.push(facts.problem(&at, format!("{} must be at most {most}", facts.subject(&at))));
+        }
+    };
+    for (index, phase) in benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate() {
+        let at = |key: &str| format!("phases.{index}.{key}");
+        most(at("requests"), phase.requests, REQUESTS, problems);
+        most(at("sessions"), phase.sessions, REQUESTS, problems);
+        most(at("concurrency"), phase.concurrency, CONCURRENCY, problems);
+        most(at("prefill_concurrency"), phase.prefill_concurrency, CONCURRENCY, problems);
+        most(at("users"), phase.users, CONCURRENCY, problems);
+        time(at("duration"), phase.duration, facts, problems);
+        time(at("grace_period"), phase.grace_period, facts, problems);
+    }
+    let runtime = benchmark.runtime.as_ref();
+    most("runtime.workers".into(), runtime.and_then(|runtime| runtime.workers), WORKERS, problems);
+    let interval = runtime.and_then(|runtime| runtime.stats_interval).map(Seconds);
+    time("runtime.stats_interval".into(), interval, facts, problems);
+    let timeout = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.timeout).map(Seconds);
+    time("endpoint.timeout".into(), timeout, facts, problems);
+    lengths(benchmark, facts, problems);
+}
+
+/// A time that is set is one that a run can last; zero and no end have meanings of their own.
+fn time(at: String, time: Option<Seconds>, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let Some(Seconds(seconds)) = time.filter(|Seconds(seconds)| seconds.is_finite() && *seconds > 0.0) else { return };
+    let rule = if seconds > LONGEST {
+        format!("must be at most {LONGEST} seconds")
+    } else if seconds < SHORTEST {
+        format!("must be at least {SHORTEST} seconds")
+    } else {
+        return;
+    };
+    problems.push(facts.problem(&at, format!("{} {rule}", facts.subject(&at))));
+}
+
+fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    for (index, dataset) in benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter()).enumerate() {
+        let prompts = dataset.prompts.clone().unwrap_or_default();
+        for (key, length, most, of) in
+            [("isl", &prompts.isl, PROMPT_TOKENS, "a prompt"), ("osl", &prompts.osl, ANSWER_TOKENS, "an answer")]
+        {
+            let Some(length) = length else { continue };
+            let at = format!("datasets.{index}.prompts.{key}");
+            let (mean, deviation) = (length.expected(), length.deviation());
+            // NaN is no length either.
+            if mean + FAR * deviation <= most {
+                continue;
+            }
+            let key = if mean > most { "mean" } else { "stddev" };
+            let inner = format!("{at}.{key}");
+            let named = if facts.node.find(&inner).is_some() { &inner } else { &at };
+            let problem = facts.problem(&at, format!("{} is too long for {of}", facts.subject(named)));
+            problems.push(if mean > most {
+                problem.because(format!("a mean is at most {most} tokens"))
+            } else {
+                problem.because(format!("the mean and {FAR} deviations are at most {most} tokens"))
+            });
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! URLs of servers: read once, credentials apart from everything that may be shown.
+
+use crate::redact::{self, REDACTED};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::Ipv6Addr;
+
+/// A checked URL: scheme, authority, path and query, without a fragment's effect. Its text has no credentials: they
+/// are kept apart, and neither shown nor serialised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BaseUrl {
+    text: String,
+    tls: bool,
+    authority: String,
+    host: String,
+    port: u16,
+    credentials: Option<Credentials>,
+}
+
+/// A user's name and password, as a URL gave them. A secret: its `Debug` says nothing.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    user: String,
+    password: String,
+}
+
+impl Credentials {
+    /// Reads what stands before the `@` of a URL; percent escapes are resolved.
+    fn parse(userinfo: &str) -> Option<Self> {
+        let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+        let (user, password) = (decoded(user)?, decoded(password)?);
+        let control = |text: &str| text.chars().any(char::is_control);
+        // A colon in the name would move into the password at the server.
+        (!user.contains(':') && !control(&user) && !control(&password)).then_some(Self { user, password })
+    }
+
+    /// The value of the `Authorization` field.
+    pub fn basic(&self) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{}:{}", self.user, self.password)))
+    }
+
+    /// The texts that must not be shown, in plain and as they are sent.
+    pub fn secrets(&self) -> Vec<String> {
+        let sent = STANDARD.encode(format!("{}:{}", self.user, self.password));
+        [self.user.clone(), self.password.clone(), sent].into_iter().filter(|text| !text.is_empty()).collect()
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}
+
+/// Why a URL is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// White space around or inside.
+    #[error("URL '{0}' contains white space")]
+    Whitespace(String),
+    /// Something other than http or https.
+    #[error("URL '{0}' must start with http:// or https://")]
+    Scheme(String),
+    #[error("URL '{0}' names no host")]
+    Host(String),
+    /// A host that is neither a name nor an address.
+    #[error("URL '{0}' has a host that is neither a name nor an address; IPv6 stands in brackets: http://[::1]:8000")]
+    HostForm(String),
+    /// Port not in 1..=65535.
+    #[error("URL '{0}' has a port outside 1..65535")]
+    Port(String),
+    /// A control character, or one outside ASCII.
+    #[error("URL '{0}' contains a character that must be written with percent signs, as in %20")]
+    Character(String),
+    #[error(
+        "URL '{0}' has credentials that cannot be sent: a bad percent escape, a colon in the name, or a control character"
+    )]
+    Credentials(String),
+}
+
+/// Schemes that are recognised as foreign when no `//` follows, so that `data:x` is not taken for a host.
+const FOREIGN: &[&str] = &[
+    "data",
+    "file",
+    "ftp",
+    "ftps",
+    "gopher",
+    "javascript",
+    "ldap",
+    "ldaps",
+    "mailto",
+    "sftp",
+    "ssh",
+    "tel",
+    "vbscript",
+    "ws",
+    "wss",
+];
+
+impl BaseUrl {
+    /// Reads a URL; `http://` is added when there is no scheme.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let fail = |make: fn(String) -> UrlError| Err(make(shown(text)));
+        if text.is_empty() {
+            return fail(UrlError::Host);
+        }
+        if text.chars().any(char::is_whitespace) {
+            return fail(UrlError::Whitespace);
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return fail(UrlError::Character);
+        }
+        let lower = text.to_ascii_lowercase();
+        let foreign = lower.split_once(':').is_some_and(|(scheme, _)| FOREIGN.contains(&scheme));
+        if foreign {
+            return fail(UrlError::Scheme);
+        }
+        let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let (scheme, rest) = full.split_once("://").unwrap_or_default();
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            _ => return fail(UrlError::Scheme),
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (userinfo, authority) = match rest[..end].rsplit_once('@') {
+            Some((userinfo, authority)) => (Some(userinfo).filter(|userinfo| !userinfo.is_empty()), authority),
+            None => (None, &rest[..end]),
+        };
+        let credentials = match userinfo.map(Credentials::parse) {
+            Some(None) => return fail(UrlError::Credentials),
+            Some(read) => read,
+            None => None,
+        };
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(v6) => {
+                let Some((host, after)) = v6.split_once(']') else { return fail(UrlError::Host) };
+                let address = host.split('%').next().unwrap_or_default();
+                if address.parse::<Ipv6Addr>().is_err() || !(after.is_empty() || after.starts_with(':')) {
+                    return fail(UrlError::HostForm);
+                }
+                (host, after.strip_prefix(':'))
+            }
+            None => match authority.rsplit_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            },
+        };
+        if host.is_empty() {
+            return fail(UrlError::Host);
+        }
+        if !authority.starts_with('[') && !host.bytes().all(is_of_a_name) {
+            return fail(UrlError::HostForm);
+        }
+        let port = match port {
+            None => {
+                if tls {
+                    443
+                } else {
+                    80
+                }
+            }
+            Some(digits) => match digits.parse::<u16>() {
+                Ok(port) if port > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => port,
+                _ => return fail(UrlError::Port),
+            },
+        };
+        let text = format!("{scheme}://{authority}{}", &rest[end..]);
+        let (authority, host) = (authority.to_owned(), host.to_owned());
+        Ok(Self { text, tls, authority, host, port, credentials })
+    }
+
+    /// The URL as text, with its scheme and without credentials.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the scheme is https.
+    pub fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// Host name or address without brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Host and port as the `Host` header wants them: the default port left out.
+    pub fn host_header(&self) -> String {
+        let default = if self.tls { ":443" } else { ":80" };
+        self.authority.strip_suffix(default).unwrap_or(&self.authority).to_owned()
+    }
+
+    /// What the URL gave before its `@`: sent as Basic where nothing else says who asks.
+    pub fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
+    }
+}
+
+/// A byte that a host's name may hold.
+fn is_of_a_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)
+}
+
+/// A refused URL as a message shows it: whatever stands before an `@` may be a password, and a control character would
+/// act on the terminal.
+fn shown(text: &str) -> String {
+    let text = redact::url(text);
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
+/// A text with its percent escapes resolved; `None` where one is broken or the result is not text.
+fn decoded(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        if *first == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            out.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            out.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+impl TryFrom<String> for BaseUrl {
+    type Error = UrlError;
+    fn try_from(text: String) -> Result<Self, UrlError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<BaseUrl> for String {
+    fn from(url: BaseUrl) -> Self {
+        url.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_does_not_say_the_credentials() {
+        for url in ["http://u:p4ss@h:0", "ftp://u:p4ss@h", "u:p4ss@h:99999", "http://h:0?api_key=p4ss"] {
+            let error = BaseUrl::parse(url).unwrap_err().to_string();
+            assert!(error.contains("<redacted>") && !error.contains("p4ss"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bare_host_becomes_http() {
+        let url = BaseUrl::parse("localhost:8000").unwrap();
+        assert_eq!(
+            (url.as_str(), url.host(), url.port(), url.is_tls()),
+            ("http://localhost:8000", "localhost", 8000, false)
+        );
+    }
+
+    #[test]
+    fn an_ipv6_literal_keeps_its_brackets_in_the_header_only() {
+        let url = BaseUrl::parse("https://[::1]:8443/v1").unwrap();
+        assert_eq!((url.host(), url.port(), url.host_header().as_str()), ("::1", 8443, "[::1]:8443"));
+    }
+
+    #[test]
+    fn bad_urls_are_told_apart() {
+        assert!(matches!(BaseUrl::parse("ftp://h"), Err(UrlError::Scheme(_))));
+        assert!(matches!(BaseUrl::parse("mailto:x"), Err(UrlError::Scheme(_))));
+        assert!(matches!(BaseUrl::parse("http://"), Err(UrlError::Host(_))));
+        assert!(matches!(BaseUrl::parse("http://h:0"), Err(UrlError::Port(_))));
+        assert!(matches!(BaseUrl::parse("http://h:70000"), Err(UrlError::Port(_))));
+        assert!(matches!(BaseUrl::parse("http://a b"), Err(UrlError::Whitespace(_))));
+        for odd in ["http://[::1]9101", "http://[::zz]:1", "http://::1:9101", "http://a<b>", "http://[]:1"] {
+            assert!(matches!(BaseUrl::parse(odd), Err(UrlError::HostForm(_))), "{odd}");
+        }
+        for odd in ["http://h/\0", "http://h/\u{1b}[31m", "http://h/\u{e9}"] {
+            assert!(matches!(BaseUrl::parse(odd), Err(UrlError::Character(_))), "{odd:?}");
+        }
+        assert!(matches!(BaseUrl::parse("http://h/a\r\nX: y"), Err(UrlError::Whitespace(_))));
+    }
+
+    #[test]
+    fn credentials_are_kept_apart_and_sent_as_basic() {
+        let url = BaseUrl::parse("http://Aladdin:open%20sesame@h:1/v1?x=1").unwrap();
+        assert_eq!((url.as_str(), url.host_header().as_str()), ("http://h:1/v1?x=1", "h:1"));
+        let credentials = url.credentials().unwrap();
+        assert_eq!(credentials.basic(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        let seen = format!("{url:?} {}", serde_json::to_string(&url).unwrap());
+        assert!(credentials.secrets().iter().all(|secret| !seen.contains(secret.as_str())), "{seen}");
+        assert!(BaseUrl::parse("http://@h:1").unwrap().credentials().is_none());
+    }
+
+    #[test]
+    fn a_refused_url_does_not_show_its_password() {
+        for url in [
+            "http://u:hunter2@h:0",
+            "u:hunter2@h:99999",
+            "http://u:hun%zzter2@h",
+            "http://u:hunter2/x@h",
+            "http://u%3Ahunter2:x@h",
+        ] {
+            let error = BaseUrl::parse(url).unwrap_err().to_string();
+            assert!(!error.contains("hunter2") && error.contains("<redacted>@h"), "{error}");
+        }
+    }
+}
