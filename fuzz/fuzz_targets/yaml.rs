@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
         Ok(tree) => {
             expanded(&tree, true);
             tree.input_config();
-            assert!(validate(FILE, &ctx).is_ok());
+            assert_eq!(validate(FILE, &ctx).is_ok(), resolve_profile(&args, &ctx).is_ok());
             assert!(show_resolved(&args, &ctx).is_ok());
         }
         Err(error) => check_refusal(&error),

@@ -323,3 +323,17 @@ fn ten_requests_need_ten_connections_whatever_the_concurrency() {
     let advised = limited(&["--concurrency", &advised, "--request-count", "1000", "--request-timeout-seconds", "1"]);
     assert_eq!(advised.status.code(), Some(1), "{}", stderr(&advised));
 }
+
+#[test]
+fn prompts_that_do_not_fit_into_memory_are_refused_before_they_are_made() {
+    let dir = TempDir::new().unwrap();
+    let usual = "profile -m m -u http://127.0.0.1:9 --tokenizer builtin --isl 1000";
+    let limited = |more: &str| {
+        let line = format!("ulimit -v 4000000; exec '{}' {usual} {more}", env!("CARGO_BIN_EXE_aiperf"));
+        Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().unwrap()
+    };
+    let output = limited("--num-dataset-entries 3000000");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the prompts of this run need some 30.0 GB of memory"), "{}", stderr(&output));
+    assert!(!dir.path().join("artifacts").exists());
+}

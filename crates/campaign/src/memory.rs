@@ -1,5 +1,5 @@
-//! Whether the prompts of a run fit into the memory there is. Prompts are made before the clock starts, so a run that is
-//! too large would be killed while it prepares, and nobody told why.
+//! Whether the prompts of a run fit into the memory there is. Prompts are made before the clock starts, so a run that
+//! is too large would be killed while it prepares, and nobody told why.
 
 use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;

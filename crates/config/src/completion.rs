@@ -129,6 +129,17 @@ _aiperf() {
     local words= files=
 "#;
 
+const BASH_END: &str = r#"        esac
+    fi
+    if [ -n "$files" ]; then
+        COMPREPLY=($(compgen -P "$lead" -f -- "$cur"))
+    else
+        COMPREPLY=($(compgen -P "$lead" -W "$words" -- "$cur"))
+    fi
+}
+complete -F _aiperf aiperf
+"#;
+
 fn bash(commands: &[Command]) -> String {
     let mut out = String::from(BASH);
     out.push_str(&format!(
@@ -142,11 +153,10 @@ fn bash(commands: &[Command]) -> String {
         if command.actions.is_empty() {
             bash_words(&mut out, command, "                ");
         } else {
-            let first = format!(
-                "                if [ \"$COMP_CWORD\" -eq 2 ]; then words='{} --help'\n                else case ${{COMP_WORDS[2]}} in\n",
-                names(&command.actions)
-            );
-            out.push_str(&first);
+            let pad = " ".repeat(16);
+            let actions = names(&command.actions);
+            out.push_str(&format!("{pad}if [ \"$COMP_CWORD\" -eq 2 ]; then words='{actions} --help'\n"));
+            out.push_str(&format!("{pad}else case ${{COMP_WORDS[2]}} in\n"));
             for action in &command.actions {
                 out.push_str(&format!("                    {})\n", action.name));
                 bash_words(&mut out, action, "                        ");
@@ -156,10 +166,7 @@ fn bash(commands: &[Command]) -> String {
         }
         out.push_str("                ;;\n");
     }
-    out.push_str(
-        "        esac\n    fi\n    if [ -n \"$files\" ]; then\n        COMPREPLY=($(compgen -P \"$lead\" -f -- \"$cur\"))\n    \
-         else\n        COMPREPLY=($(compgen -P \"$lead\" -W \"$words\" -- \"$cur\"))\n    fi\n}\ncomplete -F _aiperf aiperf\n",
-    );
+    out.push_str(BASH_END);
     out
 }
 
@@ -195,24 +202,32 @@ fn bash_words(out: &mut String, command: &Command, pad: &str) {
     out.push_str(&format!("{pad}    *) words='{}';{operand} ;;\n{pad}esac\n", all.join(" ")));
 }
 
+const ZSH_FIRST: &str = r#"        'help:Print help'
+    )
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    case $words[2] in
+        help) _describe command commands ;;
+"#;
+
 fn zsh(commands: &[Command]) -> String {
     let described = |commands: &[Command], pad: &str| -> String {
         commands.iter().map(|one| format!("{pad}'{}:{}'\n", one.name, zsh_text(&one.about))).collect()
     };
-    let mut out = format!(
-        "#compdef aiperf\n_aiperf() {{\n    local -a commands\n    commands=(\n{}        'help:Print help'\n    )\n    if (( CURRENT == 2 )); then\n        \
-         _describe command commands\n        return\n    fi\n    case $words[2] in\n        help) _describe command commands ;;\n",
-        described(commands, "        ")
-    );
+    let all = described(commands, "        ");
+    let mut out = format!("#compdef aiperf\n_aiperf() {{\n    local -a commands\n    commands=(\n{all}");
+    out.push_str(ZSH_FIRST);
     for command in commands {
         out.push_str(&format!("        {})\n", command.name));
         if command.actions.is_empty() {
             out.push_str(&zsh_arguments(command, "            "));
         } else {
-            out.push_str(&format!(
-                "            local -a actions\n            actions=(\n{}            )\n            if (( CURRENT == 3 )); then _describe action actions\n            else case $words[3] in\n",
-                described(&command.actions, "                ")
-            ));
+            let (pad, actions) = (" ".repeat(12), described(&command.actions, "                "));
+            out.push_str(&format!("{pad}local -a actions\n{pad}actions=(\n{actions}{pad})\n"));
+            out.push_str(&format!("{pad}if (( CURRENT == 3 )); then _describe action actions\n"));
+            out.push_str(&format!("{pad}else case $words[3] in\n"));
             for action in &command.actions {
                 out.push_str(&format!("                {})\n", action.name));
                 out.push_str(&zsh_arguments(action, "                    "));

@@ -1,12 +1,13 @@
-//! Random values for every flag: `cargo test -p aiperf-config --test attack -- --ignored --nocapture`. Each command line
-//! is answered by a plan or a message within a second. `ATTACK_SEED` and `ATTACK_COUNT` choose others and more.
+//! Random values for every flag: `cargo test -p aiperf-config --test attack -- --ignored --nocapture`. Each command
+//! line is answered by a plan or a message within a second. `ATTACK_SEED` and `ATTACK_COUNT` choose others and more.
 
 use aiperf_config::{Context, flags, resolve_profile};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Values that hurt somewhere: empty, huge, negative, no number, other scripts, control characters, paths, JSON, quotes.
+/// Values that hurt somewhere: empty, huge, negative, no number, other scripts, control characters, paths, JSON,
+/// quotes.
 const NASTY: &[&str] = &[
     "",
     " ",

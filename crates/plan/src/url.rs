@@ -76,7 +76,8 @@ pub enum UrlError {
     #[error("URL '{0}' contains a character that must be written with percent signs, as in %20")]
     Character(String),
     #[error(
-        "URL '{0}' has credentials that cannot be sent: a bad percent escape, a colon in the name, or a control character"
+        "URL '{0}' has credentials that cannot be sent: a bad percent escape, a colon in the name, or a \
+         control character"
     )]
     Credentials(String),
 }

@@ -4,6 +4,7 @@ use crate::commands::profile;
 use crate::exit::{self, Exit};
 use crate::signals::Signals;
 use crate::terminal;
+use aiperf_config::flags;
 use aiperf_sim::{Sim, SimConfig};
 
 const HELP: &str = "\
@@ -50,7 +51,9 @@ pub(crate) fn run(given: &[String]) -> Exit {
 }
 
 fn arguments(given: &[String], url: &str) -> Vec<String> {
-    let is_given = |flag: &str| given.iter().any(|arg| arg == flag || arg.starts_with(&format!("{flag}=")));
+    // A flag is given by any of its spellings: `-m`, `--num-requests`, `--concurrency=5`.
+    let named = |arg: &str| Some(flags::find(arg.split('=').next()?)?.0.name);
+    let is_given = |flag: &str| given.iter().any(|arg| named(arg).is_some_and(|name| named(flag) == Some(name)));
     let mut args = vec!["--url".to_owned(), url.to_owned()];
     for (flag, value) in DEFAULTS.iter().filter(|(flag, _)| !is_given(flag)) {
         args.extend([(*flag).to_owned(), (*value).to_owned()]);
@@ -69,5 +72,7 @@ mod tests {
         let args = arguments(&["--concurrency".into(), "5".into()], "http://h:1");
         assert_eq!(args.iter().filter(|arg| *arg == "--concurrency").count(), 1);
         assert!(args.ends_with(&["--concurrency".into(), "5".into()]));
+        let args = arguments(&["-m".into(), "x".into(), "--num-requests=3".into()], "http://h:1");
+        assert!(!args.iter().any(|arg| arg == "--model" || arg == "--request-count"), "{args:?}");
     }
 }

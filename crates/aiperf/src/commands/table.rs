@@ -1,5 +1,5 @@
-//! Every command: what it is called, what it does, what runs it. Help, completions and hints for mistyped names are made
-//! from this table.
+//! Every command: what it is called, what it does, what runs it. Help, completions and hints for mistyped names are
+//! made from this table.
 
 use super::{config, demo, metrics, profile, sim};
 use crate::exit::{self, Exit};
@@ -75,8 +75,8 @@ fn version() -> Exit {
 fn help() -> String {
     let commands: String = COMMANDS.iter().map(|one| format!("  {:<13}{}\n", one.name, one.about)).collect();
     format!(
-        "Measures how fast LLM inference servers really are\n\nUsage: aiperf <COMMAND> [OPTIONS]\n\nCommands:\n{commands}  \
-         help         Print help, also of a command: aiperf help profile\n\nOptions:\n  -h, --help       Print help\n  \
+        "Measures how fast LLM inference servers really are\n\nUsage: aiperf <COMMAND> [OPTIONS]\n\n\
+         Commands:\n{commands}  help         Print help, also of a command: aiperf help profile\n\nOptions:\n  -h, --help       Print help\n  \
          -V, --version    Print the version\n\nA first run against your own server:\n  {FIRST_RUN}\n"
     )
 }

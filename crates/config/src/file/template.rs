@@ -1,6 +1,7 @@
 //! `{{ }}` and `{% %}` in the values of a file, by minijinja.
 
 use crate::error::Problem;
+use crate::file::growth;
 use crate::file::substitute::coerce;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
@@ -31,7 +32,7 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
         engine.set_syntax(syntax);
     }
-    engine.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    growth::hold(&mut engine);
     let mut context: BTreeMap<String, Value> = BTreeMap::new();
     for (key, value) in envelope.entries() {
         context.insert(key.clone(), addressable(value));
@@ -137,6 +138,9 @@ impl Job<'_> {
     }
 
     fn render(&self, text: &str, context: &Value) -> Result<String, minijinja::Error> {
+        if let Some(why) = growth::refusal(text) {
+            return Err(minijinja::Error::new(ErrorKind::InvalidOperation, why));
+        }
         let mut made = Bounded { text: Vec::new(), room: &self.room };
         self.engine.template_from_str(text)?.render_captured_to(context, &mut made).map_err(|error| {
             if error.kind() == ErrorKind::WriteFailure {

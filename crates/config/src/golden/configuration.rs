@@ -202,8 +202,8 @@ fn command_line(case: &Value, tally: &mut Tally) {
     });
 }
 
-/// Two settings of one name are told apart in the folder's name, as they are not in the reference: in place of `mean_64`
-/// and `mean_32` stands what each is the mean of.
+/// Two settings of one name are told apart in the folder's name, as they are not in the reference: in place of
+/// `mean_64` and `mean_32` stands what each is the mean of.
 fn told_apart(run: &Value) -> Option<String> {
     let paths: Vec<&str> = run["values"].as_object()?.keys().map(String::as_str).collect();
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();

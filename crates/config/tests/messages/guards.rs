@@ -135,6 +135,13 @@ fn templates_that_double_each_other_are_stopped() {
         (text, "templates of a file make at most"),
         ("benchmark: {model: \"{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}\"}\n".into(), "cannot be rendered"),
         ("benchmark: {model: \"{{ 'x' * 1000000000000 }}\"}\n".into(), "cannot be rendered"),
+        ("benchmark: {model: \"{% set n = namespace(a='xx') %}{% for i in range(60) %}{% set n.a = n.a ~ n.a %}{% endfor %}\"}\n".into(), "'namespace' is not known"),
+        ("benchmark: {model: \"{% macro f(a, n) %}{% if n %}{{ f(a ~ a, n - 1) }}{% endif %}{% endmacro %}{{ f('xx', 60) }}\"}\n".into(), "'macro' is not known"),
+        (format!("benchmark: {{model: \"{}{{{{ a|length }}}}\"}}\n", "{% set a = (a or 'xx') ~ (a or 'xx') %}".repeat(60)), "joins texts at most"),
+        ("benchmark: {model: \"{{ 'a' | indent(4000000000, true) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ('x' * 90000)|replace('x', 'x' * 90000) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ('x' * 90000).replace('x', 'x' * 90000) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ([1] * 90000)|join('x' * 90000) }}\"}\n".into(), "a template makes texts of at most"),
     ] {
         let said = said(&Case { line: "-f c.yaml", files: &[("c.yaml", &text)], env: &[] });
         assert!(said.contains(says), "{}", said.chars().take(500).collect::<String>());
@@ -258,4 +265,15 @@ fn the_runs_of_a_sweep_are_shown_without_their_secrets() {
     let tree = resolve_config(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a configuration");
     let shown = aiperf_config::expanded(&tree, true);
     assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn templates_that_stay_small_do_what_they_always_did() {
+    let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("c.yaml"), text).expect("a file");
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan");
+    assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23"]);
 }
