@@ -334,6 +334,13 @@ fn prompts_that_do_not_fit_into_memory_are_refused_before_they_are_made() {
     };
     let output = limited("--num-dataset-entries 3000000");
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("the prompts of this run need some 30.0 GB of memory"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the prompts of this run need some 60.0 GB of memory"), "{}", stderr(&output));
     assert!(!dir.path().join("artifacts").exists());
+    // What the message advises is accepted.
+    let told = stderr(&output);
+    let fewer = told.split("--num-dataset-entries ").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+    std::fs::write(dir.path().join("c.yaml"), format!("benchmark:\n  model: m\n  endpoint: {{url: 'http://127.0.0.1:9'}}\n  dataset: {{isl: 1000, entries: {fewer}}}\n  profiling: {{type: concurrency, requests: 4}}\n")).unwrap();
+    let line = format!("ulimit -v 4000000; exec '{}' validate c.yaml", env!("CARGO_BIN_EXE_aiperf"));
+    let output = Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }

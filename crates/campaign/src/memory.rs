@@ -5,10 +5,11 @@ use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;
 use thiserror::Error;
 
-/// Bytes of a token's text.
-const BYTES_A_TOKEN: f64 = 5.0;
-/// A prompt while it is made: its text, and the body it becomes.
-const COPIES: f64 = 2.0;
+/// Peak bytes for each token of all prompts: their texts, their bodies, and what writing them takes. By the peak memory
+/// of `aiperf profile --isl 1000 --request-count 2 --num-dataset-entries 5100` against that of 100.
+const BYTES_A_TOKEN: f64 = 20.0;
+/// Bytes for each token of the one prompt that is being put together: those of `--isl 1000000` against `--isl 1000`.
+const BYTES_IN_THE_MAKING: f64 = 50.0;
 /// Of the free memory, what prompts may take.
 const SHARE: f64 = 0.8;
 
@@ -35,12 +36,13 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
 fn fits(plan: &Plan, free: u64) -> Result<(), MemoryError> {
     let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
     let tokens = synthetic.isl.map_or(0.0, |isl| (isl.mean + isl.stddev).max(1.0));
-    let (each, room) = (tokens * BYTES_A_TOKEN * COPIES, free as f64 * SHARE);
-    let needed = f64::from(synthetic.entries) * each;
+    let (each, making) = (tokens * BYTES_A_TOKEN, tokens * BYTES_IN_THE_MAKING);
+    let room = free as f64 * SHARE;
+    let needed = f64::from(synthetic.entries) * each + making;
     if needed <= room {
         return Ok(());
     }
-    let fewer = (room / each).floor().max(1.0) as u64;
+    let fewer = ((room - making) / each).floor().max(1.0) as u64;
     Err(MemoryError { needed: needed / 1e9, free: free as f64 / 1e9, entries: synthetic.entries, tokens, fewer })
 }
 

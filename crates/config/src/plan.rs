@@ -36,7 +36,7 @@ pub struct Resolved {
 /// Between live statistics, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
 
-/// Tokens of the prompts that are made where nobody said how many: some 2 GB of text.
+/// Tokens of the prompts that are made where nobody said how many: some 2 GB of text, 8 GB while they are made.
 const MADE_TOKENS: f64 = 4e8;
 
 /// Endpoint types that can be sent.

@@ -288,3 +288,27 @@ fn both(one: &Flag, other: &Flag) -> Problem {
     let (one, other) = (one.name, other.name);
     Problem::new(format!("{one} and {other} exclude each other")).hint(format!("leave {one} or {other} out"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_added_to_a_url_and_not_to_its_text() {
+        let metrics = |text: &str| metrics_url(text).map(|url| url.map_err(|_| "refused"));
+        for (given, scraped) in [
+            ("h:9400", "http://h:9400/metrics"),
+            ("http://h/a/?x=1&y=2", "http://h/a/metrics?x=1&y=2"),
+            ("http://h/metrics?x=/", "http://h/metrics?x=/"),
+            ("http://metrics", "http://metrics/metrics"),
+            ("https://u:p@h:1/", "https://u:p@h:1/metrics"),
+        ] {
+            assert_eq!(metrics(given), Some(Ok(scraped.to_owned())), "{given}");
+        }
+        for given in ["http://", "http://:1", "h:70000", "http://[::1]9"] {
+            assert_eq!(metrics(given), Some(Err("refused")), "{given}");
+        }
+        assert_eq!(metrics("word"), None);
+        assert_eq!(otel_url(" h:4318/x?k=v ").unwrap(), "http://h:4318/x/v1/metrics?k=v");
+    }
+}
