@@ -1,5 +1,6 @@
-//! Whether the prompts of a run fit into the memory there is. Prompts are made before the clock starts, so a run that
-//! is too large would be killed while it prepares, and nobody told why.
+//! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it prepares, and
+//! nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is made when it is needed, so
+//! what counts then is the longest one.
 
 use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;
@@ -10,6 +11,8 @@ use thiserror::Error;
 const BYTES_A_TOKEN: f64 = 20.0;
 /// Bytes for each token of the one prompt that is being put together: those of `--isl 1000000` against `--isl 1000`.
 const BYTES_IN_THE_MAKING: f64 = 50.0;
+/// Most that prompts kept take, however many there are.
+const MOST_KEPT: f64 = 400e6;
 /// Of the free memory, what prompts may take.
 const SHARE: f64 = 0.8;
 
@@ -17,15 +20,14 @@ const SHARE: f64 = 0.8;
 #[derive(Debug, Error, PartialEq)]
 #[error(
     "the prompts of this run need some {needed:.1} GB of memory, and {free:.1} GB are free\n  \
-     {entries} prompts of {tokens} tokens are made before the run\n  \
-     try: --num-dataset-entries {fewer}, which are used again, or a smaller --isl"
+     a prompt of {tokens} tokens takes {each:.1} GB while it is made\n  \
+     try: a smaller --isl, or a machine with more memory"
 )]
 pub struct MemoryError {
     needed: f64,
     free: f64,
-    entries: u32,
     tokens: f64,
-    fewer: u64,
+    each: f64,
 }
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
@@ -36,14 +38,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
 fn fits(plan: &Plan, free: u64) -> Result<(), MemoryError> {
     let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
     let tokens = synthetic.isl.map_or(0.0, |isl| (isl.mean + isl.stddev).max(1.0));
-    let (each, making) = (tokens * BYTES_A_TOKEN, tokens * BYTES_IN_THE_MAKING);
-    let room = free as f64 * SHARE;
-    let needed = f64::from(synthetic.entries) * each + making;
-    if needed <= room {
+    let making = tokens * BYTES_IN_THE_MAKING;
+    let needed = (f64::from(synthetic.entries) * tokens * BYTES_A_TOKEN).min(MOST_KEPT) + making;
+    if needed <= free as f64 * SHARE {
         return Ok(());
     }
-    let fewer = ((room - making) / each).floor().max(1.0) as u64;
-    Err(MemoryError { needed: needed / 1e9, free: free as f64 / 1e9, entries: synthetic.entries, tokens, fewer })
+    Err(MemoryError { needed: needed / 1e9, free: free as f64 / 1e9, tokens, each: making / 1e9 })
 }
 
 /// Bytes that this process may still take: of the machine, of its cgroup, of its own limit. `None` where nothing says.

@@ -36,9 +36,6 @@ pub struct Resolved {
 /// Between live statistics, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
 
-/// Tokens of the prompts that are made where nobody said how many: some 2 GB of text, 8 GB while they are made.
-const MADE_TOKENS: f64 = 4e8;
-
 /// Endpoint types that can be sent.
 pub(crate) const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
 
@@ -340,7 +337,7 @@ fn dataset(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) ->
 }
 
 /// How many prompts are made. A number that was asked for is made or refused; where only the requests were counted,
-/// prompts are used again before they fill the memory.
+/// prompts are used again once there are very many.
 fn prompts_made(
     tree: &Tree,
     asked: Option<i64>,
@@ -356,14 +353,17 @@ fn prompts_made(
         |flag: &Flag| node.is_some_and(|node| node.origin == Origin::Flag(tree.flags.spelled(flag).to_owned()));
     let mut made = asked;
     if node.is_none() || counted(REQUEST_COUNT) || counted(CONVERSATION_NUM) {
-        made = asked.min((MADE_TOKENS / tokens).max(1.0).floor());
+        made = asked.min((DATASET_TOKENS / tokens).max(1.0).floor());
         if made < asked {
-            notes.push(format!("{made} prompts are made, not {asked}, and used again: more would fill the memory"));
+            notes.push(format!(
+                "{made} prompts are made, not {asked}, and used again: all prompts together are at most {DATASET_TOKENS} \
+                 tokens. A server that caches prefixes answers those it has seen faster"
+            ));
         }
     } else if asked * tokens > DATASET_TOKENS {
         let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
         problems.push(
-            Problem::new(format!("{what} prompts of {tokens} tokens do not fit into memory"))
+            Problem::new(format!("{what} prompts of {tokens} tokens are more than can be made"))
                 .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
                 .hint("fewer prompts, which are used again, or shorter ones")
                 .at(at),

@@ -213,8 +213,16 @@ fn is_of_a_name(byte: u8) -> bool {
 /// A refused URL as a message shows it: whatever stands before an `@` may be a password, and a control character would
 /// act on the terminal.
 fn shown(text: &str) -> String {
-    let text = redact::url(text);
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+    // What stands before the last '@' may be a password with a slash in it.
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let text = match text.rfind('@') {
+        Some(at) if at >= start => format!("{}{REDACTED}{}", &text[..start], &text[at..]),
+        _ => text.to_owned(),
+    };
+    redact::url(&text)
+        .chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
 }
 
 /// A text with its percent escapes resolved; `None` where one is broken or the result is not text.

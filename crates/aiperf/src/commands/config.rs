@@ -132,7 +132,7 @@ Ends with 0 where `aiperf profile --config FILE` would begin, and with 2 where i
 /// `aiperf validate FILE`.
 pub(crate) fn validate_command(args: &[String]) -> Exit {
     match args {
-        [only] if only == "--help" || only == "-h" => exit::print(VALIDATE_HELP),
+        [only] if only == "--help" || only == "-h" => exit::print_help(VALIDATE_HELP),
         [file] if !file.starts_with('-') => check(file),
         [kind, ..] if kind == "mooncake-trace" => {
             terminal::complain(
@@ -176,7 +176,7 @@ Usage: aiperf man
 pub(crate) fn print_manual(args: &[String]) -> Exit {
     match args {
         [] => exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1"))),
-        [only] if only == "--help" || only == "-h" => exit::print(MAN_HELP),
+        [only] if only == "--help" || only == "-h" => exit::print_help(MAN_HELP),
         [other, ..] => {
             terminal::complain(&format!("error: man takes no '{other}'\n  try: aiperf man\n"));
             Exit::Usage

@@ -44,12 +44,12 @@ const FIRST_RUN: &str =
 
 /// Runs the arguments of the process.
 pub(crate) fn dispatch(args: &[String]) -> Exit {
-    let Some((first, rest)) = args.split_first() else { return exit::print(&help()) };
+    let Some((first, rest)) = args.split_first() else { return exit::print_help(&help()) };
     match first.as_str() {
-        "--help" | "-h" => exit::print(&help()),
+        "--help" | "-h" => exit::print_help(&help()),
         "--version" | "-V" => version(),
         "help" => match rest {
-            [] => exit::print(&help()),
+            [] => exit::print_help(&help()),
             [name, more @ ..] => match find(name) {
                 // `help config init` is `config init --help`.
                 Some(command) => (command.run)(&[more, &["--help".to_owned()]].concat()),
@@ -114,7 +114,7 @@ Usage: aiperf completions bash|zsh|fish
 fn print_completions(args: &[String]) -> Exit {
     use aiperf_config::completion::{Shell, completions};
     match args {
-        [only] if only == "--help" || only == "-h" => exit::print(COMPLETIONS_HELP),
+        [only] if only == "--help" || only == "-h" => exit::print_help(COMPLETIONS_HELP),
         [name] if Shell::parse(name).is_some() => match Shell::parse(name) {
             Some(shell) => exit::print(&completions(shell, &completed())),
             None => Exit::Usage,
