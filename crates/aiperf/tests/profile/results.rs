@@ -192,3 +192,16 @@ fn usage_on_every_chunk_tells_how_many_tokens_the_first_one_had() {
         assert!((value("inter_token_latency") - expected).abs() < 1e-6, "{record}");
     }
 }
+
+#[test]
+fn as_many_prompts_are_made_as_help_says() {
+    let sim = serve(quick());
+    let prompts = |args: &[&str]| {
+        let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "2"]).with(args).run();
+        let inputs: Value = serde_json::from_str(&run.text("inputs.json")).unwrap();
+        inputs["data"].as_array().unwrap().len()
+    };
+    assert_eq!(prompts(&["--request-count", "7"]), 7);
+    assert_eq!(prompts(&["--request-count", "7", "--num-dataset-entries", "3"]), 3);
+    assert_eq!(prompts(&["--benchmark-duration", "0.1"]), 100);
+}

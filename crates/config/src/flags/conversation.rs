@@ -19,7 +19,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         name: "--num-dataset-entries",
         kind: Kind::Int,
         aliases: &["--num-prompts"],
-        default: Some(WhenAbsent::Made(|| SYNTHETIC_ENTRIES.to_string())),
+        default: Some(WhenAbsent::Made(|| format!("--conversation-num, else --request-count, else {SYNTHETIC_ENTRIES}"))),
         to: To::Dataset("entries"),
         status: Acts,
     }
