@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// What ends a run.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+/// Columns of a panel, where there are so many.
+const WIDEST_PANEL: usize = 80;
 /// How long the last words may take when somebody wants the program gone.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
@@ -84,5 +86,6 @@ fn ignored() -> u64 {
 }
 
 fn page() -> Page {
-    Page::plain(80).with_colours(terminal::stderr_has_colours())
+    let columns = console::Term::stderr().size_checked().map_or(WIDEST_PANEL, |(_, columns)| usize::from(columns));
+    Page::plain(columns.min(WIDEST_PANEL)).with_colours(terminal::stderr_has_colours())
 }
