@@ -9,7 +9,7 @@ use console::Term;
 pub(crate) enum Exit {
     /// All went well; failed requests among good ones are results, not failures.
     Success,
-    /// Nothing was answered, or a file could not be written.
+    /// Nothing was answered, more failed than was allowed, or a file could not be written.
     Failed,
     /// The input was bad and nothing was sent.
     Usage,

@@ -31,9 +31,7 @@ pub struct Measurement {
 pub struct Observed {
     pub quality: Quality,
     pub conduct: Conduct,
-    /// Requests that the run itself cut off: by the end of the grace period, or because the user stopped it.
-    pub cut_off: u64,
-    /// The user ended it.
+    /// The user ended it, or too many failures did.
     pub was_stopped: bool,
 }
 
@@ -43,7 +41,7 @@ pub fn of(plan: &Plan, observed: &Observed, summary: &Summary) -> Measurement {
     Measurement { block: block(observed, summary, &doubts), doubts }
 }
 
-fn block(Observed { quality, conduct, cut_off, .. }: &Observed, summary: &Summary, doubts: &[String]) -> Value {
+fn block(Observed { quality, conduct, .. }: &Observed, summary: &Summary, doubts: &[String]) -> Value {
     let stamped = quality.receive_lag.count();
     let reads = stamped + quality.unstamped_reads;
     json!({
@@ -63,7 +61,7 @@ fn block(Observed { quality, conduct, cut_off, .. }: &Observed, summary: &Summar
         "connection_retries": quality.connection_retries,
         "syn_retransmits": quality.syn_retransmits,
         "not_streamed": quality.not_streamed,
-        "cut_off_requests": cut_off,
+        "cut_off_requests": quality.cut_off,
         "unreadable_events": quality.unreadable_events,
         "unreadable_usage": quality.unreadable_usage,
         "backlog_at_last_response": conduct.backlog_at_end,
@@ -88,7 +86,7 @@ fn block(Observed { quality, conduct, cut_off, .. }: &Observed, summary: &Summar
 }
 
 fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
-    let Observed { quality, conduct, cut_off, was_stopped } = observed;
+    let Observed { quality, conduct, was_stopped } = observed;
     let mut out = Vec::new();
     let mut say = |doubtful: bool, text: String| {
         if doubtful {
@@ -155,10 +153,11 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
     );
     say(
-        *cut_off > 0 && !was_stopped,
+        quality.cut_off > 0 && !was_stopped,
         format!(
-            "{cut_off} requests were cut off by the end of the grace period: they have a line in the records and count in no \
-             metric"
+            "{} requests were cut off by the end of the grace period: they have a line in the records and count in no \
+             metric",
+            quality.cut_off
         ),
     );
     say(

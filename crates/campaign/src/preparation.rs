@@ -13,7 +13,7 @@ use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,27 @@ pub(crate) struct Loaded {
     pub(crate) inputs: StagedInputs,
 }
 
-/// The stages, in their order.
-const STAGES: [&str; 4] = ["Loading the tokenizer", "Making prompts", "Encoding requests", "Writing inputs.json"];
+/// What is done, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    LoadingTokenizer,
+    MakingPrompts,
+    EncodingRequests,
+    WritingInputs,
+}
+
+impl Stage {
+    const ALL: [Self; 4] = [Self::LoadingTokenizer, Self::MakingPrompts, Self::EncodingRequests, Self::WritingInputs];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::LoadingTokenizer => "Loading the tokenizer",
+            Self::MakingPrompts => "Making prompts",
+            Self::EncodingRequests => "Encoding requests",
+            Self::WritingInputs => "Writing inputs.json",
+        }
+    }
+}
 
 /// How far the preparation is.
 #[derive(Default)]
@@ -44,9 +63,9 @@ struct Steps {
 }
 
 impl Steps {
-    fn begin(&self, stage: usize) {
+    fn begin(&self, stage: Stage) {
         self.done.store(0, Relaxed);
-        self.stage.store(stage, Relaxed);
+        self.stage.store(stage as usize, Relaxed);
     }
 
     fn count(&self) {
@@ -54,14 +73,15 @@ impl Steps {
     }
 
     fn preparing(&self) -> Preparing {
-        let stage = self.stage.load(Relaxed);
-        let total = if stage == 0 { None } else { self.total.get().copied() };
-        Preparing { stage: STAGES[stage], done: self.done.load(Relaxed), total }
+        let stage = Stage::ALL[self.stage.load(Relaxed)];
+        // How many requests are encoded beforehand is known when they are.
+        let is_countable = matches!(stage, Stage::MakingPrompts | Stage::WritingInputs);
+        let total = self.total.get().copied().filter(|_| is_countable);
+        Preparing { stage: stage.name(), done: self.done.load(Relaxed), total }
     }
 }
 
 /// What preparing a run takes.
-#[derive(Clone)]
 pub(crate) struct Preparation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) artifacts: Arc<Artifacts>,
@@ -75,18 +95,34 @@ impl Preparation {
     /// Prepares a run. Ends early, leaving no file behind, when somebody wants to stop.
     pub(crate) fn run(self) -> Result<Loaded, CampaignError> {
         let steps = Arc::new(Steps::default());
-        let (send, result) = mpsc::sync_channel(1);
-        let (job, counted) = (self.clone(), steps.clone());
-        let work = move || drop(send.send(job.load(&counted)));
+        let (send, told) = mpsc::channel();
+        let job = Job {
+            plan: self.plan.clone(),
+            artifacts: self.artifacts.clone(),
+            version: self.version.clone(),
+            redactor: self.redactor.clone(),
+            stop: self.stop.clone(),
+            steps: steps.clone(),
+            tell: send,
+        };
+        let work = move || {
+            let tell = job.tell.clone();
+            let _ = tell.send(Told::Done(job.load()));
+        };
         std::thread::Builder::new().name("aiperf-prepare".into()).spawn(work).map_err(EngineError::from)?;
         let started = Instant::now();
         let mut said = None;
         loop {
-            match result.recv_timeout(LOOK_EVERY) {
-                Ok(loaded) if !self.stop.is_stopped() => return loaded,
+            match told.recv_timeout(LOOK_EVERY) {
+                Ok(Told::Message(level, text)) => self.events.say(level, text),
+                Ok(Told::Done(loaded)) if !self.stop.is_stopped() => return loaded,
                 Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked("preparing thread").into()),
                 _ if self.stop.is_stopped() => {
-                    let _ = result.recv_timeout(FAREWELL);
+                    // What it still has to say is nobody's business any more, but for its end.
+                    let until = Instant::now() + FAREWELL;
+                    while let Ok(Told::Message(..)) = told.recv_timeout(until.saturating_duration_since(Instant::now()))
+                    {
+                    }
                     self.artifacts.abandon_inputs();
                     return Err(CampaignError::Stopped);
                 }
@@ -102,19 +138,39 @@ impl Preparation {
             }
         }
     }
+}
 
-    fn load(self, steps: &Steps) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, redactor, events, stop } = self;
-        let tokenizer = tokenizer(&plan, &events)?;
-        events.say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
+/// What the thread does. It holds nothing that others wait for the end of: it may be left behind.
+struct Job {
+    plan: Arc<Plan>,
+    artifacts: Arc<Artifacts>,
+    version: String,
+    redactor: Arc<Redactor>,
+    stop: Stop,
+    steps: Arc<Steps>,
+    tell: Sender<Told>,
+}
+
+/// What the thread tells the one who waits for it.
+enum Told {
+    Message(LogLevel, String),
+    Done(Result<Loaded, CampaignError>),
+}
+
+impl Job {
+    fn load(self) -> Result<Loaded, CampaignError> {
+        let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
+        let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
+        let tokenizer = tokenizer(&plan, &say)?;
+        say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
         let _ = steps.total.set(plan.dataset.entries());
-        steps.begin(1);
+        steps.begin(Stage::MakingPrompts);
         let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
-        steps.begin(2);
+        steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
         let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
-        events.say(LogLevel::Debug, described(&requests));
-        steps.begin(3);
+        say(LogLevel::Debug, described(&requests));
+        steps.begin(Stage::WritingInputs);
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let inputs = artifacts.stage_inputs(all.map(|request| {
             steps.count();
@@ -139,7 +195,7 @@ fn described(requests: &Requests) -> String {
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
 }
 
-fn tokenizer(plan: &Plan, events: &Events) -> Result<Tokenizer, TokenizeError> {
+fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, TokenizeError> {
     let lookup = Lookup::from_env();
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);
@@ -147,7 +203,7 @@ fn tokenizer(plan: &Plan, events: &Events) -> Result<Tokenizer, TokenizeError> {
     let model = plan.models.first().map_or("", String::as_str);
     let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
     if let Some(warning) = warning {
-        events.say(LogLevel::Warning, warning);
+        say(LogLevel::Warning, warning);
     }
     Ok(tokenizer)
 }

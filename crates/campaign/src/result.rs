@@ -28,13 +28,11 @@ pub(crate) fn summarise(
     let mut merged = None;
     let mut warmup = None;
     let mut listed = Vec::new();
-    let mut cut_off = 0;
     for phase in phases {
         let result = phase_result(&phase, metrics);
         match phase.id.kind {
             PhaseKind::Warmup => warmup = Some(result.metrics.clone()),
             PhaseKind::Profiling => {
-                cut_off += phase.counts.cancelled;
                 merged = Some(match merged {
                     None => phase.records,
                     Some(earlier) => Accumulator::merge(earlier, phase.records),
@@ -56,8 +54,8 @@ pub(crate) fn summarise(
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
     let errors = merged.map(|records| records.errors()).unwrap_or_default();
-    let Measurement { block, doubts } =
-        measurement::of(plan, &Observed { quality, conduct, cut_off, was_stopped }, &summary);
+    let nothing_came_back = summary.records == 0 && quality.cut_off > 0;
+    let Measurement { block, doubts } = measurement::of(plan, &Observed { quality, conduct, was_stopped }, &summary);
     let run = &plan.run;
     let command = redactor.hide_in_own(&run.cli_command).into_owned();
     let mut input_config = plan.input_config.clone();
@@ -79,7 +77,8 @@ pub(crate) fn summarise(
         end,
         was_cancelled: was_stopped,
         incomplete_reason: too_many_failed
-            .or_else(|| was_stopped.then(|| "Run cancelled before all records were processed.".to_owned())),
+            .or_else(|| was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()))
+            .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned())),
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
     };

@@ -2,7 +2,8 @@
 //! waits for a listener: phases and messages queue up, of snapshots the latest replaces the one before.
 
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, Message, MetricsSnapshot, Nanos, Progress, RunEvent, WallAnchor};
+use aiperf_types::{LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, WallAnchor};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +28,18 @@ struct Listener {
     interest: Interest,
     progress: Arc<Latest<Progress>>,
     metrics: Arc<Latest<MetricsSnapshot>>,
+    preparing: Arc<Latest<Preparing>>,
+    backlog: Arc<Backlog>,
+}
+
+/// Lines of a trace that may wait for a listener: there is one a request, and a listener may be held up for ever.
+const MOST_TRACES: u64 = 100_000;
+
+/// Traces on their way to a listener, and how many were left out.
+#[derive(Default)]
+struct Backlog {
+    traces: AtomicU64,
+    left_out: AtomicU64,
 }
 
 /// What travels to a listener: an event, or the notice that a snapshot lies ready.
@@ -34,6 +47,7 @@ enum Item {
     Event(RunEvent),
     Progress,
     Metrics,
+    Preparing,
 }
 
 /// The latest of something, until it is taken.
@@ -55,6 +69,22 @@ impl<T> Latest<T> {
     }
 }
 
+impl Listener {
+    /// A line of a trace, unless too many wait already.
+    fn trace(&self, message: &Message) -> Option<Item> {
+        if self.backlog.traces.load(Relaxed) >= MOST_TRACES {
+            self.backlog.left_out.fetch_add(1, Relaxed);
+            return None;
+        }
+        self.backlog.traces.fetch_add(1, Relaxed);
+        let text = match self.backlog.left_out.swap(0, Relaxed) {
+            0 => message.text.clone(),
+            left_out => format!("({left_out} lines were left out here) {}", message.text).into(),
+        };
+        Some(Item::Event(RunEvent::Message(Message { text, ..message.clone() })))
+    }
+}
+
 impl Events {
     /// A stream that nobody listens to yet; messages are stamped by the anchor.
     pub fn new(anchor: WallAnchor) -> Self {
@@ -64,9 +94,18 @@ impl Events {
     /// Adds a listener. It hears what is told through this value and through clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();
-        let (progress, metrics) = (Latest::new(), Latest::new());
-        self.listeners.push(Listener { sender, interest, progress: progress.clone(), metrics: metrics.clone() });
-        Subscription { receiver, progress, metrics }
+        let (progress, metrics, preparing) = (Latest::new(), Latest::new(), Latest::new());
+        let subscription = Subscription { receiver, progress, metrics, preparing, backlog: Arc::default() };
+        let Subscription { progress, metrics, preparing, backlog, .. } = &subscription;
+        self.listeners.push(Listener {
+            sender,
+            interest,
+            progress: progress.clone(),
+            metrics: metrics.clone(),
+            preparing: preparing.clone(),
+            backlog: backlog.clone(),
+        });
+        subscription
     }
 
     /// The pair of clock readings that messages are stamped by.
@@ -84,7 +123,10 @@ impl Events {
                 RunEvent::Metrics(metrics) => (listener.interest.metrics_every.is_some()
                     && listener.metrics.put(metrics))
                 .then_some(Item::Metrics),
-                RunEvent::Preparing(_) if !listener.interest.progress => None,
+                RunEvent::Preparing(preparing) => {
+                    (listener.interest.progress && listener.preparing.put(preparing)).then_some(Item::Preparing)
+                }
+                RunEvent::Message(message) if message.level == LogLevel::Trace => listener.trace(message),
                 event => Some(Item::Event(event.clone())),
             };
             if let Some(item) = item {
@@ -115,6 +157,8 @@ pub struct Subscription {
     receiver: Receiver<Item>,
     progress: Arc<Latest<Progress>>,
     metrics: Arc<Latest<MetricsSnapshot>>,
+    preparing: Arc<Latest<Preparing>>,
+    backlog: Arc<Backlog>,
 }
 
 impl Iterator for Subscription {
@@ -123,9 +167,15 @@ impl Iterator for Subscription {
     fn next(&mut self) -> Option<RunEvent> {
         loop {
             let event = match self.receiver.recv().ok()? {
-                Item::Event(event) => Some(event),
+                Item::Event(event) => {
+                    if matches!(&event, RunEvent::Message(message) if message.level == LogLevel::Trace) {
+                        self.backlog.traces.fetch_sub(1, Relaxed);
+                    }
+                    Some(event)
+                }
                 Item::Progress => self.progress.take().map(RunEvent::Progress),
                 Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
+                Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
             };
             if event.is_some() {
                 return event;
@@ -176,6 +226,22 @@ mod tests {
         let snapshots: Vec<&String> = heard_slow.iter().filter(|text| text.starts_with("progress")).collect();
         assert_eq!(snapshots, ["progress 99"]);
         assert_eq!(heard(plain).len(), 100);
+    }
+
+    #[test]
+    fn a_listener_that_is_held_up_costs_no_memory_without_end() {
+        let mut events = Events::new(WallAnchor::default());
+        let mut slow = events.subscribe(Interest::default());
+        for number in 0..MOST_TRACES + 5 {
+            events.say(LogLevel::Trace, number.to_string());
+        }
+        assert!(slow.next().is_some());
+        events.say(LogLevel::Trace, "on");
+        events.say(LogLevel::Info, "never left out");
+        drop(events);
+        let heard = heard(slow);
+        assert_eq!(heard.len() as u64, MOST_TRACES + 1);
+        assert!(heard.ends_with(&["(5 lines were left out here) on".to_owned(), "never left out".to_owned()]));
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct Quality {
     pub unreadable_events: u64,
     /// Answers whose usage has values that are no counts of tokens.
     pub unreadable_usage: u64,
+    /// Requests that the run itself cut off: by the end of the grace period, or because it was ended early.
+    pub cut_off: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
@@ -104,6 +106,7 @@ impl Quality {
         self.unreadable_events += other.unreadable_events;
         self.unreadable_usage += other.unreadable_usage;
         self.without_counts += other.without_counts;
+        self.cut_off += other.cut_off;
         self.add_spec_decode_faults(other.spec_decode_faults);
     }
 }

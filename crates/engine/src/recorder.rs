@@ -149,6 +149,7 @@ impl Recorder {
         for ((record, metrics), exchange) in computed {
             // A request that the run itself cut short says nothing about the server.
             if record.meta.was_cancelled {
+                self.findings.quality.cut_off += u64::from(record.meta.phase.kind == PhaseKind::Profiling);
                 continue;
             }
             self.findings.phases[usize::from(record.meta.phase.index)].add(&record.measured, metrics);

@@ -22,7 +22,6 @@ pub(crate) struct RequestWatch {
     /// By phase.
     failures: Vec<FailureCount>,
     phases: Arc<[PhaseTrack]>,
-    threshold: Vec<Option<f64>>,
     traces: bool,
     told: BTreeMap<(Option<i64>, Option<String>), u32>,
     stop: Stop,
@@ -33,7 +32,6 @@ impl RequestWatch {
     pub(crate) fn new(plan: &Plan, phases: Arc<[PhaseTrack]>, stop: Stop) -> Self {
         Self {
             failures: plan.phases.iter().map(FailureCount::of).collect(),
-            threshold: plan.phases.iter().map(|phase| phase.failed_request_threshold).collect(),
             phases,
             traces: plan.runtime.log_level == LogLevel::Trace,
             told: BTreeMap::new(),
@@ -62,7 +60,7 @@ impl RequestWatch {
     fn count(&mut self, phase: usize, failed: bool, events: &Events) {
         if self.failures[phase].add(failed) && self.verdict.is_none() {
             let (records, failed) = self.failures[phase].counts();
-            let threshold = self.threshold[phase].unwrap_or_default();
+            let threshold = self.failures[phase].threshold().unwrap_or_default();
             let verdict = format!(
                 "{failed} of {records} requests failed, more than --failed-request-threshold {threshold} allows: the run \
                  was ended early."

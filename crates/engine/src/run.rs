@@ -68,7 +68,7 @@ pub struct PhaseOutcome {
     /// When its last request was over.
     pub end: WallNs,
     pub counts: PhaseProgress,
-    /// The user ended it.
+    /// The user ended it, or too many failures did.
     pub was_stopped: bool,
     pub records: Accumulator,
 }
@@ -140,14 +140,11 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let driven = load.drive(workers);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
-    let done = queue.recorded();
+    let (done, all) = (queue.recorded(), (0..phases.len()).map(|phase| queue.arrived(phase)).sum::<u64>());
+    let what = if stop.is_stopped() { "No more requests are sent" } else { "All requests have completed" };
     load.events.say(
         LogLevel::Notice,
-        format!(
-            "All requests have completed, please wait for the results to be processed (currently {done} of {} records \
-             processed)...",
-            done + backlog_at_end
-        ),
+        format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),
     );
     queue.close();
     let Coordinated { findings, failures, relief, too_many_failed } =

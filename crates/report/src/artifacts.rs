@@ -15,6 +15,8 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What is written to see whether anything can be.
+const PROBE: &str = "aiperf_probe";
 /// A disk without room for this is full.
 const PROBE_BYTES: usize = 64 << 10;
 
@@ -131,7 +133,7 @@ impl Artifacts {
         let finals: Vec<PathBuf> = KINDS
             .iter()
             .map(|kind| kind.file(&self.plan.names))
-            .chain([READY_MARKER])
+            .chain([READY_MARKER, PROBE])
             .map(|name| self.path(name))
             .collect();
         let folders: BTreeSet<&Path> = finals.iter().filter_map(|path| path.parent()).collect();
@@ -213,8 +215,12 @@ impl Artifacts {
     }
 
     fn mark_ready(&self, was_cancelled: bool, failures: &mut Vec<ExportFailure>) {
-        let mut failed: Vec<&str> = failures.iter().map(|failure| failure.exporter).collect();
-        failed.dedup();
+        let mut failed: Vec<&str> = Vec::new();
+        for failure in failures.iter() {
+            if !failed.contains(&failure.exporter) {
+                failed.push(failure.exporter);
+            }
+        }
         let path = self.path(READY_MARKER);
         if let Err(source) = files::write_private(&path, &ready_marker(was_cancelled, &failed)) {
             failures.push(ExportFailure::of("ready_marker", path, source));
@@ -237,7 +243,7 @@ impl Artifacts {
 
 /// Writes a file and removes it: the only sure way to know that a directory can be written to and has room.
 fn probe(dir: &Path) -> io::Result<()> {
-    let path = dir.join(format!(".aiperf_probe.{}", std::process::id()));
+    let path = files::temporary_name(&dir.join(PROBE));
     let written = std::fs::write(&path, [0; PROBE_BYTES]);
     files::remove_if_there(&path).and(written)
 }

@@ -147,7 +147,8 @@ impl Write for LinesFile {
             return Ok(());
         }
         if let Err(error) = self.file.write_all(&self.waiting) {
-            self.cut_to_whole_lines()?;
+            // The first error is the one that explains.
+            let _ = self.cut_to_whole_lines();
             return Err(error);
         }
         self.written += self.waiting.len() as u64;

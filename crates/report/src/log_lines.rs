@@ -1,6 +1,7 @@
 //! Run events as lines of a log.
 
 use crate::console::live::{LiveBlock, live_block};
+use crate::console::text::literal;
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{
     LogLevel, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, RunEvent,
@@ -69,12 +70,12 @@ impl LogLines {
         line.and_then(|line| self.safe(line)).into_iter().collect()
     }
 
-    /// The line without secrets, unless it is of no interest or a warning that was said already.
+    /// The line without secrets and without what would act on a terminal, unless it is of no interest or a warning that was said already.
     fn safe(&mut self, line: LogLine) -> Option<LogLine> {
         if line.level < self.level {
             return None;
         }
-        let line = LogLine { text: self.redactor.hide(&line.text).into_owned(), ..line };
+        let line = LogLine { text: literal(&self.redactor.hide(&line.text)), ..line };
         let is_new = line.level < LogLevel::Warning || self.said.insert(line.text.clone());
         is_new.then_some(line)
     }
@@ -164,6 +165,13 @@ mod tests {
     fn a_secret_is_in_no_line() {
         let lines = log_lines(LogLevel::Info, None).lines(&message(LogLevel::Info));
         assert_eq!(lines[0].text, "text with <redacted>");
+    }
+
+    #[test]
+    fn what_a_server_says_does_not_act_on_the_terminal() {
+        let text = "a\x1b[2Jb".into();
+        let said = RunEvent::Message(Message { at: WallNs(1), level: LogLevel::Warning, text });
+        assert_eq!(log_lines(LogLevel::Info, None).lines(&said)[0].text, "a\\u{1b}[2Jb");
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl FailureCount {
         self.failed as f64 / self.records as f64 > threshold
     }
 
+    /// The share past which a run ends.
+    pub fn threshold(&self) -> Option<f64> {
+        self.threshold
+    }
+
     /// Records so far, and of these the failed ones.
     pub fn counts(&self) -> (u64, u64) {
         (self.records, self.failed)

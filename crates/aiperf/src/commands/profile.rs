@@ -137,7 +137,7 @@ fn shown(finished: &Finished) -> String {
     let mut text = report(&finished.result, page);
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
-    if finished.nothing_answered && !finished.was_stopped {
+    if finished.nothing_answered && (!finished.was_stopped || finished.too_many_failed) {
         let page = if columns.is_some() { page } else { Page::plain(80) };
         let result = &finished.result;
         let error = match result.metrics.failed {

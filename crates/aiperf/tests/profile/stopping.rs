@@ -51,6 +51,7 @@ fn requests_cut_off_by_the_end_of_grace_leave_a_line_and_are_named() {
     assert_eq!(run.code(), Some(1), "nothing was answered");
     let summary = run.summary();
     assert_eq!((&summary["was_cancelled"], &summary["measurement"]["cut_off_requests"]), (&false.into(), &2.into()));
+    assert_eq!(summary["is_complete"], false);
     let records = run.records();
     assert_eq!(records.len(), 2);
     for record in records {
@@ -126,7 +127,7 @@ fn a_run_that_is_being_prepared_can_be_stopped_and_leaves_nothing() {
     let args = ["--isl", "20000", "--num-dataset-entries", "100000", "--log-level", "info"];
     let given = ["--model", "m", "--url", "http://127.0.0.1:1", "--tokenizer", "builtin", "--ui", "none"];
     let mut running = Bench::bare().with(&given).with(&args).start();
-    running.wait_for_words("Encoding requests (100000)");
+    running.wait_for_words("Encoding requests ...");
     running.signal("INT");
     let run = running.finish_soon();
     assert_eq!(run.code(), Some(130), "{}", run.stderr());
