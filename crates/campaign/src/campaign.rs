@@ -179,6 +179,10 @@ impl Campaign {
         let (valid, failed) = (result.metrics.records - result.metrics.failed, result.metrics.failed);
         let total = valid + failed;
         self.say(LogLevel::Info, &format!("Processed {valid} valid requests and {failed} errors ({total} total)."));
+        if valid == 0 && failed > 0 {
+            let text = format!("All {failed} inference request(s) failed; no successful responses were collected.");
+            self.say(LogLevel::Error, &text);
+        }
         let told = failures.len();
         let written = artifacts.write(&result, failures);
         for failure in &written.failures[told..] {

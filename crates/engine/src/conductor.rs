@@ -238,7 +238,7 @@ impl Conductor {
                 phase: track.id.clone(),
                 targets: track.targets,
                 elapsed: now.since(started),
-                counts: *counts,
+                counts: PhaseProgress { errors: counts.errors.max(self.queue.failed(usize::from(index.0))), ..*counts },
                 draining: state != PhaseState::Sending,
                 records: self.queue.recorded(),
                 backlog: self.queue.waiting(),

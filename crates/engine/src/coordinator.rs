@@ -16,7 +16,7 @@ use crate::sinks::{OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
+use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, PhaseProgress, RunEvent};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -235,6 +235,7 @@ impl Coordinator {
                 self.written[usize::from(exchange.tag.phase.0)].0 += 1;
             }
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
+            failures.iter().for_each(|(at, _)| self.parts.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
             self.parts.watch.see(exchanges, failures, &self.parts.events);
             self.parts.queue.finish(exchanges.len() as u64, *bytes);
             self.unwritten.pop_front();
@@ -258,7 +259,8 @@ impl Coordinator {
                 && *written >= self.parts.queue.arrived(index)
             {
                 *told = true;
-                self.parts.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, ..done.clone() }));
+                let counts = PhaseProgress { errors: self.parts.queue.failed(index), ..done.counts };
+                self.parts.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, counts, ..done.clone() }));
             }
         }
     }

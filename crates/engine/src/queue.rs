@@ -21,6 +21,8 @@ pub(crate) struct Queue {
     peak_bytes: AtomicUsize,
     /// Exchanges that came in so far, by phase.
     arrived: Vec<AtomicU64>,
+    /// Records of failed requests so far, by phase.
+    failed: Vec<AtomicU64>,
     /// Records computed and written so far.
     recorded: AtomicU64,
     closed: AtomicBool,
@@ -42,6 +44,7 @@ impl Queue {
             waiting_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
             arrived: (0..phases).map(|_| AtomicU64::new(0)).collect(),
+            failed: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             recorded: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             budget,
@@ -76,6 +79,16 @@ impl Queue {
 
     pub(crate) fn arrived(&self, phase: usize) -> u64 {
         self.arrived[phase].load(Relaxed)
+    }
+
+    /// A request failed, by what its record says.
+    pub(crate) fn count_failed(&self, phase: usize) {
+        self.failed[phase].fetch_add(1, Relaxed);
+    }
+
+    /// Requests that failed, as far as their records are written: an error may stand in an answer that began well.
+    pub(crate) fn failed(&self, phase: usize) -> u64 {
+        self.failed[phase].load(Relaxed)
     }
 
     pub(crate) fn recorded(&self) -> u64 {

@@ -24,7 +24,7 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_types::{LogLevel, PhaseId, PhaseProgress, WallAnchor, WallNs};
+use aiperf_types::{LogLevel, PhaseId, PhaseKind, PhaseProgress, WallAnchor, WallNs};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -140,8 +140,22 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let driven = load.drive(workers);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
-    let (done, all) = (queue.recorded(), (0..phases.len()).map(|phase| queue.arrived(phase)).sum::<u64>());
-    let what = if stop.is_stopped() { "No more requests are sent" } else { "All requests have completed" };
+    // Warm-up is nobody's result.
+    let of = |kind: PhaseKind| {
+        let of_kind = phases.iter().enumerate().filter(|(_, phase)| phase.id.kind == kind);
+        of_kind.map(|(phase, _)| queue.arrived(phase)).sum::<u64>()
+    };
+    let (done, all) = (queue.recorded().saturating_sub(of(PhaseKind::Warmup)), of(PhaseKind::Profiling));
+    let what = match stop.is_stopped() {
+        true => {
+            load.events.say(LogLevel::Warning, "The run was ended early: requests in flight were cancelled");
+            "No more requests are sent"
+        }
+        false => {
+            load.events.say(LogLevel::Notice, "All credits completed");
+            "All requests have completed"
+        }
+    };
     load.events.say(
         LogLevel::Notice,
         format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),

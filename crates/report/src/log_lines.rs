@@ -24,8 +24,8 @@ pub struct LogLines {
     level: LogLevel,
     stats_every: Option<Nanos>,
     anchor: WallAnchor,
-    /// When each phase started, by its index.
-    started: BTreeMap<u16, MonoNs>,
+    /// When each phase started and, once they are, when its requests were done, by its index.
+    lasted: BTreeMap<u16, (MonoNs, Option<MonoNs>)>,
     stats_due: MonoNs,
     /// Records and seconds of the statistics shown last.
     shown: Option<(u64, f64)>,
@@ -38,7 +38,7 @@ impl LogLines {
     /// Lines of this level and above, without secrets; statistics as often as asked for, if at all.
     pub fn new(level: LogLevel, stats_every: Option<Nanos>, redactor: Arc<Redactor>) -> Self {
         let (anchor, stats_due, said) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
-        Self { level, stats_every, anchor, started: BTreeMap::new(), stats_due, shown: None, redactor, said }
+        Self { level, stats_every, anchor, lasted: BTreeMap::new(), stats_due, shown: None, redactor, said }
     }
 
     /// The lines of one event, most often none or one.
@@ -54,13 +54,19 @@ impl LogLines {
                 Some(LogLine { at: message.at, level: message.level, text: message.text.to_string() })
             }
             RunEvent::PhaseStarted(started) => {
-                self.started.insert(started.phase.index, started.at);
+                self.lasted.insert(started.phase.index, (started.at, None));
                 Some(self.notice(started.at, announcement(started)))
             }
             RunEvent::SendingComplete(moment) => Some(self.notice(moment.at, sending_complete(moment))),
             RunEvent::RequestsDone(moment) => {
-                let started = self.started.get(&moment.phase.index).copied().unwrap_or(moment.at);
-                Some(self.notice(moment.at, complete(moment, moment.at.since(started))))
+                self.lasted.entry(moment.phase.index).and_modify(|(_, done)| *done = Some(moment.at));
+                None
+            }
+            // Only now is it known which requests failed: an error may stand in an answer that began well.
+            RunEvent::PhaseComplete(moment) => {
+                let (started, done) = self.lasted.get(&moment.phase.index).copied().unwrap_or((moment.at, None));
+                let elapsed = done.unwrap_or(moment.at).since(started);
+                Some(self.notice(moment.at, complete(moment, elapsed)))
             }
             RunEvent::SourceFound { at, source } => Some(self.source(*at, LogLevel::Info, "found", source)),
             RunEvent::SourceLost { at, source } => Some(self.source(*at, LogLevel::Warning, "lost", source)),
@@ -207,6 +213,7 @@ mod tests {
             RunEvent::PhaseStarted(Arc::new(started)),
             RunEvent::SendingComplete(moment(200_000_000, 4)),
             RunEvent::RequestsDone(moment(210_000_000, 6)),
+            RunEvent::PhaseComplete(moment(290_000_000, 6)),
         ];
         let mut lines = log_lines(LogLevel::Info, None);
         let texts: Vec<String> = events.iter().flat_map(|event| lines.lines(event)).map(|line| line.text).collect();

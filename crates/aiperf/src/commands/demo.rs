@@ -54,12 +54,13 @@ fn arguments(given: &[String], url: &str) -> Vec<String> {
     // A flag is given by any of its spellings: `-m`, `--num-requests`, `--concurrency=5`.
     let named = |arg: &str| Some(flags::find(arg.split('=').next()?)?.0.name);
     let is_given = |flag: &str| given.iter().any(|arg| named(arg).is_some_and(|name| named(flag) == Some(name)));
-    let mut args = vec!["--url".to_owned(), url.to_owned()];
+    // The user's own come first, so that what is wrong with them is not said of a flag that nobody typed.
+    let mut args = given.to_vec();
+    args.extend(["--url".to_owned(), url.to_owned()]);
     for (flag, value) in DEFAULTS.iter().filter(|(flag, _)| !is_given(flag)) {
         args.extend([(*flag).to_owned(), (*value).to_owned()]);
     }
     args.extend(SWITCHES.iter().filter(|flag| !is_given(flag)).map(|flag| (*flag).to_owned()));
-    args.extend_from_slice(given);
     args
 }
 
@@ -71,7 +72,7 @@ mod tests {
     fn what_the_user_gives_replaces_the_default() {
         let args = arguments(&["--concurrency".into(), "5".into()], "http://h:1");
         assert_eq!(args.iter().filter(|arg| *arg == "--concurrency").count(), 1);
-        assert!(args.ends_with(&["--concurrency".into(), "5".into()]));
+        assert!(args.starts_with(&["--concurrency".into(), "5".into()]));
         let args = arguments(&["-m".into(), "x".into(), "--num-requests=3".into()], "http://h:1");
         assert!(!args.iter().any(|arg| arg == "--model" || arg == "--request-count"), "{args:?}");
     }
