@@ -3,6 +3,7 @@
 use crate::{Case, FILES, files, said, seen};
 use aiperf_config::flags::{self, Flag, Status};
 use aiperf_config::{Context, resolve_config, resolve_profile};
+use aiperf_plan::redact::Redactor;
 use std::collections::BTreeMap;
 
 /// What is said about arguments as they are, where they are too odd for a line of words.
@@ -272,6 +273,23 @@ fn the_runs_of_a_sweep_are_shown_without_their_secrets() {
     let tree = resolve_config(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a configuration");
     let shown = aiperf_config::expanded(&tree, true);
     assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn secret_extra_inputs_within_lists_are_hidden_and_known() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let extra = r#"{"x":[{"api_key":"hunter2"}],"token":["hunter2"]}"#;
+    let args = ["-m", "m", "-u", "h:1", "--extra-inputs", extra].map(str::to_owned);
+    let plan = resolve_profile(&args, &ctx).expect("a plan").plan;
+    let shown = plan.input_config["endpoint"]["extra"].to_string();
+    assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
+    let redactor = Redactor::of(&plan);
+    assert_eq!(redactor.hide("bad key hunter2"), "bad key <redacted>");
+    let body = redactor.body(extra.as_bytes());
+    assert!(!String::from_utf8_lossy(&body).contains("hunter2"), "{}", String::from_utf8_lossy(&body));
+    assert_eq!(aiperf_config::secrets_in_arguments(&args), ["hunter2", "hunter2"]);
 }
 
 #[test]
