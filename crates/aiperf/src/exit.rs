@@ -3,6 +3,7 @@
 use crate::terminal;
 use aiperf_plan::redact::Redactor;
 use console::Term;
+use std::fmt::Display;
 
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +41,36 @@ pub(crate) fn print_help(text: &str) -> Exit {
 }
 
 /// Says on stderr why the command ends, without secrets.
-pub(crate) fn complain(redactor: &Redactor, error: &dyn std::fmt::Display) {
+pub(crate) fn complain(redactor: &Redactor, error: &dyn Display) {
     say("error", redactor, &error.to_string());
+}
+
+/// Refuses input, where no secret has been given that the error could hold.
+pub(crate) fn refuse(error: impl Display) -> Exit {
+    complain(&Redactor::default(), &error);
+    Exit::Usage
+}
+
+/// Says what clap has to say: help, or what is wrong with the arguments.
+pub(crate) fn told(by_clap: &clap::Error) -> Exit {
+    let text = by_clap.render().to_string();
+    if !by_clap.use_stderr() {
+        return print_help(&text);
+    }
+    write(&text);
+    Exit::Usage
 }
 
 /// Says something on stderr, without secrets and broken at words where it is a terminal.
 pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
-    let text = format!("{kind}: {}\n", redactor.hide(text));
+    write(&format!("{kind}: {}\n", redactor.hide(text)));
+}
+
+/// Writes to stderr, broken at words where it is a terminal.
+fn write(text: &str) {
     match Term::stderr().size_checked() {
-        Some((_, columns)) => terminal::complain(&aiperf_report::fit(&text, usize::from(columns))),
-        None => terminal::complain(&text),
+        Some((_, columns)) => terminal::complain(&aiperf_report::fit(text, usize::from(columns))),
+        None => terminal::complain(text),
     }
 }
 

@@ -26,11 +26,6 @@ pub(crate) fn complain(text: &str) {
     }
 }
 
-/// Says on stderr what was wrong.
-pub(crate) fn complain_of(error: &impl std::fmt::Display) {
-    complain(&format!("error: {error}\n"));
-}
-
 /// Whether stderr is a terminal whose owner wants colours.
 pub(crate) fn stderr_has_colours() -> bool {
     std::io::stderr().is_terminal() && wants_colours()

@@ -325,6 +325,29 @@ fn ten_requests_need_ten_connections_whatever_the_concurrency() {
 }
 
 #[test]
+fn a_checked_file_is_told_about_without_its_secrets() {
+    let dir = TempDir::new().unwrap();
+    let file = "benchmark:\n  model: m\n  endpoint: {url: h:1, api_key: hunter2hunter2}\n  dataset: {isl: 8}\n  \
+                profiling: {type: concurrency, requests: 4}\n  slos: {hunter2hunter2: 5}\n";
+    std::fs::write(dir.path().join("c.yaml"), file).unwrap();
+    let output = in_dir(dir.path(), &["validate", "c.yaml"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: ") && said.contains("<redacted>") && !said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn what_is_wrong_with_arguments_is_told_in_one_form() {
+    for args in [&["sim", "--nope"][..], &["config", "nope"], &["completions"], &["metrics", "x"], &["validate"]] {
+        let output = aiperf(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = stderr(&output);
+        assert!(said.starts_with("error: ") && said.ends_with('\n') && !said.contains('\x1b'), "{said:?}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
 fn prompts_that_do_not_fit_into_memory_are_refused_before_they_are_made() {
     let dir = TempDir::new().unwrap();
     let usual = "profile -m m -u http://127.0.0.1:9 --tokenizer builtin --num-dataset-entries 3000000";

@@ -2,7 +2,7 @@
 //! nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is made when it is needed, so
 //! what counts then is the longest one.
 
-use aiperf_plan::{DatasetPlan, Plan};
+use aiperf_plan::{DatasetPlan, Plan, SyntheticPlan};
 use std::fs::read_to_string;
 use thiserror::Error;
 
@@ -19,44 +19,116 @@ const SHARE: f64 = 0.8;
 /// More prompts than memory.
 #[derive(Debug, Error, PartialEq)]
 #[error(
-    "the prompts of this run need some {needed:.1} GB of memory, and {free:.1} GB are free\n  \
-     a prompt of {tokens} tokens takes {each:.1} GB while it is made\n  \
-     try: a smaller --isl, or a machine with more memory"
+    "the prompts of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
+     {entries} prompts of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is made\n  \
+     try: {way_out}, or a machine with more memory",
+    (kept + making) / 1e9, free / 1e9, kept / 1e9, making / 1e9
 )]
 pub struct MemoryError {
-    needed: f64,
+    entries: u32,
+    mean: f64,
+    /// Bytes of all prompts that are kept.
+    kept: f64,
+    /// Tokens of the longest prompt, and bytes while it is made.
+    longest: f64,
+    making: f64,
     free: f64,
-    tokens: f64,
-    each: f64,
+    way_out: &'static str,
 }
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
-    free_bytes().map_or(Ok(()), |free| fits(plan, free))
+    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
+    free_bytes(&|path| read_to_string(path).ok()).map_or(Ok(()), |free| fits(synthetic, free))
 }
 
-fn fits(plan: &Plan, free: u64) -> Result<(), MemoryError> {
-    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
-    let tokens = synthetic.isl.map_or(0.0, |isl| (isl.mean + isl.stddev).max(1.0));
-    let making = tokens * BYTES_IN_THE_MAKING;
-    let needed = (f64::from(synthetic.entries) * tokens * BYTES_A_TOKEN).min(MOST_KEPT) + making;
-    if needed <= free as f64 * SHARE {
+fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
+    let Some(isl) = prompts.isl else { return Ok(()) };
+    let (mean, longest, free) = (isl.mean.max(1.0), isl.longest().max(1.0), free as f64);
+    let making = longest * BYTES_IN_THE_MAKING;
+    let kept = (f64::from(prompts.entries) * mean * BYTES_A_TOKEN).min(MOST_KEPT);
+    if kept + making <= free * SHARE {
         return Ok(());
     }
-    Err(MemoryError { needed: needed / 1e9, free: free as f64 / 1e9, tokens, each: making / 1e9 })
+    let way_out = if kept > making {
+        "fewer prompts (--num-dataset-entries N), a smaller --isl"
+    } else if longest > 2.0 * mean {
+        "a smaller --isl-stddev, a smaller --isl"
+    } else {
+        "a smaller --isl"
+    };
+    Err(MemoryError { entries: prompts.entries, mean, kept, longest, making, free, way_out })
 }
 
-/// Bytes that this process may still take: of the machine, of its cgroup, of its own limit. `None` where nothing says.
-fn free_bytes() -> Option<u64> {
-    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| number(&text, "MemAvailable:"));
-    let cgroup = |name: &str| read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
-    let group = cgroup("memory.max").map(|most| most.saturating_sub(cgroup("memory.current").unwrap_or(0)));
-    let limits = read_to_string("/proc/self/limits").ok();
-    let own = limits.and_then(|text| {
+/// Where a version of cgroups says what a group may take and what it has taken.
+struct Cgroups {
+    /// The controllers in the line of `/proc/self/cgroup`.
+    controller: &'static str,
+    root: &'static str,
+    limit: &'static str,
+    usage: &'static str,
+    /// The line of `memory.stat` with the page cache that is given back when memory is short: it counts as usage.
+    cache: &'static str,
+}
+
+const CGROUPS: &[Cgroups] = &[
+    Cgroups {
+        controller: "",
+        root: "/sys/fs/cgroup",
+        limit: "memory.max",
+        usage: "memory.current",
+        cache: "inactive_file ",
+    },
+    Cgroups {
+        controller: "memory",
+        root: "/sys/fs/cgroup/memory",
+        limit: "memory.limit_in_bytes",
+        usage: "memory.usage_in_bytes",
+        cache: "total_inactive_file ",
+    },
+];
+
+/// How the files of the system are read.
+type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Bytes that this process may still take: of the machine, of its cgroups, of its own limit. `None` where nothing says.
+fn free_bytes(read: Read<'_>) -> Option<u64> {
+    let machine = read("/proc/meminfo").and_then(|text| number(&text, "MemAvailable:"));
+    let groups = CGROUPS.iter().filter_map(|cgroups| free_in_groups(cgroups, read)).min();
+    let own = read("/proc/self/limits").and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("Max address space"))?;
         line.split_whitespace().nth(3)?.parse::<u64>().ok()
     });
-    [machine.map(|kib| kib.saturating_mul(1024)), group, own].into_iter().flatten().min()
+    [machine.map(|kib| kib.saturating_mul(1024)), groups, own].into_iter().flatten().min()
+}
+
+/// The least that is free in this process's group and those around it. In a container the group may go by a name of the
+/// host, and only the root is there to be read.
+fn free_in_groups(cgroups: &Cgroups, read: Read<'_>) -> Option<u64> {
+    let own = read("/proc/self/cgroup").unwrap_or_default();
+    let path = own.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|controller| controller == cgroups.controller).then_some(path)
+    });
+    let mut path = path.unwrap_or_default().trim_end_matches('/');
+    let mut least = None;
+    loop {
+        let free = free_in_group(cgroups, &format!("{}{path}", cgroups.root), read);
+        least = least.into_iter().chain(free).min();
+        match path.rsplit_once('/') {
+            Some((outer, _)) => path = outer,
+            None => return least,
+        }
+    }
+}
+
+fn free_in_group(cgroups: &Cgroups, folder: &str, read: Read<'_>) -> Option<u64> {
+    let value = |name: &str| read(&format!("{folder}/{name}"))?.trim().parse::<u64>().ok();
+    let limit = value(cgroups.limit)?;
+    let stat = read(&format!("{folder}/memory.stat"));
+    let cache = stat.and_then(|text| number(&text, cgroups.cache)).unwrap_or(0);
+    let used = value(cgroups.usage).unwrap_or(0).saturating_sub(cache);
+    Some(limit.saturating_sub(used))
 }
 
 /// The number after a name at the beginning of a line.
@@ -67,10 +139,72 @@ fn number(text: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aiperf_plan::Length;
+
+    /// What is free on a machine with these files.
+    fn free(files: &[(&str, &str)]) -> Option<u64> {
+        free_bytes(&|path| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned()))
+    }
 
     #[test]
-    fn the_machine_says_how_much_is_free() {
-        assert_eq!(number("MemTotal: 5 kB\nMemAvailable:   123 kB\n", "MemAvailable:"), Some(123));
-        assert!(free_bytes().is_none_or(|free| free > 1 << 20));
+    fn the_machine_the_group_and_the_shell_say_how_much_is_free() {
+        let machine = ("/proc/meminfo", "MemTotal: 5 kB\nMemAvailable:   123 kB\n");
+        assert_eq!(free(&[machine]), Some(123 * 1024));
+        let shell = ("/proc/self/limits", "Max cpu time  1 2 s\nMax address space   4000   unlimited   bytes\n");
+        assert_eq!(free(&[machine, shell]), Some(4000));
+        let group = [("/proc/self/cgroup", "0::/\n"), ("/sys/fs/cgroup/memory.max", "900\n")];
+        assert_eq!(free(&[machine, shell, group[0], group[1]]), Some(900));
+        assert_eq!(free(&[("/sys/fs/cgroup/memory.max", "max\n")]), None);
+        assert_eq!(free(&[]), None);
+    }
+
+    #[test]
+    fn page_cache_that_is_given_back_counts_as_free() {
+        let files = [
+            ("/sys/fs/cgroup/memory.max", "1000\n"),
+            ("/sys/fs/cgroup/memory.current", "1000\n"),
+            ("/sys/fs/cgroup/memory.stat", "anon 100\nfile 900\ninactive_file 700\n"),
+        ];
+        assert_eq!(free(&files), Some(700));
+    }
+
+    #[test]
+    fn the_narrowest_of_the_groups_around_the_process_decides() {
+        let files = [
+            ("/proc/self/cgroup", "0::/a/b\n"),
+            ("/sys/fs/cgroup/a/b/memory.max", "max"),
+            ("/sys/fs/cgroup/a/memory.max", "500"),
+            ("/sys/fs/cgroup/a/memory.current", "100"),
+            ("/sys/fs/cgroup/memory.max", "5000"),
+        ];
+        assert_eq!(free(&files), Some(400));
+        let old = [
+            ("/proc/self/cgroup", "5:cpu,memory:/host/name\n0::/\n"),
+            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "500"),
+            ("/sys/fs/cgroup/memory/memory.usage_in_bytes", "400"),
+            ("/sys/fs/cgroup/memory/memory.stat", "total_inactive_file 50"),
+        ];
+        assert_eq!(free(&old), Some(150));
+    }
+
+    #[test]
+    fn what_is_too_much_is_named() {
+        let prompts = |entries, mean, stddev| SyntheticPlan { entries, isl: Some(Length { mean, stddev }), osl: None };
+        // 2 MB kept and 50 kB for one, of which four fifths of the free memory must be enough.
+        assert_eq!(fits(&prompts(100, 1000.0, 0.0), 2_562_500), Ok(()));
+        let said = |prompts, free| fits(&prompts, free).unwrap_err().to_string();
+        let many = said(prompts(100, 1000.0, 0.0), 2_562_499);
+        assert!(many.contains("100 prompts of 1000 tokens") && many.contains("--num-dataset-entries"), "{many}");
+        let long = said(prompts(1, 1e7, 0.0), 100_000_000);
+        assert!(
+            long.contains("need some 0.7 GB") && long.contains("one of up to 10000000 tokens takes 0.5 GB"),
+            "{long}"
+        );
+        assert!(long.contains("try: a smaller --isl, or"), "{long}");
+        let wide = said(prompts(1, 1000.0, 1e6), 100_000_000);
+        assert!(wide.contains("one of up to 6001000 tokens") && wide.contains("--isl-stddev"), "{wide}");
+        // However many there are, a part of them is kept.
+        assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
+        assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None }, 0), Ok(()));
     }
 }

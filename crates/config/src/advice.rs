@@ -34,7 +34,6 @@ const INSTEAD: &[(&str, &str)] = &[
     ("prefills are not limited apart", "--concurrency N, which limits all requests"),
     ("a phase begins when the one before has ended", "phases one after the other"),
     ("requests are not cancelled on purpose", "--request-timeout-seconds N, which ends long ones"),
-    ("a run goes on however many requests fail", "the error count in the summary"),
     ("answers are not graded", "the summary of speed alone"),
     ("generated texts are not kept", "the records: --export-level records"),
     ("results are not sent to MLflow", "the files of the run: --artifact-dir DIR"),
@@ -123,6 +122,14 @@ mod tests {
         let of_flags = flags::all().filter_map(refused_for);
         for reason in of_flags.chain(keys::reasons()) {
             assert!(instead(reason).is_some(), "nothing is said to be used instead: {reason}");
+        }
+    }
+
+    #[test]
+    fn every_row_is_about_a_reason_for_which_something_is_refused() {
+        let reasons: Vec<&str> = flags::all().filter_map(refused_for).chain(keys::reasons()).collect();
+        for (reason, _) in INSTEAD {
+            assert!(reasons.contains(reason), "nothing is refused because {reason}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
 use crate::setting::Setting;
-use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header};
+use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header, visit_secret_members, visit_texts};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
 
@@ -21,7 +21,9 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
         }
         urls(endpoint.get_mut("urls"));
         endpoint.get_mut("path").into_iter().for_each(redact);
-        endpoint.get_mut("extra").into_iter().for_each(secret_members);
+        if let Some(extra) = endpoint.get_mut("extra") {
+            visit_secret_members(extra, is_secret_name, &mut |_, member| *member = REDACTED.into());
+        }
     }
     for section in ["gpu_telemetry", "server_metrics"] {
         urls(config.get_mut(section).and_then(|section| section.get_mut("urls")));
@@ -34,32 +36,19 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
     config
 }
 
-/// Members that say by their names that they hold secrets, at any depth.
-fn secret_members(value: &mut Value) {
-    for (name, member) in value.as_object_mut().into_iter().flatten() {
-        match member {
-            Value::Object(_) => secret_members(member),
-            Value::String(_) | Value::Number(_) if is_secret_name(name) => *member = REDACTED.into(),
-            _ => {}
-        }
-    }
-}
-
 /// Settings of a run as they are shown, wherever a key or a header stands in them.
 pub(crate) fn without_secrets(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            for (name, value) in map.iter_mut() {
-                match value {
-                    Value::String(text) if is_sensitive_header(name) => *text = REDACTED.to_owned(),
-                    value => without_secrets(value),
-                }
-            }
+    visit_secret_members(value, is_sensitive_header, &mut |_, member| {
+        // A number under such a name (`max_tokens`) is a setting.
+        if !member.is_number() {
+            *member = REDACTED.into();
         }
-        Value::Array(items) => items.iter_mut().for_each(without_secrets),
-        Value::String(text) if text.contains("://") => *text = redact::url(text),
-        _ => {}
-    }
+    });
+    visit_texts(value, &mut |text| {
+        if text.contains("://") {
+            *text = redact::url(text);
+        }
+    });
 }
 
 fn urls(list: Option<&mut Value>) {

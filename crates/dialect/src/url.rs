@@ -1,5 +1,6 @@
 //! Base URL and path joined into what is asked for.
 
+use aiperf_plan::url::percent_decoded;
 use aiperf_types::EndpointKind;
 
 /// The URL of a request: the base URL, the dialect's path unless it is there already, and the query.
@@ -78,23 +79,7 @@ fn push_query(url: &mut String, query: Option<&str>, params: &[(String, String)]
 }
 
 fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let hex = text.get(i + 1..i + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (bytes[i], hex) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                i += 3;
-                continue;
-            }
-            (b'+', _) => out.push(b' '),
-            (byte, _) => out.push(byte),
-        }
-        i += 1;
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decoded(&text.replace('+', " "))
 }
 
 fn encode(out: &mut String, text: &str) {

@@ -27,6 +27,16 @@ pub struct Length {
     pub stddev: f64,
 }
 
+impl Length {
+    /// Deviations from the mean that a normal draw stays within, but for one in 500 million.
+    pub const FAR: f64 = 6.0;
+
+    /// The longest that is to be reckoned with.
+    pub fn longest(&self) -> f64 {
+        self.mean + Self::FAR * self.stddev
+    }
+}
+
 /// Synthetic conversations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SyntheticPlan {

@@ -44,8 +44,7 @@ impl Credentials {
 
     /// The texts that must not be shown, in plain and as they are sent.
     pub fn secrets(&self) -> Vec<String> {
-        let sent = STANDARD.encode(format!("{}:{}", self.user, self.password));
-        [self.user.clone(), self.password.clone(), sent].into_iter().filter(|text| !text.is_empty()).collect()
+        redact::secrets_in_credentials(&self.user, &self.password)
     }
 }
 
@@ -227,19 +226,30 @@ fn shown(text: &str) -> String {
 
 /// A text with its percent escapes resolved; `None` where one is broken or the result is not text.
 fn decoded(text: &str) -> Option<String> {
+    let (bytes, is_whole) = percent_decoded_bytes(text);
+    String::from_utf8(bytes).ok().filter(|_| is_whole)
+}
+
+/// `%XX` as the bytes they stand for; what is no such thing stays, and what is no text is replaced.
+pub fn percent_decoded(text: &str) -> String {
+    String::from_utf8_lossy(&percent_decoded_bytes(text).0).into_owned()
+}
+
+/// The bytes that a text with percent escapes stands for, and whether each percent sign began one.
+fn percent_decoded_bytes(text: &str) -> (Vec<u8>, bool) {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
+    let (mut rest, mut is_whole) = (text.as_bytes(), true);
     while let [first, after @ ..] = rest {
-        if *first == b'%' {
-            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-            out.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            out.push(*first);
-            rest = after;
-        }
+        let code = match rest {
+            [b'%', high, low, ..] => digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low),
+            _ => None,
+        };
+        is_whole &= *first != b'%' || code.is_some();
+        out.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
     }
-    String::from_utf8(out).ok()
+    (out, is_whole)
 }
 
 impl TryFrom<String> for BaseUrl {
@@ -308,6 +318,12 @@ mod tests {
         let seen = format!("{url:?} {}", serde_json::to_string(&url).unwrap());
         assert!(credentials.secrets().iter().all(|secret| !seen.contains(secret.as_str())), "{seen}");
         assert!(BaseUrl::parse("http://@h:1").unwrap().credentials().is_none());
+    }
+
+    #[test]
+    fn a_sign_is_no_digit_of_an_escape() {
+        assert_eq!(percent_decoded("a%2Bb%+5%-1%4%\u{e9}%c3%A9"), "a+b%+5%-1%4%\u{e9}\u{e9}");
+        assert!(matches!(BaseUrl::parse("http://u:%+5@h"), Err(UrlError::Credentials(_))));
     }
 
     #[test]

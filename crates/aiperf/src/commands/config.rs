@@ -2,7 +2,6 @@
 
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
-use crate::terminal;
 use aiperf_campaign::Campaign;
 use aiperf_config::{
     ConfigError, Resolved, config_init, config_templates, expanded, json_schema, resolve_file, secrets_in_arguments,
@@ -67,11 +66,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf config").chain(args.iter().map(String::as_str));
     let command = match ConfigCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(told) if told.use_stderr() => {
-            let _ = told.print();
-            return Exit::Usage;
-        }
-        Err(told) => return exit::print_help(&told.render().to_string()),
+        Err(told) => return exit::told(&told),
     };
     match command.action {
         Action::Init { template: Some(name), model, url, output, .. } => {
@@ -79,11 +74,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         }
         Action::Init { list: true, .. } => exit::print(&config_templates()),
         Action::Init { .. } => {
-            terminal::complain(&format!(
-                "error: config init needs --template NAME or --list\n\n{}\n",
-                config_templates()
-            ));
-            Exit::Usage
+            exit::refuse(format_args!("config init needs --template NAME or --list\n\n{}", config_templates()))
         }
         Action::Show { arguments } => {
             let secrets = Redactor::new(secrets_in_arguments(&arguments));
@@ -101,21 +92,14 @@ pub(crate) fn run(args: &[String]) -> Exit {
 fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&std::path::Path>) -> Exit {
     let text = match config_init(name, model, url) {
         Ok(text) => text,
-        Err(error) => {
-            terminal::complain(&format!("error: {error}\n\n{}\n", config_templates()));
-            return Exit::Usage;
-        }
+        Err(error) => return exit::refuse(format_args!("{error}\n\n{}", config_templates())),
     };
     match output {
         None => exit::print(&text),
         Some(path) => match std::fs::write(path, text) {
             Ok(()) => Exit::Success,
             Err(error) => {
-                terminal::complain(&format!(
-                    "error: cannot write {}: {error}\n  try: another --output\n",
-                    path.display()
-                ));
-                Exit::Usage
+                exit::refuse(format_args!("cannot write {}: {error}\n  try: another --output", path.display()))
             }
         },
     }
@@ -135,15 +119,9 @@ pub(crate) fn validate_command(args: &[String]) -> Exit {
         [only] if only == "--help" || only == "-h" => exit::print_help(VALIDATE_HELP),
         [file] if !file.starts_with('-') => check(file),
         [kind, ..] if kind == "mooncake-trace" => {
-            terminal::complain(
-                "error: validate mooncake-trace is not there yet\n  try: aiperf validate FILE, for a configuration\n",
-            );
-            Exit::Usage
+            exit::refuse("validate mooncake-trace is not there yet\n  try: aiperf validate FILE, for a configuration")
         }
-        _ => {
-            terminal::complain("error: validate needs one configuration file\n  try: aiperf validate FILE\n");
-            Exit::Usage
-        }
+        _ => exit::refuse("validate needs one configuration file\n  try: aiperf validate FILE"),
     }
 }
 
@@ -153,12 +131,13 @@ fn check(file: &str) -> Exit {
         Ok(resolved) => resolved,
         Err(error) => return refused(&error, &Redactor::default()),
     };
+    let secrets = Redactor::of(&plan);
     if let Err(error) = Campaign::check(&plan) {
-        terminal::complain(&format!("error: {error}\n"));
+        exit::complain(&secrets, &error);
         return Exit::Usage;
     }
     for note in &notes {
-        terminal::complain(&format!("note: {note}\n"));
+        exit::say("note", &secrets, note);
     }
     exit::print(&format!("Configuration valid: {file}\n"))
 }
@@ -177,10 +156,7 @@ pub(crate) fn print_manual(args: &[String]) -> Exit {
     match args {
         [] => exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1"))),
         [only] if only == "--help" || only == "-h" => exit::print_help(MAN_HELP),
-        [other, ..] => {
-            terminal::complain(&format!("error: man takes no '{other}'\n  try: aiperf man\n"));
-            Exit::Usage
-        }
+        [other, ..] => exit::refuse(format_args!("man takes no '{other}'\n  try: aiperf man")),
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::commands::profile;
 use crate::exit::{self, Exit};
 use crate::signals::Signals;
-use crate::terminal;
 use aiperf_config::flags;
+use aiperf_plan::redact::Redactor;
 use aiperf_sim::{Sim, SimConfig};
 
 const HELP: &str = "\
@@ -41,7 +41,7 @@ pub(crate) fn run(given: &[String]) -> Exit {
     let sim = match Sim::spawn(SimConfig::default()) {
         Ok(sim) => sim,
         Err(error) => {
-            terminal::complain_of(&error);
+            exit::complain(&Redactor::default(), &error);
             return Exit::Failed;
         }
     };

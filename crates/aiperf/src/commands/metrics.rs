@@ -1,7 +1,6 @@
 //! `aiperf metrics`: the registry of metrics, as a table or as JSON.
 
 use crate::exit::{self, Exit};
-use crate::terminal;
 
 /// Runs with the arguments after `metrics`.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -10,10 +9,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         ["--json"] => exit::print(&aiperf_campaign::metrics_json()),
         ["--help" | "-h"] => exit::print("Print every metric\n\nUsage: aiperf metrics [--json]\n"),
         [other, ..] => {
-            terminal::complain(&format!(
-                "error: metrics takes no '{other}'\n  try: aiperf metrics, or aiperf metrics --json\n"
-            ));
-            Exit::Usage
+            exit::refuse(format_args!("metrics takes no '{other}'\n  try: aiperf metrics, or aiperf metrics --json"))
         }
     }
 }

@@ -105,7 +105,7 @@ fn run_plan(plan: Plan, signals: &Signals) -> Exit {
 fn profile(plan: Plan, signals: &Signals, redactor: Arc<Redactor>) -> Result<(Finished, bool), CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
-    let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor);
+    let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
     let with_bar = ui != UiKind::None;
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
     let screen = Screen::start(lines.clone(), with_bar, events);
@@ -125,7 +125,7 @@ fn profile(plan: Plan, signals: &Signals, redactor: Arc<Redactor>) -> Result<(Fi
     screen.finish(signals);
     let failed = log.and_then(|(log, path): (LogFile, PathBuf)| Some((log.finish().err()?, path)));
     if let Some((error, path)) = &failed {
-        terminal::complain(&format!("warning: cannot write {}: {error}\n", path.display()));
+        exit::say("warning", &redactor, &format!("cannot write {}: {error}", path.display()));
     }
     Ok((finished?, failed.is_some()))
 }

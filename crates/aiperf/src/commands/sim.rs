@@ -116,17 +116,10 @@ pub(crate) struct SimCommand {
 pub(crate) fn main(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf sim").chain(args.iter().map(String::as_str));
     match SimCommand::try_parse_from(args) {
-        Err(told) if told.use_stderr() => {
-            let _ = told.print();
-            Exit::Usage
-        }
-        Err(told) => exit::print_help(&told.render().to_string()),
+        Err(told) => exit::told(&told),
         Ok(command) => match run(command.args) {
             Ok(()) => Exit::Success,
-            Err(error) => {
-                terminal::complain(&format!("error: {error}\n"));
-                Exit::Usage
-            }
+            Err(error) => exit::refuse(error),
         },
     }
 }

@@ -3,7 +3,6 @@
 
 use super::{config, demo, metrics, profile, sim};
 use crate::exit::{self, Exit};
-use crate::terminal;
 use aiperf_config::completion::{Command as Completed, Values, Word, profile_words};
 use aiperf_plan::nearest::nearest;
 use clap::CommandFactory;
@@ -83,8 +82,7 @@ fn help() -> String {
 
 fn unknown(name: &str) -> Exit {
     if let Some((_, instead)) = NOT_YET.iter().find(|(known, _)| *known == name) {
-        terminal::complain(&format!("error: aiperf {name} is not there yet\n  try: {instead}\n"));
-        return Exit::Usage;
+        return exit::refuse(format_args!("aiperf {name} is not there yet\n  try: {instead}"));
     }
     let way_out = if name.starts_with('-') {
         format!("aiperf profile {name} ...; options stand after the command")
@@ -97,8 +95,7 @@ fn unknown(name: &str) -> Exit {
             None => "aiperf --help".to_owned(),
         }
     };
-    terminal::complain(&format!("error: there is no command '{name}'\n  try: {way_out}\n"));
-    Exit::Usage
+    exit::refuse(format_args!("there is no command '{name}'\n  try: {way_out}"))
 }
 
 const COMPLETIONS_HELP: &str = "\
@@ -113,22 +110,14 @@ Usage: aiperf completions bash|zsh|fish
 
 fn print_completions(args: &[String]) -> Exit {
     use aiperf_config::completion::{Shell, completions};
-    match args {
-        [only] if only == "--help" || only == "-h" => exit::print_help(COMPLETIONS_HELP),
-        [name] if Shell::parse(name).is_some() => match Shell::parse(name) {
-            Some(shell) => exit::print(&completions(shell, &completed())),
-            None => Exit::Usage,
-        },
-        [] => {
-            terminal::complain("error: completions needs a shell\n  try: aiperf completions bash, zsh or fish\n");
-            Exit::Usage
-        }
-        [other, ..] => {
-            terminal::complain(&format!(
-                "error: there are no completions for '{other}'\n  try: aiperf completions bash, zsh or fish\n"
-            ));
-            Exit::Usage
-        }
+    let way_out = "try: aiperf completions bash, zsh or fish";
+    let Some((first, more)) = args.split_first() else {
+        return exit::refuse(format_args!("completions needs a shell\n  {way_out}"));
+    };
+    match Shell::parse(first).filter(|_| more.is_empty()) {
+        Some(shell) => exit::print(&completions(shell, &completed())),
+        None if first == "--help" || first == "-h" => exit::print_help(COMPLETIONS_HELP),
+        None => exit::refuse(format_args!("there are no completions for '{}'\n  {way_out}", args.join(" "))),
     }
 }
 

@@ -5,6 +5,7 @@ use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
 use crate::setting::Seconds;
+use aiperf_plan::Length;
 
 /// Tokens of one prompt: ten times the longest context there is.
 pub(crate) const PROMPT_TOKENS: f64 = 1e7;
@@ -21,8 +22,6 @@ const WORKERS: f64 = 1024.0;
 const LONGEST: f64 = 1e9;
 /// A millisecond: no request takes less over a network, and no phase is over sooner.
 const SHORTEST: f64 = 0.001;
-/// Deviations from the mean that a normal draw stays within, but for one in 500 million.
-const FAR: f64 = 6.0;
 
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let most = |at: String, value: Option<i64>, most: f64, problems: &mut Vec<Problem>| {
@@ -72,7 +71,7 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
             let at = format!("datasets.{index}.prompts.{key}");
             let (mean, deviation) = (length.expected(), length.deviation());
             // NaN is no length either.
-            if mean + FAR * deviation <= most {
+            if (Length { mean, stddev: deviation }).longest() <= most {
                 continue;
             }
             let key = if mean > most { "mean" } else { "stddev" };
@@ -82,7 +81,7 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
             problems.push(if mean > most {
                 problem.because(format!("a mean is at most {most} tokens"))
             } else {
-                problem.because(format!("the mean and {FAR} deviations are at most {most} tokens"))
+                problem.because(format!("the mean and {} deviations are at most {most} tokens", Length::FAR))
             });
         }
     }

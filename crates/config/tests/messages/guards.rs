@@ -3,6 +3,7 @@
 use crate::{Case, FILES, files, said, seen};
 use aiperf_config::flags::{self, Flag, Status};
 use aiperf_config::{Context, resolve_config, resolve_profile};
+use aiperf_plan::redact::Redactor;
 use std::collections::BTreeMap;
 
 /// What is said about arguments as they are, where they are too odd for a line of words.
@@ -142,6 +143,13 @@ fn templates_that_double_each_other_are_stopped() {
         ("benchmark: {model: \"{{ ('x' * 90000)|replace('x', 'x' * 90000) }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ ('x' * 90000).replace('x', 'x' * 90000) }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ ([1] * 90000)|join('x' * 90000) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ '%04000000000d'|format(1) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ '%018000000000000000000d'|format(1) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ '{:>4000000000}'.format(1) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ '%*d'|format(4000000000, 1) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ([1] * 100000000)|list|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|string|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ [1]|batch(4000000000, 0)|length }}\"}\n".into(), "a template makes texts of at most"),
     ] {
         let said = said(&Case { line: "-f c.yaml", files: &[("c.yaml", &text)], env: &[] });
         assert!(said.contains(says), "{}", said.chars().take(500).collect::<String>());
@@ -268,12 +276,29 @@ fn the_runs_of_a_sweep_are_shown_without_their_secrets() {
 }
 
 #[test]
+fn secret_extra_inputs_within_lists_are_hidden_and_known() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let extra = r#"{"x":[{"api_key":"hunter2"}],"token":["hunter2"]}"#;
+    let args = ["-m", "m", "-u", "h:1", "--extra-inputs", extra].map(str::to_owned);
+    let plan = resolve_profile(&args, &ctx).expect("a plan").plan;
+    let shown = plan.input_config["endpoint"]["extra"].to_string();
+    assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
+    let redactor = Redactor::of(&plan);
+    assert_eq!(redactor.hide("bad key hunter2"), "bad key <redacted>");
+    let body = redactor.body(extra.as_bytes());
+    assert!(!String::from_utf8_lossy(&body).contains("hunter2"), "{}", String::from_utf8_lossy(&body));
+    assert_eq!(aiperf_config::secrets_in_arguments(&args), ["hunter2", "hunter2"]);
+}
+
+#[test]
 fn templates_that_stay_small_do_what_they_always_did() {
-    let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
+    let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}{{ '%03d'|format(7) }}{{ '{:>2}'.format(300000000) }}{% if a %} call me{% endif %}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("c.yaml"), text).expect("a file");
     let env = BTreeMap::new();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan");
-    assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23"]);
+    assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23007300000000 call me"]);
 }

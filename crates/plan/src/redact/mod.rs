@@ -2,28 +2,22 @@
 //!
 //! # Layout
 //! - `names`: which names are those of secrets
+//! - `members`: walks through JSON documents
 //! - here: URLs and texts whose parts say by their names that they are secrets
 //! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
 
 mod forms;
+mod members;
 mod names;
 mod redactor;
 
+pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_sensitive_header};
-pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_members, secrets_in_url};
+pub(crate) use redactor::secrets_in_credentials;
+pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_url};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";
-
-/// A URL without its user name and password.
-pub fn without_userinfo(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://{host}{}", &rest[end..]),
-        None => url.to_owned(),
-    }
-}
 
 /// A URL with its user part and secret parameters replaced; a text that is no URL keeps its form.
 pub fn url(text: &str) -> String {
@@ -138,12 +132,6 @@ fn named_values(input: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn userinfo_is_taken_out_of_urls() {
-        assert_eq!(without_userinfo("http://u:p@h:1/x"), "http://h:1/x");
-        assert_eq!(without_userinfo("http://h:1/x@y"), "http://h:1/x@y");
-    }
 
     #[test]
     fn secrets_are_found_in_texts_of_every_kind() {

@@ -1,5 +1,7 @@
 //! Which names are those of secrets: one list for headers, parameters of URLs, extra inputs and texts.
 
+use crate::url::percent_decoded;
+
 /// A word that makes a name that of a secret. Separators and letter case do not count, so `api-key` stands for
 /// `apiKey`, `API_KEY` and `apikey` too.
 struct Word {
@@ -104,22 +106,6 @@ pub(super) fn is_secret_header(name: &str) -> bool {
 
 fn squeezed(name: &str) -> String {
     name.chars().filter(|c| !"-_ .+".contains(*c)).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-/// `%XX` as the bytes they stand for; what is no such thing stays.
-pub(super) fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let code = code.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        rest = if code.is_some() { &after[2..] } else { after };
-        out.push(code.unwrap_or(byte));
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

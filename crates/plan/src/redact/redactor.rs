@@ -2,14 +2,15 @@
 //! was sent, in an error or anywhere else.
 
 use super::forms::{FORM_STARTS, said_at_start};
-use super::names::{is_secret_header, is_secret_name, percent_decoded};
+use super::members::{secret_members, secrets_in_members, visit_texts};
+use super::names::{is_secret_header, is_secret_name};
 use super::{REDACTED, text as by_name};
-use crate::url::{BaseUrl, Credentials};
+use crate::url::{BaseUrl, Credentials, percent_decoded};
 use crate::{EndpointPlan, Plan};
 use aiperf_types::RequestError;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -134,16 +135,11 @@ impl Redactor {
 
     /// Hides secrets in every text of a document of the user's own.
     pub fn document(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(hidden) = self.hide_in_own(text) {
-                    *text = hidden;
-                }
+        visit_texts(value, &mut |text| {
+            if let Cow::Owned(hidden) = self.hide_in_own(text) {
+                *text = hidden;
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.document(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.document(member)),
-            _ => {}
-        }
+        });
     }
 
     /// A request body without its secret members. Nothing else of it is looked at: it is the user's own text, and
@@ -212,14 +208,9 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     if let Some((user_part, _)) = rest[..end].rsplit_once('@') {
-        out.extend(both(user_part));
         let (user, password) = user_part.split_once(':').unwrap_or((user_part, ""));
-        out.extend(both(password));
-        // A name beside a password is no secret by itself, and a short one is a word.
-        if password.is_empty() || user.len() >= LONG {
-            out.extend(both(user));
-        }
-        out.extend(basic(&percent_decoded(user), &percent_decoded(password)));
+        out.extend(secrets_in_credentials(user, password));
+        out.extend(secrets_in_credentials(&percent_decoded(user), &percent_decoded(password)));
     }
     let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
@@ -231,27 +222,17 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
     out
 }
 
-/// Credentials as `Authorization: Basic` has them, with and without what fills them up.
-fn basic(user: &str, password: &str) -> [String; 3] {
+/// The secrets of a user's name and password: in plain, and as `Authorization: Basic` has them, with and without what
+/// fills them up.
+pub(crate) fn secrets_in_credentials(user: &str, password: &str) -> Vec<String> {
     let pair = format!("{user}:{password}");
-    [STANDARD.encode(&pair), STANDARD_NO_PAD.encode(&pair), URL_SAFE_NO_PAD.encode(&pair)]
-}
-
-/// The texts of members with secret names, such as `api_key`, at any depth.
-pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
-    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    secret_members(members).iter().map(|(_, value)| plain(value)).collect()
-}
-
-fn secret_members(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
-    let mut out = Vec::new();
-    for (name, value) in members {
-        match value {
-            Value::Object(inner) => out.extend(secret_members(inner)),
-            Value::String(_) | Value::Number(_) if is_secret_name(name) => out.push((name.as_str(), value)),
-            _ => {}
-        }
+    let mut out = vec![STANDARD.encode(&pair), STANDARD_NO_PAD.encode(&pair), URL_SAFE_NO_PAD.encode(&pair)];
+    out.extend([pair, password.to_owned()]);
+    // A name beside a password is no secret by itself, and a short one is a word.
+    if password.is_empty() || user.len() >= LONG {
+        out.push(user.to_owned());
     }
+    out.retain(|secret| !secret.is_empty());
     out
 }
 
@@ -302,6 +283,20 @@ mod tests {
             let shown = redactor.hide(text).into_owned();
             assert!(shown.ends_with(REDACTED), "{text}: {shown}");
         }
+    }
+
+    #[test]
+    fn a_short_name_beside_a_password_stays_a_word_and_no_form_of_the_pair_is_shown() {
+        let url = BaseUrl::parse("http://user:pw@h").unwrap();
+        let given = url.credentials().unwrap().secrets();
+        assert!(given.iter().all(|secret| secrets_in_url("http://user:pw@h").contains(secret)));
+        let redactor = Redactor::new(given);
+        assert_eq!(redactor.hide(r#"{"role":"user"}"#), r#"{"role":"user"}"#);
+        for sent in ["user:pw", "dXNlcjpwdw==", "dXNlcjpwdw"] {
+            assert_eq!(redactor.hide(sent), REDACTED, "{sent}");
+        }
+        let alone = Redactor::new(BaseUrl::parse("http://k3y5@h").unwrap().credentials().unwrap().secrets());
+        assert_eq!(alone.hide("no k3y5"), "no <redacted>");
     }
 
     #[test]
