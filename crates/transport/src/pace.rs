@@ -1,6 +1,7 @@
-//! How often a server that takes no connections is tried: at once, then less and less often, until a connect succeeds. Each
-//! server waits for itself; all that fail together are tried at most a hundred times a second by the whole process. Without
-//! this a dead server is asked as fast as its refusals come back, and a run is over before the server is back.
+//! How often a server that takes no connections is tried: at once, then less and less often, until a connect succeeds.
+//! Each server waits for itself; all that fail together are tried at most a hundred times a second by the whole
+//! process. Without this a dead server is asked as fast as its refusals come back, and a run is over before the server
+//! is back.
 
 use crate::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, Target, body};
+use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, StreamEnd, Target, body};
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -63,6 +63,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         never_reuse: false,
+        stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), ..StreamEnd::NONE },
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -68,8 +68,8 @@ impl RequestError {
     }
 }
 
-/// A type and its text as Python shows them. All of the text: who looks for secrets in it must see them whole, and cuts it
-/// after that.
+/// A type and its text as Python shows them. All of the text: who looks for secrets in it must see them whole, and cuts
+/// it after that.
 fn debug_form(kind: &str, text: &str) -> String {
     if text.is_empty() {
         return format!("{kind}()");
