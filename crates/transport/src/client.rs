@@ -27,6 +27,10 @@ use tokio::time::Sleep;
 const LEAST_ROOM: usize = 2 << 10;
 /// What a body that is no longer kept is read into.
 const OVERFLOW_ROOM: usize = 64 << 10;
+/// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
+/// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
+/// request, and a second one would be work done twice and a failure hidden.
+const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -81,9 +85,13 @@ enum End {
 }
 
 impl End {
-    /// Whether the connection ended before it brought a byte of the answer.
-    fn is_unanswered(&self, timeline: &Timeline) -> bool {
-        timeline.bytes_received == 0 && matches!(self, Self::Closed | Self::Failed(_))
+    /// Whether a pooled connection was closed while it was idle, before the request came: the write failed, or the
+    /// close followed it at once, without a byte of an answer.
+    fn is_of_idle(&self, timeline: &Timeline, now: MonoNs) -> bool {
+        let sent = timeline.send_start.max(timeline.send_end);
+        let had_no_request = timeline.bytes_sent == 0 || now.since(sent) <= CLOSED_BEFORE;
+        let is_over = matches!(self, Self::Closed | Self::Failed(_));
+        timeline.reused && timeline.bytes_received == 0 && is_over && had_no_request
     }
 }
 
@@ -145,9 +153,8 @@ impl Client {
         };
         let mut framer = Framer::default();
         let mut end = self.write_and_read(&stream, head, body, exchange, &mut framer, cancel).await;
-        if exchange.timeline.reused && end.is_unanswered(&exchange.timeline) {
-            // The server closed an idle connection while the request was on its way. Nobody failed: it goes out again, and
-            // all of it is part of the request's time.
+        if end.is_of_idle(&exchange.timeline, mono_now()) {
+            // Nobody failed: it goes out again, and all of it is part of the request's time.
             let timeline = &mut exchange.timeline;
             timeline.connection_retries += 1;
             timeline.reused = false;
@@ -347,6 +354,33 @@ fn frame_error(error: &FrameError) -> RequestError {
         FrameError::ShortBody { .. } => RequestError::exception("ClientPayloadError", text, &["ContentLengthError"]),
         FrameError::Chunk(_) | FrameError::CutChunked => {
             RequestError::exception("ClientPayloadError", text, &["TransferEncodingError"])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_goes_out_again_only_when_its_pooled_connection_was_closed_before_it_came() {
+        const SENT: MonoNs = MonoNs(5_000_000_000);
+        let pooled =
+            || Timeline { reused: true, send_start: MonoNs(1), send_end: SENT, bytes_sent: 9, ..Timeline::default() };
+        let unsent = || Timeline { send_end: MonoNs(0), bytes_sent: 0, ..pooled() };
+        let later = |nanos: u64| MonoNs(SENT.0 + nanos);
+        for (timeline, now, goes_again) in [
+            (pooled(), later(1_000), true),
+            (pooled(), later(CLOSED_BEFORE.0), true),
+            (pooled(), later(CLOSED_BEFORE.0 + 1), false),
+            (unsent(), later(60_000_000_000), true),
+            (Timeline { reused: false, ..pooled() }, later(1_000), false),
+            (Timeline { bytes_received: 1, ..pooled() }, later(1_000), false),
+        ] {
+            for end in [End::Closed, End::Failed(disconnected())] {
+                assert_eq!(end.is_of_idle(&timeline, now), goes_again, "{timeline:?} at {now:?}");
+            }
+            assert!(!End::Cancelled(CancelReason::TimedOut).is_of_idle(&timeline, now));
         }
     }
 }
