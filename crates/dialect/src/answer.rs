@@ -94,7 +94,7 @@ impl Answer {
         }
         self.count_response(at);
         let data = sse::data(message);
-        if data.is_empty() || &*data == b"[DONE]" {
+        if data.is_empty() || &*data == sse::DONE {
             return true;
         }
         // One check of the whole is cheaper than one of each string in it.

@@ -3,9 +3,11 @@
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
 //! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
+use crate::kinds;
 use aiperf_types::MonoNs;
 use memchr::memchr2;
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 /// Cuts a stream of bytes into messages.
 #[derive(Debug, Default)]
@@ -18,6 +20,9 @@ pub struct Splitter {
     /// is one.
     marked: usize,
 }
+
+/// The data of the last message of a stream.
+pub(crate) const DONE: &[u8] = b"[DONE]";
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -67,8 +72,8 @@ struct Rest {
     searched: usize,
 }
 
-/// Visits each whole message, the end of the first one looked for from `searched` on; returns what is left, or `None` when
-/// the visitor ended it.
+/// Visits each whole message, the end of the first one looked for from `searched` on; returns what is left, or `None`
+/// when the visitor ended it.
 fn split(bytes: &[u8], searched: usize, visit: &mut impl FnMut(&[u8]) -> bool) -> Option<Rest> {
     let (mut start, mut from) = (0, searched);
     loop {
@@ -84,7 +89,8 @@ fn split(bytes: &[u8], searched: usize, visit: &mut impl FnMut(&[u8]) -> bool) -
     }
 }
 
-/// The first empty line at or after `from`: where the message ends, and where the next begins; or from where to look again.
+/// The first empty line at or after `from`: where the message ends, and where the next begins; or from where to look
+/// again.
 fn find_end(bytes: &[u8], from: usize) -> Result<(usize, usize), usize> {
     let mut at = from;
     while let Some(found) = memchr2(b'\n', b'\r', &bytes[at..]) {
@@ -210,6 +216,35 @@ pub fn error_event(message: &[u8]) -> Option<String> {
     Some(named.unwrap_or(&text).to_owned())
 }
 
+/// Whether a few bytes end in the event that ends a stream of OpenAI's kind. Asked after every read: the bytes of any
+/// other event decide at the first look.
+pub fn ends_in_done(tail: &[u8]) -> bool {
+    let field = tail.trim_ascii_end().strip_suffix(DONE).map(<[u8]>::trim_ascii_end);
+    let before = field.and_then(|field| field.strip_suffix(b"data:"));
+    before.is_some_and(|before| matches!(before, [] | [.., b'\n' | b'\r']))
+}
+
+/// Searches a stream for a message after which nothing comes. Where there is none: how many bytes are of whole
+/// messages, which need not be searched again.
+pub fn search_end(bytes: &[u8]) -> ControlFlow<(), usize> {
+    let unmarked = |message: &'_ [u8]| ends_stream(message.strip_prefix(BYTE_ORDER_MARK).unwrap_or(message));
+    let Some(Rest { start: whole, .. }) = split(bytes, 0, &mut |message| !unmarked(message)) else {
+        return ControlFlow::Break(());
+    };
+    // Of a message that is not complete the data tells; a name of an event may yet go on.
+    let last = bytes[whole..].trim_ascii();
+    if !data(last).is_empty() && ends_stream(last) {
+        return ControlFlow::Break(());
+    }
+    ControlFlow::Continue(whole)
+}
+
+/// Whether a message ends a stream of itself: `[DONE]`, or an error.
+fn ends_stream(message: &[u8]) -> bool {
+    let data = data(message);
+    &*data == DONE || error_event(message).is_some() || kinds::is_error(&String::from_utf8_lossy(&data))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +266,50 @@ mod tests {
                 // A line end at the end of a read is looked at again with the next.
                 assert!(LOOKED_AT.get() <= 3 * stream.len(), "{line:?} by {read}: {}", LOOKED_AT.get());
             }
+        }
+    }
+
+    #[test]
+    fn a_message_that_ends_a_stream_is_found_anywhere() {
+        for yes in [
+            "data: [DONE]\n\n: ping\n\n",
+            "data: a\n\ndata:[DONE]",
+            "\u{feff}data: [DONE]\n\n",
+            "event: Error\ndata: x\n\n",
+            "event: error\n\n",
+            "data: {\"error\":1}\r\n\r\ndata: a",
+            "data: { \"object\": \"error\", \"error\": \"lost\"}",
+            "data: {\"error\":{\"message\":\"lost\",\"p\":NaN}}\n\n",
+        ] {
+            assert_eq!(search_end(yes.as_bytes()), ControlFlow::Break(()), "{yes:?}");
+        }
+    }
+
+    #[test]
+    fn what_ends_no_stream_need_not_be_searched_again_but_for_its_last_message() {
+        for (whole, rest) in [
+            ("", ""),
+            ("data: {\"error\":null,\"choices\":[]}\n\n", "data: {\"error\":"),
+            ("data: {\"error\":{\"message\":\"\"},\"choices\":[]}\n\n", ""),
+            ("data: {\"error\":null}\r\n\r\n", "event: error"),
+            ("event: error_rate\ndata: 0.1\n\n", "event: error_rate\ndata: 0.1"),
+            ("data: {\"a\":\"[DONE] event: error\"}\n\nevent: end\n\n", "data: [DONE"),
+            ("data: {\"a\":{\"error\":1}}\n\n", "data: {\"error\":1,"),
+        ] {
+            let stream = format!("{whole}{rest}");
+            assert_eq!(search_end(stream.as_bytes()), ControlFlow::Continue(whole.len()), "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_event_of_a_stream_is_known_by_its_last_bytes() {
+        for yes in ["data: [DONE]\n\n", "data:[DONE]\r\n\r\n", "...}\n\ndata: [DONE]", "0e\r\ndata: [DONE]\n"] {
+            assert!(ends_in_done(yes.as_bytes()), "{yes:?}");
+        }
+        for no in
+            ["", "\n\n", "data: {\"a\":\"[DONE]\"}\n\n", "data: [DONE] \"}\n\n", "xdata: [DONE]\n\n", "[DONE]\n\n"]
+        {
+            assert!(!ends_in_done(no.as_bytes()), "{no:?}");
         }
     }
 

@@ -22,6 +22,8 @@ pub fn fold(into: &mut Map<String, Value>, later: Map<String, Value>) {
 
 /// More tokens than any request could have; a hundred times the longest contexts there are.
 pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
+/// More audio than this in one request is a mistake: a day of it.
+const MOST_AUDIO_SECONDS: f64 = 86_400.0;
 
 /// Reads the fields out of a folded usage object.
 pub fn read(object: &Map<String, Value>) -> Usage {
@@ -128,7 +130,7 @@ impl Fields<'_> {
 
     fn seconds(&self, key: &str) -> Option<f64> {
         let value = self.flat.get(key).filter(|value| !value.is_null())?;
-        let seconds = value.as_f64().filter(|seconds| (0.0..=MOST_TOKENS as f64).contains(seconds));
+        let seconds = value.as_f64().filter(|seconds| (0.0..=MOST_AUDIO_SECONDS).contains(seconds));
         self.refused.set(self.refused.get() || seconds.is_none());
         seconds
     }
@@ -167,6 +169,20 @@ mod tests {
             let object = Map::from_iter([("completion_tokens".to_owned(), value.clone())]);
             let (usage, refused) = read_checked(&object);
             assert_eq!((usage.completion_tokens, refused), read_as, "{value}");
+        }
+    }
+
+    #[test]
+    fn audio_of_more_than_a_day_is_left_out_and_noted() {
+        for (seconds, read_as) in [
+            (json!(86_400), (Some(86_400.0), false)),
+            (json!(0.5), (Some(0.5), false)),
+            (json!(86_401), (None, true)),
+            (json!(-1), (None, true)),
+        ] {
+            let object = Map::from_iter([("prompt_audio_seconds".to_owned(), seconds.clone())]);
+            let (usage, refused) = read_checked(&object);
+            assert_eq!((usage.prompt_audio_seconds, refused), read_as, "{seconds}");
         }
     }
 

@@ -10,10 +10,11 @@ use crate::requests::Requests;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::worker::{Command, Ids, Worker};
+use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
 use aiperf_schedule::Event;
 use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{BufferReturn, Client, ClientSettings, ConnectPace, StampMode, Target};
+use aiperf_transport::{BufferReturn, Client, ClientSettings, ConnectPace, StampMode, StreamEnd, Target};
 use aiperf_types::Nanos;
 use std::io;
 use std::rc::Rc;
@@ -55,6 +56,7 @@ impl WorkerSetup {
             },
             kept_limit: http.kept_body_limit,
             never_reuse: endpoint.reuse == ReuseStrategy::Never,
+            stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
         };
         Self { number: number as u16, settings, buffers: BufferReturn::default() }
     }

@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use crate::requests::Requests;
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Cancel, CancelReason, Client, OutgoingRequest};
+use aiperf_transport::{Cancel, CancelReason, Client, END_PATIENCE, OutgoingRequest};
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,9 +16,10 @@ use tokio::sync::Notify;
 /// Requests started between two looks at what has arrived.
 const LAUNCHES_A_ROUND: usize = 4;
 
-/// Each request is nudged once in so many rounds, so far apart: about once a second.
+/// Each request is nudged once in so many rounds, so far apart that the second nudge of a silent stream, which ends it
+/// when all was said, comes within the patience with its end.
 const NUDGE_ROUNDS: usize = 20;
-const BETWEEN_NUDGES: Nanos = Nanos(50_000_000);
+const BETWEEN_NUDGES: Nanos = Nanos(END_PATIENCE.as_nanos() as u64 / (2 * NUDGE_ROUNDS as u64));
 
 /// What a worker is told.
 #[derive(Clone, Copy, Debug)]
@@ -169,8 +170,8 @@ impl Worker {
         });
     }
 
-    /// Ends requests whose time is up, for ever. One look at the oldest serves them all. Each request is also nudged once in
-    /// a while, a few at a time, so that many do not keep what arrives waiting.
+    /// Ends requests whose time is up, for ever. One look at the oldest serves them all. Each request is also nudged
+    /// once in a while, a few at a time, so that many do not keep what arrives waiting.
     pub(crate) async fn watch_deadlines(self: Rc<Self>) {
         let (mut round, mut nudged) = (0, MonoNs(0));
         loop {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_dataset::Dataset;
+use aiperf_dialect::sse;
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
 use aiperf_golden::{Area, File, Shape, Tally, has};
@@ -13,7 +14,9 @@ use aiperf_plan::{
 };
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{Cancel, CancelReason, Client, ClientSettings, OutgoingRequest, StampMode, Target, body, clock};
+use aiperf_transport::{
+    Cancel, CancelReason, Client, ClientSettings, OutgoingRequest, StampMode, StreamEnd, Target, body, clock,
+};
 use aiperf_types::{
     self as types, EndpointKind, Exchange, MonoNs, Nanos, PhaseId, PhaseKind, RequestError, RequestTag, Timeline,
 };
@@ -162,6 +165,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, timeout: Duration) -> Exchange {
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         never_reuse: false,
+        stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
     };
     let url = &plan.endpoint.urls[0];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

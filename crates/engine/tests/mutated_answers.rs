@@ -7,6 +7,7 @@
 use aiperf_dialect::{Answer, dialect};
 use aiperf_transport::body;
 use aiperf_transport::framer::Framer;
+use aiperf_transport::receive::record_read;
 use aiperf_types::{EndpointKind, Exchange, MonoNs, Read};
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
@@ -129,17 +130,11 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
     let mut exchange = Exchange { raw: bytes.to_vec(), ..Exchange::default() };
     while exchange.raw_len < bytes.len() && !framer.is_done() {
         let fresh = (1 + draws.below(longest)).min(bytes.len() - exchange.raw_len);
-        framer.feed(&bytes[..exchange.raw_len + fresh], fresh).ok()?;
-        let len = fresh - framer.surplus();
-        exchange.raw_len += len;
         let at = MonoNs(2 + exchange.timeline.reads.len() as u64);
-        exchange.timeline.reads.push(Read { at, lag: 0, len: len as u32 });
+        record_read(Read { at, lag: 0, len: fresh as u32 }, &mut exchange, &mut framer, usize::MAX).ok()?;
     }
     framer.close().ok()?;
-    let head = framer.head()?;
-    (exchange.status, exchange.chunked) = (Some(head.status), head.chunked);
-    (exchange.head_at, exchange.body_at) = (head.start, head.len);
-    Some(exchange)
+    exchange.status.is_some().then_some(exchange)
 }
 
 /// All that is read out of an answer but for its instants.

@@ -2,7 +2,7 @@
 
 use aiperf_transport::connect::SocketOptions;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, Target, clock};
+use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, StreamEnd, Target, clock};
 use aiperf_types::{Nanos, RequestTag};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -71,6 +71,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
         keepalive: Nanos::MAX,
         kept_limit: 64 << 20,
         never_reuse: false,
+        stream_end: StreamEnd::NONE,
     };
     Client::new(settings, vec![Target::new("127.0.0.1", port)], Default::default())
 }

@@ -2,7 +2,6 @@
 
 use crate::framer::ChunkDecoder;
 use aiperf_types::{Exchange, Read};
-use memchr::memmem;
 use std::borrow::Cow;
 
 /// Visits the body of an exchange in order: every read that brought bytes of it, and each span of data in that read.
@@ -68,32 +67,6 @@ fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
     head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii)
 }
 
-/// Whether bytes end in the event that ends a stream of OpenAI's kind, its chunk framing included. Asked after every read,
-/// so it looks at the last few bytes only; those of any other event decide at the first.
-pub fn ends_in_done(bytes: &[u8]) -> bool {
-    const TAIL: usize = 28;
-    let tail = bytes[bytes.len().saturating_sub(TAIL)..].trim_ascii_end();
-    // The size of the last chunk may have come along, without the end of the body.
-    let event = tail.strip_suffix(b"\n0").unwrap_or(tail).trim_ascii_end();
-    let field = event.strip_suffix(b"[DONE]").map(|line| line.trim_ascii_end());
-    let before = field.and_then(|field| field.strip_suffix(b"data:"));
-    before.is_some_and(|before| matches!(before, [] | [.., b'\n' | b'\r']))
-}
-
-/// Whether an event among these bytes ends a stream of itself: `[DONE]`, or an error.
-pub fn says_that_it_ends(bytes: &[u8]) -> bool {
-    let is_done = |at: usize| ends_in_done(&bytes[..at + b"[DONE]".len()]);
-    let is_error = |at: usize| {
-        let is_line = matches!(bytes[..at].last(), None | Some(b'\n' | b'\r'));
-        let value = bytes[at + b"event:".len()..].trim_ascii_start();
-        is_line && value.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"error"))
-    };
-    let is_error_object = |at: usize| bytes[..at].trim_ascii_end().ends_with(b"data:");
-    memmem::find_iter(bytes, b"[DONE]").any(is_done)
-        || memmem::find_iter(bytes, b"event:").any(is_error)
-        || memmem::find_iter(bytes, b"{\"error\"").any(is_error_object)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,33 +82,5 @@ mod tests {
         assert!(is_event_stream(&exchange));
         assert_eq!(reason(&exchange), "D\u{fffd}j\u{fffd} vu");
         assert_eq!(header(&exchange, "x").as_deref(), Some("\u{fffd}"));
-    }
-
-    #[test]
-    fn an_event_that_ends_a_stream_is_found_anywhere() {
-        for yes in ["data: [DONE]\n\n: ping\n\n", "event: Error\ndata: x\n\n", "1f\r\ndata: {\"error\":1}\n\n\r\n"] {
-            assert!(says_that_it_ends(yes.as_bytes()), "{yes:?}");
-        }
-        for no in ["", "data: {\"a\":\"[DONE] event: error\"}\n\n", "event: end\n\n", "data: {\"a\":{\"error\":1}}"] {
-            assert!(!says_that_it_ends(no.as_bytes()), "{no:?}");
-        }
-    }
-
-    #[test]
-    fn the_last_event_of_a_stream_is_known_by_its_last_bytes() {
-        for yes in [
-            "data: [DONE]\n\n",
-            "data:[DONE]\r\n\r\n",
-            "...\n\ndata: [DONE]\n\n\r\n",
-            "...}\n\ndata: [DONE]",
-            "x\r\n0e\r\ndata: [DONE]\n\n\r\n0\r\n",
-        ] {
-            assert!(ends_in_done(yes.as_bytes()), "{yes:?}");
-        }
-        for no in
-            ["", "\n\n", "data: {\"a\":\"[DONE]\"}\n\n", "data: [DONE] \"}\n\n", "xdata: [DONE]\n\n", "[DONE]\n\n"]
-        {
-            assert!(!ends_in_done(no.as_bytes()), "{no:?}");
-        }
     }
 }

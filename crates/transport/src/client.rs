@@ -1,6 +1,5 @@
 //! One request from start to end: a connection, the write, and a read loop that does as little as possible.
 
-use crate::body;
 use crate::buffers::{BufferReturn, Buffers};
 use crate::cancel::{Cancel, CancelReason};
 use crate::clock::mono_now;
@@ -9,7 +8,9 @@ use crate::connect::{Connector, SocketOptions, os_reason};
 use crate::framer::{FrameError, Framer};
 use crate::pace::ConnectPace;
 use crate::pool::Pool;
+use crate::receive::record_read;
 use crate::stamp::{StampMode, StampedReader};
+use crate::stream_end::{END_PATIENCE, Quiet, StreamEnd};
 use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline};
 use bytes::Bytes;
 use nix::sys::uio::writev;
@@ -18,7 +19,6 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -27,8 +27,10 @@ use tokio::time::Sleep;
 const LEAST_ROOM: usize = 2 << 10;
 /// What a body that is no longer kept is read into.
 const OVERFLOW_ROOM: usize = 64 << 10;
-/// How long the end of a stream may take after its last event. All has been said then; some servers never get round to it.
-const DONE_PATIENCE: Duration = Duration::from_secs(2);
+/// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
+/// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
+/// request, and a second one would be work done twice and a failure hidden.
+const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -46,6 +48,7 @@ pub struct ClientSettings {
     pub kept_limit: usize,
     /// Use a connection for one request only.
     pub never_reuse: bool,
+    pub stream_end: StreamEnd,
 }
 
 /// A request ready to be sent.
@@ -82,9 +85,13 @@ enum End {
 }
 
 impl End {
-    /// Whether the connection ended before it brought a byte of the answer.
-    fn is_unanswered(&self, timeline: &Timeline) -> bool {
-        timeline.bytes_received == 0 && matches!(self, Self::Closed | Self::Failed(_))
+    /// Whether a pooled connection was closed while it was idle, before the request came: the write failed, or the
+    /// close followed it at once, without a byte of an answer.
+    fn is_of_idle(&self, timeline: &Timeline, now: MonoNs) -> bool {
+        let sent = timeline.send_start.max(timeline.send_end);
+        let had_no_request = timeline.bytes_sent == 0 || now.since(sent) <= CLOSED_BEFORE;
+        let is_over = matches!(self, Self::Closed | Self::Failed(_));
+        timeline.reused && timeline.bytes_received == 0 && is_over && had_no_request
     }
 }
 
@@ -146,9 +153,8 @@ impl Client {
         };
         let mut framer = Framer::default();
         let mut end = self.write_and_read(&stream, head, body, exchange, &mut framer, cancel).await;
-        if exchange.timeline.reused && end.is_unanswered(&exchange.timeline) {
-            // The server closed an idle connection while the request was on its way. Nobody failed: it goes out again, and
-            // all of it is part of the request's time.
+        if end.is_of_idle(&exchange.timeline, mono_now()) {
+            // Nobody failed: it goes out again, and all of it is part of the request's time.
             let timeline = &mut exchange.timeline;
             timeline.connection_retries += 1;
             timeline.reused = false;
@@ -219,7 +225,7 @@ impl Client {
             if let Some(reason) = stopped {
                 return Poll::Ready(End::Cancelled(reason));
             }
-            if cancel.take_nudge() && quiet.has_said_all(exchange) {
+            if cancel.take_nudge() && quiet.has_said_all(exchange, self.settings.stream_end) {
                 return Poll::Ready(End::SaidDone);
             }
             while sent < total {
@@ -257,15 +263,15 @@ impl Client {
                         });
                     }
                     Ok(Some(read)) => {
-                        if let Err(error) = self.record_read(read, exchange, framer) {
+                        if let Err(error) = record_read(read, exchange, framer, self.settings.kept_limit) {
                             return Poll::Ready(End::Failed(frame_error(&error)));
                         }
                         if framer.is_done() {
                             // An answer that came before the request was written leaves the connection unusable.
                             return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
                         }
-                        if patience.is_none() && says_done(exchange) {
-                            let mut sleep = Box::pin(tokio::time::sleep(DONE_PATIENCE));
+                        if patience.is_none() && self.settings.stream_end.has_come(exchange) {
+                            let mut sleep = Box::pin(tokio::time::sleep(END_PATIENCE));
                             // Asked once, it wakes this task when it is over.
                             let _ = sleep.as_mut().poll(cx);
                             patience = Some(sleep);
@@ -303,75 +309,6 @@ impl Client {
             _ => Ok(outcome),
         }
     }
-
-    /// Tells the framer of a read and adds it to the timeline, without what came after the end of the message.
-    fn record_read(&self, mut read: Read, exchange: &mut Exchange, framer: &mut Framer) -> Result<(), FrameError> {
-        let had_head = framer.head().is_some();
-        let came = read.len as usize;
-        let fed = framer.feed(&exchange.raw[..exchange.raw_len + came], came);
-        let len = came - framer.surplus();
-        read.len = len as u32;
-        let filled = exchange.raw_len + len;
-        let timeline = &mut exchange.timeline;
-        timeline.bytes_received += len as u64;
-        let mut in_body = had_head;
-        if !had_head && let Some(head) = framer.head() {
-            timeline.head = read.at;
-            in_body = filled > head.len;
-            exchange.status = Some(head.status);
-            exchange.head_at = head.start;
-            exchange.body_at = head.len;
-            exchange.chunked = head.chunked;
-        }
-        if in_body {
-            timeline.body_reads += 1;
-            if timeline.body_start == MonoNs::default() {
-                timeline.body_start = read.at;
-            }
-        }
-        // A read of one byte takes more room than the byte: both count.
-        if filled + timeline.reads.len() * size_of::<Read>() <= self.settings.kept_limit {
-            exchange.raw_len = filled;
-            timeline.reads.push(read);
-        } else if exchange.error.is_none() {
-            let limit = self.settings.kept_limit;
-            exchange.error = Some(RequestError::exception(
-                "ClientPayloadError",
-                format!("response is longer than the {limit} bytes that are kept"),
-                &["ResponseTooLarge"],
-            ));
-        }
-        fed
-    }
-}
-
-/// A stream at which somebody looks now and then.
-#[derive(Default)]
-struct Quiet {
-    /// Bytes there were at the last look, and at the last one that went through them.
-    came: usize,
-    searched: usize,
-}
-
-impl Quiet {
-    /// Whether nothing came since the last look, and nothing more is to come. Looked for in all that came, so it is asked
-    /// only of streams that are silent.
-    fn has_said_all(&mut self, exchange: &Exchange) -> bool {
-        let came = exchange.raw_len;
-        let is_news = came == self.came && came > self.searched && exchange.body_at > 0;
-        self.came = came;
-        if !is_news {
-            return false;
-        }
-        self.searched = came;
-        body::is_event_stream(exchange) && body::says_that_it_ends(&exchange.raw[exchange.body_at..came])
-    }
-}
-
-/// Whether the last event of a stream has come, as far as the newest read tells.
-fn says_done(exchange: &Exchange) -> bool {
-    let bytes = &exchange.raw[exchange.body_at..exchange.raw_len];
-    exchange.body_at > 0 && body::ends_in_done(bytes) && body::is_event_stream(exchange)
 }
 
 fn write_some(stream: &TcpStream, head: &[u8], body: &[u8], sent: usize) -> io::Result<usize> {
@@ -417,6 +354,33 @@ fn frame_error(error: &FrameError) -> RequestError {
         FrameError::ShortBody { .. } => RequestError::exception("ClientPayloadError", text, &["ContentLengthError"]),
         FrameError::Chunk(_) | FrameError::CutChunked => {
             RequestError::exception("ClientPayloadError", text, &["TransferEncodingError"])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_goes_out_again_only_when_its_pooled_connection_was_closed_before_it_came() {
+        const SENT: MonoNs = MonoNs(5_000_000_000);
+        let pooled =
+            || Timeline { reused: true, send_start: MonoNs(1), send_end: SENT, bytes_sent: 9, ..Timeline::default() };
+        let unsent = || Timeline { send_end: MonoNs(0), bytes_sent: 0, ..pooled() };
+        let later = |nanos: u64| MonoNs(SENT.0 + nanos);
+        for (timeline, now, goes_again) in [
+            (pooled(), later(1_000), true),
+            (pooled(), later(CLOSED_BEFORE.0), true),
+            (pooled(), later(CLOSED_BEFORE.0 + 1), false),
+            (unsent(), later(60_000_000_000), true),
+            (Timeline { reused: false, ..pooled() }, later(1_000), false),
+            (Timeline { bytes_received: 1, ..pooled() }, later(1_000), false),
+        ] {
+            for end in [End::Closed, End::Failed(disconnected())] {
+                assert_eq!(end.is_of_idle(&timeline, now), goes_again, "{timeline:?} at {now:?}");
+            }
+            assert!(!End::Cancelled(CancelReason::TimedOut).is_of_idle(&timeline, now));
         }
     }
 }

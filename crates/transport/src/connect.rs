@@ -35,7 +35,9 @@ const DNS_TTL: u64 = 300 * 1_000_000_000;
 impl Target {
     /// A target that is not resolved yet.
     pub fn new(host: &str, port: u16) -> Self {
-        Self { host: host.to_owned(), port, address: format!("{host}:{port}"), resolved: Cell::new(None) }
+        // Only an IPv6 address has a colon of its own.
+        let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        Self { host: host.to_owned(), port, address, resolved: Cell::new(None) }
     }
 
     async fn resolve(&self, timeline: &mut Timeline) -> Result<SocketAddr, RequestError> {
@@ -204,6 +206,19 @@ impl Connector {
         match stream.take_error()? {
             Some(error) => Err(error),
             None => Ok(stream),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_server_as_people_write_it() {
+        for (host, written) in [("::1", "[::1]:8000"), ("127.0.0.1", "127.0.0.1:8000"), ("server", "server:8000")] {
+            let error = Target::new(host, 8000).connect_error(&io::ErrorKind::ConnectionRefused.into());
+            assert!(error.message.contains(&format!("connect to {written} failed")), "{}", error.message);
         }
     }
 }

@@ -8,6 +8,8 @@
 //! - [`stamp`]: the one read primitive: length, instant, lag
 //! - [`framer`]: HTTP/1.1 responses without a socket
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
+//! - [`receive`]: what a read adds to an exchange
+//! - [`stream_end`]: streams whose last event has come while nothing ends them
 //! - [`connect`]: name resolution, socket options, connecting
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
@@ -25,7 +27,9 @@ pub mod connect;
 pub mod framer;
 pub mod pace;
 pub mod pool;
+pub mod receive;
 pub mod stamp;
+pub mod stream_end;
 pub mod sys;
 
 pub use buffers::BufferReturn;
@@ -34,3 +38,4 @@ pub use client::{Client, ClientSettings, OutgoingRequest, Target};
 pub use clock::DeadlineTimer;
 pub use pace::ConnectPace;
 pub use stamp::StampMode;
+pub use stream_end::{END_PATIENCE, StreamEnd};

@@ -2,10 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, Target, body};
+use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, StreamEnd, Target, body};
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
 const REQUEST: &str = "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -15,6 +16,8 @@ type Script = &'static [&'static str];
 
 /// Reads the request and says nothing.
 const SILENCE: &str = "";
+/// Reads the request, thinks for longer than any close is on its way, and says nothing.
+const LATE_SILENCE: &str = "late";
 /// Reads nothing any more and holds the connection.
 const HOLD: &str = "hold";
 
@@ -28,6 +31,9 @@ fn serve(connections: &'static [Script]) -> u16 {
             for answer in *script {
                 if *answer == HOLD {
                     held.push(stream.try_clone().unwrap());
+                } else if *answer == LATE_SILENCE {
+                    read_request(&mut stream);
+                    std::thread::sleep(Duration::from_millis(1200));
                 } else if read_request(&mut stream) {
                     stream.write_all(answer.as_bytes()).unwrap();
                 }
@@ -63,6 +69,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         never_reuse: false,
+        stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), ..StreamEnd::NONE },
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -100,9 +107,10 @@ fn a_pooled_connection_that_the_server_closed_is_tried_again_on_another() {
 }
 
 #[test]
-fn it_is_tried_again_once_and_only_when_it_was_pooled_and_silent() {
+fn it_is_tried_again_once_and_only_when_it_was_pooled_and_silent_and_closed_at_once() {
     const CASES: &[(&[Script], u8, &str)] = &[
         (&[&[OK, SILENCE], &[SILENCE]], 1, "ServerDisconnectedError"),
+        (&[&[OK, LATE_SILENCE], &[OK]], 0, "ServerDisconnectedError"),
         (&[&[OK, "HTTP/1.1 200 OK\r\nContent-Le"], &[OK]], 0, "ServerDisconnectedError"),
         (&[&[OK, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"], &[OK]], 0, "ClientPayloadError"),
     ];

@@ -6,6 +6,7 @@ pub mod completions;
 use crate::json;
 use aiperf_plan::EndpointPlan;
 use aiperf_types::{Conversation, EndpointKind};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -149,6 +150,11 @@ fn error_of(object: &Map<String, Value>) -> Option<(Option<i64>, String)> {
         other => other.to_string(),
     };
     Some((error.get("code").and_then(Value::as_i64), message))
+}
+
+/// Whether a response is an error object and nothing else.
+pub(crate) fn is_error(json: &str) -> bool {
+    memmem::find(json.as_bytes(), b"\"error\"").is_some() && json::read(json).as_ref().and_then(error_of).is_some()
 }
 
 fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {

@@ -122,8 +122,9 @@ impl Redactor {
     pub fn error(&self, error: RequestError) -> RequestError {
         let shown = |text: String| {
             let hidden = self.hide_up_to(&text, LOOKED_AT, SHORTEST);
-            let is_all = text.len() <= LOOKED_AT;
-            cut(by_name(first_chars(&hidden, 2 * LONGEST_ERROR)), is_all && hidden.len() <= 2 * LONGEST_ERROR)
+            let beginning = first_chars(&hidden, 2 * LONGEST_ERROR);
+            let is_all = text.len() <= LOOKED_AT && beginning.len() == hidden.len();
+            cut(by_name(beginning), is_all)
         };
         RequestError {
             kind: error.kind.map(shown),
@@ -320,6 +321,33 @@ mod tests {
         assert!(!shown.contains("0123") && shown.ends_with('…'));
         let short = redactor.error(RequestError::status(500, "x", "busy")).message;
         assert_eq!(short, "busy");
+    }
+
+    #[test]
+    fn a_secret_across_the_end_of_what_is_kept_of_an_exception_is_hidden() {
+        let redactor = redactor(&["0123456789abcdef"]);
+        for lead in LONGEST_ERROR - 40..LONGEST_ERROR + 5 {
+            let text = format!("{}0123456789abcdef{}", "x".repeat(lead), "y".repeat(9000));
+            let error = RequestError::exception("Kind", &text, &["Below"]).caused_by(&text);
+            let shown = redactor.error(error);
+            for shown in [shown.message, shown.cause.unwrap_or_default()] {
+                assert_eq!(shown.chars().count(), LONGEST_ERROR + 1);
+                assert!(!shown.contains("0123"), "{lead}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_that_is_shown_whole_has_no_sign_of_more() {
+        for (text, is_whole) in [
+            ("\u{9519}".repeat(LONGEST_ERROR), true),
+            ("\u{9519}".repeat(2731), true),
+            ("\u{1f600}".repeat(LONGEST_ERROR), true),
+            ("\u{9519}".repeat(LONGEST_ERROR + 1), false),
+        ] {
+            let shown = redactor(&[]).error(RequestError::status(500, "x", text.clone())).message;
+            assert_eq!(shown == text, is_whole, "{} characters", text.chars().count());
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::table::{DONE, Row, WORD, stream};
 
 const NO_CONTENT: crate::table::Outcome = Fails("InvalidInferenceResultError");
 
+/// An event with a word of an answer, and the member of an error without one.
+const NO_ERROR: &str = "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
+
 pub(crate) const ROWS: &[Row] = &[
     stream("streams well", &[&[Request, Stream, Chunk(WORD), Chunk(WORD), Chunk(DONE), End]], Answered)
         .holds(&[("/output_sequence_length/avg", 2.0), ("/measurement/unreadable_events", 0.0)]),
@@ -36,6 +39,13 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     )
     .requests(1),
+    stream(
+        "says in every event that there is no error, and takes its time",
+        &[&[Request, Stream, Chunk(NO_ERROR), Wait(3000), Chunk(NO_ERROR), Wait(3000), Chunk(NO_ERROR), End]],
+        Answered,
+    )
+    .requests(1)
+    .holds(&[("/output_sequence_length/avg", 3.0)]),
     stream("ends without [DONE]", &[&[Request, Stream, Chunk(WORD), End]], Answered),
     stream("says [DONE] twice", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(DONE), End]], Answered),
     stream("says something after [DONE]", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(WORD), End]], Answered)
