@@ -3,7 +3,7 @@
 //! (macros, namespaces, blocks that are kept) is refused, what joins texts is counted, and what multiplies them is held
 //! to a size.
 
-use minijinja::value::{Rest, Value};
+use minijinja::value::{Rest, Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, filters};
 
 /// Bytes of a text or list that a filter or method makes.
@@ -105,13 +105,13 @@ fn after_raw(text: &str) -> &str {
 }
 
 /// Puts a check before filters of the engine: what they make of their arguments must be small enough. The filter itself
-/// goes by a name that no template can say.
+/// has no name any more that a template could say.
 macro_rules! hold_filters {
     ($engine:ident, $check:ident: $($filter:ident)*) => {$(
-        $engine.add_filter(concat!(stringify!($filter), " held"), filters::$filter);
-        $engine.add_filter(stringify!($filter), |state: &mut State, args: Rest<Value>| {
+        let unheld = Value::from_function(filters::$filter);
+        $engine.add_filter(stringify!($filter), move |state: &mut State, args: Rest<Value>| {
             $check(&args)?;
-            state.apply_filter(concat!(stringify!($filter), " held"), &args)
+            unheld.call(state, &args)
         });
     )*};
 }
@@ -119,7 +119,10 @@ macro_rules! hold_filters {
 /// Holds filters and methods that make more of what they are given.
 pub(super) fn hold(engine: &mut Environment<'_>) {
     hold_filters!(engine, small_product: replace join indent batch slice);
-    hold_filters!(engine, small_sum: string pprint list sort reverse unique map select reject groupby dictsort items);
+    hold_filters!(engine, small_sum: string pprint lower upper title capitalize trim split lines safe escape sum);
+    hold_filters!(engine, small_sum: list sort reverse unique map select reject selectattr rejectattr groupby dictsort items);
+    // The same by another name.
+    engine.add_filter("e", |state: &mut State, args: Rest<Value>| state.apply_filter("escape", &args));
     hold_filters!(engine, small_format: format);
     engine.set_unknown_method_callback(|state, value, method, args| {
         let all = || std::iter::once(value).chain(args).cloned().collect::<Vec<_>>();
@@ -163,17 +166,19 @@ fn bytes(value: &Value, most: usize) -> usize {
     if let Some(text) = value.as_str() {
         return text.len();
     }
-    let Some(count) = value.len() else { return ITEM };
-    let mut sum = count.saturating_mul(ITEM);
-    // An object's items are its keys.
+    let is_map = value.kind() == ValueKind::Map;
+    if !is_map && !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return ITEM;
+    }
+    let mut sum = 0usize;
+    // The items of a map are its names.
     for item in value.try_iter().into_iter().flatten() {
+        let member = value.get_item(&item).ok().filter(|_| is_map);
+        for one in std::iter::once(item).chain(member) {
+            sum = sum.saturating_add(ITEM).saturating_add(bytes(&one, most.saturating_sub(sum)));
+        }
         if sum > most {
             break;
-        }
-        let member = value.get_item(&item).ok().filter(|_| value.kind() == minijinja::value::ValueKind::Map);
-        sum = sum.saturating_add(bytes(&item, most - sum));
-        if let Some(member) = member.filter(|_| sum <= most) {
-            sum = sum.saturating_add(bytes(&member, most - sum));
         }
     }
     sum

@@ -150,6 +150,10 @@ fn templates_that_double_each_other_are_stopped() {
         ("benchmark: {model: \"{{ ([1] * 100000000)|list|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|string|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ [1]|batch(4000000000, 0)|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|upper|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|e|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ['%04000000000d']|map('format', 1)|list|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ([1] * 100000000)|chain([1])|list|length }}\"}\n".into(), "a template makes texts of at most"),
     ] {
         let said = said(&Case { line: "-f c.yaml", files: &[("c.yaml", &text)], env: &[] });
         assert!(said.contains(says), "{}", said.chars().take(500).collect::<String>());
