@@ -344,6 +344,12 @@ fn what_is_wrong_with_arguments_is_told_in_one_form() {
         let said = stderr(&output);
         assert!(said.starts_with("error: ") && said.ends_with('\n') && !said.contains('\x1b'), "{said:?}");
         assert!(output.stdout.is_empty(), "{args:?}");
+        // A pipe that nobody empties does not hold it up.
+        let (_unread, mut full) = std::io::pipe().unwrap();
+        full.write_all(&[b'.'; 1 << 16]).unwrap();
+        let mut command = Command::new("timeout");
+        command.args(["60", env!("CARGO_BIN_EXE_aiperf")]).args(args).stderr(full);
+        assert_eq!(command.status().unwrap().code(), Some(2), "{args:?}");
     }
 }
 

@@ -20,7 +20,8 @@ const SHARE: f64 = 0.8;
 #[derive(Debug, Error, PartialEq)]
 #[error(
     "the prompts of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
-     {entries} prompts of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is made\n  \
+     {entries} prompts of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is \
+     made\n  \
      try: {way_out}, or a machine with more memory",
     (kept + making) / 1e9, free / 1e9, kept / 1e9, making / 1e9
 )]

@@ -1,5 +1,6 @@
 //! Random values for every flag: `cargo test -p aiperf-config --test attack -- --ignored --nocapture`. Each command
-//! line is answered by a plan or a message within a second of processor time. `ATTACK_SEED` and `ATTACK_COUNT` choose others and more.
+//! line is answered by a plan or a message within a second of processor time. `ATTACK_SEED` and `ATTACK_COUNT` choose
+//! others and more.
 
 use aiperf_config::{Context, flags, resolve_profile};
 use nix::time::{ClockId, clock_gettime};

@@ -18,6 +18,7 @@ const SECRETS: &[&str] = &[
     "extra \"secret\" 11",
     "extra \\\"secret\\\" 11",
     "extra%20%22secret%22%2011",
+    "listed-secret-33",
 ];
 
 /// Answers a request with what it asked, in turn as an error and as an error inside a stream.
@@ -69,7 +70,11 @@ fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
     let run = Bench::of(&url)
         .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--log-level", "debug"])
         .with(&["-H", "X-Goog-Api-Key: hdr-secret-77", "-H", "Cookie: sid=cookie-secret-55"])
-        .with(&["--extra-inputs", "{\"api_key\": \"extra \\\"secret\\\" 11\", \"temperature\": 0.5}"])
+        .with(&[
+            "--extra-inputs",
+            "{\"api_key\": \"extra \\\"secret\\\" 11\", \"temperature\": 0.5, \
+                   \"more\": [{\"api_key\": \"listed-secret-33\"}]}",
+        ])
         .run();
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
     assert!(run.text("profile_export.jsonl").contains("<redacted>"));

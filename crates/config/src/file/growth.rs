@@ -3,7 +3,7 @@
 //! (macros, namespaces, blocks that are kept) is refused, what joins texts is counted, and what multiplies them is held
 //! to a size.
 
-use minijinja::value::{Rest, Value};
+use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, filters};
 
 /// Bytes of a text or list that a filter or method makes.
@@ -105,13 +105,14 @@ fn after_raw(text: &str) -> &str {
 }
 
 /// Puts a check before filters of the engine: what they make of their arguments must be small enough. The filter itself
-/// goes by a name that no template can say.
+/// has no name any more that a template could say.
 macro_rules! hold_filters {
     ($engine:ident, $check:ident: $($filter:ident)*) => {$(
-        $engine.add_filter(concat!(stringify!($filter), " held"), filters::$filter);
-        $engine.add_filter(stringify!($filter), |state: &mut State, args: Rest<Value>| {
+        let unheld = Value::from_function(filters::$filter);
+        $engine.add_filter(stringify!($filter), move |state: &mut State, args: Rest<ValueOrKwargs>| {
+            let args = args.into_values();
             $check(&args)?;
-            state.apply_filter(concat!(stringify!($filter), " held"), &args)
+            unheld.call(state, &args)
         });
     )*};
 }
@@ -119,7 +120,11 @@ macro_rules! hold_filters {
 /// Holds filters and methods that make more of what they are given.
 pub(super) fn hold(engine: &mut Environment<'_>) {
     hold_filters!(engine, small_product: replace join indent batch slice);
-    hold_filters!(engine, small_sum: string pprint list sort reverse unique map select reject groupby dictsort items);
+    hold_filters!(engine, small_sum: string pprint lower upper title capitalize trim split lines safe escape sum);
+    hold_filters!(engine, small_sum: list sort reverse unique map select reject selectattr rejectattr);
+    hold_filters!(engine, small_sum: groupby dictsort items);
+    // The same by another name.
+    engine.add_filter("e", |state: &mut State, text: Value| state.apply_filter("escape", &[text]));
     hold_filters!(engine, small_format: format);
     engine.set_unknown_method_callback(|state, value, method, args| {
         let all = || std::iter::once(value).chain(args).cloned().collect::<Vec<_>>();
@@ -134,7 +139,7 @@ pub(super) fn hold(engine: &mut Environment<'_>) {
 
 /// What is made is at most the product of the arguments: of their sizes, and of numbers that are widths.
 fn small_product(args: &[Value]) -> Result<(), Error> {
-    let size = |value: &Value| value.as_usize().unwrap_or_else(|| bytes(value, MADE)).max(1);
+    let size = |value: &Value| value.as_usize().unwrap_or_else(|| bytes(value, MADE).max(width(value))).max(1);
     at_most_made(args.iter().fold(1usize, |product, value| product.saturating_mul(size(value))))
 }
 
@@ -152,10 +157,17 @@ fn small_format(args: &[Value]) -> Result<(), Error> {
     let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let widths = numbers.map(|digits| digits.parse().unwrap_or(usize::MAX)).fold(0, usize::saturating_add);
     let takes_widths = text.contains('*') || text.split('}').any(|piece| piece.matches('{').count() > 1);
-    let width = |value: &Value| value.as_usize().filter(|_| takes_widths).unwrap_or(0);
+    let width = |value: &Value| if takes_widths { width(value) } else { 0 };
     let given = args.iter().map(|value| bytes(value, MADE).max(width(value))).fold(0, usize::saturating_add);
     let places = text.matches(['%', '{']).count();
     at_most_made(places.saturating_mul(given).saturating_add(widths).saturating_add(text.len()))
+}
+
+/// A number as a width, also where it is given by name.
+fn width(value: &Value) -> usize {
+    let named = value.try_iter().into_iter().flatten().filter(|_| value.kind() == ValueKind::Map);
+    let named = named.filter_map(|name| value.get_item(&name).ok()?.as_usize());
+    value.as_usize().unwrap_or_else(|| named.fold(0, usize::saturating_add))
 }
 
 /// Bytes of a value as text or list, counted until there are too many.
@@ -163,17 +175,19 @@ fn bytes(value: &Value, most: usize) -> usize {
     if let Some(text) = value.as_str() {
         return text.len();
     }
-    let Some(count) = value.len() else { return ITEM };
-    let mut sum = count.saturating_mul(ITEM);
-    // An object's items are its keys.
+    let is_map = value.kind() == ValueKind::Map;
+    if !is_map && !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return ITEM;
+    }
+    let mut sum = 0usize;
+    // The items of a map are its names.
     for item in value.try_iter().into_iter().flatten() {
+        let member = value.get_item(&item).ok().filter(|_| is_map);
+        for one in std::iter::once(item).chain(member) {
+            sum = sum.saturating_add(ITEM).saturating_add(bytes(&one, most.saturating_sub(sum)));
+        }
         if sum > most {
             break;
-        }
-        let member = value.get_item(&item).ok().filter(|_| value.kind() == minijinja::value::ValueKind::Map);
-        sum = sum.saturating_add(bytes(&item, most - sum));
-        if let Some(member) = member.filter(|_| sum <= most) {
-            sum = sum.saturating_add(bytes(&member, most - sum));
         }
     }
     sum

@@ -94,7 +94,7 @@ section! {
         start_offset: i64 [at_least(0.0)];
         /// Skip records after this millisecond offset
         end_offset: i64 [at_least(0.0)];
-        /// Abort when the failed share passes this ratio; looked at from max(10, concurrency) records of a profiling phase on
+        /// Abort when the failed share of a profiling phase of at least max(10, concurrency) records passes this
         failed_request_threshold: f64 [between(0.0, true, 1.0, true)];
         /// Agentic replay: earliest random start within a trace
         trajectory_start_min_ratio: f64 [between(0.0, true, 1.0, true)] = 0.25;

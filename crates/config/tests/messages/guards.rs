@@ -150,6 +150,12 @@ fn templates_that_double_each_other_are_stopped() {
         ("benchmark: {model: \"{{ ([1] * 100000000)|list|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|string|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ [1]|batch(4000000000, 0)|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|upper|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|e|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ '{:{w}}'.format(1, w=4000000000) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ 'a' | indent(width=4000000000, first=true) }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ['%04000000000d']|map('format', 1)|list|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ([1] * 100000000)|chain([1])|list|length }}\"}\n".into(), "a template makes texts of at most"),
     ] {
         let said = said(&Case { line: "-f c.yaml", files: &[("c.yaml", &text)], env: &[] });
         assert!(said.contains(says), "{}", said.chars().take(500).collect::<String>());
@@ -294,11 +300,11 @@ fn secret_extra_inputs_within_lists_are_hidden_and_known() {
 
 #[test]
 fn templates_that_stay_small_do_what_they_always_did() {
-    let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}{{ '%03d'|format(7) }}{{ '{:>2}'.format(300000000) }}{% if a %} call me{% endif %}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
+    let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}{{ '%03d'|format(7) }}{{ '{:>2}'.format(300000000) }}{% if a %} call me{% endif %}{{ [1, 3]|sort(reverse=true)|join }}{{ [{'k': 5}]|map(attribute='k')|first }}{{ '<'|e }}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("c.yaml"), text).expect("a file");
     let env = BTreeMap::new();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan");
-    assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23007300000000 call me"]);
+    assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23007300000000 call me315&lt;"]);
 }
