@@ -76,6 +76,11 @@ fn write(text: &str) {
 
 /// Prints what was asked for.
 pub(crate) fn print(text: &str) -> Exit {
-    terminal::print(text);
-    Exit::Success
+    match terminal::try_print(text) {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            terminal::complain(&format!("error: cannot write to stdout: {error}\n"));
+            Exit::Failed
+        }
+    }
 }

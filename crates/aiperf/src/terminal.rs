@@ -7,10 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Writes to stdout.
-pub(crate) fn print(text: &str) {
+/// Writes to stdout; why not, where it cannot be written. A reader that has seen enough is no failure.
+pub(crate) fn try_print(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Writes to stdout what is also written elsewhere, or of no use to anybody who does not see it.
+pub(crate) fn print(text: &str) {
+    let _ = try_print(text);
 }
 
 /// How long somebody may take to read what is said on stderr.

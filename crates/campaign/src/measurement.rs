@@ -61,6 +61,7 @@ fn block(Observed { quality, conduct, .. }: &Observed, summary: &Summary, doubts
         "connection_retries": quality.connection_retries,
         "syn_retransmits": quality.syn_retransmits,
         "not_streamed": quality.not_streamed,
+        "streams_left_open": quality.left_open,
         "cut_off_requests": quality.cut_off,
         "unreadable_events": quality.unreadable_events,
         "unreadable_usage": quality.unreadable_usage,
@@ -146,6 +147,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} connects needed a retransmitted SYN (a full accept queue at the server?): each adds 1 s or more to a \
              time to first token",
             quality.syn_retransmits
+        ),
+    );
+    say(
+        quality.left_open > 0,
+        format!(
+            "{} streams were left open by the server after their last event and ended here after up to 2 s: latencies are \
+             without that wait, but it held their slots, so the rate is lower than it could be",
+            quality.left_open
         ),
     );
     say(

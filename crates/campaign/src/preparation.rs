@@ -171,6 +171,10 @@ impl Job {
         let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
         say(LogLevel::Debug, described(&requests));
         steps.begin(Stage::WritingInputs);
+        // Nobody may be there any more to clear away what is begun now.
+        if stop.is_stopped() {
+            return Err(CampaignError::Stopped);
+        }
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let inputs = artifacts.stage_inputs(all.map(|request| {
             steps.count();

@@ -18,6 +18,7 @@ use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, PhaseProgress, RunEvent};
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -245,7 +246,9 @@ impl Coordinator {
     /// Says so when a file cannot be written, not at the end of a run that may last for hours.
     fn tell_failures(&mut self) {
         for SinkFailure { path, error, .. } in self.parts.sinks.new_failures() {
-            let text = format!("cannot write {}: {error}; the records written so far are kept", path.display());
+            // What was in a deleted file is gone with it.
+            let kept = if error.kind() == ErrorKind::NotFound { "" } else { "; the records written so far are kept" };
+            let text = format!("cannot write {}: {error}{kept}", path.display());
             self.parts.events.say(LogLevel::Error, text);
         }
     }

@@ -33,6 +33,8 @@ pub struct Quality {
     pub connection_retries: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
+    /// Streams that the server left open after their last event.
+    pub left_open: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
     /// Events of streams that could not be read.
@@ -63,6 +65,7 @@ impl Quality {
         self.merged_events += u64::from(parsed.merged);
         self.merged_width_sum += u128::from(parsed.merged_width_sum);
         self.merged_width_max = self.merged_width_max.max(parsed.merged_width_max);
+        self.left_open += u64::from(timeline.left_open);
         self.schedule_lateness.add(timeline.issued.since(timeline.intended).0);
         if timeline.send_start != MonoNs(0) {
             let to_wire = timeline.send_start.since(timeline.issued).0;
@@ -102,6 +105,7 @@ impl Quality {
         self.connect_wait.merge(&other.connect_wait);
         self.connection_retries += other.connection_retries;
         self.syn_retransmits += other.syn_retransmits;
+        self.left_open += other.left_open;
         self.not_streamed += other.not_streamed;
         self.unreadable_events += other.unreadable_events;
         self.unreadable_usage += other.unreadable_usage;

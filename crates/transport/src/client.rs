@@ -178,6 +178,7 @@ impl Client {
                 Ok(())
             }
             End::SaidDone => {
+                timeline.left_open = true;
                 timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
                 Ok(())
             }

@@ -84,6 +84,9 @@ pub struct Timeline {
     pub end: MonoNs,
     /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the last.
     pub connection_retries: u8,
+    /// The last event of a stream came and the server did not end the stream: it was ended here, and the wait for it is in no
+    /// latency.
+    pub left_open: bool,
     /// SYN retransmits of the connection used, when it was opened for this request.
     pub syn_retransmits: u8,
 }

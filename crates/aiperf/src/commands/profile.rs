@@ -146,5 +146,8 @@ fn shown(finished: &Finished) -> String {
         };
         text.push_str(&exit_panel(&[error], None, page));
     }
+    let failures: Vec<ExitError> =
+        finished.written.failures.iter().map(|failure| ExitError::not_written(&failure.error)).collect();
+    text.push_str(&exit_panel(&failures, None, page));
     text
 }

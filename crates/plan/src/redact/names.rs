@@ -43,6 +43,8 @@ const WORDS: &[Word] = &[
     word("csrf-token", Reach::End),
     word("xsrf-token", Reach::End),
     word("hf-token", Reach::End),
+    word("secret-token", Reach::End),
+    word("bearer", Reach::Whole),
     word("authorization", Reach::End),
     word("secret", Reach::EndOrPartOfHeader),
     word("secret-key", Reach::End),

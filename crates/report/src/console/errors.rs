@@ -21,6 +21,8 @@ pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String
         return None;
     }
     let (title, title_style) = (TITLE.into(), Style::ITALIC_RED);
+    let (shown, rest) = errors.split_at(errors.len().min(MOST_ROWS));
+    let more = (!rest.is_empty()).then(|| more_row(rest));
     let column = |title, align, wraps| Column { title, align, wraps };
     if page.is_screen() && page.width() < ROOM_FOR_TYPES {
         let columns = vec![
@@ -28,7 +30,11 @@ pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String
             column("Error", Align::Left, true),
             column("Count", Align::Right, false),
         ];
-        let rows = errors.iter().map(|(error, count)| narrow_row(error, *count)).collect();
+        let rows = shown
+            .iter()
+            .map(|(error, count)| narrow_row(error, *count))
+            .chain(more.map(|[code, _, message, count]| vec![code, message, count]))
+            .collect();
         return Some(format!("\n\n{}", Table { title, title_style, columns, rows }.draw(page)));
     }
     let table = Table {
@@ -40,12 +46,22 @@ pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String
             column("Message", Align::Left, true),
             column("Count", Align::Right, false),
         ],
-        rows: errors.iter().map(|(error, count)| row(error, *count).into()).collect(),
+        rows: shown.iter().map(|(error, count)| row(error, *count).into()).chain(more.map(Vec::from)).collect(),
     };
     Some(format!("\n\n{}", table.draw(page)))
 }
 
 const ABSENT: &str = "N/A";
+
+/// Errors that differ in nothing but an id or a time are as many as requests: the first of them say enough.
+const MOST_ROWS: usize = 25;
+
+fn more_row(rest: &[(RequestError, u64)]) -> [Cell; 4] {
+    let count: u64 = rest.iter().map(|(_, count)| count).sum();
+    let message = format!("{} more errors with other texts; all of them are in the files", rest.len());
+    [ABSENT.to_owned(), ABSENT.to_owned(), message, commas(&count.to_string())]
+        .map(|text| Cell { text, style: Style::YELLOW })
+}
 
 fn row(error: &RequestError, count: u64) -> [Cell; 4] {
     let code = error.code.filter(|code| *code != 0).map(|code| code.to_string());
@@ -145,5 +161,21 @@ impl Known {
             lines.extend(items);
         }
         Panel { title: self.title.into(), border: Style::YELLOW, lines }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_differ_in_an_id_alone_do_not_flood_the_console() {
+        let error = |id: u64| (RequestError::status(500, "Internal Server Error", format!("request {id}")), 2);
+        let errors: Vec<(RequestError, u64)> = (0..1000).map(error).collect();
+        for page in [Page::file(), Page::screen(Some(80))] {
+            let table = table(&errors, page).unwrap();
+            assert!(table.contains("request 24") && !table.contains("request 25"));
+            assert!(table.contains("975 more errors") && table.contains("1,950"), "{table}");
+        }
     }
 }

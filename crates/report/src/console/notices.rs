@@ -4,6 +4,7 @@ use super::errors::named;
 use super::page::{Page, Style};
 use super::panel::Panel;
 use super::text::{literal, one_line, wrap};
+use crate::artifacts::ReportError;
 use crate::run::RunResult;
 use std::path::Path;
 
@@ -40,6 +41,16 @@ impl ExitError {
                  URL, endpoint path, and response format."
             ),
             cause,
+        }
+    }
+
+    /// A file of the run could not be written.
+    pub fn not_written(error: &ReportError) -> Self {
+        Self {
+            service: Some("system_controller".into()),
+            operation: "export_results".into(),
+            message: format!("{error}. What was written before is kept."),
+            ..Self::default()
         }
     }
 
