@@ -30,6 +30,13 @@ pub(super) fn refusal(text: &str) -> Option<String> {
     if let Some(carrier) = carrier {
         return Some(format!("'{carrier}' is not known in the templates of a file"));
     }
+    // A list times a number takes no room until it is a text, and `~` makes one of it that nothing can hold.
+    let has = |operator: char| tags.iter().any(|tag| tag.code.contains(operator));
+    if has('~') && has('*') {
+        return Some(
+            "a template that joins texts with ~ does not multiply: {{ a }}{{ b * 2 }} joins without it".into(),
+        );
+    }
     let joined = tags.iter().map(|tag| tag.code.matches(['~', '+']).count()).sum::<usize>();
     (joined > JOINED).then(|| format!("a template joins texts at most {JOINED} times"))
 }
@@ -210,6 +217,7 @@ mod tests {
             "{% if x %}Please call me, macro + namespace{% endif %}",
             "{{ 'call ' ~ \"a \\\" macro\" }}",
             "{{ a }} ~~~~~~~~~~~~ ++++++++++++",
+            "{{ a ~ '*' }} * {{ b }}",
             "{# {% macro a() %} #}",
             "{% raw %}{{ '{% macro %}{% endraw %}",
             "{{ call }}",

@@ -152,6 +152,7 @@ fn templates_that_double_each_other_are_stopped() {
         ("benchmark: {model: \"{{ [1]|batch(4000000000, 0)|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|upper|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ (['x' * 90000] * 90000)|e|length }}\"}\n".into(), "a template makes texts of at most"),
+        ("benchmark: {model: \"{{ ((['x' * 90000] * 90000) ~ '')|length }}\"}\n".into(), "does not multiply"),
         ("benchmark: {model: \"{{ '{:{w}}'.format(1, w=4000000000) }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ 'a' | indent(width=4000000000, first=true) }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ ['%04000000000d']|map('format', 1)|list|length }}\"}\n".into(), "a template makes texts of at most"),
