@@ -81,12 +81,19 @@ pub struct Written {
 pub struct Artifacts {
     plan: ArtifactPlan,
     /// Locked, where the file system can. The lock ends with the process, whatever ends it.
-    _lock: File,
+    lock: File,
 }
 
 /// `inputs.json` written down but not yet in its place.
 #[derive(Debug)]
 pub struct StagedInputs(Staged);
+
+impl Drop for Artifacts {
+    /// Said, not left to the end of the file: a child process that is just being started may hold a copy of it.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
 
 /// A record file that is open for the run.
 pub struct OpenRecordFile {
@@ -107,7 +114,7 @@ impl Artifacts {
             return Err(ReportError::InUse { dir: dir.clone() });
         }
         probe(dir).map_err(at)?;
-        let artifacts = Self { plan: plan.clone(), _lock: lock };
+        let artifacts = Self { plan: plan.clone(), lock };
         let mut paths = KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
         match paths.find(|path| path.is_dir()) {
             Some(path) => Err(ReportError::IsFolder { path }),

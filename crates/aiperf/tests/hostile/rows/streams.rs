@@ -12,7 +12,10 @@ const NO_ERROR: &str = "data: {\"error\":null,\"choices\":[{\"delta\":{\"content
 pub(crate) const ROWS: &[Row] = &[
     stream("streams well", &[&[Request, Stream, Chunk(WORD), Chunk(WORD), Chunk(DONE), End]], Answered)
         .holds(&[("/output_sequence_length/avg", 2.0), ("/measurement/unreadable_events", 0.0)]),
-    stream("stops after [DONE]", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Hold]], Answered).requests(1),
+    stream("stops after [DONE]", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Hold]], Answered)
+        .requests(1)
+        .holds(&[("/measurement/streams_left_open", 1.0)])
+        .warns("streams were left open by the server after their last event"),
     stream(
         "stops after [DONE] and the size of the last chunk",
         &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Send(b"0\r\n"), Hold]],
