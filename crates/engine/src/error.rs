@@ -10,8 +10,8 @@ pub enum EngineError {
     #[error(
         "this run may need {needed} open files, but the process may open only {allowed}\n  \
          each connection is one; the limit is the hard one already, which only an administrator raises\n  \
-         try: --concurrency {concurrency}, or a limit of {needed} files: prlimit --nofile={needed} as root, \
-         LimitNOFILE={needed} of a service, --ulimit nofile={needed} of a container"
+         try: {}a limit of {needed} files: prlimit --nofile={needed} as root, LimitNOFILE={needed} of a service, \
+         --ulimit nofile={needed} of a container", fewer(*concurrency)
     )]
     Descriptors { needed: u64, allowed: u64, concurrency: u64 },
     /// Kernel stamps were asked for and cannot be had.
@@ -26,6 +26,11 @@ pub enum EngineError {
     /// A thread ended by a fault of our own.
     #[error("an internal thread failed: {0}")]
     Panicked(&'static str),
+}
+
+/// Advice to do less at once, where there is anything left to do.
+fn fewer(concurrency: u64) -> String {
+    if concurrency > 0 { format!("--concurrency {concurrency}, or ") } else { String::new() }
 }
 
 impl From<TooFewDescriptors> for EngineError {

@@ -22,9 +22,13 @@ const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 
 /// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
 const SHORTEST: usize = 4;
-/// Values of fewer characters may well be words (`user`, `EMPTY`): they are looked for as words of their own, and
-/// only in what others say; longer ones anywhere.
+/// Values of fewer characters may well be words (`user`, `EMPTY`): those that are all letters are looked for as words of their
+/// own, and short ones only in what others say; all others anywhere.
 const LONG: usize = 8;
+
+fn is_word(value: &str) -> bool {
+    value.chars().all(char::is_alphabetic)
+}
 
 /// What the user wants nobody to read. Made once, used wherever text leaves the program.
 #[derive(Clone)]
@@ -114,7 +118,7 @@ impl Redactor {
         self.values.iter().filter(|value| value.len() >= least).find_map(|value| {
             let length = said_at_start(&text[at..], value)?;
             let is_part = in_word(text[..at].chars().next_back()) || in_word(text[at + length..].chars().next());
-            (value.len() >= LONG || !is_part).then_some(length)
+            (value.len() >= LONG || !is_word(value) || !is_part).then_some(length)
         })
     }
 
@@ -250,6 +254,15 @@ mod tests {
 
     fn redactor(values: &[&str]) -> Redactor {
         Redactor::new(values.iter().map(|value| (*value).to_owned()))
+    }
+
+    #[test]
+    fn a_short_secret_that_is_no_word_is_found_anywhere() {
+        let redactor = Redactor::new(["zq9wx".to_owned(), "user".to_owned()]);
+        for said in ["key_zq9wx_x", "bad%20zq9wx", r"bad\nzq9wx", "azq9wxb"] {
+            assert!(!redactor.hide(said).contains("zq9wx"), "{said}");
+        }
+        assert_eq!(redactor.hide("superuser, user"), "superuser, <redacted>");
     }
 
     #[test]
