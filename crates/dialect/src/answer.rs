@@ -98,7 +98,7 @@ impl Answer {
             return true;
         }
         // One check of the whole is cheaper than one of each string in it.
-        let json = String::from_utf8_lossy(&data);
+        let json = sse::readable(&data);
         if let Some(text) = self.shape.text_of(&json) {
             self.take_content(&Data::Text(text.into()), at);
             return true;

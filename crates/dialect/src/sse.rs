@@ -151,7 +151,7 @@ fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
             {
                 let joined = value.to_mut();
                 joined.push_str("\\n");
-                joined.push_str(&lossy(line));
+                joined.push_str(&readable(line));
                 continue;
             }
             let (name, value) = match line.iter().position(|&b| b == b':') {
@@ -159,7 +159,7 @@ fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
                 Some(0) => (&b"comment"[..], Some(&line[1..])),
                 Some(colon) => (&line[..colon], Some(&line[colon + 1..])),
             };
-            let field = (lossy(name.trim_ascii()), value.map(|value| lossy(value.trim_ascii())));
+            let field = (readable(name.trim_ascii()), value.map(|value| readable(value.trim_ascii())));
             if let Some(before) = pending.replace(field) {
                 return Some(before);
             }
@@ -167,8 +167,10 @@ fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
     })
 }
 
-fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+/// Bytes as text; what is no UTF-8 is replaced. Nearly all of it is UTF-8, and to find that out is much cheaper than to look for
+/// what to replace.
+pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// The data of a message: its only field when that is `data`, else the non-empty `data` values joined by line feeds.
@@ -209,7 +211,7 @@ pub fn error_event(message: &[u8]) -> Option<String> {
         return Some(comment.into_owned());
     }
     let data = data(message);
-    let text = String::from_utf8_lossy(&data);
+    let text = readable(&data);
     let json: Option<serde_json::Value> = serde_json::from_slice(&data).ok();
     let named =
         json.as_ref().and_then(|json| json.get("message").or_else(|| json.get("error")?.get("message"))?.as_str());
