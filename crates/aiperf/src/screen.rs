@@ -8,10 +8,6 @@ use aiperf_report::{LogLine, LogLines, log_time, wrap_hanging};
 use aiperf_types::LogLevel;
 use console::Term;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Duration;
-
-/// How long a run that was ended waits for what it says to be read.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Shows what is told until the campaign is over.
 pub(crate) struct Screen {
@@ -54,7 +50,7 @@ impl Screen {
     /// Waits until everything is shown and the bar is gone. Whoever wanted the run to end does not wait for a pipe that nobody
     /// empties.
     pub(crate) fn finish(self, signals: &Signals) {
-        while let Err(RecvTimeoutError::Timeout) = self.shown.recv_timeout(PATIENCE) {
+        while let Err(RecvTimeoutError::Timeout) = self.shown.recv_timeout(terminal::PATIENCE) {
             if signals.number().is_some() {
                 return;
             }

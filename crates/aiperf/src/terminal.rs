@@ -21,8 +21,8 @@ pub(crate) fn print(text: &str) {
     let _ = try_print(text);
 }
 
-/// How long somebody may take to read what is said on stderr.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long somebody may take to read what is said by a program that has nothing else to do.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Writes to stderr, in one piece. Where nobody reads it, it waits for a second, once.
 pub(crate) fn complain(text: &str) {

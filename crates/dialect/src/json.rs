@@ -46,7 +46,7 @@ fn escape(bytes: &[u8]) -> (usize, Option<&'static str>) {
     }
 }
 
-/// The number that `\uXXXX` stands for.
+/// The number that `\u` and four digits stand for.
 fn code_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)? as u16))

@@ -3,17 +3,15 @@
 use aiperf_dataset::Dataset;
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
-use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
-    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps,
-    TokenizerPlan, UiKind,
-};
+use aiperf_plan::{DatasetPlan, Length, Plan, SyntheticPlan};
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{EndpointKind, Exchange, MonoNs, PhaseId, PhaseKind, Read, RequestTag, Timeline, WallAnchor};
+use aiperf_types::{Exchange, MonoNs, PhaseId, PhaseKind, Read, RequestTag, Timeline, WallAnchor};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::sync::Arc;
+
+#[path = "../tests/support/plan.rs"]
+mod support;
 
 const TOKENS: usize = 32;
 /// Between two tokens, in nanoseconds.
@@ -23,56 +21,10 @@ const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
 
 fn plan() -> Plan {
-    Plan {
-        run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
-        models: vec!["tiny".into()],
-        endpoint: EndpointPlan {
-            kind: EndpointKind::Chat,
-            urls: vec![BaseUrl::parse("http://127.0.0.1:8000").expect("a URL")],
-            path: None,
-            streaming: true,
-            api_key: None,
-            headers: Vec::new(),
-            extra: serde_json::Map::new(),
-            timeout_seconds: 0.0,
-            legacy_max_tokens: false,
-            server_token_count: false,
-            per_chunk_usage: false,
-            reuse: ReuseStrategy::Pooled,
-            http: HttpSettings::default(),
-        },
-        tokenizer: TokenizerPlan::default(),
-        dataset: DatasetPlan::Synthetic(SyntheticPlan {
-            entries: 1,
-            isl: Some(Length { mean: 550.0, stddev: 0.0 }),
-            osl: None,
-        }),
-        phases: vec![PhasePlan {
-            name: "profiling".into(),
-            kind: PhaseKind::Profiling,
-            arrival: Arrival::Concurrency,
-            concurrency: Some(1),
-            stop: vec![StopWhen::Requests(1)],
-            grace: None,
-            failed_request_threshold: None,
-        }],
-        metrics: MetricsPlan::default(),
-        artifacts: ArtifactPlan {
-            dir: PathBuf::new(),
-            level: ExportLevel::Summary,
-            summary: aiperf_plan::SummaryFiles::default(),
-            names: FileNames::new(None),
-        },
-        runtime: RuntimePlan {
-            workers_max: None,
-            timestamps: Timestamps::Auto,
-            ui: UiKind::None,
-            log_level: LogLevel::Error,
-            stats_interval: None,
-            record_queue_budget: 1 << 20,
-        },
-        input_config: serde_json::Value::Null,
-    }
+    let mut plan = support::plan("http://127.0.0.1:8000");
+    let isl = Some(Length { mean: 550.0, stddev: 0.0 });
+    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan { entries: 1, isl, osl: None });
+    plan
 }
 
 fn reader(tokenizer: Option<Tokenizer>) -> Reader {

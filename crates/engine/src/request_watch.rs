@@ -15,7 +15,7 @@ const TOLD_OF_A_KIND: u32 = 2;
 /// Kinds of errors that are told: a server may make up a new one for each request.
 const KINDS_TOLD: usize = 20;
 /// Characters of an error that fit a log line.
-const LONGEST_MESSAGE: usize = 300;
+const LONGEST_ERROR: usize = 300;
 
 /// Looks at requests in order of completion.
 pub(crate) struct RequestWatch {
@@ -80,7 +80,7 @@ impl RequestWatch {
         *told += 1;
         if *told <= TOLD_OF_A_KIND {
             let last = if *told == TOLD_OF_A_KIND { " (further ones of this kind are counted, not told)" } else { "" };
-            events.say(LogLevel::Warning, format!("{} failed: {}{last}", self.name(exchange), described(error)));
+            events.say(LogLevel::Warning, format!("{} failed: {}{last}", self.name(exchange), on_a_line(error)));
         }
     }
 
@@ -111,7 +111,7 @@ impl RequestWatch {
         let (reads, bytes) = (timeline.reads.len(), timeline.bytes_received);
         line.push_str(&format!(" | {bytes} bytes in {reads} reads"));
         match (error, exchange.status) {
-            (Some(error), _) => line.push_str(&format!(" | {}", described(error))),
+            (Some(error), _) => line.push_str(&format!(" | {}", on_a_line(error))),
             (None, _) if exchange.was_cancelled => line.push_str(" | cut off"),
             (None, Some(status)) => line.push_str(&format!(" | {status}")),
             (None, None) => {}
@@ -125,10 +125,11 @@ impl RequestWatch {
     }
 }
 
-fn described(error: &RequestError) -> String {
-    let code = error.code.map(|code| format!("{code} ")).unwrap_or_default();
-    let kind = error.kind.as_deref().unwrap_or("error");
-    let message: String = error.message.chars().take(LONGEST_MESSAGE).collect();
-    let cut = if message.len() < error.message.len() { "..." } else { "" };
-    format!("{code}{kind}: {}{cut}", message.replace(['\r', '\n'], " "))
+/// An error on one line, as much of it as fits there.
+fn on_a_line(error: &RequestError) -> String {
+    let text = error.described().replace(['\r', '\n'], " ");
+    match text.char_indices().nth(LONGEST_ERROR) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }

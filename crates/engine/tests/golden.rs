@@ -7,27 +7,23 @@ use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
 use aiperf_golden::{Area, File, Shape, Tally, has};
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, says_context_overflow};
-use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
-    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SyntheticPlan, Timestamps,
-    TokenizerPlan, UiKind,
-};
+use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::connect::SocketOptions;
 use aiperf_transport::{
     Cancel, CancelReason, Client, ClientSettings, OutgoingRequest, StampMode, StreamEnd, Target, body, clock,
 };
-use aiperf_types::{
-    self as types, EndpointKind, Exchange, MonoNs, Nanos, PhaseId, PhaseKind, RequestError, RequestTag, Timeline,
-};
+use aiperf_types::{self as types, Exchange, MonoNs, Nanos, PhaseId, PhaseKind, RequestError, RequestTag, Timeline};
 use base64::Engine;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
+
+#[path = "support/plan.rs"]
+mod support;
 
 /// What a scripted server writes, and the record that comes of it.
 const SCENARIO: Shape = |case| has(case, "server.after") && has(case, "expected.responses");
@@ -53,57 +49,6 @@ fn golden_files_that_nothing_here_reads_are_named() {
     for area in areas() {
         let title = format!("engine: {}", area.folder().display());
         area.tell_unread(&title, &[SCENARIO, HTTP_PHASES, OVERFLOW, CONNECT_TO]);
-    }
-}
-
-fn plan(port: u16) -> Plan {
-    let endpoint = EndpointPlan {
-        kind: EndpointKind::Chat,
-        urls: vec![BaseUrl::parse(&format!("http://127.0.0.1:{port}")).unwrap()],
-        path: None,
-        streaming: true,
-        api_key: None,
-        headers: Vec::new(),
-        extra: serde_json::Map::new(),
-        timeout_seconds: 0.0,
-        legacy_max_tokens: false,
-        server_token_count: false,
-        per_chunk_usage: false,
-        reuse: ReuseStrategy::Pooled,
-        http: HttpSettings::default(),
-    };
-    let isl = Some(Length { mean: 4.0, stddev: 0.0 });
-    Plan {
-        run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
-        models: vec!["m".into()],
-        endpoint,
-        tokenizer: TokenizerPlan::default(),
-        dataset: DatasetPlan::Synthetic(SyntheticPlan { entries: 1, isl, osl: None }),
-        phases: vec![PhasePlan {
-            name: "profiling".into(),
-            kind: PhaseKind::Profiling,
-            arrival: Arrival::Concurrency,
-            concurrency: Some(1),
-            stop: vec![StopWhen::Requests(1)],
-            grace: None,
-            failed_request_threshold: None,
-        }],
-        metrics: MetricsPlan::default(),
-        artifacts: ArtifactPlan {
-            dir: PathBuf::new(),
-            level: ExportLevel::Summary,
-            summary: aiperf_plan::SummaryFiles::default(),
-            names: FileNames::new(None),
-        },
-        runtime: RuntimePlan {
-            workers_max: None,
-            timestamps: Timestamps::Auto,
-            ui: UiKind::None,
-            log_level: LogLevel::Error,
-            stats_interval: None,
-            record_queue_budget: 1 << 20,
-        },
-        input_config: Value::Null,
     }
 }
 
@@ -192,7 +137,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, timeout: Duration) -> Exchange {
 /// What reads the exchanges of a run against a server here.
 fn reader(port: u16) -> Reader {
     let tokenizer = Tokenizer::builtin();
-    let plan = Arc::new(plan(port));
+    let plan = Arc::new(support::plan(&format!("http://127.0.0.1:{port}")));
     let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
     let requests = Arc::new(Requests::new(plan.clone(), dataset, "0.0.0").unwrap());
     let name = Arc::from("profiling");
@@ -285,19 +230,7 @@ fn exchange_of(trace: &Value) -> Exchange {
         reads,
         ..Timeline::default()
     };
-    Exchange {
-        tag: RequestTag::default(),
-        timeline,
-        status: None,
-        raw: Vec::new(),
-        raw_len: 0,
-        head_at: 0,
-        body_at: 0,
-        chunked: false,
-        error: None,
-        was_cancelled: false,
-        request_body: Default::default(),
-    }
+    Exchange { timeline, ..Exchange::default() }
 }
 
 #[test]

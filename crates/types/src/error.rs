@@ -40,6 +40,19 @@ impl RequestError {
         self
     }
 
+    /// Its code and type, as far as it has them: `503 Service Unavailable`.
+    pub fn name(&self) -> String {
+        let code = self.code.filter(|code| *code != 0).map(|code| code.to_string());
+        let kind = self.kind.clone().filter(|kind| !kind.is_empty());
+        [code, kind].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its name and what it says.
+    pub fn described(&self) -> String {
+        let name = self.name();
+        if name.is_empty() { self.message.clone() } else { format!("{name}: {}", self.message) }
+    }
+
     /// A status outside 200..=299: the reason phrase and the body as it came.
     pub fn status(code: u16, reason: &str, body: impl Into<String>) -> Self {
         Self {

@@ -75,17 +75,8 @@ impl Stats {
 
     /// Sets the nine percentiles, in the order of [`PERCENTILES`].
     pub fn set_percentiles(&mut self, values: [Option<f64>; 9]) {
-        let slots = [
-            &mut self.p1,
-            &mut self.p5,
-            &mut self.p10,
-            &mut self.p25,
-            &mut self.p50,
-            &mut self.p75,
-            &mut self.p90,
-            &mut self.p95,
-            &mut self.p99,
-        ];
+        // Behind average, extremes and sum.
+        let [_, _, _, _, slots @ .., _] = self.slots_mut();
         for (slot, value) in slots.into_iter().zip(values) {
             *slot = value;
         }

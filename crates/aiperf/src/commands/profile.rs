@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
-use crate::screen::{PATIENCE, Screen};
+use crate::screen::Screen;
 use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::{Campaign, CampaignError, Finished, Interest};
@@ -91,7 +91,7 @@ fn run_plan(plan: Plan, signals: &Signals) -> Exit {
     let text = shown(&finished);
     match signals.number() {
         Some(number) => {
-            let _ = terminal::within(PATIENCE, move || terminal::print(&text));
+            let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
             Exit::Signal(number)
         }
         None => {

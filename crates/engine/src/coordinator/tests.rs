@@ -15,7 +15,7 @@ use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
-use aiperf_types::{EndpointKind, Exchange, PhaseIndex, PhaseProgress, RequestError, RequestTag, Timeline, WallAnchor};
+use aiperf_types::{EndpointKind, Exchange, PhaseIndex, PhaseProgress, RequestError, RequestTag, WallAnchor};
 
 /// Writes the number of each record, so that order, loss and repetition show.
 struct Numbers;
@@ -90,16 +90,8 @@ impl Bench {
         for number in numbers {
             self.queue.push(Exchange {
                 tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
-                timeline: Timeline::default(),
-                status: None,
-                raw: Vec::new(),
-                raw_len: 0,
-                head_at: 0,
-                body_at: 0,
-                chunked: false,
                 error: Some(RequestError::client("Error", "of a test", &[])),
-                was_cancelled: false,
-                request_body: bytes::Bytes::new(),
+                ..Exchange::default()
             });
         }
     }

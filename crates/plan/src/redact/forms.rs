@@ -82,7 +82,7 @@ fn hex_byte(text: &str) -> Option<u8> {
         .and_then(|hex| u8::from_str_radix(hex, 16).ok())
 }
 
-/// `uXXXX` for each half of a character, the backslash already taken.
+/// `u` and four digits for each half of a character, the backslash already taken.
 fn after_unicode(rest: &str, c: char) -> Option<&str> {
     let mut rest = rest;
     for (at, unit) in c.encode_utf16(&mut [0; 2]).iter().enumerate() {

@@ -79,19 +79,6 @@ fn cut(message: String) -> String {
     }
 }
 
-/// An error's code and type, as far as it has them.
-pub(crate) fn named(error: &RequestError) -> String {
-    let code = error.code.filter(|code| *code != 0).map(|code| code.to_string());
-    let kind = error.kind.clone().filter(|kind| !kind.is_empty());
-    [code, kind].into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-/// An error's code, type and what it says.
-pub(crate) fn described(error: &RequestError) -> String {
-    let name = named(error);
-    if name.is_empty() { error.message.clone() } else { format!("{name}: {}", error.message) }
-}
-
 fn narrow_row(error: &RequestError, count: u64) -> Vec<Cell> {
     let [code, kind, message, count] = row(error, count);
     let said = cut(message.text);

@@ -1,6 +1,5 @@
 //! Panels outside the report: why the program leaves, and what Ctrl-C did.
 
-use super::errors::named;
 use super::page::{Page, Style};
 use super::panel::Panel;
 use super::text::{literal, one_line, wrap};
@@ -35,7 +34,7 @@ impl ExitError {
         Self {
             service: Some("system_controller".into()),
             operation: "export_results".into(),
-            kind: first.map(|(error, _)| named(error)).filter(|name| !name.is_empty()),
+            kind: first.map(|(error, _)| error.name()).filter(|name| !name.is_empty()),
             message: format!(
                 "All {count} inference request(s) failed. No successful responses were collected — check the server \
                  URL, endpoint path, and response format."

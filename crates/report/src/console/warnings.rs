@@ -1,6 +1,5 @@
 //! Numbers that should not be trusted, and why.
 
-use super::errors::described;
 use super::page::{Page, Style};
 use super::panel::Panel;
 use crate::console::text::one_line;
@@ -108,7 +107,7 @@ pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
     let whole = |count: u64| commas(&count.to_string());
     let errors = run.commonest_errors();
     let reason = |(error, count): &&(RequestError, u64)| {
-        let text = one_line(&described(error), REASON_WIDTH);
+        let text = one_line(&error.described(), REASON_WIDTH);
         format!("  - {} ({:.1}%): {text}", whole(*count), percent(*count, failed))
     };
     let mut lines = vec![
