@@ -205,3 +205,14 @@ fn as_many_prompts_are_made_as_help_says() {
     assert_eq!(prompts(&["--request-count", "7", "--num-dataset-entries", "3"]), 3);
     assert_eq!(prompts(&["--benchmark-duration", "0.1"]), 100);
 }
+
+#[test]
+fn every_member_of_the_measurement_is_explained() {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "2"]).run();
+    let page = include_str!("../../../../docs/truth.md");
+    let summary = run.summary();
+    let members = summary["measurement"].as_object().unwrap().keys();
+    let missing: Vec<&String> = members.filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/truth.md says nothing of {missing:?}");
+}
