@@ -1,5 +1,6 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
+use crate::failure_names;
 use crate::requests::Requests;
 use aiperf_dialect::Answer;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
@@ -7,7 +8,8 @@ use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::body;
 use aiperf_types::{
-    Exchange, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage, WallAnchor,
+    Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
+    WallAnchor,
 };
 use std::sync::Arc;
 
@@ -73,6 +75,7 @@ impl Reader {
             ..Measured::default()
         };
         let request_end = anchor.wall(end);
+        let was_cancelled = matches!(exchange.failure, Some(Failure::CutOff | Failure::Cancelled { .. }));
         let meta = RecordMeta {
             session_num: exchange.tag.number,
             request_id: exchange.tag.request_id,
@@ -86,8 +89,8 @@ impl Reader {
             worker: exchange.tag.worker,
             record_thread,
             phase: self.phases[exchange.tag.phase.0 as usize].clone(),
-            was_cancelled: exchange.was_cancelled,
-            cancelled_at: exchange.was_cancelled.then_some(request_end),
+            was_cancelled,
+            cancelled_at: was_cancelled.then_some(request_end),
         };
         let counts = measured.tokens.input.or(measured.tokens.output);
         let without_counts = self.tokenizer.is_none() && measured.error.is_none() && counts.is_none();
@@ -96,8 +99,8 @@ impl Reader {
 
     /// Why there is no answer to read.
     fn failure(&self, exchange: &Exchange) -> Option<RequestError> {
-        if let Some(error) = &exchange.error {
-            return Some(error.clone());
+        if let Some(failure) = &exchange.failure {
+            return Some(failure_names::error_of(failure));
         }
         match exchange.status {
             Some(200..300) => None,
@@ -105,7 +108,7 @@ impl Reader {
                 let text = body::collect(exchange);
                 Some(RequestError::status(status, &body::reason(exchange), String::from_utf8_lossy(&text)))
             }
-            None => Some(RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])),
+            None => Some(failure_names::error_of(&Failure::Disconnected)),
         }
     }
 

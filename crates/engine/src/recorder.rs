@@ -134,7 +134,7 @@ impl Recorder {
             let Record { meta, measured, parsed, .. } = &record;
             let view = RecordView { exchange, parsed, meta, measured, metrics };
             self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
-            if let Some(error) = record.measured.error.as_ref().filter(|_| !record.meta.was_cancelled) {
+            if let Some(error) = record.measured.error.as_ref().filter(|_| !exchange.was_cut_off()) {
                 failures.push((at, error.clone()));
             }
             self.records.push(record);
@@ -148,7 +148,7 @@ impl Recorder {
         let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
         for ((record, metrics), exchange) in computed {
             // A request that the run itself cut short says nothing about the server.
-            if record.meta.was_cancelled {
+            if exchange.was_cut_off() {
                 self.findings.quality.cut_off += u64::from(record.meta.phase.kind == PhaseKind::Profiling);
                 continue;
             }

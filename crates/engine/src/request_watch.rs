@@ -51,7 +51,7 @@ impl RequestWatch {
             if let Some(error) = error {
                 self.tell(exchange, error, events);
             }
-            if !exchange.was_cancelled {
+            if !exchange.was_cut_off() {
                 self.count(usize::from(exchange.tag.phase.0), error.is_some(), events);
             }
         }
@@ -112,7 +112,7 @@ impl RequestWatch {
         line.push_str(&format!(" | {bytes} bytes in {reads} reads"));
         match (error, exchange.status) {
             (Some(error), _) => line.push_str(&format!(" | {}", on_a_line(error))),
-            (None, _) if exchange.was_cancelled => line.push_str(" | cut off"),
+            (None, _) if exchange.was_cut_off() => line.push_str(" | cut off"),
             (None, Some(status)) => line.push_str(&format!(" | {status}")),
             (None, None) => {}
         }

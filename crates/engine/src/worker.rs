@@ -135,9 +135,9 @@ impl Worker {
         self.flying.borrow_mut().land(slot);
         let phase = exchange.tag.phase;
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
-        let end = if exchange.was_cancelled {
+        let end = if exchange.was_cut_off() {
             RequestEnd::Cancelled
-        } else if exchange.error.is_some() || !is_success {
+        } else if exchange.failure.is_some() || !is_success {
             RequestEnd::Failed
         } else {
             RequestEnd::Answered

@@ -101,7 +101,7 @@ fn exchange(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let exchange = runtime.block_on(send());
-                assert_eq!((exchange.status, exchange.error), (Some(200), None));
+                assert_eq!((exchange.status, exchange.failure), (Some(200), None));
             });
         });
     }

@@ -11,7 +11,7 @@ use crate::pool::Pool;
 use crate::receive::record_read;
 use crate::stamp::{StampMode, StampedReader};
 use crate::stream_end::{END_PATIENCE, Quiet, StreamEnd};
-use aiperf_types::{Exchange, MonoNs, Nanos, Read, RequestError, RequestTag, Timeline};
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, RequestTag, Timeline};
 use bytes::Bytes;
 use nix::sys::uio::writev;
 use std::cell::RefCell;
@@ -80,7 +80,7 @@ enum End {
     /// The last event of a stream came, and nothing ended the stream.
     SaidDone,
     Closed,
-    Failed(RequestError),
+    Failed(Failure),
     Cancelled(CancelReason),
 }
 
@@ -128,8 +128,8 @@ impl Client {
         let mut exchange =
             Exchange { tag: out.tag, timeline, raw, request_body: out.body.clone(), ..Exchange::default() };
         let outcome = self.run(out.target, &out.head, &out.body, &mut exchange, cancel).await;
-        if let Err(error) = outcome {
-            exchange.error = Some(error);
+        if let Err(failure) = outcome {
+            exchange.failure = Some(failure);
             exchange.timeline.end = mono_now();
         }
         exchange
@@ -142,9 +142,9 @@ impl Client {
         body: &[u8],
         exchange: &mut Exchange,
         cancel: &Cancel,
-    ) -> Result<(), RequestError> {
+    ) -> Result<(), Failure> {
         let place = cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
-        let _place = place.map_err(|reason| mark_stopped(reason, exchange))?;
+        let _place = place.map_err(stopped)?;
         let idle = if self.settings.never_reuse { None } else { self.pool.take(target) };
         exchange.timeline.reused = idle.is_some();
         let mut stream = match idle {
@@ -184,21 +184,16 @@ impl Client {
             }
             End::Closed => {
                 timeline.end = mono_now();
-                framer.close().map_err(|error| frame_error(&error))
+                framer.close().map_err(unframed)
             }
-            End::Failed(error) => Err(error),
-            End::Cancelled(reason) => Err(mark_stopped(reason, exchange)),
+            End::Failed(failure) => Err(failure),
+            End::Cancelled(reason) => Err(stopped(reason)),
         }
     }
 
-    async fn connect(
-        &self,
-        target: usize,
-        exchange: &mut Exchange,
-        cancel: &Cancel,
-    ) -> Result<TcpStream, RequestError> {
+    async fn connect(&self, target: usize, exchange: &mut Exchange, cancel: &Cancel) -> Result<TcpStream, Failure> {
         let connect = self.connector.connect(&self.targets[target], &mut exchange.timeline);
-        cancel.or(connect).await.map_err(|reason| mark_stopped(reason, exchange))?
+        cancel.or(connect).await.map_err(stopped)?
     }
 
     /// Writes the request while reading the answer: a long body may be answered before it is sent.
@@ -241,7 +236,7 @@ impl Client {
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => match stream.poll_write_ready(cx) {
                         Poll::Ready(Ok(())) => {}
-                        Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(io_error(&error))),
+                        Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(lost(&error))),
                         Poll::Pending => break,
                     },
                     // The server may have answered and closed: what it said matters more than the failed write.
@@ -251,21 +246,21 @@ impl Client {
             loop {
                 match stream.poll_read_ready(cx) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(io_error(&error))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(End::Failed(lost(&error))),
                     Poll::Ready(Ok(())) => {}
                 }
                 match self.read_some(stream, exchange) {
                     Ok(None) => {}
                     Ok(Some(read)) if read.len == 0 => {
                         return Poll::Ready(if sent < total && exchange.timeline.reads.is_empty() {
-                            End::Failed(disconnected())
+                            End::Failed(Failure::Disconnected)
                         } else {
                             End::Closed
                         });
                     }
                     Ok(Some(read)) => {
                         if let Err(error) = record_read(read, exchange, framer, self.settings.kept_limit) {
-                            return Poll::Ready(End::Failed(frame_error(&error)));
+                            return Poll::Ready(End::Failed(unframed(error)));
                         }
                         if framer.is_done() {
                             // An answer that came before the request was written leaves the connection unusable.
@@ -278,7 +273,7 @@ impl Client {
                             patience = Some(sleep);
                         }
                     }
-                    Err(error) => return Poll::Ready(End::Failed(io_error(&error))),
+                    Err(error) => return Poll::Ready(End::Failed(lost(&error))),
                 }
             }
         })
@@ -323,39 +318,23 @@ fn write_some(stream: &TcpStream, head: &[u8], body: &[u8], sent: usize) -> io::
     }
 }
 
-fn mark_stopped(reason: CancelReason, exchange: &mut Exchange) -> RequestError {
+fn stopped(reason: CancelReason) -> Failure {
     match reason {
-        CancelReason::Stopped => {
-            exchange.was_cancelled = true;
-            RequestError::cancelled()
-        }
-        CancelReason::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]),
+        CancelReason::Stopped => Failure::CutOff,
+        CancelReason::TimedOut => Failure::TimedOut,
     }
 }
 
-fn disconnected() -> RequestError {
-    RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])
+fn lost(error: &io::Error) -> Failure {
+    Failure::Lost { was_reset: error.kind() == io::ErrorKind::ConnectionReset, reason: os_reason(error) }
 }
 
-fn io_error(error: &io::Error) -> RequestError {
-    let reason = os_reason(error);
-    match error.kind() {
-        io::ErrorKind::ConnectionReset => {
-            RequestError::exception("ClientOSError", format!("connection lost: {reason}"), &["ConnectionResetError"])
-        }
-        _ => RequestError::exception("ClientOSError", format!("connection lost: {reason}"), &["OSError"]),
-    }
-}
-
-fn frame_error(error: &FrameError) -> RequestError {
-    let text = error.to_string();
+fn unframed(error: FrameError) -> Failure {
     match error {
-        FrameError::ClosedBeforeHead => disconnected(),
-        FrameError::Head(_) => RequestError::exception("ClientResponseError", text, &["HttpProcessingError"]),
-        FrameError::ShortBody { .. } => RequestError::exception("ClientPayloadError", text, &["ContentLengthError"]),
-        FrameError::Chunk(_) | FrameError::CutChunked => {
-            RequestError::exception("ClientPayloadError", text, &["TransferEncodingError"])
-        }
+        FrameError::ClosedBeforeHead => Failure::Disconnected,
+        FrameError::ShortBody { got, announced } => Failure::ShortBody { got, announced },
+        FrameError::Head(_) => Failure::Head(error.to_string()),
+        FrameError::Chunk(_) | FrameError::CutChunked => Failure::Framing(error.to_string()),
     }
 }
 
@@ -378,7 +357,7 @@ mod tests {
             (Timeline { reused: false, ..pooled() }, later(1_000), false),
             (Timeline { bytes_received: 1, ..pooled() }, later(1_000), false),
         ] {
-            for end in [End::Closed, End::Failed(disconnected())] {
+            for end in [End::Closed, End::Failed(Failure::Disconnected)] {
                 assert_eq!(end.is_of_idle(&timeline, now), goes_again, "{timeline:?} at {now:?}");
             }
             assert!(!End::Cancelled(CancelReason::TimedOut).is_of_idle(&timeline, now));

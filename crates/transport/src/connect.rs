@@ -4,7 +4,7 @@ use crate::clock::mono_now;
 use crate::pace::ConnectPace;
 use crate::stamp::{self, StampMode};
 use crate::sys;
-use aiperf_types::{MonoNs, RequestError, Timeline};
+use aiperf_types::{Failure, MonoNs, Timeline};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
@@ -40,7 +40,7 @@ impl Target {
         Self { host: host.to_owned(), port, address, resolved: Cell::new(None) }
     }
 
-    async fn resolve(&self, timeline: &mut Timeline) -> Result<SocketAddr, RequestError> {
+    async fn resolve(&self, timeline: &mut Timeline) -> Result<SocketAddr, Failure> {
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(SocketAddr::new(ip, self.port));
         }
@@ -52,30 +52,21 @@ impl Target {
         }
         timeline.dns.0 = start;
         let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
-        let mut addresses: Vec<SocketAddr> = found.map_err(|error| self.dns_error(&error.to_string()))?.collect();
+        let mut addresses: Vec<SocketAddr> = found.map_err(|error| self.unresolved(&error.to_string()))?.collect();
         // IPv4 first, as servers under test mostly listen there.
         addresses.sort_by_key(|address| !address.is_ipv4());
-        let address = addresses.first().copied().ok_or_else(|| self.dns_error("no address"))?;
+        let address = addresses.first().copied().ok_or_else(|| self.unresolved("no address"))?;
         timeline.dns.1 = mono_now();
         self.resolved.set(Some((address, timeline.dns.1)));
         Ok(address)
     }
 
-    fn dns_error(&self, reason: &str) -> RequestError {
-        let message = format!("connect to {} failed: cannot resolve host: {reason}", self.address);
-        RequestError::exception("ClientConnectorDNSError", message, &["gaierror"]).caused_by(reason)
+    fn unresolved(&self, reason: &str) -> Failure {
+        Failure::Resolve { address: self.address.clone(), reason: reason.to_owned() }
     }
 
-    fn connect_error(&self, error: &io::Error) -> RequestError {
-        let below = match error.kind() {
-            io::ErrorKind::ConnectionRefused => "ConnectionRefusedError",
-            io::ErrorKind::ConnectionReset => "ConnectionResetError",
-            io::ErrorKind::TimedOut => "TimeoutError",
-            _ => "OSError",
-        };
-        let reason = os_reason(error);
-        let message = format!("connect to {} failed: {reason}", self.address);
-        RequestError::exception("ClientConnectorError", message, &[below]).caused_by(&reason)
+    fn unconnected(&self, error: &io::Error) -> Failure {
+        Failure::Connect { address: self.address.clone(), kind: error.kind(), reason: os_reason(error) }
     }
 }
 
@@ -151,7 +142,7 @@ impl Connector {
     }
 
     /// Opens a connection and notes its steps.
-    pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<TcpStream, RequestError> {
+    pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<TcpStream, Failure> {
         let paced = self.pace.wait(&target.address).await;
         let place = self.outstanding.try_acquire().ok();
         let waited = paced.or_else(|| place.is_none().then(mono_now));
@@ -171,7 +162,7 @@ impl Connector {
                 io::ErrorKind::ConnectionRefused => self.pace.note_failure(&target.address, "are refused"),
                 _ => self.pace.note_failure(&target.address, &format!("fail: {}", os_reason(&error))),
             }
-            target.connect_error(&error)
+            target.unconnected(&error)
         })?;
         timeline.connect.1 = mono_now();
         self.pace.note_success(&target.address);
@@ -215,10 +206,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_the_server_as_people_write_it() {
+    fn a_failure_names_the_server_as_people_write_it() {
         for (host, written) in [("::1", "[::1]:8000"), ("127.0.0.1", "127.0.0.1:8000"), ("server", "server:8000")] {
-            let error = Target::new(host, 8000).connect_error(&io::ErrorKind::ConnectionRefused.into());
-            assert!(error.message.contains(&format!("connect to {written} failed")), "{}", error.message);
+            let failure = Target::new(host, 8000).unconnected(&io::ErrorKind::ConnectionRefused.into());
+            assert!(matches!(failure, Failure::Connect { address, .. } if address == written));
         }
     }
 }

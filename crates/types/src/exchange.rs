@@ -1,6 +1,6 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{MonoNs, RequestError};
+use crate::{Failure, MonoNs};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -109,10 +109,15 @@ pub struct Exchange {
     pub body_at: usize,
     /// Whether the body is framed in chunks.
     pub chunked: bool,
-    /// Why it failed, if it did.
-    pub error: Option<RequestError>,
-    /// Cancelled from outside: Ctrl-C, or the end of a phase's grace period.
-    pub was_cancelled: bool,
+    /// Why there is no whole answer, if there is none.
+    pub failure: Option<Failure>,
     /// The request body as sent.
     pub request_body: Bytes,
+}
+
+impl Exchange {
+    /// Whether the run itself cut it off, by a signal or by the end of a phase's grace period.
+    pub fn was_cut_off(&self) -> bool {
+        self.failure == Some(Failure::CutOff)
+    }
 }
