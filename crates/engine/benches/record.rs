@@ -84,6 +84,7 @@ fn exchange(reader: &Reader) -> Exchange {
         body_at: HEAD.len(),
         chunked: true,
         failure: None,
+        request_head: Vec::new(),
         request_body: reader.requests.request(0).body,
     }
 }

@@ -8,8 +8,8 @@ use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::body;
 use aiperf_types::{
-    Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
-    WallAnchor,
+    EarlierLeg, Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError,
+    TokenCounts, Usage, WallAnchor,
 };
 use std::sync::Arc;
 
@@ -199,6 +199,7 @@ fn is_context_overflow(error: &RequestError) -> bool {
     says_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied())
 }
 
+/// The times of the HTTP phases, all legs together.
 fn http_timing(exchange: &Exchange) -> HttpTiming {
     let t = &exchange.timeline;
     let span = |(from, to): (MonoNs, MonoNs)| match (from.taken(), to.taken()) {
@@ -208,23 +209,30 @@ fn http_timing(exchange: &Exchange) -> HttpTiming {
     };
     let between = |from: MonoNs, to: MonoNs| Some(to.taken()?.since(from.taken()?).0);
     let last = t.reads.last().map_or(MonoNs(0), |read| read.at);
+    let earlier = |value: fn(&EarlierLeg) -> u64| t.earlier_legs.iter().map(value).sum::<u64>();
+    let with = |of_last: Option<u64>, value: fn(&EarlierLeg) -> u64| Some(of_last? + earlier(value));
+    let receiving = match t.body_reads {
+        0 => None,
+        1 => Some(0),
+        _ => between(t.body_start, last),
+    };
     HttpTiming {
-        blocked: span(t.pool_wait),
-        dns_lookup: if t.reused { Some(0) } else { span(t.dns) },
-        connecting: if t.reused { Some(0) } else { between(t.connect.0, t.connect.1) },
-        tls_handshaking: Some(0),
-        sending: between(t.send_start, t.send_end),
-        waiting: between(t.send_end, t.body_start),
-        receiving: match t.body_reads {
-            0 => None,
-            1 => Some(0),
-            _ => between(t.body_start, last),
-        },
-        duration: between(t.send_start, last),
+        blocked: with(span(t.blocked), |leg| leg.phases.blocked.0),
+        dns_lookup: with(if t.reused { Some(0) } else { span(t.dns) }, |leg| leg.phases.dns_lookup.0),
+        connecting: with(if t.reused { Some(0) } else { between(t.connect.0, t.connect.1) }, |leg| {
+            leg.phases.connecting.0
+        }),
+        tls_handshaking: with(if t.reused { Some(0) } else { span(t.tls) }, |leg| leg.phases.tls_handshaking.0),
+        sending: with(between(t.send_start, t.send_end), |leg| leg.phases.sending.0),
+        waiting: with(between(t.send_end, t.body_start), |leg| leg.phases.waiting.0),
+        receiving: with(receiving, |leg| leg.phases.receiving.0),
+        duration: with(between(t.send_start, last), |leg| {
+            leg.phases.sending.0 + leg.phases.waiting.0 + leg.phases.receiving.0
+        }),
         reused: Some(t.reused),
-        data_sent: Some(t.bytes_sent),
-        chunks_sent: Some(u64::from(t.writes)),
-        data_received: Some(t.bytes_received),
-        chunks_received: Some(u64::from(t.body_reads)),
+        data_sent: with(Some(t.bytes_sent), |leg| leg.bytes_sent),
+        chunks_sent: with(Some(u64::from(t.writes)), |leg| u64::from(leg.writes)),
+        data_received: with(Some(t.bytes_received), |leg| leg.bytes_received),
+        chunks_received: with(Some(u64::from(t.body_reads)), |leg| u64::from(leg.body_reads)),
     }
 }

@@ -39,7 +39,7 @@ pub use event::{
     Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Preparing,
     Progress, RunEvent, RunStarted, Source,
 };
-pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
+pub use exchange::{EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;
 pub use id::uuid_text;
 pub use limits::{Slo, SloFault, Thresholds};
