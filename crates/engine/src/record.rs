@@ -6,7 +6,8 @@ use aiperf_dialect::Answer;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_transport::body;
+use aiperf_transport::encoding::{self, Decoded};
+use aiperf_transport::{body, charset};
 use aiperf_types::{
     EarlierLeg, Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError,
     TokenCounts, Usage, WallAnchor,
@@ -105,33 +106,38 @@ impl Reader {
         match exchange.status {
             Some(200..300) => None,
             Some(status) => {
-                let text = body::collect(exchange);
-                Some(RequestError::status(status, &body::reason(exchange), String::from_utf8_lossy(&text)))
+                let Decoded { exchange, error } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
+                let text = charset::text_lossy(&exchange, &body::collect(&exchange));
+                let unread = error.filter(|_| text.is_empty()).map(|error| error.message);
+                Some(RequestError::status(status, &body::reason(&exchange), unread.unwrap_or(text)))
             }
             None => Some(failure_names::error_of(&Failure::Disconnected)),
         }
     }
 
     fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
-        if let Some(error) = encoded(exchange) {
-            return (unread(exchange), Some(error));
-        }
+        let Decoded { exchange, error: undecodable } =
+            encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
         let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
         if is_stream {
             let mut on = true;
-            body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read.at));
-            if on {
+            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+            // Where a stream broke off, what is left of it is half an event.
+            if on && undecodable.is_none() {
                 answer.end_stream(exchange.timeline.end);
             }
+        } else if undecodable.is_some() {
+            // Part of a whole body is none.
+            return (unread(&exchange), undecodable);
         } else {
-            let text = body::collect(exchange);
-            if let Some(error) = unreadable(exchange, &text) {
-                return (Parsed::default(), Some(error));
+            let bytes = body::collect(&exchange);
+            match charset::text(&exchange, &bytes) {
+                Ok(text) => answer.feed_body(&text, exchange.timeline.end),
+                Err(error) => return (Parsed::default(), Some(error)),
             }
-            answer.feed_body(&text, exchange.timeline.end);
         }
         let mut parsed = answer.finish();
-        let error = parsed.error.take();
+        let error = parsed.error.take().or(undecodable);
         (parsed, error)
     }
 
@@ -171,28 +177,6 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
         reasoning: usage.reasoning_tokens,
         first_content_chunk_tokens: None,
     }
-}
-
-/// A body that is encoded, which was not asked for.
-fn encoded(exchange: &Exchange) -> Option<RequestError> {
-    let coding = body::header(exchange, "content-encoding")?;
-    if coding.is_empty() || coding.eq_ignore_ascii_case("identity") {
-        return None;
-    }
-    let message = format!("the server sent Content-Encoding '{coding}', which was not asked for");
-    Some(RequestError::exception("ClientPayloadError", message, &["ContentEncodingError"]))
-}
-
-/// A body that should be text and is not UTF-8.
-fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
-    let kind = body::media_type(exchange);
-    let is_binary = ["video/", "image/", "audio/"].iter().any(|prefix| kind.starts_with(prefix));
-    if is_binary || kind == "application/octet-stream" {
-        return None;
-    }
-    let error = std::str::from_utf8(text).err()?;
-    let message = format!("the response body is not UTF-8 from byte {}", error.valid_up_to());
-    Some(RequestError::exception("UnicodeDecodeError", message, &[]))
 }
 
 fn is_context_overflow(error: &RequestError) -> bool {

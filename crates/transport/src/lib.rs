@@ -8,6 +8,8 @@
 //! - [`stamp`]: the one read primitive: length, instant, lag
 //! - [`framer`]: HTTP/1.1 responses without a socket
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
+//! - [`encoding`]: compressed bodies made plain, read by read
+//! - [`charset`]: bodies of text in the charset they declare
 //! - [`receive`]: what a read adds to an exchange
 //! - [`stream_end`]: streams whose last event has come while nothing ends them
 //! - `socket`: TCP and Unix sockets; [`tls`]: sessions on them; [`connection`]: one or the other
@@ -24,10 +26,12 @@
 pub mod body;
 pub mod buffers;
 pub mod cancel;
+pub mod charset;
 pub mod client;
 pub mod clock;
 pub mod connect;
 pub mod connection;
+pub mod encoding;
 pub mod framer;
 pub mod legs;
 pub mod pace;
