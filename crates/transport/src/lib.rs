@@ -6,6 +6,7 @@
 //! # Layout
 //! - [`clock`]: the two clocks, and an absolute timer
 //! - [`stamp`]: the one read primitive: length, instant, lag
+//! - [`stamped_stream`]: what a connection looks like to those who speak over it
 //! - [`framer`]: HTTP/1.1 responses without a socket
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
 //! - [`receive`]: what a read adds to an exchange
@@ -29,6 +30,7 @@ pub mod pace;
 pub mod pool;
 pub mod receive;
 pub mod stamp;
+pub mod stamped_stream;
 pub mod stream_end;
 pub mod sys;
 
