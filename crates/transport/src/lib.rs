@@ -11,6 +11,7 @@
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
 //! - [`receive`]: what a read adds to an exchange
 //! - [`stream_end`]: streams whose last event has come while nothing ends them
+//! - [`http2`]: HTTP/2: many exchanges on one connection
 //! - [`connect`]: name resolution, socket options, connecting
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
@@ -26,6 +27,7 @@ pub mod client;
 pub mod clock;
 pub mod connect;
 pub mod framer;
+pub mod http2;
 pub mod pace;
 pub mod pool;
 pub mod receive;
