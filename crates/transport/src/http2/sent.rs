@@ -62,3 +62,28 @@ impl SentTap {
         self.streams.get(&stream).copied().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::frames::{PREFACE_LEN, kind};
+    use super::*;
+
+    #[test]
+    fn a_request_ends_with_the_write_that_took_its_last_byte() {
+        let mut tap = SentTap::default();
+        tap.register(1);
+        tap.register(3);
+        let preface = [b'P'; PREFACE_LEN];
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        let data = |stream: u8| [0, 0, 2, kind::DATA, 0, 0, 0, 0, stream, b'{', b'}'];
+        tap.note([&preface[..5], &preface[5..], &settings].into_iter(), MonoNs(1));
+        assert_eq!(tap.of(1), Sent::default());
+        // One write with all of one stream and a cut frame of another, and one with its rest.
+        tap.note([&data(1)[..], &data(1), &data(3)[..10]].into_iter(), MonoNs(2));
+        tap.note([&data(3)[10..]].into_iter(), MonoNs(3));
+        let noted = |stream| (tap.of(stream).bytes, tap.of(stream).writes, tap.of(stream).at);
+        assert_eq!((noted(1), noted(3)), ((22, 1, MonoNs(2)), (11, 2, MonoNs(3))));
+        tap.forget(1);
+        assert_eq!(tap.of(1), Sent::default());
+    }
+}
