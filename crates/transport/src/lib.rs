@@ -6,6 +6,7 @@
 //! # Layout
 //! - [`clock`]: the two clocks, and an absolute timer
 //! - [`stamp`]: the one read primitive: length, instant, lag
+//! - [`stamped_stream`]: what a connection looks like to those who speak over it
 //! - [`framer`]: HTTP/1.1 responses without a socket
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
 //! - [`encoding`]: compressed bodies made plain, read by read
@@ -14,6 +15,7 @@
 //! - [`stream_end`]: streams whose last event has come while nothing ends them
 //! - `socket`: TCP and Unix sockets; [`tls`]: sessions on them; [`connection`]: one or the other
 //! - [`target`]: the servers that requests go to; [`proxy`]: what may stand between
+//! - [`http2`]: HTTP/2: many exchanges on one connection
 //! - [`connect`]: name resolution, socket options, connecting
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
@@ -33,6 +35,7 @@ pub mod connect;
 pub mod connection;
 pub mod encoding;
 pub mod framer;
+pub mod http2;
 pub mod legs;
 pub mod pace;
 pub mod phases;
@@ -42,6 +45,7 @@ pub mod receive;
 pub mod redirect;
 mod socket;
 pub mod stamp;
+pub mod stamped_stream;
 pub mod stream_end;
 pub mod sys;
 pub mod target;
