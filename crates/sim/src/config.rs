@@ -16,6 +16,8 @@ pub struct SimConfig {
     pub host: IpAddr,
     /// Port to listen on; 0 takes a free one.
     pub port: u16,
+    /// Path of a Unix domain socket to listen on beside the port. The kernel stamps nothing that arrives there.
+    pub unix_socket: Option<PathBuf>,
     /// Threads that serve, each with its own connections.
     pub threads: NonZeroUsize,
     /// The one model served. Without it every model name is accepted and `/v1/models` lists [`DEFAULT_MODEL`].
@@ -61,6 +63,7 @@ impl Default for SimConfig {
         SimConfig {
             host: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
+            unix_socket: None,
             threads: NonZeroUsize::MIN,
             model: None,
             max_model_len: None,

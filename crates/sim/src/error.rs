@@ -17,6 +17,9 @@ pub enum SimError {
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
+    /// The path of the Unix socket is taken, or cannot be written.
+    #[error("cannot listen on the Unix socket {path}: {source}")]
+    UnixSocket { path: PathBuf, source: std::io::Error },
     /// The truth log cannot be written.
     #[error("cannot write the truth log {path}: {source}")]
     TruthLog { path: PathBuf, source: std::io::Error },

@@ -20,7 +20,7 @@
 //! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stamps` and `clock`; `http` and `inference` (requests in); `script` and
+//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `stamps` and `clock`; `http` and `inference` (requests in); `script` and
 //! `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
 //! `metrics` and `exposition`; `truth` and `idle` (the log).
 
@@ -45,6 +45,7 @@ mod socket;
 mod speculation;
 mod spread;
 mod stamps;
+mod stream;
 mod timers;
 mod truth;
 mod vocabulary;

@@ -3,7 +3,6 @@
 //! Sockets are watched edge-triggered and registered once. Nothing blocks: what a socket does not take stays pending.
 
 use std::collections::VecDeque;
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,13 +21,15 @@ use crate::metrics::Finished;
 use crate::script::Purpose;
 use crate::shared::{Page, Shared};
 use crate::slots::{Key, Slots};
-use crate::socket::{Arrival, ReadResult, Socket, reset_on_close};
+use crate::socket::{Arrival, ReadResult, Socket};
+use crate::stream::{Listener, Stream};
 use crate::timers::Timers;
 use crate::truth::{Payload, TruthRecord};
 
-const LISTENER: u64 = u64::MAX;
-const TIMER: u64 = u64::MAX - 1;
-const STOP: u64 = u64::MAX - 2;
+const TIMER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+/// The mark of the first listener; those of the others follow.
+const LISTENERS: u64 = u64::MAX - 16;
 const READ_BYTES: usize = 256 << 10;
 const EVENTS: usize = 1024;
 
@@ -57,7 +58,7 @@ pub(crate) struct Reactor {
     thread: usize,
     shared: Arc<Shared>,
     epoll: Epoll,
-    listener: Arc<TcpListener>,
+    listeners: Arc<Vec<Listener>>,
     accepting: bool,
     timers: Timers,
     connections: Slots<Connection>,
@@ -73,12 +74,12 @@ impl Reactor {
     pub(crate) fn new(
         thread: usize,
         shared: Arc<Shared>,
-        listener: Arc<TcpListener>,
+        listeners: Arc<Vec<Listener>>,
         stop: &EventFd,
     ) -> Result<Self, SimError> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timers = Timers::new()?;
-        watch_listener(&epoll, &listener)?;
+        watch_listeners(&epoll, &listeners)?;
         epoll.add(&timers, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(stop, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
         let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script.config));
@@ -86,7 +87,7 @@ impl Reactor {
             thread,
             shared,
             epoll,
-            listener,
+            listeners,
             accepting: true,
             timers,
             connections: Slots::new(),
@@ -121,8 +122,8 @@ impl Reactor {
                         self.close_all();
                         return Ok(());
                     }
-                    LISTENER => self.accept(),
                     TIMER => {}
+                    mark if mark >= LISTENERS => self.accept((mark - LISTENERS) as usize),
                     bits => self.handle_ready(Key::from_bits(bits), event.events()),
                 }
             }
@@ -136,10 +137,10 @@ impl Reactor {
         }
     }
 
-    fn accept(&mut self) {
+    fn accept(&mut self, listener: usize) {
         loop {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
+            let stream = match self.listeners[listener].accept() {
+                Ok(stream) => stream,
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                     return self.stop_accepting();
                 }
@@ -147,7 +148,7 @@ impl Reactor {
                 Err(_) => return,
             };
             if self.refuses() {
-                reset_on_close(&stream);
+                stream.reset_on_close();
                 continue;
             }
             // A connection that is gone already is none.
@@ -161,8 +162,11 @@ impl Reactor {
     /// Out of descriptors: the listener would stay readable and the loop never rest. New connections wait in its queue
     /// until one is closed.
     fn stop_accepting(&mut self) {
-        if self.accepting && self.epoll.delete(&*self.listener).is_ok() {
-            self.accepting = false;
+        if std::mem::take(&mut self.accepting) {
+            for listener in self.listeners.iter() {
+                // One that is not watched needs no end of it.
+                let _ = self.epoll.delete(listener);
+            }
             let warning = "warning: no more open files allowed; further connections wait (see ulimit -n)";
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{warning}\n").as_bytes());
         }
@@ -170,7 +174,7 @@ impl Reactor {
 
     fn accept_again(&mut self) {
         if !self.accepting {
-            self.accepting = watch_listener(&self.epoll, &self.listener).is_ok();
+            self.accepting = watch_listeners(&self.epoll, &self.listeners).is_ok();
         }
     }
 
@@ -182,8 +186,9 @@ impl Reactor {
         }
     }
 
-    fn add_connection(&mut self, stream: TcpStream) -> std::io::Result<()> {
-        let socket = Socket::new(stream, self.shared.truth.is_some())?;
+    fn add_connection(&mut self, stream: Stream) -> std::io::Result<()> {
+        let stamped = self.shared.truth.is_some();
+        let socket = Socket::new(stream, stamped)?;
         let key = self.connections.reserve();
         let watched = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         if let Err(errno) = self.epoll.add(socket.stream(), EpollEvent::new(watched, key.to_bits())) {
@@ -556,10 +561,13 @@ impl Reactor {
     }
 }
 
-fn watch_listener(epoll: &Epoll, listener: &TcpListener) -> nix::Result<()> {
+fn watch_listeners(epoll: &Epoll, listeners: &[Listener]) -> nix::Result<()> {
     // One thread at a time is woken for a new connection.
     let new_connection = EpollFlags::EPOLLIN | EpollFlags::EPOLLEXCLUSIVE;
-    epoll.add(listener, EpollEvent::new(new_connection, LISTENER))
+    listeners
+        .iter()
+        .zip(LISTENERS..)
+        .try_for_each(|(listener, mark)| epoll.add(listener, EpollEvent::new(new_connection, mark)))
 }
 
 fn close_when_sent(connection: &Connection) -> Disposition {

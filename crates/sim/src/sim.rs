@@ -20,6 +20,7 @@ use crate::reactor::Reactor;
 use crate::script::Script;
 use crate::shared::Shared;
 use crate::stamps::stamp_arrivals;
+use crate::stream::Listener;
 use crate::truth::TruthLog;
 
 /// A thousand clients that connect at once must not meet a full queue, which would cost each of them a second.
@@ -68,15 +69,25 @@ impl Sim {
             truth: truth.as_ref().map(TruthLog::sender),
         });
         let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        let listener = Arc::new(listener);
+        let mut listeners = vec![Listener::Tcp(listener)];
+        if let Some(path) = shared.script.config.unix_socket.as_deref() {
+            let failed = |source| SimError::UnixSocket { path: path.to_owned(), source };
+            listeners.push(Listener::bind_unix(path).map_err(failed)?);
+        }
+        let listeners = Arc::new(listeners);
         let reactors = (0..threads)
-            .map(|thread| Reactor::new(thread, shared.clone(), listener.clone(), &stop))
+            .map(|thread| Reactor::new(thread, shared.clone(), listeners.clone(), &stop))
             .collect::<Result<_, _>>()?;
         Ok(Sim { reactors, local_addr, stop: StopHandle(Arc::new(stop)), signals: None, truth })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Scheme and address.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.local_addr)
     }
 
     /// A handle that stops it.

@@ -1,13 +1,11 @@
 //! One connection's socket: reads with the kernel's stamp, and writes that never block and are never lost.
 
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
-
-use nix::sys::socket::{setsockopt, sockopt};
+use std::io::ErrorKind;
 
 use crate::clock::wall_ns;
 use crate::stamps;
+use crate::stream::Stream;
 use crate::truth::{Bracket, Payload, TruthRecord, WriteIndex};
 
 /// When bytes came in.
@@ -28,7 +26,7 @@ pub(crate) enum ReadResult {
 
 /// A socket with what could not be written yet.
 pub(crate) struct Socket {
-    stream: TcpStream,
+    stream: Stream,
     stamped: bool,
     pending: Vec<u8>,
     written: usize,
@@ -39,13 +37,12 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// Takes an accepted connection; `stamped` when its listener was asked to [`stamps::stamp_arrivals`].
-    pub(crate) fn new(stream: TcpStream, stamped: bool) -> std::io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
+    pub(crate) fn new(stream: Stream, stamped: bool) -> std::io::Result<Self> {
+        stream.prepare()?;
         Ok(Socket { stream, stamped, pending: Vec::new(), written: 0, marks: VecDeque::new(), failed: false })
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
+    pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
 
@@ -63,7 +60,7 @@ impl Socket {
         if self.stamped {
             return self.read_stamped(buffer);
         }
-        let incoming = match (&self.stream).read(buffer) {
+        let incoming = match self.stream.read(buffer) {
             Ok(0) => ReadResult::Closed,
             Ok(count) => ReadResult::Bytes(count),
             Err(error) if error.kind() == ErrorKind::WouldBlock => ReadResult::Nothing,
@@ -109,7 +106,7 @@ impl Socket {
         if self.failed {
             return bytes.len();
         }
-        match (&self.stream).write(bytes) {
+        match self.stream.write(bytes) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
             Err(_) => {
@@ -122,7 +119,7 @@ impl Socket {
     /// Sends more of what is pending, and notes in `record` which writes are now complete.
     pub(crate) fn flush(&mut self, record: Option<&mut TruthRecord>) {
         while self.written < self.pending.len() && !self.failed {
-            match (&self.stream).write(&self.pending[self.written..]) {
+            match self.stream.write(&self.pending[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -147,12 +144,6 @@ impl Socket {
 
     /// Makes the coming close a reset, which drops what was not yet sent.
     pub(crate) fn reset_on_close(&self) {
-        reset_on_close(&self.stream);
+        self.stream.reset_on_close();
     }
-}
-
-/// Makes the coming close of a connection a reset.
-pub(crate) fn reset_on_close(stream: &TcpStream) {
-    // A socket that is already gone needs no reset.
-    let _ = setsockopt(stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
 }

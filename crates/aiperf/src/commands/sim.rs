@@ -23,6 +23,9 @@ pub(crate) struct SimArgs {
     /// Port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
+    /// Path of a Unix domain socket to listen on beside the port.
+    #[arg(long, value_name = "PATH")]
+    unix_socket: Option<PathBuf>,
     /// Serving threads, each with its own connections.
     #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
@@ -84,6 +87,7 @@ impl From<SimArgs> for SimConfig {
         SimConfig {
             host: args.host,
             port: args.port,
+            unix_socket: args.unix_socket,
             threads: args.threads,
             model: args.model,
             max_model_len: args.max_model_len,
@@ -128,6 +132,6 @@ pub(crate) fn main(args: &[String]) -> Exit {
 fn run(args: SimArgs) -> Result<(), SimError> {
     let mut sim = Sim::bind(args.into())?;
     sim.stop_on_signals()?;
-    terminal::print(&format!("listening on http://{}\n", sim.local_addr()));
+    terminal::print(&format!("listening on {}\n", sim.url()));
     sim.run()
 }

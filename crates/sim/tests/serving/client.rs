@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use aiperf_sim::{Sim, SimConfig, SimHandle};
@@ -24,8 +26,26 @@ pub(crate) fn chat(members: &str) -> String {
     format!(r#"{{"model":"m","messages":[{{"role":"user","content":"one two three"}}],{members}}}"#)
 }
 
-pub(crate) struct Client {
-    socket: BufReader<TcpStream>,
+/// What a client may speak over.
+pub(crate) trait Stream: Read + Write + Sized {
+    /// The longest wait for an answer.
+    fn set_patience(&self, time: Duration);
+}
+
+impl Stream for TcpStream {
+    fn set_patience(&self, time: Duration) {
+        self.set_read_timeout(Some(time)).unwrap();
+    }
+}
+
+impl Stream for UnixStream {
+    fn set_patience(&self, time: Duration) {
+        self.set_read_timeout(Some(time)).unwrap();
+    }
+}
+
+pub(crate) struct Client<S = TcpStream> {
+    socket: BufReader<S>,
 }
 
 /// A response, as far as it came.
@@ -41,8 +61,19 @@ pub(crate) struct Response {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let socket = TcpStream::connect(address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        Client::over(TcpStream::connect(address).unwrap())
+    }
+}
+
+impl Client<UnixStream> {
+    pub(crate) fn connect_unix(path: &Path) -> Self {
+        Client::over(UnixStream::connect(path).unwrap())
+    }
+}
+
+impl<S: Stream> Client<S> {
+    pub(crate) fn over(socket: S) -> Self {
+        socket.set_patience(Duration::from_secs(5));
         Client { socket: BufReader::new(socket) }
     }
 
@@ -51,7 +82,7 @@ impl Client {
     }
 
     pub(crate) fn set_patience(&self, time: Duration) {
-        self.socket.get_ref().set_read_timeout(Some(time)).unwrap();
+        self.socket.get_ref().set_patience(time);
     }
 
     pub(crate) fn post(&mut self, path: &str, body: &str) -> Response {

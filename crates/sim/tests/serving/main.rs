@@ -8,3 +8,4 @@ mod faults;
 mod golden;
 mod lengths;
 mod truth;
+mod unix;
