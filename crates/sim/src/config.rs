@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::encoding::ContentEncoding;
 use crate::error::SimError;
 use crate::fault::FaultRate;
 use crate::spread::{Latency, Spread};
@@ -47,6 +48,9 @@ pub struct SimConfig {
     pub step: Option<Duration>,
     /// What goes wrong, and how often.
     pub faults: Vec<FaultRate>,
+    /// How inference answers are encoded, whatever the client says it accepts. Each event of a stream can be decoded when it
+    /// arrives.
+    pub encoding: Option<ContentEncoding>,
     /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was asked.
     pub burst: bool,
     /// Where to write when each request arrived and each event was written.
@@ -78,6 +82,7 @@ impl Default for SimConfig {
             max_running: None,
             step: None,
             faults: Vec::new(),
+            encoding: None,
             burst: false,
             truth_log: None,
             seed: 0,
@@ -98,6 +103,9 @@ impl SimConfig {
         }
         if self.burst && self.truth_log.is_some() {
             return Err(SimError::Conflict("a burst server writes whole answers at once: it has no truth log"));
+        }
+        if self.burst && self.encoding.is_some() {
+            return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no content encoding"));
         }
         if self.step.is_some_and(|step| step.is_zero()) {
             return Err(SimError::Conflict("a step is longer than zero"));

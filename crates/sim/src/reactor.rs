@@ -11,20 +11,22 @@ use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 
 use crate::canned::CannedResponses;
-use crate::clock::monotonic_ns;
+use crate::clock::{monotonic_ns, wall_ns};
 use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, ReceivedRequest, Stage};
 use crate::fault::Fault;
-use crate::http::{self, Heads, Received, Request, Status};
+use crate::http::{self, Head, Heads, Received, Request, Status};
 use crate::inference::{self, ApiError, Endpoint};
 use crate::metrics::Finished;
+use crate::redirect::Followed;
+use crate::reply::{Extent, Outlet, Reply};
 use crate::script::Purpose;
 use crate::shared::{Page, Shared};
 use crate::slots::{Key, Slots};
 use crate::socket::{Arrival, ReadResult, Socket};
 use crate::stream::{Listener, Stream};
 use crate::timers::Timers;
-use crate::truth::{Payload, TruthRecord};
+use crate::truth::{ConnectionFacts, Payload, TruthRecord};
 
 const TIMER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
@@ -40,6 +42,7 @@ struct Connection {
     /// Bytes the inbox must hold before it is worth another look.
     need: usize,
     arrival: Arrival,
+    facts: ConnectionFacts,
     exchange: Option<Box<Exchange>>,
     /// To be closed once everything pending was sent.
     closing: bool,
@@ -147,12 +150,13 @@ impl Reactor {
                 // Nobody there, or a connection that was gone again.
                 Err(_) => return,
             };
-            if self.refuses() {
+            let number = self.shared.connections.fetch_add(1, Ordering::Relaxed);
+            if self.refuses(number) {
                 stream.reset_on_close();
                 continue;
             }
             // A connection that is gone already is none.
-            let _ = self.add_connection(stream);
+            let _ = self.add_connection(stream, number);
             if self.shared.metrics.len() > 1 {
                 return;
             }
@@ -178,15 +182,12 @@ impl Reactor {
         }
     }
 
-    fn refuses(&self) -> bool {
+    fn refuses(&self, number: u64) -> bool {
         let script = &self.shared.script;
-        script.faults.refuses_connections() && {
-            let number = self.shared.connections.fetch_add(1, Ordering::Relaxed);
-            script.faults.draw_refusal(&mut script.random(Purpose::Refusal, number))
-        }
+        script.faults.refuses_connections() && script.faults.draw_refusal(&mut script.random(Purpose::Refusal, number))
     }
 
-    fn add_connection(&mut self, stream: Stream) -> std::io::Result<()> {
+    fn add_connection(&mut self, stream: Stream, number: u64) -> std::io::Result<()> {
         let stamped = self.shared.truth.is_some();
         let socket = Socket::new(stream, stamped)?;
         let key = self.connections.reserve();
@@ -200,6 +201,14 @@ impl Reactor {
             inbox: Vec::new(),
             need: 0,
             arrival: Arrival::default(),
+            facts: ConnectionFacts {
+                number,
+                accepted_ns: if stamped { wall_ns() } else { 0 },
+                handshake_ns: None,
+                protocol: "http/1.1",
+                tls: false,
+                resumed: false,
+            },
             exchange: None,
             closing: false,
         };
@@ -295,7 +304,7 @@ impl Reactor {
                         }
                         None => {
                             canned.count_into(&mut self.shared.metrics(self.thread));
-                            self.answer_other(connection, &request);
+                            self.answer_other(connection, &request, None);
                         }
                     }
                     connection.closing |= !request.keep_alive;
@@ -361,28 +370,35 @@ impl Reactor {
     }
 
     fn start_exchange(&mut self, key: Key, connection: &mut Connection, request: &Request<'_>) -> Disposition {
-        let Some(endpoint) = Endpoint::at(request.path).filter(|_| request.method == "POST") else {
+        let asked = Endpoint::at(request.path);
+        let followed = asked.and(request.query).and_then(Followed::of_query);
+        let endpoint = asked.filter(|_| request.method == "POST");
+        let now_ns = monotonic_ns();
+        let number = match endpoint {
+            Some(_) => self.shared.requests.fetch_add(1, Ordering::Relaxed),
+            None => 0,
+        };
+        let script = &self.shared.script;
+        let fault = match (followed, endpoint) {
+            (Some(followed), _) => script.faults.after_redirect(followed),
+            (None, Some(_)) => script.faults.draw(&mut script.random(Purpose::Fault, number)),
+            (None, None) => None,
+        };
+        let truth = self.record(connection, request, fault.as_ref().map(Fault::name));
+        if let (Some(endpoint), Some(Fault::Redirect(redirect))) = (asked, &fault) {
+            let (row, hops) = (script.faults.row(redirect), followed.map_or(0, |followed| followed.hops));
+            let location = redirect.location(row, hops, endpoint.path(), &self.shared.origin);
+            let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
+            self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", redirect.status, 1);
             connection.closing |= !request.keep_alive;
-            self.answer_other(connection, request);
+            self.answer(connection, &head, b"", truth);
+            return Disposition::Keep;
+        }
+        let Some(endpoint) = endpoint else {
+            connection.closing |= !request.keep_alive;
+            self.answer_other(connection, request, truth);
             return Disposition::Keep;
         };
-        let now_ns = monotonic_ns();
-        let number = self.shared.requests.fetch_add(1, Ordering::Relaxed);
-        let script = &self.shared.script;
-        let fault = script.faults.draw(&mut script.random(Purpose::Fault, number));
-        let truth = self.shared.truth.is_some().then(|| {
-            Box::new(TruthRecord {
-                request_id: request.request_id.unwrap_or_default().to_owned(),
-                path: endpoint.path(),
-                status: 200,
-                fault: fault.map(|fault| fault.name()),
-                finished: false,
-                received_kernel_ns: connection.arrival.kernel_ns,
-                received_read_ns: connection.arrival.read_ns,
-                head: None,
-                chunks: Vec::new(),
-            })
-        });
         let refused = match fault {
             Some(Fault::Reset) => {
                 self.log(truth);
@@ -391,32 +407,61 @@ impl Reactor {
             Some(Fault::Status(code)) => Some(ApiError::of_status(Status(code))),
             _ => None,
         };
-        let keep_alive = request.keep_alive;
+        let held_for = match fault {
+            Some(Fault::SlowHeaders(time)) => Some(time),
+            _ => None,
+        };
         let planned = match refused {
             Some(error) => Err((error, truth)),
             None => match inference::parse(endpoint, request.body) {
                 Err(error) => Err((error, truth)),
-                Ok(inference) => Exchange::plan(
-                    script,
-                    ReceivedRequest { endpoint, request: inference, number, keep_alive, fault, now_ns, truth },
-                ),
+                Ok(inference) => {
+                    let reply = Reply::new(request.keep_alive, script.config.encoding);
+                    let received =
+                        ReceivedRequest { endpoint, request: inference, number, reply, fault, now_ns, truth };
+                    Exchange::plan(script, received)
+                }
             },
         };
         match planned {
             Err((error, truth)) => {
-                connection.closing |= !keep_alive;
+                connection.closing |= !request.keep_alive;
                 self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", error.status.0, 1);
                 self.answer_error(connection, &error, truth);
             }
             Ok(exchange) => {
                 connection.exchange = Some(Box::new(exchange));
-                match fault {
-                    Some(Fault::SlowHeaders(time)) => self.timers.set(now_ns + time.as_nanos() as u64, key),
-                    _ => self.open(key, connection),
+                match held_for {
+                    Some(time) => self.timers.set(now_ns + time.as_nanos() as u64, key),
+                    None => self.open(key, connection),
                 }
             }
         }
         Disposition::Keep
+    }
+
+    /// What the log will say of a request, as far as it is known.
+    fn record(
+        &self,
+        connection: &Connection,
+        request: &Request<'_>,
+        fault: Option<&'static str>,
+    ) -> Option<Box<TruthRecord>> {
+        self.shared.truth.as_ref()?;
+        Some(Box::new(TruthRecord {
+            request_id: request.request_id.unwrap_or_default().to_owned(),
+            method: request.method.to_owned().into(),
+            path: Endpoint::at(request.path).map_or_else(|| request.path.to_owned().into(), |at| at.path().into()),
+            connection: connection.facts,
+            stream: 0,
+            status: 200,
+            fault,
+            finished: false,
+            received_kernel_ns: connection.arrival.kernel_ns,
+            received_read_ns: connection.arrival.read_ns,
+            head: None,
+            chunks: Vec::new(),
+        }))
     }
 
     /// Sends the head and queues the exchange for the batch.
@@ -425,10 +470,8 @@ impl Reactor {
         let mut metrics = self.shared.metrics(self.thread);
         exchange.open(&mut Context {
             script: &self.shared.script,
-            socket: &mut connection.socket,
-            heads: &mut self.heads,
+            outlet: Outlet { socket: &mut connection.socket, heads: &mut self.heads, scratch: &mut self.scratch },
             metrics: &mut metrics,
-            scratch: &mut self.scratch,
         });
         if self.running < self.batch_limit() && self.waiting.is_empty() {
             self.running += 1;
@@ -475,10 +518,12 @@ impl Reactor {
                 monotonic_ns(),
                 &mut Context {
                     script: &self.shared.script,
-                    socket: &mut connection.socket,
-                    heads: &mut self.heads,
+                    outlet: Outlet {
+                        socket: &mut connection.socket,
+                        heads: &mut self.heads,
+                        scratch: &mut self.scratch,
+                    },
                     metrics: &mut metrics,
-                    scratch: &mut self.scratch,
                 },
             )
         };
@@ -501,7 +546,7 @@ impl Reactor {
             return Disposition::Keep;
         }
         if let Some(mut exchange) = connection.exchange.take_if(|exchange| exchange.stage == Stage::Over) {
-            connection.closing |= !exchange.keep_alive;
+            connection.closing |= !exchange.reply.keep_alive;
             if let Some(truth) = &mut exchange.truth {
                 truth.finished &= !connection.socket.failed();
             }
@@ -538,26 +583,43 @@ impl Reactor {
         }
     }
 
-    fn answer_error(&mut self, connection: &mut Connection, error: &ApiError, mut truth: Option<Box<TruthRecord>>) {
-        self.scratch.clear();
-        let body = error.body();
-        let keep_alive = !connection.closing;
-        self.heads.write_response(&mut self.scratch, error.status, "application/json", keep_alive, body.as_bytes());
-        if let Some(truth) = &mut truth {
-            truth.status = error.status.0;
-            truth.finished = true;
-        }
-        connection.socket.send(&self.scratch, truth.as_deref_mut(), Payload::Nothing);
-        self.log(truth);
+    fn answer_error(&mut self, connection: &mut Connection, error: &ApiError, truth: Option<Box<TruthRecord>>) {
+        self.answer(connection, &Head::json(error.status), error.body().as_bytes(), truth);
     }
 
     /// Everything that is not inference.
-    fn answer_other(&mut self, connection: &mut Connection, request: &Request<'_>) {
-        let Page { handler, method, status, content_type, body } = self.shared.page(request.method, request.path);
+    fn answer_other(
+        &mut self,
+        connection: &mut Connection,
+        request: &Request<'_>,
+        mut truth: Option<Box<TruthRecord>>,
+    ) {
+        let Page { handler, method, status, fault, content_type, body } =
+            self.shared.page(request.method, request.path);
         self.shared.metrics(self.thread).record_http_response(handler, method, status.0, 1);
-        self.scratch.clear();
-        self.heads.write_response(&mut self.scratch, status, content_type, request.keep_alive, &body);
-        connection.socket.send(&self.scratch, None, Payload::Nothing);
+        if let Some(truth) = &mut truth {
+            truth.fault = fault;
+        }
+        self.answer(connection, &Head { status, content_type, fields: &[] }, &body, truth);
+    }
+
+    /// Answers a request at once.
+    fn answer(
+        &mut self,
+        connection: &mut Connection,
+        head: &Head<'_>,
+        body: &[u8],
+        mut truth: Option<Box<TruthRecord>>,
+    ) {
+        if let Some(truth) = &mut truth {
+            truth.status = head.status.0;
+            truth.finished = true;
+        }
+        let mut outlet = Outlet { socket: &mut connection.socket, heads: &mut self.heads, scratch: &mut self.scratch };
+        let whole = (body, Extent::All);
+        let mut reply = Reply::new(!connection.closing, None);
+        reply.whole(&mut outlet, truth.as_deref_mut(), Payload::Nothing, head, whole);
+        self.log(truth);
     }
 }
 

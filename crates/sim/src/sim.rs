@@ -30,6 +30,7 @@ const BACKLOG: i32 = 4096;
 pub struct Sim {
     reactors: Vec<Reactor>,
     local_addr: SocketAddr,
+    origin: String,
     stop: StopHandle,
     signals: Option<SignalFd>,
     // Last, so that it is closed after the reactors have handed over their last records.
@@ -56,6 +57,7 @@ impl Sim {
         let script = Script::new(config)?;
         let listener = open_listener(address).map_err(|source| SimError::Listen { address, source })?;
         let local_addr = listener.local_addr()?;
+        let origin = format!("http://{local_addr}");
         if script.config.truth_log.is_some() {
             stamp_arrivals(&listener)?;
         }
@@ -66,6 +68,8 @@ impl Sim {
             metrics: (0..threads).map(|_| Mutex::new(Metrics::new())).collect(),
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            hooks: Mutex::default(),
+            origin: origin.clone(),
             truth: truth.as_ref().map(TruthLog::sender),
         });
         let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
@@ -78,7 +82,7 @@ impl Sim {
         let reactors = (0..threads)
             .map(|thread| Reactor::new(thread, shared.clone(), listeners.clone(), &stop))
             .collect::<Result<_, _>>()?;
-        Ok(Sim { reactors, local_addr, stop: StopHandle(Arc::new(stop)), signals: None, truth })
+        Ok(Sim { reactors, local_addr, origin, stop: StopHandle(Arc::new(stop)), signals: None, truth })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
@@ -87,7 +91,7 @@ impl Sim {
 
     /// Scheme and address.
     pub fn url(&self) -> String {
-        format!("http://{}", self.local_addr)
+        self.origin.clone()
     }
 
     /// A handle that stops it.
@@ -134,10 +138,10 @@ impl Sim {
     /// Binds a server and serves on a thread of its own.
     pub fn spawn(config: SimConfig) -> Result<SimHandle, SimError> {
         let sim = Sim::bind(config)?;
-        let addr = sim.local_addr();
+        let (addr, url) = (sim.local_addr(), sim.url());
         let stop = sim.stop_handle();
         let thread = std::thread::Builder::new().name("sim".into()).spawn(move || sim.run())?;
-        Ok(SimHandle { addr, stop, thread: Some(thread) })
+        Ok(SimHandle { addr, url, stop, thread: Some(thread) })
     }
 }
 
@@ -145,14 +149,15 @@ impl Sim {
 #[derive(Debug)]
 pub struct SimHandle {
     pub addr: SocketAddr,
+    url: String,
     stop: StopHandle,
     thread: Option<JoinHandle<Result<(), SimError>>>,
 }
 
 impl SimHandle {
-    /// `http://` and the address.
+    /// Scheme and address.
     pub fn url(&self) -> String {
-        format!("http://{}", self.addr)
+        self.url.clone()
     }
 
     /// Stops the server and waits until its log is written.

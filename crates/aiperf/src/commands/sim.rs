@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use aiperf_sim::{FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
+use aiperf_sim::{ContentEncoding, FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
 use clap::{Args, Parser};
 
 use crate::exit::{self, Exit};
@@ -68,9 +68,13 @@ pub(crate) struct SimArgs {
     /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
     ///
     /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
-    /// error-data, slow-headers:TIME.
+    /// error-data, slow-headers:TIME, hook-status:CODE, hook-status:CODE,COUNT (the first COUNT calls of each path that is
+    /// neither inference nor /metrics), redirect:CODE (with ,HOPS or ,endless and ,absolute or ,ORIGIN after the code).
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,
+    /// Encode inference answers, whatever the client accepts: gzip or deflate; streams so that each event can be decoded at once.
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<ContentEncoding>,
     /// Answer every request at once with bytes made beforehand, --osl tokens each.
     #[arg(long)]
     burst: bool,
@@ -102,6 +106,7 @@ impl From<SimArgs> for SimConfig {
             max_running: args.max_running,
             step: args.step,
             faults: args.faults,
+            encoding: args.encoding,
             burst: args.burst,
             truth_log: args.truth_log,
             seed: args.seed,

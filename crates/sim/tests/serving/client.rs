@@ -108,23 +108,42 @@ impl<S: Stream> Client<S> {
         Ok(response)
     }
 
+    /// The chunks of the next response.
+    pub(crate) fn chunks(&mut self) -> Vec<Vec<u8>> {
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            self.socket.read_line(&mut line).unwrap();
+        }
+        let mut chunks = Vec::new();
+        loop {
+            let mut chunk = Vec::new();
+            self.chunk(&mut chunk).unwrap();
+            if chunk.is_empty() {
+                return chunks;
+            }
+            chunks.push(chunk);
+        }
+    }
+
     fn body(&mut self, head: &str, body: &mut Vec<u8>) -> std::io::Result<()> {
         if let Some(length) = header(head, "content-length") {
             return self.piece(length.parse().unwrap(), body);
         }
         assert_eq!(header(head, "transfer-encoding"), Some("chunked"));
-        loop {
-            let mut size = String::new();
-            if self.socket.read_line(&mut size)? == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
-            self.piece(size, body)?;
-            self.piece(2, &mut Vec::new())?;
-            if size == 0 {
-                return Ok(());
-            }
+        while self.chunk(body)? > 0 {}
+        Ok(())
+    }
+
+    fn chunk(&mut self, body: &mut Vec<u8>) -> std::io::Result<usize> {
+        let mut size = String::new();
+        if self.socket.read_line(&mut size)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
+        let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
+        self.piece(size, body)?;
+        self.piece(2, &mut Vec::new())?;
+        Ok(size)
     }
 
     fn piece(&mut self, length: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
@@ -140,7 +159,7 @@ pub(crate) fn request(path: &str, body: &str, request_id: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.split_once(": ").filter(|(found, _)| *found == name).map(|(_, value)| value))
 }
 

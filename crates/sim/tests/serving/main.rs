@@ -3,9 +3,12 @@
 
 mod burst;
 mod client;
+mod encodings;
 mod engine;
 mod faults;
 mod golden;
+mod hooks;
 mod lengths;
+mod redirects;
 mod truth;
 mod unix;
