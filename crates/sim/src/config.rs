@@ -9,6 +9,7 @@ use crate::encoding::ContentEncoding;
 use crate::error::SimError;
 use crate::fault::FaultRate;
 use crate::spread::{Latency, Spread};
+use crate::tls::TlsOptions;
 
 /// The script of a simulated server.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct SimConfig {
     pub port: u16,
     /// Path of a Unix domain socket to listen on beside the port. The kernel stamps nothing that arrives there.
     pub unix_socket: Option<PathBuf>,
+    /// The port speaks TLS (the Unix socket does not).
+    pub tls: Option<TlsOptions>,
     /// Threads that serve, each with its own connections.
     pub threads: NonZeroUsize,
     /// The one model served. Without it every model name is accepted and `/v1/models` lists [`DEFAULT_MODEL`].
@@ -68,6 +71,7 @@ impl Default for SimConfig {
             host: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
             unix_socket: None,
+            tls: None,
             threads: NonZeroUsize::MIN,
             model: None,
             max_model_len: None,

@@ -20,7 +20,7 @@
 //! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `stamps` and `clock`; `http` and `inference` (requests in); `script`,
+//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http` and `inference` (requests in); `script`,
 //! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
 //! `metrics` and `exposition`; `truth` and `idle` (the log).
 
@@ -50,6 +50,7 @@ mod spread;
 mod stamps;
 mod stream;
 mod timers;
+mod tls;
 mod truth;
 mod vocabulary;
 
@@ -60,3 +61,4 @@ pub use fault::{Fault, FaultError, FaultRate};
 pub use redirect::{Redirect, Target};
 pub use sim::{Sim, SimHandle, StopHandle};
 pub use spread::{Latency, Spread, SpreadError, parse_duration};
+pub use tls::{Certificate, CertificateError, TlsOptions};

@@ -26,6 +26,7 @@ use crate::slots::{Key, Slots};
 use crate::socket::{Arrival, ReadResult, Socket};
 use crate::stream::{Listener, Stream};
 use crate::timers::Timers;
+use crate::tls::Tls;
 use crate::truth::{ConnectionFacts, Payload, TruthRecord};
 
 const TIMER: u64 = u64::MAX;
@@ -46,6 +47,16 @@ struct Connection {
     exchange: Option<Box<Exchange>>,
     /// To be closed once everything pending was sent.
     closing: bool,
+}
+
+impl Connection {
+    /// What is known of it by now.
+    fn facts(&self) -> ConnectionFacts {
+        match self.socket.tls() {
+            None => self.facts,
+            Some(tls) => ConnectionFacts { handshake_ns: tls.handshake_ns, resumed: tls.resumed(), ..self.facts },
+        }
+    }
 }
 
 /// What shall become of a connection.
@@ -189,7 +200,17 @@ impl Reactor {
 
     fn add_connection(&mut self, stream: Stream, number: u64) -> std::io::Result<()> {
         let stamped = self.shared.truth.is_some();
-        let socket = Socket::new(stream, stamped)?;
+        let tls = self.shared.tls.as_ref().filter(|_| stream.is_tcp());
+        let tls = tls.map(Tls::new).transpose().map_err(std::io::Error::other)?;
+        let facts = ConnectionFacts {
+            number,
+            accepted_ns: if stamped { wall_ns() } else { 0 },
+            handshake_ns: None,
+            protocol: "http/1.1",
+            tls: tls.is_some(),
+            resumed: false,
+        };
+        let socket = Socket::new(stream, tls, stamped)?;
         let key = self.connections.reserve();
         let watched = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         if let Err(errno) = self.epoll.add(socket.stream(), EpollEvent::new(watched, key.to_bits())) {
@@ -201,14 +222,7 @@ impl Reactor {
             inbox: Vec::new(),
             need: 0,
             arrival: Arrival::default(),
-            facts: ConnectionFacts {
-                number,
-                accepted_ns: if stamped { wall_ns() } else { 0 },
-                handshake_ns: None,
-                protocol: "http/1.1",
-                tls: false,
-                resumed: false,
-            },
+            facts,
             exchange: None,
             closing: false,
         };
@@ -225,6 +239,9 @@ impl Reactor {
         } else {
             if disposition == Disposition::Reset {
                 connection.socket.reset_on_close();
+            }
+            if disposition == Disposition::Close {
+                connection.socket.close();
             }
             let why = if disposition == Disposition::Keep { Finished::Abort } else { Finished::Error };
             self.drop_exchange(&mut connection, why);
@@ -257,8 +274,8 @@ impl Reactor {
     fn read(&mut self, key: Key, connection: &mut Connection, to_the_end: bool) -> Disposition {
         loop {
             let (result, arrival) = connection.socket.read(&mut self.buffer);
-            let count = match result {
-                ReadResult::Bytes(count) => count,
+            let (count, drained) = match result {
+                ReadResult::Bytes { count, drained } => (count, drained),
                 ReadResult::Nothing => return Disposition::Keep,
                 ReadResult::Closed => {
                     self.drop_exchange(connection, Finished::Abort);
@@ -272,8 +289,7 @@ impl Reactor {
                 connection.inbox.extend_from_slice(&self.buffer[..count]);
                 self.serve(key, connection)
             };
-            // A read that does not fill the buffer has emptied the socket.
-            if disposition != Disposition::Keep || (count < self.buffer.len() && !to_the_end) {
+            if disposition != Disposition::Keep || (drained && !to_the_end) {
                 return disposition;
             }
         }
@@ -452,7 +468,7 @@ impl Reactor {
             request_id: request.request_id.unwrap_or_default().to_owned(),
             method: request.method.to_owned().into(),
             path: Endpoint::at(request.path).map_or_else(|| request.path.to_owned().into(), |at| at.path().into()),
-            connection: connection.facts,
+            connection: connection.facts(),
             stream: 0,
             status: 200,
             fault,

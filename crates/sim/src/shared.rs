@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) connections: AtomicU64,
     /// How often each hook was asked.
     pub(crate) hooks: Mutex<HashMap<&'static str, u32>>,
+    /// What TCP connections are encrypted with.
+    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
     /// Scheme and address, as redirects name this server.
     pub(crate) origin: String,
     pub(crate) truth: Option<TruthSender>,

@@ -21,6 +21,7 @@ use crate::script::Script;
 use crate::shared::Shared;
 use crate::stamps::stamp_arrivals;
 use crate::stream::Listener;
+use crate::tls::server_config;
 use crate::truth::TruthLog;
 
 /// A thousand clients that connect at once must not meet a full queue, which would cost each of them a second.
@@ -57,7 +58,9 @@ impl Sim {
         let script = Script::new(config)?;
         let listener = open_listener(address).map_err(|source| SimError::Listen { address, source })?;
         let local_addr = listener.local_addr()?;
-        let origin = format!("http://{local_addr}");
+        let scheme = if script.config.tls.is_some() { "https" } else { "http" };
+        let origin = format!("{scheme}://{local_addr}");
+        let tls = script.config.tls.as_ref().map(server_config).transpose()?;
         if script.config.truth_log.is_some() {
             stamp_arrivals(&listener)?;
         }
@@ -69,6 +72,7 @@ impl Sim {
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             hooks: Mutex::default(),
+            tls,
             origin: origin.clone(),
             truth: truth.as_ref().map(TruthLog::sender),
         });

@@ -68,6 +68,10 @@ impl Stream {
         }
     }
 
+    pub(crate) fn is_tcp(&self) -> bool {
+        matches!(self, Stream::Tcp(_))
+    }
+
     pub(crate) fn read(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
         match self {
             Stream::Tcp(stream) => Read::read(&mut &*stream, buffer),

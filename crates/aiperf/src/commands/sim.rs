@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use aiperf_sim::{ContentEncoding, FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
+use aiperf_sim::{Certificate, ContentEncoding, TlsOptions, FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
 use clap::{Args, Parser};
 
 use crate::exit::{self, Exit};
@@ -26,6 +26,18 @@ pub(crate) struct SimArgs {
     /// Path of a Unix domain socket to listen on beside the port.
     #[arg(long, value_name = "PATH")]
     unix_socket: Option<PathBuf>,
+    /// Speak TLS on the port, with a certificate made at the start for localhost, 127.0.0.1 and ::1.
+    #[arg(long)]
+    tls: bool,
+    /// A further name in the certificate; may be given several times.
+    #[arg(long = "tls-host", value_name = "NAME", requires = "tls")]
+    tls_hosts: Vec<String>,
+    /// Where to write the certificate of the authority for clients to trust, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_ca_file: Option<PathBuf>,
+    /// What the certificate is like: good, expired, wrong-host, or unknown-ca (signed by another authority than is written).
+    #[arg(long, value_name = "KIND", default_value = "good", requires = "tls")]
+    tls_certificate: Certificate,
     /// Serving threads, each with its own connections.
     #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
@@ -92,6 +104,11 @@ impl From<SimArgs> for SimConfig {
             host: args.host,
             port: args.port,
             unix_socket: args.unix_socket,
+            tls: args.tls.then_some(TlsOptions {
+                hosts: args.tls_hosts,
+                ca_file: args.tls_ca_file,
+                certificate: args.tls_certificate,
+            }),
             threads: args.threads,
             model: args.model,
             max_model_len: args.max_model_len,

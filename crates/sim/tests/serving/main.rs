@@ -10,5 +10,6 @@ mod golden;
 mod hooks;
 mod lengths;
 mod redirects;
+mod tls;
 mod truth;
 mod unix;
