@@ -44,6 +44,11 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
             exception("ClientPayloadError", &text, "ContentLengthError")
         }
         Failure::Framing(text) => exception("ClientPayloadError", text, "TransferEncodingError"),
+        Failure::Encoding(text) => exception("ClientPayloadError", text, "ContentEncodingError"),
+        Failure::Text(text) => RequestError::exception("UnicodeDecodeError", text, &[]),
+        Failure::UnknownCharset(name) => {
+            RequestError::exception("LookupError", format!("unknown encoding: {name}"), &[])
+        }
         Failure::TooLarge { limit } => {
             let text = format!("response is longer than the {limit} bytes that are kept");
             exception("ClientPayloadError", &text, "ResponseTooLarge")
@@ -60,6 +65,7 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
             let text = format!("the server redirected more than {limit} times");
             RequestError::exception("TooManyRedirects", text, &["ClientResponseError"])
         }
+        Failure::Unsendable(text) => RequestError::exception("ValueError", text, &[]),
         Failure::Redirect(text) => exception("InvalidUrlRedirectClientError", text, "InvalidURL"),
     }
 }

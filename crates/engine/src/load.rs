@@ -14,8 +14,8 @@ use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, Origin, Resolution, Reuse, SocketOptions,
-    StampMode, StreamEnd, Target,
+    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, Origin, Protocol, Resolution, Reuse,
+    SocketOptions, StampMode, StreamEnd, Target,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -66,6 +66,7 @@ impl WorkerSetup {
                 ReuseStrategy::Never => Reuse::Never,
                 ReuseStrategy::StickyUserSessions => Reuse::WithinSession,
             },
+            protocol: Protocol::Http1,
             detailed: false,
             stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
         };

@@ -106,9 +106,10 @@ impl Reader {
         match exchange.status {
             Some(200..300) => None,
             Some(status) => {
-                let Decoded { exchange, error } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
+                let Decoded { exchange, failure } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
                 let text = charset::text_lossy(&exchange, &body::collect(&exchange));
-                let unread = error.filter(|_| text.is_empty()).map(|error| error.message);
+                let unread =
+                    failure.filter(|_| text.is_empty()).map(|failure| failure_names::error_of(&failure).message);
                 Some(RequestError::status(status, &body::reason(&exchange), unread.unwrap_or(text)))
             }
             None => Some(failure_names::error_of(&Failure::Disconnected)),
@@ -116,8 +117,8 @@ impl Reader {
     }
 
     fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
-        let Decoded { exchange, error: undecodable } =
-            encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
+        let Decoded { exchange, failure } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
+        let undecodable = failure.as_ref().map(failure_names::error_of);
         let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
         if is_stream {
             let mut on = true;
@@ -133,7 +134,7 @@ impl Reader {
             let bytes = body::collect(&exchange);
             match charset::text(&exchange, &bytes) {
                 Ok(text) => answer.feed_body(&text, exchange.timeline.end),
-                Err(error) => return (Parsed::default(), Some(error)),
+                Err(failure) => return (Parsed::default(), Some(failure_names::error_of(&failure))),
             }
         }
         let mut parsed = answer.finish();

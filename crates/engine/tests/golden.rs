@@ -10,8 +10,8 @@ use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, says_context_overflow};
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, PlannedCancel, Redirects, Resolution,
-    Reuse, SocketOptions, StampMode, StreamEnd, Target, body, charset, clock, encoding,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, PlannedCancel, Protocol, Redirects,
+    Resolution, Reuse, SocketOptions, StampMode, StreamEnd, Target, body, charset, clock, encoding,
 };
 use aiperf_types::{self as types, Exchange, MonoNs, Nanos, PhaseId, PhaseKind, RequestError, RequestTag, Timeline};
 use base64::Engine;
@@ -118,6 +118,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         reuse: Reuse::Always,
+        protocol: Protocol::Http1,
         detailed: false,
         stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
     };

@@ -2,7 +2,7 @@
 
 use aiperf_transport::framer::Framer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Redirects, Resolution, Reuse,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, Redirects, Resolution, Reuse,
     SocketOptions, StampMode, StreamEnd, Target, clock,
 };
 use aiperf_types::{Nanos, RequestTag};
@@ -74,6 +74,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
         keepalive: Nanos::MAX,
         kept_limit: 64 << 20,
         reuse: Reuse::Always,
+        protocol: Protocol::Http1,
         detailed: false,
         stream_end: StreamEnd::NONE,
     };

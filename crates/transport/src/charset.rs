@@ -4,7 +4,7 @@
 //! Windows-1252.
 
 use crate::body;
-use aiperf_types::{Exchange, RequestError};
+use aiperf_types::{Exchange, Failure};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ impl Charset {
 
 /// The text of a body of this exchange, in UTF-8; bytes that are no text, as its media type says, stay as they are.
 /// Text without a declared charset is UTF-8, and so is text of a charset that nobody knows, as long as it can be.
-pub fn text<'a>(exchange: &Exchange, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, RequestError> {
+pub fn text<'a>(exchange: &Exchange, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, Failure> {
     if is_binary(&body::media_type(exchange)) {
         return Ok(bytes.into());
     }
@@ -66,7 +66,7 @@ pub fn text<'a>(exchange: &Exchange, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, R
             Some(Cow::Owned(text)) => Ok(text.into_bytes().into()),
             None => {
                 let why = format!("the response body is not in the charset '{name}' that it declares");
-                Err(RequestError::exception("UnicodeDecodeError", why, &[]))
+                Err(Failure::Text(why))
             }
         },
         _ => match std::str::from_utf8(bytes) {
@@ -82,12 +82,12 @@ pub fn text_lossy(exchange: &Exchange, bytes: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn not_utf8(error: &std::str::Utf8Error, unknown: Option<String>) -> RequestError {
+fn not_utf8(error: &std::str::Utf8Error, unknown: Option<String>) -> Failure {
     match unknown {
-        Some(name) => RequestError::exception("LookupError", format!("unknown encoding: {name}"), &[]),
+        Some(name) => Failure::UnknownCharset(name),
         None => {
             let why = format!("the response body is not UTF-8 from byte {}", error.valid_up_to());
-            RequestError::exception("UnicodeDecodeError", why, &[])
+            Failure::Text(why)
         }
     }
 }

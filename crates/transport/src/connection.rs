@@ -3,6 +3,7 @@
 
 use crate::socket::Socket;
 use crate::stamp::StampedReader;
+use crate::stamped_stream::StampedStream;
 use crate::tls::Session;
 use aiperf_types::Read;
 use std::io::{self, IoSlice};
@@ -49,24 +50,6 @@ impl Connection {
         self.tls.as_ref().is_some_and(|session| session.speaks_http2())
     }
 
-    /// Reads what is there, at most once from the socket. A length of zero is the end.
-    #[inline]
-    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<Read>> {
-        match &mut self.tls {
-            None => self.socket.poll_read(cx, &self.reader, room),
-            Some(session) => session.poll_read(cx, &self.socket, &self.reader, room),
-        }
-    }
-
-    /// Writes some of the parts. What it says was written has left for the socket.
-    #[inline]
-    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        match &mut self.tls {
-            None => self.socket.poll_write(cx, parts),
-            Some(session) => session.poll_write(cx, &self.socket, parts),
-        }
-    }
-
     /// Whether nothing came while it was idle: a close, or bytes that belong to no request and would be taken for the beginning
     /// of the next answer. The kernel is asked every time: what came since the worker last polled is not known here.
     pub(crate) fn is_quiet(&mut self) -> bool {
@@ -80,5 +63,33 @@ impl Connection {
                 session.is_quiet() && self.socket.peek() != Some(0)
             }
         }
+    }
+}
+
+impl StampedStream for Connection {
+    #[inline]
+    fn poll_read(&mut self, cx: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<Read>> {
+        match &mut self.tls {
+            None => self.socket.poll_read(cx, &self.reader, room),
+            Some(session) => session.poll_read(cx, &self.socket, &self.reader, room),
+        }
+    }
+
+    /// What it says was written has left for the socket, also where TLS lies between.
+    #[inline]
+    fn poll_write(&mut self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        match &mut self.tls {
+            None => self.socket.poll_write(cx, parts),
+            Some(session) => session.poll_write(cx, &self.socket, parts),
+        }
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Dropping it closes it.
+        Poll::Ready(Ok(()))
     }
 }

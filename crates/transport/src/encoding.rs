@@ -6,7 +6,7 @@
 //! (bytes, reads, phases) is told of what came over it.
 
 use crate::body;
-use aiperf_types::{Exchange, Read, RequestError, Timeline};
+use aiperf_types::{Exchange, Failure, Read, Timeline};
 use flate2::write::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ pub struct Decoded<'a> {
     /// could be read.
     pub exchange: Cow<'a, Exchange>,
     /// Why there is no more of it.
-    pub error: Option<RequestError>,
+    pub failure: Option<Failure>,
 }
 
 /// Undoes the encodings that the response's head names, the last one first. A body that would be longer than `limit`
@@ -34,23 +34,21 @@ pub fn decode(exchange: &Exchange, limit: usize) -> Decoded<'_> {
     let names = || fields.iter().flat_map(|field| field.split(',')).map(str::trim);
     let mut names = names().filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity")).peekable();
     if names.peek().is_none() {
-        return Decoded { exchange: Cow::Borrowed(exchange), error: None };
+        return Decoded { exchange: Cow::Borrowed(exchange), failure: None };
     }
     match names.map(|name| Layer::new(name, limit)).collect::<Result<Vec<_>, _>>() {
         Ok(layers) if layers.len() > MOST_CODINGS => {
             let why = format!("the server encoded its answer {} times over, which is not read", layers.len());
-            Decoded { exchange: Cow::Owned(Plain::of(exchange).finish()), error: Some(error(&why)) }
+            Decoded { exchange: Cow::Owned(Plain::of(exchange).finish()), failure: Some(Failure::Encoding(why)) }
         }
         Ok(mut layers) => {
             layers.reverse();
             undo(exchange, &mut layers)
         }
-        Err(why) => Decoded { exchange: Cow::Owned(Plain::of(exchange).finish()), error: Some(error(&why)) },
+        Err(why) => {
+            Decoded { exchange: Cow::Owned(Plain::of(exchange).finish()), failure: Some(Failure::Encoding(why)) }
+        }
     }
-}
-
-fn error(why: &str) -> RequestError {
-    RequestError::exception("ClientPayloadError", why, &["ContentEncodingError"])
 }
 
 fn undo<'a>(exchange: &'a Exchange, layers: &mut [Layer]) -> Decoded<'a> {
@@ -64,7 +62,7 @@ fn undo<'a>(exchange: &'a Exchange, layers: &mut [Layer]) -> Decoded<'a> {
         }
     });
     let result = result.and_then(|()| layers.iter_mut().try_for_each(Layer::end));
-    Decoded { exchange: Cow::Owned(plain.finish()), error: result.err().map(|why| error(&why)) }
+    Decoded { exchange: Cow::Owned(plain.finish()), failure: result.err().map(Failure::Encoding) }
 }
 
 /// Sends bytes through all layers. What comes out of the last one is kept even when one fails.

@@ -21,7 +21,7 @@
 //! - [`pool`]: idle connections and limits
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
 //! - [`legs`]: a request of several legs; [`redirect`]: those that servers ask for; [`phases`]: how the time of a leg falls
-//! - [`client`]: one request from start to end
+//! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`sys`]: the few system calls that have no safe wrapper
 
@@ -34,6 +34,7 @@ pub mod clock;
 pub mod connect;
 pub mod connection;
 pub mod encoding;
+pub mod fetch;
 pub mod framer;
 pub mod http2;
 pub mod legs;
@@ -54,7 +55,7 @@ pub mod tls;
 
 pub use buffers::BufferReturn;
 pub use cancel::{Cancel, CancelReason};
-pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Reuse};
+pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};
 pub use clock::DeadlineTimer;
 pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
 pub use legs::{Leg, Script, Step};

@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::framer::Framer;
+use crate::stamped_stream::StampedStream;
 use crate::target::Origin;
 use std::io::IoSlice;
 

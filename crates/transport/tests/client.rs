@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Redirects, Resolution, Reuse,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, Redirects, Resolution, Reuse,
     SocketOptions, StampMode, StreamEnd, Target, body,
 };
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
@@ -72,6 +72,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         reuse: Reuse::Always,
+        protocol: Protocol::Http1,
         detailed: false,
         stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), ..StreamEnd::NONE },
     };

@@ -47,6 +47,11 @@ pub enum Failure {
     },
     /// The framing of a body broke, or the connection closed within it.
     Framing(String),
+    /// A compressed body that cannot be undone, or not within the limit.
+    Encoding(String),
+    /// A body of text that cannot be read in its charset.
+    Text(String),
+    UnknownCharset(String),
     /// More came than is kept.
     TooLarge {
         limit: usize,
@@ -63,6 +68,8 @@ pub enum Failure {
     TooManyRedirects {
         limit: u8,
     },
+    /// The request cannot be put into the protocol spoken.
+    Unsendable(String),
     /// A redirect that cannot be followed.
     Redirect(String),
 }

@@ -116,6 +116,12 @@ impl Http2Exchange {
         }
     }
 
+    /// When the request was written, once all of it is.
+    pub fn sent(&self) -> Option<MonoNs> {
+        let sent = self.connection.taps.borrow().sent.of(self.stream);
+        sent.is_whole.then_some(sent.at)
+    }
+
     /// Cancels the request, and notes what was sent and received of it.
     pub fn close(self, exchange: &mut Exchange) {
         self.note(exchange);

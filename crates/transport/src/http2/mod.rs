@@ -13,11 +13,13 @@
 //! - [`failure`]: why there is no answer
 //! - [`connection`]: a connection, its driver, and how much it can carry
 //! - [`exchange`]: one request and its answer
+//! - `pool`: open connections, each used by many
 
 pub mod connection;
 pub mod exchange;
 pub mod failure;
 pub mod frames;
+mod pool;
 pub mod request;
 pub mod sent;
 pub mod stream;
@@ -26,3 +28,4 @@ pub mod tap;
 pub use connection::Http2Connection;
 pub use exchange::{Http2Exchange, Progress};
 pub use failure::Http2Failure;
+pub(crate) use pool::Http2Pool;

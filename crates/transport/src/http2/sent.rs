@@ -1,6 +1,6 @@
 //! Which write took what of a request: notes on the frames that `h2` writes.
 
-use super::frames::FrameWalker;
+use super::frames::{FrameWalker, flag};
 use aiperf_types::MonoNs;
 use std::collections::HashMap;
 
@@ -13,6 +13,8 @@ pub struct Sent {
     pub writes: u32,
     /// When the last of these returned.
     pub at: MonoNs,
+    /// Nothing is left to write.
+    pub is_whole: bool,
     /// Number of the last write on the connection.
     write: u64,
 }
@@ -53,6 +55,7 @@ impl SentTap {
                 sent.bytes += u64::from(part.fresh);
                 sent.writes += u32::from(sent.write != *writes);
                 (sent.write, sent.at) = (*writes, at);
+                sent.is_whole |= part.is_last && frame.has(flag::END_STREAM);
             });
         }
     }

@@ -1,0 +1,242 @@
+//! One request from start to end, leg by leg.
+//!
+//! # Layout
+//! - `deadlines`: how long it may take
+//! - `http1`: a leg over HTTP/1.1
+//! - `http2`: a leg over HTTP/2
+
+mod deadlines;
+mod http1;
+mod http2;
+
+use crate::buffers::{BufferReturn, Buffers};
+use crate::cancel::{Cancel, CancelReason};
+use crate::clock::mono_now;
+use crate::connect::{ConnectSettings, Connector, os_reason};
+use crate::connection::Connection;
+use crate::http2::Http2Pool;
+use crate::legs::{Leg, Script, Step};
+use crate::pace::ConnectPace;
+use crate::phases;
+use crate::pool::{Holder, Pool};
+use crate::stamp::{StampMode, StampedReader};
+use crate::stream_end::StreamEnd;
+use crate::target::{Origin, Target};
+use crate::timers::Timers;
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, RequestTag, Timeline};
+use bytes::Bytes;
+use deadlines::Deadlines;
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How a client behaves.
+#[derive(Clone)]
+pub struct ClientSettings {
+    /// Which instant a read gets.
+    pub stamps: StampMode,
+    pub connect: ConnectSettings,
+    /// Places for connections in use, of the whole process.
+    pub places: Arc<Semaphore>,
+    /// How long an idle connection lives.
+    pub keepalive: Nanos,
+    /// Bytes of a response that are kept.
+    pub kept_limit: usize,
+    pub reuse: Reuse,
+    pub stream_end: StreamEnd,
+    pub protocol: Protocol,
+    /// Keep the head as sent and an account of each write.
+    pub detailed: bool,
+}
+
+/// What is spoken on connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// When a connection is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    Always,
+    Never,
+    /// By the requests of one session.
+    WithinSession,
+}
+
+/// A request ready to be sent.
+pub struct OutgoingRequest {
+    pub tag: RequestTag,
+    /// When the schedule wanted it sent.
+    pub intended: MonoNs,
+    /// When the conductor released it.
+    pub issued: MonoNs,
+    pub target: usize,
+    /// Request line and header fields, with the empty line.
+    pub head: Vec<u8>,
+    pub body: Bytes,
+    /// All the time it has.
+    pub timeout: Option<Nanos>,
+    /// The plan has it cancelled.
+    pub cancelled: Option<PlannedCancel>,
+    /// Its session sends nothing more.
+    pub ends_session: bool,
+}
+
+/// A request that the plan has cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedCancel {
+    /// So long after it was sent.
+    pub after: Nanos,
+    /// What sending may take.
+    pub send_timeout: Nanos,
+}
+
+/// Sends requests; one a worker.
+pub struct Client {
+    settings: ClientSettings,
+    /// Those of the plan, then those that redirects led to.
+    targets: RefCell<Vec<Rc<Target>>>,
+    connector: Connector,
+    pool: Pool,
+    http2: Http2Pool,
+    reader: Rc<StampedReader>,
+    timers: Timers,
+    buffers: RefCell<Buffers>,
+}
+
+impl Client {
+    /// A client without connections. Record threads give its buffers back through `returns`.
+    pub fn new(settings: ClientSettings, targets: Vec<Target>, returns: BufferReturn) -> Self {
+        let reader = Rc::new(StampedReader::new(settings.stamps));
+        Self {
+            connector: Connector::new(settings.connect.clone(), reader.clone()),
+            pool: Pool::new(settings.places.clone(), settings.keepalive),
+            http2: Http2Pool::new(settings.keepalive),
+            reader,
+            timers: Timers::default(),
+            buffers: RefCell::new(Buffers::new(returns)),
+            settings,
+            targets: RefCell::new(targets.into_iter().map(Rc::new).collect()),
+        }
+    }
+
+    /// Tries servers that take no connections at a pace shared with other clients.
+    #[must_use]
+    pub fn keeping_pace(mut self, pace: Arc<ConnectPace>) -> Self {
+        self.connector.keep_pace(pace);
+        self
+    }
+
+    /// Steps of the wall clock noticed while reading.
+    pub fn clock_steps(&self) -> u64 {
+        self.reader.clock_steps()
+    }
+
+    /// The deadlines of its requests. Somebody has to keep their time.
+    pub fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    /// Sends a request and reads its answer, leg by leg. Always gives an exchange: failures are in it.
+    pub async fn send(&self, out: OutgoingRequest, cancel: &Cancel, script: &mut dyn Script) -> Exchange {
+        let (raw, reads) = self.buffers.borrow_mut().take();
+        let start = mono_now();
+        let OutgoingRequest { intended, issued, .. } = out;
+        let timeline = Timeline { intended, issued, start, leg_start: start, reads, ..Timeline::default() };
+        let mut exchange =
+            Exchange { tag: out.tag, timeline, raw, request_body: out.body.clone(), ..Exchange::default() };
+        let deadlines = Deadlines::new(&self.timers, start, out.timeout, out.cancelled, cancel);
+        let session = exchange.tag.correlation_id;
+        let holder =
+            if self.settings.reuse == Reuse::WithinSession { Holder::Session(session) } else { Holder::Anyone };
+        let mut sending = Sending { target: out.target, holder, ends_session: out.ends_session, deadlines, cancel };
+        let origin = self.targets.borrow()[out.target].origin.clone();
+        let mut leg = Leg { origin, head: out.head, body: out.body };
+        let outcome = loop {
+            let ran = match self.settings.protocol {
+                Protocol::Http1 => self.run_http1(&mut sending, &leg, &mut exchange).await,
+                Protocol::Http2 => self.run_http2(&mut sending, &leg, &mut exchange).await,
+            };
+            if let Err(failure) = ran {
+                break Err(failure);
+            }
+            match script.next(&leg, &exchange) {
+                Step::End => break Ok(()),
+                Step::Fail(failure) => break Err(failure),
+                Step::Next(pause, next) => {
+                    phases::begin_leg(&mut exchange, described(&leg), mono_now());
+                    if pause > Nanos(0)
+                        && let Err(reason) = cancel.or(self.timers.sleep_until(mono_now().plus(pause))).await
+                    {
+                        break Err(sending.stopped(reason));
+                    }
+                    sending.target = self.target_of(&next.origin);
+                    leg = *next;
+                }
+            }
+        };
+        if self.settings.detailed {
+            exchange.request_head = std::mem::take(&mut leg.head);
+        }
+        if let Err(failure) = outcome {
+            exchange.failure = Some(failure);
+            exchange.timeline.end = mono_now();
+        }
+        exchange
+    }
+
+    /// The target of an origin that a leg leads to.
+    fn target_of(&self, origin: &Origin) -> usize {
+        let mut targets = self.targets.borrow_mut();
+        targets.iter().position(|target| target.origin == *origin).unwrap_or_else(|| {
+            targets.push(Rc::new(Target::new(origin.clone())));
+            targets.len() - 1
+        })
+    }
+
+    /// Opens a connection to a target.
+    async fn connect(
+        &self,
+        target: &Target,
+        sending: &Sending<'_>,
+        exchange: &mut Exchange,
+    ) -> Result<Connection, Failure> {
+        let connect = self.connector.connect(target, &mut exchange.timeline);
+        sending.cancel.or(connect).await.map_err(|reason| sending.stopped(reason))?
+    }
+}
+
+/// How a request is on its way.
+struct Sending<'a> {
+    target: usize,
+    /// Who may use its connection again.
+    holder: Holder,
+    ends_session: bool,
+    deadlines: Deadlines<'a>,
+    cancel: &'a Cancel,
+}
+
+impl Sending<'_> {
+    fn stopped(&self, reason: CancelReason) -> Failure {
+        match reason {
+            CancelReason::Stopped => Failure::CutOff,
+            CancelReason::SendTimedOut => Failure::SendTimedOut,
+            CancelReason::Planned => Failure::Cancelled { after: self.deadlines.cancelled_after() },
+            CancelReason::TimedOut | CancelReason::LeftOpen => Failure::TimedOut,
+        }
+    }
+}
+
+/// What a leg asked for, as an account of it says.
+fn described(leg: &Leg) -> String {
+    let (method, path) = leg.request_line();
+    format!("{method} {}{path}", leg.origin)
+}
+
+fn lost(error: &io::Error) -> Failure {
+    Failure::Lost { was_reset: error.kind() == io::ErrorKind::ConnectionReset, reason: os_reason(error) }
+}
