@@ -40,7 +40,7 @@ pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;
 pub use console::report;
-pub use console::text::{fit, wrap_hanging};
+pub use console::text::{fit, literal, wrap_hanging};
 pub use export::RecordFile;
 pub use files::LinesFile;
 pub use log_lines::{LogLine, LogLines};
