@@ -83,6 +83,14 @@ fn notes_are_in_the_log_and_once_on_the_screen() {
 }
 
 #[test]
+fn names_of_ones_own_do_not_act_on_the_terminal() {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url()).with(&["--request-count", "2", "--profile-export-prefix", "a\u{1b}[2Jb"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert!(run.stdout().contains("a\\u{1b}[2Jb") && !run.stdout().contains('\u{1b}'), "{}", run.stdout());
+}
+
+#[test]
 fn no_warning_is_said_twice() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).run();
