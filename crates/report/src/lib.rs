@@ -11,7 +11,8 @@
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
-//! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the directory, and files that appear whole
+//! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
+//!   directory, and files that appear whole
 //! - `json`, `number`, `stamp`: how values become text
 
 pub mod artifacts;

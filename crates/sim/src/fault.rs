@@ -1,7 +1,7 @@
 //! What goes wrong on purpose, and how often.
 //!
-//! A fault is written `KIND=RATE` or `KIND:ARGUMENT=RATE`, such as `status:503=0.05` or `stall:2s=0.01`. The rates of all
-//! request faults add up to at most one: each request meets at most one fault, each with exactly its own rate.
+//! A fault is written `KIND=RATE` or `KIND:ARGUMENT=RATE`, such as `status:503=0.05` or `stall:2s=0.01`. The rates of
+//! all request faults add up to at most one: each request meets at most one fault, each with exactly its own rate.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! A simulated inference server: something to practise on, and something to measure a client against.
 //!
-//! It answers chat, completions and embeddings requests in the shapes of a vLLM server, with scripted latency, length and
-//! faults, and writes down the truth: when each request arrived and each event left. It shares no code with the client, so
-//! that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers between an event and
-//! its stamp.
+//! It answers chat, completions and embeddings requests in the shapes of a vLLM server, with scripted latency, length
+//! and faults, and writes down the truth: when each request arrived and each event left. It shares no code with the
+//! client, so that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers
+//! between an event and its stamp.
 //!
 //! ```no_run
 //! use aiperf_sim::{Sim, SimConfig};
@@ -19,10 +19,10 @@
 //! moments, so that a late one does not delay those after it. `prompt_tokens` counts words and
 //! punctuation marks.
 //!
-//! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stamps` and `clock`; `http` and `inference` (requests in); `script` and
-//! `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
-//! `metrics` and `exposition`; `truth` and `idle` (the log).
+//! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop);
+//! `reactor` (the loop) with `shared`, `timers`, `slots`, `socket`, `stamps` and `clock`; `http` and `inference`
+//! (requests in); `script` and `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers
+//! out); `canned` (answers made beforehand); `metrics` and `exposition`; `truth` and `idle` (the log).
 
 mod canned;
 mod clock;

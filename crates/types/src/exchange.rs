@@ -55,8 +55,8 @@ pub struct Timeline {
     pub start: MonoNs,
     /// Waiting for a free connection, when all were in use.
     pub pool_wait: (MonoNs, MonoNs),
-    /// Waiting for a place among the outstanding connects, or for the next try at a server that takes no connections; part
-    /// of the request, in no HTTP phase.
+    /// Waiting for a place among the outstanding connects, or for the next try at a server that takes no connections;
+    /// part of the request, in no HTTP phase.
     pub connect_wait: (MonoNs, MonoNs),
     /// Name resolution, when a lookup was made.
     pub dns: (MonoNs, MonoNs),
@@ -82,10 +82,11 @@ pub struct Timeline {
     pub body_reads: u32,
     /// When the exchange was over: the read that completed it, or the error.
     pub end: MonoNs,
-    /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the last.
+    /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the
+    /// last.
     pub connection_retries: u8,
-    /// The last event of a stream came and the server did not end the stream: it was ended here, and the wait for it is in no
-    /// latency.
+    /// The last event of a stream came and the server did not end the stream: it was ended here, and the wait for it is
+    /// in no latency.
     pub left_open: bool,
     /// SYN retransmits of the connection used, when it was opened for this request.
     pub syn_retransmits: u8,

@@ -13,8 +13,8 @@ use crate::terminal;
 
 /// Serve simulated answers, to practise on or to measure a client against.
 ///
-/// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean
-/// and deviation are those of the drawn values.
+/// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where
+/// mean and deviation are those of the drawn values.
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     /// Address to listen on.
@@ -44,7 +44,8 @@ pub(crate) struct SimArgs {
     /// Tokens of an answer whose request sets no limit.
     #[arg(long, default_value = "32")]
     osl: NonZeroU32,
-    /// Tokens after which an answer ends by itself, unless the request says ignore_eos: a number, normal:.. or lognormal:...
+    /// Tokens after which an answer ends by itself, unless the request says ignore_eos: a number, normal:.. or
+    /// lognormal:...
     #[arg(long)]
     eos: Option<Spread>,
     /// How many tokens of each chat answer are reasoning.
@@ -64,8 +65,8 @@ pub(crate) struct SimArgs {
     step: Option<Duration>,
     /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
     ///
-    /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
-    /// error-data, slow-headers:TIME.
+    /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json,
+    /// error-event, error-data, slow-headers:TIME.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,
     /// Answer every request at once with bytes made beforehand, --osl tokens each.
