@@ -66,8 +66,10 @@ pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
     write(&format!("{kind}: {}\n", redactor.hide(text)));
 }
 
-/// Writes to stderr, broken at words where it is a terminal.
+/// Writes to stderr, broken at words where it is a terminal, with nothing in it that would act on the terminal: what is
+/// refused is often repeated.
 fn write(text: &str) {
+    let text = &aiperf_report::literal(text);
     match Term::stderr().size_checked() {
         Some((_, columns)) => terminal::complain(&aiperf_report::fit(text, usize::from(columns))),
         None => terminal::complain(text),

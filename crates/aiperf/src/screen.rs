@@ -47,8 +47,8 @@ impl Screen {
         Self { shown }
     }
 
-    /// Waits until everything is shown and the bar is gone. Whoever wanted the run to end does not wait for a pipe that nobody
-    /// empties.
+    /// Waits until everything is shown and the bar is gone. Whoever wanted the run to end does not wait for a pipe that
+    /// nobody empties.
     pub(crate) fn finish(self, signals: &Signals) {
         while let Err(RecvTimeoutError::Timeout) = self.shown.recv_timeout(terminal::PATIENCE) {
             if signals.number().is_some() {

@@ -30,8 +30,9 @@ struct State {
 }
 
 impl Signals {
-    /// Takes the signals that end a run for the whole process. Threads started afterwards leave them alone, so this comes before
-    /// any of them. What the parent chose to ignore stays ignored: `nohup`, or a shell that runs it in the background.
+    /// Takes the signals that end a run for the whole process. Threads started afterwards leave them alone, so this
+    /// comes before any of them. What the parent chose to ignore stays ignored: `nohup`, or a shell that runs it in the
+    /// background.
     pub(crate) fn watch() -> Self {
         let signals = Self::default();
         let ignored = ignored();

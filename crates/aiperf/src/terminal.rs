@@ -1,6 +1,6 @@
-//! Writes to the terminal, or to whatever stands in its place. A reader that went away, a full disk or a pipe that nobody
-//! empties decides nothing about the program: what cannot be written is lost, and nobody waits for it who has something else
-//! to do.
+//! Writes to the terminal, or to whatever stands in its place. A reader that went away, a full disk or a pipe that
+//! nobody empties decides nothing about the program: what cannot be written is lost, and nobody waits for it who has
+//! something else to do.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -48,7 +48,8 @@ fn wants_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was done.
+/// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was
+/// done.
 pub(crate) fn within(patience: Duration, work: impl FnOnce() + Send + 'static) -> bool {
     let (done, is_done) = mpsc::channel();
     let work = move || {

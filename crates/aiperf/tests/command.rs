@@ -355,6 +355,24 @@ fn a_checked_file_is_told_about_without_its_secrets() {
 }
 
 #[test]
+fn nothing_that_is_refused_acts_on_the_terminal() {
+    for args in [
+        &["profile", "-m", "m", "\u{1b}[2J"][..],
+        &["profile", "-m", "m", "--url", "http://\u{1b}[2J"],
+        &["profile", "-m", "m", "--header", "\u{1b}[2J: x"],
+        &["profile", "-m", "m", "--config", "\u{1b}[2J.yaml"],
+        &["validate", "\u{1b}[2J.yaml"],
+        &["config", "init", "--template", "\u{1b}[2J"],
+        &["sim", "--\u{1b}[2J"],
+        &["\u{1b}[2J"],
+    ] {
+        let output = aiperf(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(!output.stderr.contains(&0x1b) && stderr(&output).contains("[2J"), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn what_is_wrong_with_arguments_is_told_in_one_form() {
     for args in [&["sim", "--nope"][..], &["config", "nope"], &["completions"], &["metrics", "x"], &["validate"]] {
         let output = aiperf(args);

@@ -86,8 +86,8 @@ impl Prepared {
 }
 
 impl Campaign {
-    /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants that are
-    /// exported count from the clock readings taken here.
+    /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants
+    /// that are exported count from the clock readings taken here.
     pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
         Self { events: Events::new(clock::anchor()), stop, version: version.to_owned(), redactor }
     }
@@ -109,8 +109,8 @@ impl Campaign {
         Ok(aiperf_engine::check(plan)?)
     }
 
-    /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes `inputs.json`.
-    /// What an earlier run left is removed last, when nothing is in the way any more.
+    /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes
+    /// `inputs.json`. What an earlier run left is removed last, when nothing is in the way any more.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
         Self::check(&plan)?;
         let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);

@@ -153,8 +153,8 @@ fn across(values: &[f64], level: f64, several_runs: bool, unit: &str) -> AcrossR
 
 /// The t within which a share of `level` of Student's distribution lies, on both sides of zero.
 ///
-/// For whole degrees of freedom that share is a finite sum in the angle whose tangent is t / sqrt(freedom), so the angle is
-/// found by halving and no special function is needed.
+/// For whole degrees of freedom that share is a finite sum in the angle whose tangent is t / sqrt(freedom), so the
+/// angle is found by halving and no special function is needed.
 pub fn t_critical(level: f64, freedom: u32) -> f64 {
     let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
     for _ in 0..100 {

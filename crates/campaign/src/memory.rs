@@ -1,6 +1,6 @@
-//! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it prepares, and
-//! nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is made when it is needed, so
-//! what counts then is the longest one.
+//! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it
+//! prepares, and nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is
+//! made when it is needed, so what counts then is the longest one.
 
 use aiperf_plan::{DatasetPlan, Plan, SyntheticPlan};
 use std::fs::read_to_string;

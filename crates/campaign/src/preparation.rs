@@ -1,7 +1,7 @@
 //! What may take long before a run: a tokenizer is loaded, the dataset made and encoded, `inputs.json` written.
 //!
-//! It is done on a thread of its own. Whoever waits for it hears a wish to stop at once, and tells how far it is when it takes
-//! longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
+//! It is done on a thread of its own. Whoever waits for it hears a wish to stop at once, and tells how far it is when
+//! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
 use crate::campaign::CampaignError;
 use aiperf_dataset::Dataset;

@@ -4,9 +4,9 @@ use aiperf_metrics::{Accumulator, Context, Metrics, Slice};
 use aiperf_types::{Nanos, WallNs};
 use thiserror::Error;
 
-/// Most slices that are computed. A slice takes 42 KB of memory until it is written, 21 KB of JSON and 53 KB of CSV: this
-/// many, 2 GB and 4 GB. (Maximum resident set and file sizes of 20,000 streamed requests with `--slice-duration 0.0001`,
-/// against the same run without.)
+/// Most slices that are computed. A slice takes 42 KB of memory until it is written, 21 KB of JSON and 53 KB of CSV:
+/// this many, 2 GB and 4 GB. (Maximum resident set and file sizes of 20,000 streamed requests with `--slice-duration
+/// 0.0001`, against the same run without.)
 const MOST: u64 = 50_000;
 
 /// There would be more slices than are kept.

@@ -1,4 +1,5 @@
-//! How long reading a command line, a file and help takes: `cargo run --release -p aiperf-config --example time_to_resolve`.
+//! How long reading a command line, a file and help takes: `cargo run --release -p aiperf-config --example
+//! time_to_resolve`.
 
 use aiperf_config::completion::{Command, Shell, completions, profile_words};
 use aiperf_config::{Context, config_init, json_schema, long_help, man_page, resolve_profile, short_help};

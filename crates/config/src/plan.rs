@@ -24,6 +24,7 @@ use aiperf_plan::{
 };
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo};
 use serde_json::Value;
+use std::path::{Component, PathBuf};
 
 /// A plan, and what a user should know about it.
 #[derive(Clone, Debug)]
@@ -444,7 +445,9 @@ fn metrics(tree: &Tree) -> MetricsPlan {
 
 fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
-    let base = ctx.cwd.join(os_text::path(&artifacts.dir()));
+    let given = os_text::path(&artifacts.dir());
+    // As people write paths and nobody wants to read them: `./out//` is `out`. What `..` means, links decide.
+    let base = ctx.cwd.join(given.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
     if artifacts.raw() {
         let what = if tree.flags.has(EXPORT_LEVEL) {

@@ -110,6 +110,18 @@ fn secrets_are_nowhere_in_what_is_shown() {
 
 #[test]
 fn the_exported_configuration_names_the_directory_of_the_run() {
+    for (given, dir) in [
+        ("./out", "/home/me/out"),
+        ("a/./out//", "/home/me/a/out"),
+        (".", "/home/me"),
+        ("../out", "/home/me/../out"),
+        ("/b/./out", "/b/out"),
+    ] {
+        let plan = resolve(&["-m", "m", "--artifact-dir", given]).unwrap().plan;
+        let shown = plan.input_config["artifacts"]["dir"].as_str().unwrap();
+        assert_eq!(std::path::Path::new(shown), std::path::Path::new(dir), "{given}");
+        assert_eq!(shown.trim_end_matches('/'), dir);
+    }
     let plan = resolve(&["-m", "m", "--artifact-dir", "out"]).unwrap().plan;
     assert_eq!(plan.input_config["artifacts"]["dir"], "/home/me/out");
     assert_eq!(plan.run.cli_command, "aiperf profile -m m --artifact-dir out");

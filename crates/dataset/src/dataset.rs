@@ -73,8 +73,8 @@ impl Dataset {
         self.len.get()
     }
 
-    /// One conversation, the same whenever it is asked for. Large datasets make it on the spot, which takes about as long
-    /// as counting its tokens.
+    /// One conversation, the same whenever it is asked for. Large datasets make it on the spot, which takes about as
+    /// long as counting its tokens.
     ///
     /// # Panics
     /// When there is no such conversation.

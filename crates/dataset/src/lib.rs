@@ -1,7 +1,7 @@
 //! What a benchmark says: conversations.
 //!
-//! A conversation is a pure function of the plan, the seed and its index: it does not matter how many threads ask, in which
-//! order or how often. Nothing here knows a clock or a socket.
+//! A conversation is a pure function of the plan, the seed and its index: it does not matter how many threads ask, in
+//! which order or how often. Nothing here knows a clock or a socket.
 //!
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index

@@ -1,8 +1,8 @@
 //! Texts of exactly so many tokens, whatever the tokenizer.
 //!
-//! The tokens of each piece of prose are measured once; pieces are then put together until their sum is the length asked
-//! for. Most tokenizers split at spaces, so the sum is the count of the whole; that is checked on every text, and where it
-//! is not so the text is corrected until it is.
+//! The tokens of each piece of prose are measured once; pieces are then put together until their sum is the length
+//! asked for. Most tokenizers split at spaces, so the sum is the count of the whole; that is checked on every text, and
+//! where it is not so the text is corrected until it is.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -1,7 +1,7 @@
 //! JSON as servers write it: what Python's reader takes is read here too, since that is what they are tested with.
 //!
-//! `NaN`, `Infinity` and numbers too large to be one become null: they are no count and no text. Half of a surrogate pair
-//! becomes the replacement character, as bytes that are not UTF-8 do.
+//! `NaN`, `Infinity` and numbers too large to be one become null: they are no count and no text. Half of a surrogate
+//! pair becomes the replacement character, as bytes that are not UTF-8 do.
 
 use serde::de::DeserializeOwned;
 

@@ -163,8 +163,8 @@ fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
     })
 }
 
-/// Bytes as text; what is no UTF-8 is replaced. Nearly all of it is UTF-8, and to find that out is much cheaper than to look for
-/// what to replace.
+/// Bytes as text; what is no UTF-8 is replaced. Nearly all of it is UTF-8, and to find that out is much cheaper than to
+/// look for what to replace.
 pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

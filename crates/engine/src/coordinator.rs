@@ -1,9 +1,9 @@
-//! The thread between the workers and the record threads: it hands out finished exchanges, writes the records in order of
-//! completion, and asks for running statistics.
+//! The thread between the workers and the record threads: it hands out finished exchanges, writes the records in order
+//! of completion, and asks for running statistics.
 //!
-//! It runs at normal priority and waits for nobody. Record threads may get no core at all on a busy machine; then it computes
-//! what has waited for too long itself, also what it handed out and did not get back. So a record is on disk within a second
-//! of its request's end whatever the record threads do.
+//! It runs at normal priority and waits for nobody. Record threads may get no core at all on a busy machine; then it
+//! computes what has waited for too long itself, also what it handed out and did not get back. So a record is on disk
+//! within a second of its request's end whatever the record threads do.
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;
@@ -25,10 +25,11 @@ use std::time::Duration;
 
 /// Exchanges in a batch: few, so that a thread that gets no core holds few back.
 const BATCH: usize = 16;
-/// Batches that a record thread may have at a time: what it computes between two looks of the coordinator, and some more.
+/// Batches that a record thread may have at a time: what it computes between two looks of the coordinator, and some
+/// more.
 const MOST_HANDED: usize = 8;
-/// What has waited for this long to be handed out, or to come back, is computed here. Both and the time until the next flush
-/// are well under a second.
+/// What has waited for this long to be handed out, or to come back, is computed here. Both and the time until the next
+/// flush are well under a second.
 const PATIENCE: Nanos = Nanos(250_000_000);
 /// How long to sleep when there is nothing to do: while requests are sent, and afterwards.
 const SLEEP: Duration = Duration::from_millis(5);
@@ -190,8 +191,8 @@ impl Coordinator {
     fn take_over(&mut self, now: MonoNs) -> bool {
         let mut took_over = false;
         for thread in 0..self.handed.len() {
-            // One a round, so that whatever the thread gets done meanwhile is not done twice. A batch that the thread claimed
-            // itself is done, and taken back in the next round.
+            // One a round, so that whatever the thread gets done meanwhile is not done twice. A batch that the thread
+            // claimed itself is done, and taken back in the next round.
             let Some(Handed { at, batch }) = self.handed[thread].front() else { continue };
             let is_overdue = now.since(*at) > PATIENCE && batch.computed.get().is_none();
             if is_overdue

@@ -44,8 +44,8 @@ impl SharedSweepLine {
         phases.iter().map(sweep).collect()
     }
 
-    /// Takes over what one thread has added since, unless another thread is just doing so, and sweeps on. Nobody waits: a thread
-    /// of lowest priority may hold the lock for long.
+    /// Takes over what one thread has added since, unless another thread is just doing so, and sweeps on. Nobody waits:
+    /// a thread of lowest priority may hold the lock for long.
     pub(crate) fn tend(&self, records: &mut Accumulator, courtesy: Courtesy) {
         if records.unswept() == 0 {
             return;

@@ -1,5 +1,5 @@
-//! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of bytes, or
-//! of time, the conductor sends nothing new.
+//! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of
+//! bytes, or of time, the conductor sends nothing new.
 
 use crate::recorder::Computed;
 use aiperf_transport::BufferReturn;
@@ -137,8 +137,8 @@ fn size(exchange: &Exchange) -> usize {
     exchange.raw.len() + exchange.timeline.reads.capacity() * 16 + size_of::<Exchange>()
 }
 
-/// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds it
-/// lets go.
+/// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds
+/// it lets go.
 pub(crate) struct Batch {
     pub(crate) number: u64,
     pub(crate) exchanges: Vec<Exchange>,

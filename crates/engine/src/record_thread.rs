@@ -1,9 +1,9 @@
 //! A thread that computes records, and the mailbox over which it gets its work.
 //!
 //! Record threads run under SCHED_IDLE: on two cores, one busy thread beside a thousand streams adds 0.2 ms to the mean
-//! read so, and 0.6 to 1.4 ms when merely nice. Such a thread may get no core for seconds, at any instruction. So it holds
-//! nothing that others wait for: its mailbox is only ever tried, never waited for, and a batch that it does not come to the
-//! end of is computed by the coordinator instead.
+//! read so, and 0.6 to 1.4 ms when merely nice. Such a thread may get no core for seconds, at any instruction. So it
+//! holds nothing that others wait for: its mailbox is only ever tried, never waited for, and a batch that it does not
+//! come to the end of is computed by the coordinator instead.
 
 use crate::queue::{Batch, Claimant};
 use crate::recorder::{Findings, LiveByKind, Recorder};
@@ -111,8 +111,8 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> Findings {
     recorder.into_findings()
 }
 
-/// Computes a batch. Its records are put into it before it is claimed: once the coordinator sees them, it never claims the
-/// batch itself, so exactly one of both adds the records up, wherever this thread is interrupted.
+/// Computes a batch. Its records are put into it before it is claimed: once the coordinator sees them, it never claims
+/// the batch itself, so exactly one of both adds the records up, wherever this thread is interrupted.
 pub(crate) fn work(recorder: &mut Recorder, batch: &Batch) {
     if let Some(computed) = recorder.compute(batch, Claimant::Coordinator) {
         let _ = batch.computed.set(computed);

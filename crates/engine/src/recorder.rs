@@ -72,8 +72,8 @@ impl LiveByKind {
 /// Whether a thread gives way to others between two records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Courtesy {
-    /// A record thread. A kernel that preempts lazily notices that a worker wants its core only when the thread enters the
-    /// kernel or the clock ticks, 4 ms later; entering it after every record makes that one record's time.
+    /// A record thread. A kernel that preempts lazily notices that a worker wants its core only when the thread enters
+    /// the kernel or the clock ticks, 4 ms later; entering it after every record makes that one record's time.
     GivesWay,
     /// The coordinator: it computes only what cannot wait any longer.
     GoesOn,
@@ -116,8 +116,8 @@ impl Recorder {
         Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
 
-    /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when somebody
-    /// else claimed the batch.
+    /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when
+    /// somebody else claimed the batch.
     pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
         self.records.clear();
         let (mut failures, mut odd_lengths) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! What people want to hear of single requests while a run is on: the first errors of each kind, the whole life of each request
-//! where they ask for it, and the end of a run in which too many fail.
+//! What people want to hear of single requests while a run is on: the first errors of each kind, the whole life of each
+//! request where they ask for it, and the end of a run in which too many fail.
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;

@@ -72,10 +72,10 @@ pub(crate) struct TooFewDescriptors {
 }
 
 impl Sizing {
-    /// One worker for each 512 streams, at most half of the cores, at least one; the plan's own number wins. Where nothing
-    /// bounds what is in flight, as many workers and connections as there may be. Record threads have the lowest priority
-    /// there is, so they may be as many as the cores that workers leave: with one a worker, 16 cores held dispatch back for
-    /// 6 of 10 seconds at saturation.
+    /// One worker for each 512 streams, at most half of the cores, at least one; the plan's own number wins. Where
+    /// nothing bounds what is in flight, as many workers and connections as there may be. Record threads have the
+    /// lowest priority there is, so they may be as many as the cores that workers leave: with one a worker, 16 cores
+    /// held dispatch back for 6 of 10 seconds at saturation.
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;

@@ -1,9 +1,9 @@
 //! Golden data for tests: cases recorded from the reference, and the rules by which they are run.
 //!
-//! An area is a folder: the crate's own `tests/golden/<area>`, or `$AIPERF_GOLDEN_DIR/<area>`, which may hold other cases
-//! of the same kinds under other file names. So a test asks for files by what their cases look like, never by a list of
-//! names; it runs every case, and lists all failures of a file at once. What it cannot run it skips by a condition on the
-//! case's content, with the reason.
+//! An area is a folder: the crate's own `tests/golden/<area>`, or `$AIPERF_GOLDEN_DIR/<area>`, which may hold other
+//! cases of the same kinds under other file names. So a test asks for files by what their cases look like, never by a
+//! list of names; it runs every case, and lists all failures of a file at once. What it cannot run it skips by a
+//! condition on the case's content, with the reason.
 //!
 //! # Layout
 //! - [`Area`], [`File`]: where cases are

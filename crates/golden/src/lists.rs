@@ -4,7 +4,8 @@ use crate::{Area, File};
 use serde_json::{Value, json};
 
 impl Area {
-    /// Every list of cases in the folder, as if it were a file of its own. A member with an expectation is a list of one.
+    /// Every list of cases in the folder, as if it were a file of its own. A member with an expectation is a list of
+    /// one.
     pub fn lists(&self) -> Vec<File> {
         self.files().iter().flat_map(lists).collect()
     }

@@ -4,8 +4,8 @@
 //! time slices come out. The crate is pure: no clock, no file, no thread.
 //!
 //! Every metric is one row of one table, and that table is also the documentation (`docs/metrics.md`). A record becomes
-//! base facts, integers that every metric of the record is a function of; an accumulator keeps these in packed columns and
-//! computes every metric again, one at a time, when the run is summarised.
+//! base facts, integers that every metric of the record is a function of; an accumulator keeps these in packed columns
+//! and computes every metric again, one at a time, when the run is summarised.
 //!
 //! # Layout
 //! Folders use those before them only.
@@ -13,8 +13,8 @@
 //! - [`facts`]: a record as integers, and many of them as packed columns
 //! - [`curves`]: what was going on at each instant: requests swept in the order of time
 //! - [`registry`]: every metric, a row each; the table as text
-//! - [`run`]: what decides which metrics a run has; the metrics of one record; all that is known of one, for those who write
-//!   it down; service level objectives; whether a request is a result at all
+//! - [`run`]: what decides which metrics a run has; the metrics of one record; all that is known of one, for those who
+//!   write it down; service level objectives; whether a request is a result at all
 //! - [`phase`]: the records of a phase, what is known of them while it is on, and what they and their slices come to
 
 pub mod curves;

@@ -1,5 +1,5 @@
-//! Every metric that the metrics reference names exists and is what its formula says: each is computed here a second time,
-//! literally, from two requests that went well and one that failed.
+//! Every metric that the metrics reference names exists and is what its formula says: each is computed here a second
+//! time, literally, from two requests that went well and one that failed.
 
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Slo, Summary, registry};

@@ -172,7 +172,8 @@ impl Setting {
         }
     }
 
-    /// Whether a condition of the list, in words, is fulfilled by the run. What records bring is not for the run to say.
+    /// Whether a condition of the list, in words, is fulfilled by the run. What records bring is not for the run to
+    /// say.
     fn fulfils(&self, condition: &str) -> bool {
         match condition {
             "streaming enabled" => self.streaming,

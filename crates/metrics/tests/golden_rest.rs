@@ -15,7 +15,8 @@ fn golden_files_that_nothing_here_reads_are_named() {
     area().tell_unread("metrics", KINDS);
 }
 
-/// The reference has a family of metrics a vendor; ours are over all GPUs, energy from counters alone, output tokens as given.
+/// The reference has a family of metrics a vendor; ours are over all GPUs, energy from counters alone, output tokens as
+/// given.
 #[test]
 fn golden_power_efficiency() {
     let several = "the reference sums by vendor, and several reported";

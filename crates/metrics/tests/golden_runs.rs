@@ -119,8 +119,8 @@ impl Comparison<'_> {
         faults
     }
 
-    /// The reference's number, with the decisions that changed it: sample deviation, and rates over the benchmark's duration
-    /// counted from the first request sent.
+    /// The reference's number, with the decisions that changed it: sample deviation, and rates over the benchmark's
+    /// duration counted from the first request sent.
     fn as_decided(&self, tag: &str, stat: &str, value: f64, expected: &Map<String, Value>) -> f64 {
         let base = tag.strip_prefix(NETWORK).unwrap_or(tag);
         match (stat, expected.get(base).and_then(|metric| metric["count"].as_f64())) {

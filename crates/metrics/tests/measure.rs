@@ -1,9 +1,10 @@
-//! A run of a million streams, measured: `cargo test --release -p aiperf-metrics --test measure -- --ignored --nocapture`.
+//! A run of a million streams, measured: `cargo test --release -p aiperf-metrics --test measure -- --ignored
+//! --nocapture`.
 //!
-//! On two cores of a Xeon (2026), in processor time: 3.5 to 3.7 us a record of 64 chunks, 0.6 us of it for its own metrics and
-//! about 1.9 us for the curves; up to 40% more while the host slows the machine down, its own metrics alike. 64 bytes held a
-//! record, and 2 MB for the curves; a summary in 0.8 to 0.9 s and 10 MB more; a live snapshot with its summary in a twentieth of
-//! a millisecond.
+//! On two cores of a Xeon (2026), in processor time: 3.5 to 3.7 us a record of 64 chunks, 0.6 us of it for its own
+//! metrics and about 1.9 us for the curves; up to 40% more while the host slows the machine down, its own metrics
+//! alike. 64 bytes held a record, and 2 MB for the curves; a summary in 0.8 to 0.9 s and 10 MB more; a live snapshot
+//! with its summary in a twentieth of a millisecond.
 
 #[path = "support/load.rs"]
 #[expect(unreachable_pub, reason = "shared with benches")]

@@ -52,8 +52,8 @@ impl FileKind {
         }
     }
 
-    /// Whether it goes before a run: after a kill no earlier summary may stand beside new records. What is prepared replaces
-    /// its predecessor at once.
+    /// Whether it goes before a run: after a kill no earlier summary may stand beside new records. What is prepared
+    /// replaces its predecessor at once.
     pub(crate) fn is_removed_before_a_run(&self) -> bool {
         !matches!(self, Self::Prepared { .. })
     }

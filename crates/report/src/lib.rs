@@ -11,7 +11,8 @@
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
-//! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the directory, and files that appear whole
+//! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
+//!   directory, and files that appear whole
 //! - `json`, `number`, `stamp`: how values become text
 
 pub mod artifacts;
@@ -40,7 +41,7 @@ pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;
 pub use console::report;
-pub use console::text::{fit, wrap_hanging};
+pub use console::text::{fit, literal, wrap_hanging};
 pub use export::RecordFile;
 pub use files::LinesFile;
 pub use log_lines::{LogLine, LogLines};

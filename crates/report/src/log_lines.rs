@@ -76,7 +76,8 @@ impl LogLines {
         line.and_then(|line| self.safe(line)).into_iter().collect()
     }
 
-    /// The line without secrets and without what would act on a terminal, unless it is of no interest or a warning that was said already.
+    /// The line without secrets and without what would act on a terminal, unless it is of no interest or a warning that
+    /// was said already.
     fn safe(&mut self, line: LogLine) -> Option<LogLine> {
         if line.level < self.level {
             return None;
@@ -96,7 +97,8 @@ impl LogLines {
         LogLine { at: self.anchor.wall(at), level, text: format!("{kind} {what} at {address}{detail}") }
     }
 
-    /// Nothing while there is nothing new. A more eager listener makes snapshots come more often than this one wants them.
+    /// Nothing while there is nothing new. A more eager listener makes snapshots come more often than this one wants
+    /// them.
     fn statistics(&mut self, snapshot: &MetricsSnapshot) -> Vec<LogLine> {
         let Some(every) = self.stats_every.filter(|_| snapshot.kind == PhaseKind::Profiling) else { return Vec::new() };
         let known = self.shown.map_or(0, |(records, _)| records);

@@ -18,7 +18,8 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     },
 };
 
-/// Writes the slices of a run in which a request started, metrics by tag. Their numbers count from the start of the run.
+/// Writes the slices of a run in which a request started, metrics by tag. Their numbers count from the start of the
+/// run.
 pub fn write_timeslices_csv(out: &mut impl Write, slices: &[Slice]) -> io::Result<()> {
     write!(out, "{HEADER}{LINE_END}")?;
     for slice in slices {

@@ -125,8 +125,8 @@ fn golden_console_error_table() {
                 .collect();
             let drawn = report(&RunResult { errors: errors.clone(), ..empty_run() }, page(input));
             let expected = expected.as_str().unwrap();
-            // Messages are shown as they are, which the reference takes for markup, and a long word is wrapped, which the
-            // reference cuts.
+            // Messages are shown as they are, which the reference takes for markup, and a long word is wrapped, which
+            // the reference cuts.
             let has_markup = errors.iter().any(|(error, _)| error.message.contains("[/"));
             if has_markup || expected.contains('…') {
                 for (error, _) in &errors {

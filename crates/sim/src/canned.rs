@@ -1,7 +1,7 @@
 //! Answers made beforehand, for finding out how fast a client can go.
 //!
-//! Only what decides which bytes to send is read of a request: its path, its length and whether it streams. An answer is
-//! one write. The default stream, 32 tokens, is 34 events of about 160 bytes, then usage and `[DONE]`: some 5.8 KB.
+//! Only what decides which bytes to send is read of a request: its path, its length and whether it streams. An answer
+//! is one write. The default stream, 32 tokens, is 34 events of about 160 bytes, then usage and `[DONE]`: some 5.8 KB.
 
 use memchr::memmem;
 

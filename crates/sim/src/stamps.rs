@@ -11,8 +11,8 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recvmsg,
 const CONTROL_BYTES: usize = 128;
 const LONGEST_WAIT_MS: u32 = 100;
 
-/// Asks the kernel to stamp what arrives. Connections inherit this from their listener; asked one by one, a request that
-/// came with the connection itself would have no stamp.
+/// Asks the kernel to stamp what arrives. Connections inherit this from their listener; asked one by one, a request
+/// that came with the connection itself would have no stamp.
 pub(crate) fn stamp_arrivals(listener: &impl AsFd) -> nix::Result<()> {
     ask_for_stamps(listener)?;
     wait_for_stamps();
@@ -24,8 +24,8 @@ fn ask_for_stamps(socket: &impl AsFd) -> nix::Result<()> {
     setsockopt(socket, sockopt::Timestamping, &flags)
 }
 
-/// The kernel turns stamping on some time after the first socket asked for it: sends itself a byte until one is stamped.
-/// Where that cannot be done, the first requests lack their stamp, and say so.
+/// The kernel turns stamping on some time after the first socket asked for it: sends itself a byte until one is
+/// stamped. Where that cannot be done, the first requests lack their stamp, and say so.
 fn wait_for_stamps() {
     let probe = || -> std::io::Result<bool> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;

@@ -40,7 +40,8 @@ impl Timers {
         })
     }
 
-    /// Arms the timer for the earliest deadline. It is watched edge-triggered and never read: setting it anew clears it.
+    /// Arms the timer for the earliest deadline. It is watched edge-triggered and never read: setting it anew clears
+    /// it.
     pub(crate) fn arm(&mut self) -> nix::Result<()> {
         let earliest = self.heap.peek().map(|Reverse((deadline, ..))| *deadline);
         let Some(deadline) = earliest.filter(|_| earliest != self.armed_for) else { return Ok(()) };

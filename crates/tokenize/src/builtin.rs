@@ -1,7 +1,7 @@
 //! Byte-pair vocabularies inside the binary, by their tiktoken names.
 //!
-//! Text and ids are as tiktoken gives them with every special token allowed: the string of a special token inside a text is
-//! one id, although a server may well take it as plain text.
+//! Text and ids are as tiktoken gives them with every special token allowed: the string of a special token inside a
+//! text is one id, although a server may well take it as plain text.
 
 use std::fmt;
 use std::ops::Range;
@@ -184,12 +184,12 @@ impl Encoding {
     }
 }
 
-/// A text is counted in parts of about so many bytes: merging takes 170 bytes for each byte of a word, and a server may send
-/// megabytes without a space.
+/// A text is counted in parts of about so many bytes: merging takes 170 bytes for each byte of a word, and a server may
+/// send megabytes without a space.
 const PART: usize = 256 << 10;
 
-/// A text in parts whose tokens add up to those of the whole: cut before a single space between two words, where a token always
-/// begins. Only a word longer than a part is cut within.
+/// A text in parts whose tokens add up to those of the whole: cut before a single space between two words, where a
+/// token always begins. Only a word longer than a part is cut within.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,8 +1,8 @@
 //! Token counts: the vocabularies built into the binary, and Hugging Face tokenizers from disk.
 //!
-//! Everything is offline: a tokenizer is part of the binary, a local directory, or an entry of the hub cache that another
-//! tool has filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a handle:
-//! cheap to clone, usable from any thread.
+//! Everything is offline: a tokenizer is part of the binary, a local directory, or an entry of the hub cache that
+//! another tool has filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a
+//! handle: cheap to clone, usable from any thread.
 //!
 //! # Layout
 //! - [`tokenizer`]: [`Tokenizer`], what everybody else uses

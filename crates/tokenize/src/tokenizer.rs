@@ -25,7 +25,8 @@ enum Kind {
 }
 
 impl Tokenizer {
-    /// The tokenizer of a name: `builtin`, a tiktoken encoding, a directory, a `tokenizer.json`, or a name in the hub cache.
+    /// The tokenizer of a name: `builtin`, a tiktoken encoding, a directory, a `tokenizer.json`, or a name in the hub
+    /// cache.
     pub fn load(name: &str, lookup: &Lookup) -> Result<Self, TokenizeError> {
         if let Some(encoding) = Encoding::named(name) {
             return Ok(Self { name: name.into(), kind: Kind::Builtin(encoding) });

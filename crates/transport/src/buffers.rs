@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 const FRESH: usize = 8 << 10;
 /// Buffers larger than this are not kept: one huge answer must not stay for ever.
 const KEEP_LIMIT: usize = 256 << 10;
-/// Buffers on the shelf: enough for a burst of answers. More come back when a backlog is worked off, and those are let go: 4096 of
-/// them would hold 36 MB, and as much again in the worker's hands.
+/// Buffers on the shelf: enough for a burst of answers. More come back when a backlog is worked off, and those are let
+/// go: 4096 of them would hold 36 MB, and as much again in the worker's hands.
 const KEEP_COUNT: usize = 512;
 
 /// The bytes and the reads of one exchange, to be used again.

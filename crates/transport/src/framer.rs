@@ -1,8 +1,8 @@
 //! HTTP/1.1 responses without a socket: bytes in; head, end of the body, or an error out.
 //!
 //! Strict where it costs nothing: two lengths, a bad chunk size or an overlong line is an error and the connection is
-//! not used again; neither is one with bytes after the end of a message, with `Connection: close`, HTTP/1.0, or a
-//! body ended by the close itself. Lenient as other clients are in one thing: the lines of a head may end in a line feed
+//! not used again; neither is one with bytes after the end of a message, with `Connection: close`, HTTP/1.0, or a body
+//! ended by the close itself. Lenient as other clients are in one thing: the lines of a head may end in a line feed
 //! alone. What cannot become a response is refused as soon as that is known, so that nobody waits for its end.
 
 use thiserror::Error;
@@ -216,8 +216,8 @@ fn find_empty_line(bytes: &[u8], from: usize) -> Result<usize, usize> {
     Err(bytes.len())
 }
 
-/// A head that cannot become one is refused before it is complete, and so is one that came whole: what is refused must not
-/// depend on how it was cut.
+/// A head that cannot become one is refused before it is complete, and so is one that came whole: what is refused must
+/// not depend on how it was cut.
 fn refuse_early(partial: &[u8]) -> Result<(), FrameError> {
     if partial.len() > HEAD_LIMIT {
         return Err(FrameError::Head(format!("head is longer than {HEAD_LIMIT} bytes")));
@@ -392,7 +392,8 @@ impl ChunkDecoder {
                     self.at = ChunkAt::Size;
                 }
                 ChunkAt::TrailerStart if byte == b'\r' => self.at = ChunkAt::EndLf,
-                // All trailers together are held to the length of a line: nobody reads them, and some servers never end.
+                // All trailers together are held to the length of a line: nobody reads them, and some servers never
+                // end.
                 ChunkAt::TrailerStart => self.at = ChunkAt::Trailer,
                 ChunkAt::Trailer => self.skip_line(byte, ChunkAt::TrailerLf)?,
                 ChunkAt::TrailerLf => {

@@ -175,7 +175,8 @@ proptest! {
     #[test]
     fn both_read_the_same_bytes_the_same_way(bytes in response(), cuts in prop::collection::vec(1usize..30, 1..12)) {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        // hyper refuses chunks in HTTP/1.0, which has none; we read them, since servers do send them and the bytes are plain.
+        // hyper refuses chunks in HTTP/1.0, which has none; we read them, since servers do send them and the bytes are
+        // plain.
         let old_chunks = text.contains("HTTP/1.0") && text.contains("chunked");
         // hyper does not look at the lengths of an answer that has no body; we refuse one that contradicts itself.
         let bodiless = text.contains(" 204 ") || text.contains(" 304 ");

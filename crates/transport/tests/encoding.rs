@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 use aiperf_transport::{body, charset, encoding};
-use aiperf_types::{Exchange, MonoNs, Read, Timeline};
+use aiperf_types::{Exchange, Failure, MonoNs, Read, Timeline};
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
@@ -42,10 +42,18 @@ fn raw_deflate(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// What an encoding that cannot be undone is said to be.
+fn why(failure: Failure) -> String {
+    match failure {
+        Failure::Encoding(why) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The plain body, and why there is no more of it.
 fn decoded(exchange: &Exchange) -> (Vec<u8>, Option<String>) {
     let decoded = encoding::decode(exchange, LIMIT);
-    (body::collect(&decoded.exchange), decoded.error.map(|error| error.message))
+    (body::collect(&decoded.exchange), decoded.failure.map(why))
 }
 
 #[test]
@@ -61,7 +69,7 @@ fn what_a_read_completed_carries_its_instant() {
     let (half, other_half) = pieces[1].split_at(pieces[1].len() / 2);
     let exchange = exchange("Content-Encoding: gzip", &[&pieces[0], half, other_half, &pieces[2], &rest]);
     let decoded = encoding::decode(&exchange, LIMIT);
-    assert!(decoded.error.is_none());
+    assert!(decoded.failure.is_none());
     let mut said = Vec::new();
     body::for_each_span(&decoded.exchange, |read, span| said.push((read.at.0, read.lag, span.to_vec())));
     assert_eq!(said.first(), Some(&(100, 7, b"data: a\n\n".to_vec())));
@@ -94,7 +102,7 @@ fn deflate_comes_with_the_frame_of_zlib_and_without() {
         assert_eq!(decoded(&exchange("Content-Encoding: deflate", &[&packed])), (b"hello".to_vec(), None));
         let cut = &packed[..packed.len() - 1];
         let (_, error) = decoded(&exchange("Content-Encoding: deflate", &[cut]));
-        assert_eq!(error.unwrap(), "ClientPayloadError(\"the response ends within its 'deflate' data\")");
+        assert_eq!(error.unwrap(), "the response ends within its 'deflate' data");
     }
 }
 
@@ -126,7 +134,7 @@ fn what_was_decoded_before_the_data_broke_stays() {
     let middle = packed.len() / 2;
     let (cut, error) = decoded(&exchange("Content-Encoding: gzip", &[&packed[..middle]]));
     assert!(cut.len() > 4000 && text.starts_with(&cut), "{}", cut.len());
-    assert_eq!(error.unwrap(), "ClientPayloadError(\"the response ends within its 'gzip' data\")");
+    assert_eq!(error.unwrap(), "the response ends within its 'gzip' data");
     let last = packed.len() - 1;
     packed[last] ^= 1;
     let (all, error) = decoded(&exchange("Content-Encoding: gzip", &[&packed]));
@@ -139,10 +147,7 @@ fn a_body_that_grows_past_the_limit_ends_there() {
     for (name, packed) in [("gzip", gzip(&vec![0; 9 << 20])), ("deflate", zlib(&vec![0; 9 << 20]))] {
         let (kept, error) = decoded(&exchange(&format!("Content-Encoding: {name}"), &[&packed]));
         assert_eq!(kept.len(), LIMIT);
-        assert_eq!(
-            error.unwrap(),
-            "ClientPayloadError('decoded, the response is longer than the 1048576 bytes that are kept')"
-        );
+        assert_eq!(error.unwrap(), "decoded, the response is longer than the 1048576 bytes that are kept");
     }
     let twice = gzip(&gzip(&vec![0; 99 << 20]));
     let (kept, error) = decoded(&exchange("Content-Encoding: gzip, gzip", &[&twice]));
@@ -177,18 +182,18 @@ fn text_is_read_in_the_charset_it_declares() {
         ("; charset=utf-16", utf_16("\u{feff}h\u{e9}"), Ok("h\u{e9}")),
         ("; charset=utf-16", b"\xfe\xff\0h".to_vec(), Ok("h")),
         ("; charset=utf-16le", utf_16("h\u{e9}"), Ok("h\u{e9}")),
-        ("; charset=utf-16", b"h\0\0\xd8".to_vec(), Err("UnicodeDecodeError")),
-        ("; charset=us-ascii", b"caf\xe9".to_vec(), Err("UnicodeDecodeError")),
-        ("; charset=utf8", b"caf\xe9".to_vec(), Err("UnicodeDecodeError")),
-        ("", b"caf\xe9".to_vec(), Err("UnicodeDecodeError")),
+        ("; charset=utf-16", b"h\0\0\xd8".to_vec(), Err("Text")),
+        ("; charset=us-ascii", b"caf\xe9".to_vec(), Err("Text")),
+        ("; charset=utf8", b"caf\xe9".to_vec(), Err("Text")),
+        ("", b"caf\xe9".to_vec(), Err("Text")),
         ("; charset=", b"caf\xc3\xa9".to_vec(), Ok("caf\u{e9}")),
-        ("; charset=klingon", b"caf\xe9".to_vec(), Err("LookupError")),
+        ("; charset=klingon", b"caf\xe9".to_vec(), Err("UnknownCharset")),
         ("; charset=klingon", b"caf\xc3\xa9".to_vec(), Ok("caf\u{e9}")),
     ] {
         let exchange = exchange(&format!("Content-Type: application/json{declared}"), &[&bytes]);
         match (charset::text(&exchange, &bytes), wanted) {
             (Ok(text), Ok(wanted)) => assert_eq!(String::from_utf8_lossy(&text), wanted, "{declared}"),
-            (Err(error), Err(kind)) => assert_eq!(error.kind.as_deref(), Some(kind), "{declared}"),
+            (Err(error), Err(kind)) => assert!(format!("{error:?}").starts_with(kind), "{declared}"),
             (other, wanted) => panic!("{declared}: {other:?}, not {wanted:?}"),
         }
     }

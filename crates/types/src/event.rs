@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Something that happened in a run. Instants are on the run's monotonic clock; [`RunStarted::anchor`] turns them into
 /// wall time.
 ///
-/// The events of one phase come in the order of this list. Phases follow one another as soon as their requests are done,
-/// so a phase may be complete after the next one started.
+/// The events of one phase come in the order of this list. Phases follow one another as soon as their requests are
+/// done, so a phase may be complete after the next one started.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     RunStarted(Arc<RunStarted>),

@@ -42,7 +42,8 @@ impl std::fmt::Display for SloFault {
 impl std::error::Error for SloFault {}
 
 impl Slo {
-    /// Reads `tag:value tag:value`. A tag given twice keeps its last value; whether a value makes sense is not asked here.
+    /// Reads `tag:value tag:value`. A tag given twice keeps its last value; whether a value makes sense is not asked
+    /// here.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, SloFault> {
         let mut slos: Vec<Self> = Vec::new();
         for item in text.split_whitespace() {

@@ -156,7 +156,7 @@ fn check(file: &str) -> Exit {
     for note in &notes {
         exit::say("note", &secrets, note);
     }
-    exit::print(&format!("Configuration valid: {file}\n"))
+    exit::print(&format!("Configuration valid: {}\n", aiperf_report::literal(file)))
 }
 
 const MAN_HELP: &str = "\

@@ -34,7 +34,7 @@ pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     for note in &resolved.notes {
         exit::say("note", &given, note);
     }
-    run_plan(resolved.plan, signals)
+    run_plan(resolved.plan, &resolved.notes, signals)
 }
 
 /// What the configuration may depend on besides its arguments.
@@ -70,10 +70,10 @@ fn fresh_id() -> String {
     format!("{:012x}", bits & 0xffff_ffff_ffff)
 }
 
-/// Runs a plan and reports on it.
-fn run_plan(plan: Plan, signals: &Signals) -> Exit {
+/// Runs a plan, of which these notes were told, and reports on it.
+fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     let redactor = Arc::new(Redactor::of(&plan));
-    let profiled = profile(plan, signals, redactor.clone());
+    let profiled = profile(plan, notes, signals, redactor.clone());
     signals.run_is_over();
     let (finished, log_failed) = match profiled {
         Ok(finished) => finished,
@@ -102,19 +102,26 @@ fn run_plan(plan: Plan, signals: &Signals) -> Exit {
 }
 
 /// A campaign of one run, with those who listen to it; and whether its log could not be written.
-fn profile(plan: Plan, signals: &Signals, redactor: Arc<Redactor>) -> Result<(Finished, bool), CampaignError> {
+fn profile(
+    plan: Plan,
+    notes: &[String],
+    signals: &Signals,
+    redactor: Arc<Redactor>,
+) -> Result<(Finished, bool), CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
     let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
     let with_bar = ui != UiKind::None;
+    let logged = campaign.subscribe(Interest { progress: false, metrics_every });
+    // The screen has them already, and listens only from now on.
+    notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
     let screen = Screen::start(lines.clone(), with_bar, events);
-    let events = campaign.subscribe(Interest { progress: false, metrics_every });
     let mut log = None;
     let finished = campaign.prepare(plan).and_then(|prepared| {
         // The log lies among the run's files: it is there once they are prepared for.
         let path = prepared.log_file();
-        match LogFile::start(&path, lines, events) {
+        match LogFile::start(&path, lines, logged) {
             Ok(file) => log = Some((file, path)),
             Err(error) => campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
         }

@@ -1,4 +1,5 @@
-//! The artifact directory: what earlier runs left, what two runs do to each other, and what happens when it cannot be written.
+//! The artifact directory: what earlier runs left, what two runs do to each other, and what happens when it cannot be
+//! written.
 
 use crate::bench::{Bench, Run, avg, quick, serve};
 use aiperf_sim::{Latency, SimConfig};

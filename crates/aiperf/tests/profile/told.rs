@@ -70,6 +70,27 @@ fn of_answers_that_are_not_as_long_as_was_asked_for_the_first_are_told() {
 }
 
 #[test]
+fn notes_are_in_the_log_and_once_on_the_screen() {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url()).with(&["--request-count", "2", "--record-processor-service-count", "2"]).run();
+    let (told, log) = (run.stderr(), run.text("logs/aiperf.log"));
+    let notes: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
+    assert!(!notes.is_empty(), "{told}");
+    for note in notes {
+        assert_eq!(log.matches(note).count(), 1, "{note}\n{log}");
+        assert!(!run.stdout().contains(note), "{note}");
+    }
+}
+
+#[test]
+fn names_of_ones_own_do_not_act_on_the_terminal() {
+    let sim = serve(quick());
+    let run = Bench::of(&sim.url()).with(&["--request-count", "2", "--profile-export-prefix", "a\u{1b}[2Jb"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert!(run.stdout().contains("a\\u{1b}[2Jb") && !run.stdout().contains('\u{1b}'), "{}", run.stdout());
+}
+
+#[test]
 fn no_warning_is_said_twice() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).run();

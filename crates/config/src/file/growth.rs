@@ -1,7 +1,7 @@
-//! What a template may not do: grow without bound. Output is counted while it is written, but a text that is put together
-//! inside a template is not, and thirty doublings fill any memory. So what carries a text from one step to the next
-//! (macros, namespaces, blocks that are kept) is refused, what joins texts is counted, and what multiplies them is held
-//! to a size.
+//! What a template may not do: grow without bound. Output is counted while it is written, but a text that is put
+//! together inside a template is not, and thirty doublings fill any memory. So what carries a text from one step to the
+//! next (macros, namespaces, blocks that are kept) is refused, what joins texts is counted, and what multiplies them is
+//! held to a size.
 
 use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, filters};

@@ -1,7 +1,7 @@
 //! YAML text to nodes that know their line and column.
 //!
-//! The events of saphyr-parser, an actively kept YAML 1.2 parser, carry a span each, so that duplicate keys, anchors and
-//! limits are ours to judge and every later message can name a line. Plain scalars follow YAML 1.1 for booleans
+//! The events of saphyr-parser, an actively kept YAML 1.2 parser, carry a span each, so that duplicate keys, anchors
+//! and limits are ours to judge and every later message can name a line. Plain scalars follow YAML 1.1 for booleans
 //! (`yes`, `on`), as files written for the reference expect, but neither its octal nor its base-60 numbers.
 
 use crate::error::Problem;

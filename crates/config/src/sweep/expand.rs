@@ -303,8 +303,8 @@ fn position(items: &[Node], entry: &str, phases: bool) -> Position {
     }
 }
 
-/// Sets a value. Where a flag's list was handed down to the warmup, the warmup follows its own run's value. It was asked
-/// for, whatever stood there before: a default must not be taken for the value, nor the value for a default.
+/// Sets a value. Where a flag's list was handed down to the warmup, the warmup follows its own run's value. It was
+/// asked for, whatever stood there before: a default must not be taken for the value, nor the value for a default.
 fn set(benchmark: &mut Node, path: &str, value: &Node) {
     let asked = |old: Option<&Node>| match old.map(|old| &old.origin) {
         None | Some(Origin::Rule) => value.origin.clone(),

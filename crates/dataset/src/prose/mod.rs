@@ -1,7 +1,7 @@
 //! Synthetic prose: sentences drawn from a lexicon and a few clause patterns, without end.
 //!
-//! Text is made for each prompt instead of being cut from one corpus: two prompts of a run then never begin alike, so that
-//! a server's prefix cache is hit when the plan asks for it and not because a corpus was small.
+//! Text is made for each prompt instead of being cut from one corpus: two prompts of a run then never begin alike, so
+//! that a server's prefix cache is hit when the plan asks for it and not because a corpus was small.
 
 mod words;
 

@@ -12,7 +12,8 @@ pub(crate) struct Levels {
     pub(crate) decoding: i64,
     /// Tokens read.
     pub(crate) prefill: Sum,
-    /// Tokens produced. Content that follows another within nanoseconds gives a rate beside which all others would vanish.
+    /// Tokens produced. Content that follows another within nanoseconds gives a rate beside which all others would
+    /// vanish.
     pub(crate) decode: Sum,
     /// Tokens read or produced.
     pub(crate) total: Sum,

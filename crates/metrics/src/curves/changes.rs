@@ -25,8 +25,8 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Forgets all of them; those that come now lie between `origin` and `end`, less than 2^32 ns apart; earlier ones happen at
-    /// the origin.
+    /// Forgets all of them; those that come now lie between `origin` and `end`, less than 2^32 ns apart; earlier ones
+    /// happen at the origin.
     pub(crate) fn restart(&mut self, origin: u64, end: u64) {
         self.order.clear();
         self.contents.clear();

@@ -1,7 +1,8 @@
 //! Time-weighted curves: what was going on at each instant, as statistics over a window of time.
 //!
-//! Every request is swept in the order of time, content by content, from the first one on. Mean, deviation, smallest and largest
-//! value are exact; percentiles are so up to a limit of stretches of time, and come from a histogram past it.
+//! Every request is swept in the order of time, content by content, from the first one on. Mean, deviation, smallest
+//! and largest value are exact; percentiles are so up to a limit of stretches of time, and come from a histogram past
+//! it.
 
 use crate::numbers::stats::Stats;
 use aiperf_types::WallNs;

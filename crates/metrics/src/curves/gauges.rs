@@ -24,7 +24,8 @@ impl Gauges {
         &mut self.curves[curve as usize]
     }
 
-    /// Adds the time between contents. Each is one of a request that has begun to answer; how many have does not change meanwhile.
+    /// Adds the time between contents. Each is one of a request that has begun to answer; how many have does not change
+    /// meanwhile.
     pub(crate) fn add_contents(&mut self, run: Run<'_>, levels: &mut Levels, since: &mut u64) {
         let places = Curve::STREAMING.map(|curve| curve as usize);
         let [decode, each, tokens] = self.curves.get_disjoint_mut(places).unwrap_or_else(|_| unreachable!());
@@ -124,7 +125,8 @@ fn lowest_rate(run: Run<'_>, mut rate: Sum, mut since: u64) -> f64 {
     if lowest.is_finite() { lowest } else { rate.value() }
 }
 
-/// Contents on their way past the gauges. What is summed up on the way is in local variables: this is done for every content.
+/// Contents on their way past the gauges. What is summed up on the way is in local variables: this is done for every
+/// content.
 struct Stream<'a> {
     levels: &'a mut Levels,
     since: &'a mut u64,

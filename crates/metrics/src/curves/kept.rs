@@ -78,7 +78,8 @@ impl Stretches {
         }
     }
 
-    /// What a curve was and for how long, stretch by stretch, without the time in which there was nothing that it is of.
+    /// What a curve was and for how long, stretch by stretch, without the time in which there was nothing that it is
+    /// of.
     fn of_curve(&self, curve: Curve) -> Vec<(f64, f64)> {
         let mut values =
             Vec::with_capacity(if curve.is_streaming() { self.streaming.len() } else { self.others.len() });
@@ -217,7 +218,8 @@ impl Kept {
         }
     }
 
-    /// What gives the quantiles of a curve: for each target (ascending) the smallest value by which that much time has passed.
+    /// What gives the quantiles of a curve: for each target (ascending) the smallest value by which that much time has
+    /// passed.
     pub(crate) fn quantiles(&self, curve: Curve) -> impl FnMut(&[f64], &mut [f64], f64) + '_ {
         let mut values = match self {
             Self::Stretches(stretches) => stretches.of_curve(curve),
@@ -245,7 +247,8 @@ fn add(histograms: &mut [Histogram<BITS>; CURVES], curve: Curve, length: u64, va
     }
 }
 
-/// Something that keeps what contents change, one way or the other; the number of requests being answered stays the same.
+/// Something that keeps what contents change, one way or the other; the number of requests being answered stays the
+/// same.
 pub(crate) trait KeepContents {
     /// So many tokens were produced and held for so many nanoseconds.
     fn keep(&mut self, length: u64, decode: f64, tokens: f64);

@@ -3,9 +3,10 @@
 //! # Layout
 //! - [`curve`]: which curves there are
 //! - `timing`, `swept_request`: a record as curves see it; `change`, `changes`: what it changes, in the order of time
-//! - `weighted`: a value over time; `kept`: what its percentiles come from; `gauges`: all curves at once; `windowed`: over one
-//!   window after another
-//! - `pending`, `order`: requests that are over and not swept, and up to which number every one is in; [`sweep_line`]: all of it together
+//! - `weighted`: a value over time; `kept`: what its percentiles come from; `gauges`: all curves at once; `windowed`:
+//!   over one window after another
+//! - `pending`, `order`: requests that are over and not swept, and up to which number every one is in; [`sweep_line`]:
+//!   all of it together
 
 pub(crate) mod change;
 pub(crate) mod changes;

@@ -1,9 +1,9 @@
 //! Requests swept in the order of time.
 //!
-//! A curve is known only where every request that it depends on is. Records come when requests end, in the order of their ends;
-//! but requests are sent in the order of their numbers, so once all up to some number are in, no other can have begun before
-//! the last of these was sent. Up to there time is swept and what was swept is let go: what is held is what is in flight and
-//! what has ended since the oldest of it began, however long the run.
+//! A curve is known only where every request that it depends on is. Records come when requests end, in the order of
+//! their ends; but requests are sent in the order of their numbers, so once all up to some number are in, no other can
+//! have begun before the last of these was sent. Up to there time is swept and what was swept is let go: what is held
+//! is what is in flight and what has ended since the oldest of it began, however long the run.
 
 use crate::curves::change::Levels;
 use crate::curves::changes::Changes;
@@ -29,8 +29,8 @@ const SHORTEST: f64 = 1e3;
 const LONGEST: f64 = u32::MAX as f64;
 /// Requests that are over and kept for their memory: about as many as come before the next are needed.
 const MOST_SPARE: usize = 1 << 12;
-/// Bytes of requests that may wait for an older one: past this time goes on without it. It may never come (a request that was
-/// cut off leaves no record), or be in the hands of a thread that got no core for seconds.
+/// Bytes of requests that may wait for an older one: past this time goes on without it. It may never come (a request
+/// that was cut off leaves no record), or be in the hands of a thread that got no core for seconds.
 const MOST_WAITING: usize = 192 << 20;
 
 /// The curves of a phase, as far as they are known.
@@ -105,7 +105,8 @@ impl SweepLine {
         }
     }
 
-    /// Lets a slice begin at this instant, unless the sweep has begun: the slices of a later phase are those of the run.
+    /// Lets a slice begin at this instant, unless the sweep has begun: the slices of a later phase are those of the
+    /// run.
     pub fn align_slices(&mut self, origin: WallNs) {
         if self.began.is_none() {
             self.curves.set_origin(origin);
@@ -146,7 +147,8 @@ impl SweepLine {
         self.taken_gaps
     }
 
-    /// A run in which some request has gaps takes tokens to be produced in gaps alone. None of those swept so far had any.
+    /// A run in which some request has gaps takes tokens to be produced in gaps alone. None of those swept so far had
+    /// any.
     fn stop_even_pace(&mut self) {
         self.pace = Pace::Gaps;
         self.levels.decode = Default::default();
@@ -154,8 +156,8 @@ impl SweepLine {
         self.curves.set_decode_to_zero();
     }
 
-    /// Sweeps on a little, as far as every request is known; `false` when there is too little to do. It takes a fraction of a
-    /// millisecond, so that other work can come between.
+    /// Sweeps on a little, as far as every request is known; `false` when there is too little to do. It takes a
+    /// fraction of a millisecond, so that other work can come between.
     pub fn go_on(&mut self) -> bool {
         if self.fresh_changes >= AT_ONCE {
             self.look_ahead();

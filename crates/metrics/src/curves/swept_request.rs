@@ -144,8 +144,8 @@ impl SweptRequest {
         }
     }
 
-    /// The content that ends a gap. Content that comes with the end has been there before it: its tokens are in request for the
-    /// last nanosecond, and the pace of its gap lasts until the end.
+    /// The content that ends a gap. Content that comes with the end has been there before it: its tokens are in request
+    /// for the last nanosecond, and the pace of its gap lasts until the end.
     #[inline]
     fn content(&self, at: u64, gap: usize) -> (u64, Next) {
         let end = self.timing.end;

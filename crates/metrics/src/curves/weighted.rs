@@ -13,7 +13,8 @@ pub(crate) struct Weighted {
     idle: u64,
     /// Time in which something was.
     busy: u64,
-    /// Distances are summed up from here, the mean so far or nearly: squares of large values leave no room for their deviation.
+    /// Distances are summed up from here, the mean so far or nearly: squares of large values leave no room for their
+    /// deviation.
     centre: f64,
     /// How much time there is to be before the centre is moved again.
     centre_until: u64,
@@ -67,7 +68,8 @@ impl Sums {
     }
 }
 
-/// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the lowest then.
+/// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the
+/// lowest then.
 const SETTLED: u64 = 1_000_000;
 
 impl Weighted {
@@ -177,8 +179,9 @@ impl Weighted {
         self.max = self.max.max(other.max);
     }
 
-    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on. `quantiles`
-    /// says of the latter: for each target (ascending) the smallest value by which that much time has passed.
+    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on.
+    /// `quantiles` says of the latter: for each target (ascending) the smallest value by which that much time has
+    /// passed.
     pub(crate) fn stats(&self, more: u64, mut quantiles: impl FnMut(&[f64], &mut [f64], f64)) -> (Stats, Stats) {
         let all = self.over(self.idle + more, &mut quantiles);
         (all, if self.idle + more == 0 { all } else { self.over(0, &mut quantiles) })

@@ -26,7 +26,8 @@ impl Slices {
     }
 }
 
-/// Slices that are told apart: at 5 KB each, more than anybody reads and less than memory holds. Later ones have no curves.
+/// Slices that are told apart: at 5 KB each, more than anybody reads and less than memory holds. Later ones have no
+/// curves.
 const MOST_SLICES: usize = 1 << 16;
 
 /// What came of a window that is over.

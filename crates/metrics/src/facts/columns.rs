@@ -58,8 +58,8 @@ impl Packed {
     }
 }
 
-/// Gaps in seven bits a byte, the highest bit set where a number goes on. Chunks that one read brought lie no time apart: one
-/// byte each, however long the longest gap of their block is.
+/// Gaps in seven bits a byte, the highest bit set where a number goes on. Chunks that one read brought lie no time
+/// apart: one byte each, however long the longest gap of their block is.
 #[derive(Clone, Debug)]
 struct PackedGaps(Box<[u8]>);
 

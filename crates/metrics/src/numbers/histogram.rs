@@ -1,8 +1,8 @@
 //! A histogram by magnitude: how often a value occurred, or how long it held.
 //!
-//! Every power of two is cut into 2^`BITS` parts, and a part stands for the end of it that is nearer to zero: a value is known to
-//! within 2^-`BITS` of itself (0.049% for 11 bits), and whole numbers up to 2^(`BITS` + 1) exactly. Weights are integers, so
-//! adding two histograms gives that of both, bit for bit.
+//! Every power of two is cut into 2^`BITS` parts, and a part stands for the end of it that is nearer to zero: a value
+//! is known to within 2^-`BITS` of itself (0.049% for 11 bits), and whole numbers up to 2^(`BITS` + 1) exactly. Weights
+//! are integers, so adding two histograms gives that of both, bit for bit.
 
 use crate::numbers::stats::{PERCENTILES, Rank};
 

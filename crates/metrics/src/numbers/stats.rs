@@ -40,8 +40,8 @@ impl Encoding {
         }
     }
 
-    /// The statistics of a population, and of that population with one infinite value for each of `errors` failures. The order
-    /// of the values is lost.
+    /// The statistics of a population, and of that population with one infinite value for each of `errors` failures.
+    /// The order of the values is lost.
     pub(crate) fn distribution(self, values: &mut [i64], errors: u64) -> Option<Distribution> {
         let bounds = bounds(values)?;
         let (sum, std) = match self {

@@ -1,6 +1,7 @@
 //! Sums of floats that do not depend on the order of their terms, to the last bit or two.
 
-/// A sum of floats. What each addition loses is kept beside it: a term may be so large that all others would vanish beside it.
+/// A sum of floats. What each addition loses is kept beside it: a term may be so large that all others would vanish
+/// beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     sum: f64,

@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 
 /// Everything that is kept of the records of a phase. Merging two gives the accumulator of both.
 ///
-/// A record's own numbers are kept in columns. Its part in the curves is not: it waits until it is
-/// [handed over](Self::hand_over) to a [`SweepLine`] that all record threads share; what nobody takes is swept for each summary.
+/// A record's own numbers are kept in columns. Its part in the curves is not: it waits until it is [handed
+/// over](Self::hand_over) to a [`SweepLine`] that all record threads share; what nobody takes is swept for each
+/// summary.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     pub(crate) columns: Columns,
@@ -32,7 +33,8 @@ pub struct Accumulator {
     pub(crate) limits: Limits,
 }
 
-/// Up to where percentiles are exact; past it they come from histograms. That of curves is [the sweep's](SweepLine::with_limit).
+/// Up to where percentiles are exact; past it they come from histograms. That of curves is [the
+/// sweep's](SweepLine::with_limit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Values of a list metric.

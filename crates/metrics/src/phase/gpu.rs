@@ -99,8 +99,8 @@ fn mean_within(samples: &[(WallNs, f64)], window: Window) -> Option<f64> {
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
-/// From the last sample before the window, or else the first within it, to the last within it. A counter that fell was reset,
-/// and what it counted is not known.
+/// From the last sample before the window, or else the first within it, to the last within it. A counter that fell was
+/// reset, and what it counted is not known.
 fn increase_within(samples: &[(WallNs, f64)], window: Window) -> Option<f64> {
     let mut within = valid_within(samples, window);
     let last = within.next_back()?;

@@ -9,7 +9,8 @@ use crate::registry::metric::{Compute, Fold};
 use crate::run::Metrics;
 use crate::run::record::{Number, RecordMetrics};
 
-/// Parts of an octave, as a power of two: a percentile is known to within 0.4%, which is more than a moving number shows.
+/// Parts of an octave, as a power of two: a percentile is known to within 0.4%, which is more than a moving number
+/// shows.
 const BITS: u32 = 8;
 
 #[derive(Clone, Debug)]
@@ -17,7 +18,8 @@ struct Running {
     count: u64,
     ints: i128,
     floats: f64,
-    /// The first value: distances from it are summed up, since squares of large values leave no room for their deviation.
+    /// The first value: distances from it are summed up, since squares of large values leave no room for their
+    /// deviation.
     origin: f64,
     distances: f64,
     squares: f64,
@@ -209,8 +211,8 @@ impl Live {
         self.failed
     }
 
-    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no lists, and of
-    /// what nobody watches no more than what the rest is made of.
+    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no
+    /// lists, and of what nobody watches no more than what the rest is made of.
     pub fn summary(&self, metrics: &Metrics) -> Summary {
         let mut tally = Tally::new(self.records, self.failed);
         for (slot, chosen) in self.slots.iter().zip(&metrics.chosen) {

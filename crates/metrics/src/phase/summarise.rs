@@ -62,8 +62,9 @@ impl Accumulator {
         summary
     }
 
-    /// What the requests that started in each slice of time came to. The phase's window does not matter here. Records that were
-    /// swept while they came have the curves of slices only if [`Metrics::with_slices`] was given the same length.
+    /// What the requests that started in each slice of time came to. The phase's window does not matter here. Records
+    /// that were swept while they came have the curves of slices only if [`Metrics::with_slices`] was given the same
+    /// length.
     pub fn slices(&self, metrics: &Metrics, length: Nanos, context: Context) -> Vec<Slice> {
         let Some(grid) = self.grid(length) else { return Vec::new() };
         let mut tallies = self.tally(metrics, context, &grid.scopes, |metric| !metric.flags.has(Flags::NO_SLICES));
@@ -200,8 +201,8 @@ impl Accumulator {
     }
 }
 
-/// Sets a record metric and the metrics made of the same values: its twin with errors, the network's share taken off, how late
-/// a schedule was.
+/// Sets a record metric and the metrics made of the same values: its twin with errors, the network's share taken off,
+/// how late a schedule was.
 fn set_record(
     metrics: &Metrics,
     context: Context,

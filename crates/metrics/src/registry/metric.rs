@@ -279,8 +279,8 @@ impl Metric {
         if self.unit == self.display { 1.0 } else { self.unit.factor_to(self.display) }
     }
 
-    /// Whether a larger value is the better one; `None` where that is nobody's to say: what was going on at each instant, and
-    /// what is made of another metric.
+    /// Whether a larger value is the better one; `None` where that is nobody's to say: what was going on at each
+    /// instant, and what is made of another metric.
     pub fn larger_is_better(&self) -> Option<bool> {
         (self.kind() != Kind::Analysis).then(|| self.flags.has(Flags::LARGER_IS_BETTER))
     }

@@ -82,7 +82,8 @@ impl Metrics {
         self.chosen.iter().map(|chosen| chosen.metric)
     }
 
-    /// Computes the metrics of one record into a buffer, which is emptied first. Allocates nothing once the buffer is warm.
+    /// Computes the metrics of one record into a buffer, which is emptied first. Allocates nothing once the buffer is
+    /// warm.
     pub fn record(&self, m: &Measured, out: &mut RecordMetrics) {
         out.compute(self, m);
     }

@@ -3,7 +3,8 @@
 use crate::run::record::RecordMetrics;
 use aiperf_types::{ContentMark, Exchange, Measured, Parsed, RecordMeta};
 
-/// All that is known of one finished request: its bytes and their timeline, the answer as it was read, what it amounts to.
+/// All that is known of one finished request: its bytes and their timeline, the answer as it was read, what it amounts
+/// to.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordView<'a> {
     pub exchange: &'a Exchange,

@@ -24,8 +24,8 @@ impl Draw {
     }
 }
 
-/// A closed loop: `users` streams at a time, each of `chunks` chunks, about one in `errors_every` failed. Records come in the
-/// order of their ends.
+/// A closed loop: `users` streams at a time, each of `chunks` chunks, about one in `errors_every` failed. Records come
+/// in the order of their ends.
 pub struct Load {
     draw: Draw,
     /// When each user's request ends; the earliest comes first.

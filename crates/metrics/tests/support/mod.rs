@@ -69,8 +69,8 @@ pub(crate) fn traits(config: &Value) -> RunTraits {
     traits
 }
 
-/// What the crate is given for a neutral record. What counts as content is for dialects to decide: here every data object
-/// that the case lists is a content response.
+/// What the crate is given for a neutral record. What counts as content is for dialects to decide: here every data
+/// object that the case lists is a content response.
 pub(crate) fn measured(record: &Value) -> Measured {
     let nanos = |name: &str| record[name].as_u64();
     let responses: &[Value] = record["responses"].as_array().map_or(&[], Vec::as_slice);
@@ -138,8 +138,8 @@ fn token_counts(counts: &Value, failed: bool) -> TokenCounts {
     }
 }
 
-/// Usage under the names that golden records use. How several usage objects become one is for dialects to decide: golden
-/// values are those of the last one.
+/// Usage under the names that golden records use. How several usage objects become one is for dialects to decide:
+/// golden values are those of the last one.
 fn usage(responses: &[Value]) -> Usage {
     let given = responses.iter().rev().map(|response| &response["usage"]);
     let Some(given) = given.clone().find(|given| given.as_object().is_some_and(|given| !given.is_empty())) else {

@@ -22,8 +22,8 @@ const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 
 /// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
 const SHORTEST: usize = 4;
-/// Values of fewer characters may well be words (`user`, `EMPTY`): those that are all letters are looked for as words of their
-/// own, and short ones only in what others say; all others anywhere.
+/// Values of fewer characters may well be words (`user`, `EMPTY`): those that are all letters are looked for as words
+/// of their own, and short ones only in what others say; all others anywhere.
 const LONG: usize = 8;
 
 fn is_word(value: &str) -> bool {
@@ -168,8 +168,8 @@ impl Redactor {
     }
 }
 
-/// A value in Base64, alone or within what else was encoded with it: three bytes are four characters, so there are three
-/// ways in which it may lie, each without the characters that what stands beside it decides too.
+/// A value in Base64, alone or within what else was encoded with it: three bytes are four characters, so there are
+/// three ways in which it may lie, each without the characters that what stands beside it decides too.
 fn in_base64(value: &str) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {

@@ -1,7 +1,7 @@
 //! The last lines of a report: what was run and where everything was written.
 
 use super::page::{Page, Style};
-use super::text::{width, wrap};
+use super::text::{literal, width, wrap};
 use crate::artifacts::WrittenFile;
 use crate::run::RunResult;
 
@@ -10,7 +10,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
     let mut out = String::new();
     if let Some(command) = &run.info.cli_command {
         let label = "CLI Command:";
-        let text = wrap(&format!("{label} {command}"), page.width()).join("\n");
+        let text = wrap(&format!("{label} {}", literal(command)), page.width()).join("\n");
         let command = text.strip_prefix(label).unwrap_or(&text);
         out.push_str(&format!("{}{}\n", page.paint(Style::BOLD_GREEN, label), paint_lines(page, command)));
     }
@@ -20,7 +20,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
         out.push_str(&format!("{label} {}\n", page.paint(Style::CYAN, &format!("{seconds:.2} sec{early}"))));
     }
     for file in files {
-        let (label, path) = (format!("{}:", file.label), file.path.display().to_string());
+        let (label, path) = (format!("{}:", file.label), literal(&file.path.display().to_string()));
         // On a line of its own a path may fit whole.
         let is_wide = page.is_screen() && width(&label) + 1 + width(&path) > page.width();
         let gap = if is_wide { "\n  " } else { " " };

@@ -84,7 +84,8 @@ const ROWS: &[Row] = &[
     Row { label: "osl", tag: "output_sequence_length", shown: Shown::IfKnown, stats: LENGTH, suffix: "  (tokens)" },
 ];
 
-/// The block a run prints now and then: `stat` gives a statistic of a metric by tag and name. Empty before the first record.
+/// The block a run prints now and then: `stat` gives a statistic of a metric by tag and name. Empty before the first
+/// record.
 pub fn live_block(block: &LiveBlock<'_>, stat: impl Fn(&str, &str) -> Option<f64>) -> String {
     if block.records == 0 {
         return String::new();

@@ -9,7 +9,7 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// Makes foreign text safe to print: control characters become visible, so that a server's answer cannot move the
 /// cursor or change colours. Line breaks stay.
-pub(crate) fn literal(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = text.replace("\r\n", "\n");
     for c in text.chars() {

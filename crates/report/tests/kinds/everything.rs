@@ -60,8 +60,8 @@ const SEES: &[Group] = &[IMAGES];
 /// Endpoints that produce video.
 const FILMS: &[Group] = &[VIDEO];
 
-/// What an endpoint type shows of these records besides what every one does: answered whole, and what a stream and our own
-/// counts add.
+/// What an endpoint type shows of these records besides what every one does: answered whole, and what a stream and our
+/// own counts add.
 struct Kind {
     endpoint: EndpointKind,
     shows: &'static [&'static [Group]],

@@ -38,14 +38,14 @@ pub(crate) struct Shown {
     pub(crate) with_trace: bool,
     /// Members of the summary beyond those that every run has.
     pub(crate) extra_members: &'static [&'static str],
-    /// How many of how many requests failed is known: one of four, if any. It decides which statistics of adjusted metrics
-    /// are infinite.
+    /// How many of how many requests failed is known: one of four, if any. It decides which statistics of adjusted
+    /// metrics are infinite.
     pub(crate) one_of_four: bool,
 }
 
 impl Shown {
-    /// Holds all four outputs against these groups and gives the number of metrics: every line of a request that succeeded
-    /// carries all that a line can carry, every other line what is of failed requests.
+    /// Holds all four outputs against these groups and gives the number of metrics: every line of a request that
+    /// succeeded carries all that a line can carry, every other line what is of failed requests.
     pub(crate) fn shows(&self, groups: &[Group]) -> usize {
         for line in &self.lines {
             line_shows(line, groups);

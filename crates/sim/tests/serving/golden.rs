@@ -114,8 +114,8 @@ fn skeleton(value: &Value) -> String {
     }
 }
 
-/// The skeletons of a body: of each event of a stream, or of the one value. Events are sorted, because a server with two
-/// choices interleaves them as it pleases.
+/// The skeletons of a body: of each event of a stream, or of the one value. Events are sorted, because a server with
+/// two choices interleaves them as it pleases.
 fn skeletons(captured: &Captured) -> Vec<String> {
     let described = |data: &&str| serde_json::from_str(data).map_or((*data).to_owned(), |event| skeleton(&event));
     let mut found: Vec<String> = captured.data().iter().map(described).collect();

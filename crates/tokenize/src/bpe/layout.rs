@@ -5,7 +5,8 @@
 /// A slot without a token.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
-/// Bits of a slot that hold the id; the rest is part of the hash, so that most wrong tokens need no look at their bytes.
+/// Bits of a slot that hold the id; the rest is part of the hash, so that most wrong tokens need no look at their
+/// bytes.
 const ID_BITS: u32 = 18;
 
 /// The hash of a token's bytes.

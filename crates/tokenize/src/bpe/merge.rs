@@ -1,8 +1,8 @@
 //! Byte-pair merging: of all neighbouring parts that may be joined, the pair of lowest rank is, until none may.
 //!
-//! Two ways to the same end. Short texts are searched through for the lowest pair every time, on the stack; long ones, such
-//! as a line of Chinese or a page without spaces, keep their pairs in a heap, so that no text costs the square of its
-//! length.
+//! Two ways to the same end. Short texts are searched through for the lowest pair every time, on the stack; long ones,
+//! such as a line of Chinese or a page without spaces, keep their pairs in a heap, so that no text costs the square of
+//! its length.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

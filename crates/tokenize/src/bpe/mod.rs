@@ -1,8 +1,8 @@
 //! Byte-pair encoding over vocabularies that lie ready in the binary.
 //!
-//! A vocabulary is three read-only tables made by the build script, so loading one costs nothing: no parsing, no memory of
-//! its own, only the pages that are touched. A piece of text is looked up whole first, which settles most words; else
-//! its bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
+//! A vocabulary is three read-only tables made by the build script, so loading one costs nothing: no parsing, no memory
+//! of its own, only the pages that are touched. A piece of text is looked up whole first, which settles most words;
+//! else its bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
 //!
 //! - [`split`], `ascii`: text to pieces
 //! - [`merge`]: a piece to tokens

@@ -1,8 +1,8 @@
 //! Text to pieces, as the pattern of a vocabulary cuts it.
 //!
-//! Such patterns end alike, in two alternatives for white space that need to look ahead; those are written out here, and
-//! the rest is a plain regular expression. For the patterns most vocabularies use, what needs only ASCII is written out as
-//! well: the expression is then built only when a text has anything else.
+//! Such patterns end alike, in two alternatives for white space that need to look ahead; those are written out here,
+//! and the rest is a plain regular expression. For the patterns most vocabularies use, what needs only ASCII is written
+//! out as well: the expression is then built only when a text has anything else.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

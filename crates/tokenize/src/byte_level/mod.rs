@@ -1,4 +1,5 @@
-//! Byte-level BPE from a `tokenizer.json`, which is what most models of today have: Llama 3, Qwen, DeepSeek, GPT-OSS, GPT-2.
+//! Byte-level BPE from a `tokenizer.json`, which is what most models of today have: Llama 3, Qwen, DeepSeek, GPT-OSS,
+//! GPT-2.
 //!
 //! The general library reads all kinds of tokenizers, and takes 0.25 s to load one of 100,000 tokens and 0.7 ms for a
 //! prompt of 500. This reads the one kind, gives the same tokens, loads in a fifth of the time and counts fifty times
