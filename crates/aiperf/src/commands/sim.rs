@@ -5,7 +5,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use aiperf_sim::{Certificate, ContentEncoding, TlsOptions, FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
+use aiperf_sim::{
+    Certificate, ContentEncoding, FaultRate, Latency, Sim, SimConfig, SimError, Spread, TlsOptions, parse_duration,
+};
 use clap::{Args, Parser};
 
 use crate::exit::{self, Exit};
