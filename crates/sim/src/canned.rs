@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use crate::config::SimConfig;
 use crate::events::{self, Choice, Finish, Usage};
-use crate::http::{Head, Heads, LAST_CHUNK, Status, write_chunk};
+use crate::http::{Head, Heads, LAST_CHUNK, Status, join, write_chunk};
 use crate::inference::Endpoint;
 use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
 use crate::vocabulary;
@@ -20,6 +20,9 @@ const PROMPT_TOKENS: u32 = 1;
 struct CannedResponse {
     stream: Vec<u8>,
     whole: Vec<u8>,
+    /// Bodies alone, for HTTP/2.
+    stream_body: Vec<u8>,
+    whole_body: Vec<u8>,
 }
 
 /// The answers, and how many were given since they were last counted.
@@ -46,6 +49,17 @@ impl CannedResponses {
         self.given[endpoint as usize] += 1;
         let canned = &self.canned[endpoint as usize];
         if self.asks_for_stream(body) { &canned.stream } else { &canned.whole }
+    }
+
+    /// The head and body of a response, without framing.
+    pub(crate) fn answer_parts(&mut self, endpoint: Endpoint, body: &[u8]) -> (Head<'static>, &[u8]) {
+        self.given[endpoint as usize] += 1;
+        let canned = &self.canned[endpoint as usize];
+        if self.asks_for_stream(body) && endpoint != Endpoint::Embeddings {
+            (Head::STREAM, &canned.stream_body)
+        } else {
+            (Head::json(Status::OK), &canned.whole_body)
+        }
     }
 
     /// Whether the body has `"stream":true`. Inside a JSON string the quotes would be escaped.
@@ -89,12 +103,26 @@ fn make_response(endpoint: Endpoint, config: &SimConfig, created: u64) -> Canned
     };
     let mut whole = Vec::new();
     Heads::default().write_response(&mut whole, &Head::json(Status::OK), true, &body);
-    let stream = if endpoint == Endpoint::Embeddings { whole.clone() } else { stream(endpoint, config, created) };
-    CannedResponse { stream, whole }
+    if endpoint == Endpoint::Embeddings {
+        return CannedResponse { stream: whole.clone(), whole, stream_body: body.clone(), whole_body: body };
+    }
+    let mut chunked = Vec::new();
+    Heads::default().write_stream_head(&mut chunked, &Head::STREAM, true);
+    write_stream(&mut chunked, write_chunk, endpoint, config, created);
+    chunked.extend_from_slice(LAST_CHUNK);
+    let mut stream_body = Vec::new();
+    write_stream(&mut stream_body, join, endpoint, config, created);
+    CannedResponse { stream: chunked, whole, stream_body, whole_body: body }
 }
 
 /// A stream with the members every client reads and few others.
-fn stream(endpoint: Endpoint, config: &SimConfig, created: u64) -> Vec<u8> {
+fn write_stream(
+    out: &mut Vec<u8>,
+    frame: fn(&mut Vec<u8>, &[&[u8]]),
+    endpoint: Endpoint,
+    config: &SimConfig,
+    created: u64,
+) {
     let model = serde_json::Value::from(config.listed_model());
     let tokens = config.osl.get();
     let (object, text_before, text_after, opening) = match endpoint {
@@ -106,13 +134,11 @@ fn stream(endpoint: Endpoint, config: &SimConfig, created: u64) -> Vec<u8> {
             Some(r#""delta":{"role":"assistant","content":""}"#.to_owned()),
         ),
     };
-    let mut out = Vec::new();
-    Heads::default().write_stream_head(&mut out, &Head::STREAM, true);
     let mut event = |members: &str| {
         let data = format!(
             "data: {{\"id\":\"sim-0\",\"object\":\"{object}\",\"created\":{created},\"model\":{model},{members}}}\n\n"
         );
-        write_chunk(&mut out, &[data.as_bytes()]);
+        frame(out, &[data.as_bytes()]);
     };
     let mut choice = |inner: &str, finish: &str| {
         event(&format!(r#""choices":[{{"index":0,{inner},"finish_reason":{finish}}}]"#));
@@ -128,9 +154,7 @@ fn stream(endpoint: Endpoint, config: &SimConfig, created: u64) -> Vec<u8> {
     event(&format!(
         r#""choices":[],"usage":{{"prompt_tokens":{PROMPT_TOKENS},"total_tokens":{total},"completion_tokens":{tokens}}}"#
     ));
-    write_chunk(&mut out, &[b"data: [DONE]\n\n"]);
-    out.extend_from_slice(LAST_CHUNK);
-    out
+    frame(out, &[b"data: [DONE]\n\n"]);
 }
 
 #[cfg(test)]

@@ -363,6 +363,7 @@ impl Exchange {
             | Fault::Reset
             | Fault::Status(_)
             | Fault::Redirect(_)
+            | Fault::Goaway
             | Fault::SlowHeaders(_) => return None,
         }
         self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);

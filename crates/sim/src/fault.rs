@@ -42,6 +42,8 @@ pub enum Fault {
     ErrorEvent,
     /// Midway, `data: {"error": ...}`, and the end of the stream.
     ErrorData,
+    /// The connection takes no requests after this one: GOAWAY on HTTP/2, `connection: close` on HTTP/1.1.
+    Goaway,
     /// The response head is held back for this long.
     SlowHeaders(Duration),
 }
@@ -75,6 +77,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "malformed-json", argument: Argument::None(Fault::MalformedJson) },
     Kind { name: "error-event", argument: Argument::None(Fault::ErrorEvent) },
     Kind { name: "error-data", argument: Argument::None(Fault::ErrorData) },
+    Kind { name: "goaway", argument: Argument::None(Fault::Goaway) },
     Kind { name: "slow-headers", argument: Argument::Time(Fault::SlowHeaders) },
     Kind { name: "hook-status", argument: Argument::HookStatus },
 ];
@@ -95,6 +98,7 @@ impl Fault {
             Fault::MalformedJson => "malformed-json",
             Fault::ErrorEvent => "error-event",
             Fault::ErrorData => "error-data",
+            Fault::Goaway => "goaway",
             Fault::SlowHeaders(_) => "slow-headers",
         }
     }

@@ -3,7 +3,7 @@
 use crate::clock::{http_date, wall_ns};
 
 /// Requests larger than this are refused, so that a wrong length cannot take all memory.
-const LARGEST_BODY: usize = 256 << 20;
+pub(crate) const LARGEST_BODY: usize = 256 << 20;
 const LARGEST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
 
@@ -156,12 +156,18 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    fn write_start(&mut self, out: &mut Vec<u8>, head: &Head<'_>, keep_alive: bool) {
+    /// The value of `date`.
+    pub(crate) fn date(&mut self) -> &str {
         let second = wall_ns() / 1_000_000_000;
         if second != self.second {
             self.second = second;
             self.date = http_date(second);
         }
+        &self.date
+    }
+
+    fn write_start(&mut self, out: &mut Vec<u8>, head: &Head<'_>, keep_alive: bool) {
+        let date = self.date();
         let mut code = itoa::Buffer::new();
         let pieces = [
             "HTTP/1.1 ",
@@ -169,7 +175,7 @@ impl Heads {
             " ",
             head.status.reason(),
             "\r\ndate: ",
-            &self.date,
+            date,
             "\r\nserver: aiperf-sim\r\ncontent-type: ",
             head.content_type,
             if keep_alive { "\r\n" } else { "\r\nconnection: close\r\n" },

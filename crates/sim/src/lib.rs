@@ -20,7 +20,7 @@
 //! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http` and `inference` (requests in); `script`,
+//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http`, `http2`, `hpack` and `inference` (requests in); `script`,
 //! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
 //! `metrics` and `exposition`; `truth` and `idle` (the log).
 
@@ -33,7 +33,9 @@ mod events;
 mod exchange;
 mod exposition;
 mod fault;
+mod hpack;
 mod http;
+mod http2;
 mod idle;
 mod inference;
 mod metrics;

@@ -2,6 +2,8 @@
 //!
 //! Sockets are watched edge-triggered and registered once. Nothing blocks: what a socket does not take stays pending.
 
+mod streams;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,19 +12,21 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 
+use self::streams::Http2;
 use crate::canned::CannedResponses;
 use crate::clock::{monotonic_ns, wall_ns};
 use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, ReceivedRequest, Stage};
 use crate::fault::Fault;
 use crate::http::{self, Head, Heads, Received, Request, Status};
+use crate::http2::{PREFACE, Session};
 use crate::inference::{self, ApiError, Endpoint};
 use crate::metrics::Finished;
 use crate::redirect::Followed;
 use crate::reply::{Extent, Outlet, Reply};
 use crate::script::Purpose;
 use crate::shared::{Page, Shared};
-use crate::slots::{Key, Slots};
+use crate::slots::{Key, Slots, Task};
 use crate::socket::{Arrival, ReadResult, Socket};
 use crate::stream::{Listener, Stream};
 use crate::timers::Timers;
@@ -44,12 +48,34 @@ struct Connection {
     need: usize,
     arrival: Arrival,
     facts: ConnectionFacts,
+    /// The request being answered on HTTP/1.1.
     exchange: Option<Box<Exchange>>,
+    http2: Option<Box<Http2>>,
     /// To be closed once everything pending was sent.
     closing: bool,
 }
 
 impl Connection {
+    fn put_exchange(&mut self, stream: u32, exchange: Box<Exchange>) {
+        match &mut self.http2 {
+            Some(http2) => {
+                http2.exchanges.insert(stream, exchange);
+            }
+            None => self.exchange = Some(exchange),
+        }
+    }
+
+    /// The request being answered (on a stream), and what its answer goes to.
+    fn parts(&mut self, stream: u32) -> Option<(&mut Exchange, &mut Socket, Option<&mut Session>)> {
+        match &mut self.http2 {
+            Some(http2) => {
+                let exchange = http2.exchanges.get_mut(&stream)?;
+                Some((exchange, &mut self.socket, Some(&mut http2.session)))
+            }
+            None => Some((self.exchange.as_deref_mut()?, &mut self.socket, None)),
+        }
+    }
+
     /// What is known of it by now.
     fn facts(&self) -> ConnectionFacts {
         match self.socket.tls() {
@@ -76,7 +102,7 @@ pub(crate) struct Reactor {
     accepting: bool,
     timers: Timers,
     connections: Slots<Connection>,
-    waiting: VecDeque<Key>,
+    waiting: VecDeque<Task>,
     running: usize,
     canned: Option<CannedResponses>,
     heads: Heads,
@@ -144,8 +170,8 @@ impl Reactor {
             if let Some(canned) = &mut self.canned {
                 canned.count_into(&mut self.shared.metrics(self.thread));
             }
-            while let Some(key) = self.timers.pop_due(monotonic_ns()) {
-                self.with_connection(key, |reactor, connection| reactor.handle_deadline(key, connection));
+            while let Some(task) = self.timers.pop_due(monotonic_ns()) {
+                self.with_connection(task.key, |reactor, connection| reactor.handle_deadline(task, connection));
             }
             self.timers.arm()?;
         }
@@ -224,6 +250,7 @@ impl Reactor {
             arrival: Arrival::default(),
             facts,
             exchange: None,
+            http2: None,
             closing: false,
         };
         self.connections.put(key, Box::new(connection));
@@ -255,8 +282,16 @@ impl Reactor {
     fn handle_ready(&mut self, key: Key, events: EpollFlags) {
         self.with_connection(key, |reactor, connection| {
             if events.contains(EpollFlags::EPOLLOUT) && !connection.socket.flushed() {
-                let record = connection.exchange.as_mut().and_then(|exchange| exchange.truth.as_deref_mut());
-                connection.socket.flush(record);
+                let Connection { socket, exchange, http2, .. } = connection;
+                socket.flush(|stream, place, after_ns| {
+                    let exchange = match http2 {
+                        Some(http2) => http2.exchanges.get_mut(&stream),
+                        None => exchange.as_mut(),
+                    };
+                    if let Some(record) = exchange.and_then(|exchange| exchange.truth.as_deref_mut()) {
+                        record.set_end(place, after_ns);
+                    }
+                });
                 if reactor.settle(key, connection) != Disposition::Keep {
                     return Disposition::Close;
                 }
@@ -283,8 +318,11 @@ impl Reactor {
                 }
             };
             connection.arrival = arrival;
-            let disposition = if self.canned.is_some() {
-                self.serve_canned(connection, count)
+            let disposition = if connection.http2.is_some() {
+                connection.inbox.extend_from_slice(&self.buffer[..count]);
+                self.serve_streams(key, connection)
+            } else if self.canned.is_some() {
+                self.serve_canned(key, connection, count)
             } else {
                 connection.inbox.extend_from_slice(&self.buffer[..count]);
                 self.serve(key, connection)
@@ -296,7 +334,7 @@ impl Reactor {
     }
 
     /// Answers every whole request among the first `count` bytes of the buffer.
-    fn serve_canned(&mut self, connection: &mut Connection, count: usize) -> Disposition {
+    fn serve_canned(&mut self, key: Key, connection: &mut Connection, count: usize) -> Disposition {
         let Some(mut canned) = self.canned.take() else { return Disposition::Keep };
         let buffer = std::mem::take(&mut self.buffer);
         let mut inbox = std::mem::take(&mut connection.inbox);
@@ -320,14 +358,14 @@ impl Reactor {
                         }
                         None => {
                             canned.count_into(&mut self.shared.metrics(self.thread));
-                            self.answer_other(connection, &request, None);
+                            self.answer_other(connection, 0, &request, None);
                         }
                     }
                     connection.closing |= !request.keep_alive;
                     disposition = close_when_sent(connection);
                 }
                 other => {
-                    disposition = self.handle_incomplete(connection, other);
+                    disposition = self.handle_incomplete(connection, &bytes[start..], other);
                     break;
                 }
             }
@@ -336,7 +374,7 @@ impl Reactor {
         connection.inbox = rest;
         self.buffer = buffer;
         self.canned = Some(canned);
-        disposition
+        if connection.http2.is_some() { self.serve_streams(key, connection) } else { disposition }
     }
 
     /// Takes up the next request of the inbox, unless one is being answered.
@@ -350,7 +388,7 @@ impl Reactor {
             match http::receive(&inbox) {
                 Received::Whole(request) => {
                     let length = request.length;
-                    let disposition = self.start_exchange(key, connection, &request);
+                    let disposition = self.start_exchange(Task { key, stream: 0 }, connection, &request);
                     inbox.drain(..length);
                     connection.inbox = inbox;
                     if disposition != Disposition::Keep {
@@ -358,8 +396,11 @@ impl Reactor {
                     }
                 }
                 other => {
-                    let disposition = self.handle_incomplete(connection, other);
+                    let disposition = self.handle_incomplete(connection, &inbox, other);
                     connection.inbox = inbox;
+                    if connection.http2.is_some() {
+                        return self.serve_streams(key, connection);
+                    }
                     return disposition;
                 }
             }
@@ -367,8 +408,18 @@ impl Reactor {
         close_when_sent(connection)
     }
 
-    fn handle_incomplete(&mut self, connection: &mut Connection, received: Received<'_>) -> Disposition {
+    fn handle_incomplete(&mut self, connection: &mut Connection, bytes: &[u8], received: Received<'_>) -> Disposition {
         match received {
+            // A head that HTTP/1.1 does not know may be the greeting of HTTP/2.
+            Received::Bad(_) if bytes.starts_with(PREFACE) => {
+                connection.http2 = Some(Box::new(Http2::new()));
+                connection.facts.protocol = "h2";
+                Disposition::Keep
+            }
+            Received::Bad(_) if PREFACE.starts_with(bytes) => {
+                connection.need = PREFACE.len();
+                Disposition::Keep
+            }
             Received::Partial { need, expects_continue } => {
                 connection.need = need;
                 if expects_continue {
@@ -378,14 +429,15 @@ impl Reactor {
             }
             Received::Bad(status) => {
                 connection.closing = true;
-                self.answer_error(connection, &ApiError::of_status(status), None);
+                self.answer_error(connection, 0, &ApiError::of_status(status), None);
                 close_when_sent(connection)
             }
             Received::Whole(_) => Disposition::Keep,
         }
     }
 
-    fn start_exchange(&mut self, key: Key, connection: &mut Connection, request: &Request<'_>) -> Disposition {
+    fn start_exchange(&mut self, task: Task, connection: &mut Connection, request: &Request<'_>) -> Disposition {
+        let stream = task.stream;
         let asked = Endpoint::at(request.path);
         let followed = asked.and(request.query).and_then(Followed::of_query);
         let endpoint = asked.filter(|_| request.method == "POST");
@@ -400,19 +452,19 @@ impl Reactor {
             (None, Some(_)) => script.faults.draw(&mut script.random(Purpose::Fault, number)),
             (None, None) => None,
         };
-        let truth = self.record(connection, request, fault.as_ref().map(Fault::name));
+        let truth = self.record(connection, stream, request, fault.as_ref().map(Fault::name));
         if let (Some(endpoint), Some(Fault::Redirect(redirect))) = (asked, &fault) {
             let (row, hops) = (script.faults.row(redirect), followed.map_or(0, |followed| followed.hops));
             let location = redirect.location(row, hops, endpoint.path(), &self.shared.origin);
             let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
             self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", redirect.status, 1);
             connection.closing |= !request.keep_alive;
-            self.answer(connection, &head, b"", truth);
+            self.answer(connection, stream, &head, b"", truth);
             return Disposition::Keep;
         }
         let Some(endpoint) = endpoint else {
             connection.closing |= !request.keep_alive;
-            self.answer_other(connection, request, truth);
+            self.answer_other(connection, stream, request, truth);
             return Disposition::Keep;
         };
         let refused = match fault {
@@ -427,12 +479,13 @@ impl Reactor {
             Some(Fault::SlowHeaders(time)) => Some(time),
             _ => None,
         };
+        let going_away = fault == Some(Fault::Goaway);
         let planned = match refused {
             Some(error) => Err((error, truth)),
             None => match inference::parse(endpoint, request.body) {
                 Err(error) => Err((error, truth)),
                 Ok(inference) => {
-                    let reply = Reply::new(request.keep_alive, script.config.encoding);
+                    let reply = Reply::new(stream, request.keep_alive && !going_away, script.config.encoding);
                     let received =
                         ReceivedRequest { endpoint, request: inference, number, reply, fault, now_ns, truth };
                     Exchange::plan(script, received)
@@ -443,13 +496,16 @@ impl Reactor {
             Err((error, truth)) => {
                 connection.closing |= !request.keep_alive;
                 self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", error.status.0, 1);
-                self.answer_error(connection, &error, truth);
+                self.answer_error(connection, stream, &error, truth);
             }
             Ok(exchange) => {
-                connection.exchange = Some(Box::new(exchange));
+                connection.put_exchange(stream, Box::new(exchange));
+                if going_away && stream > 0 {
+                    self.send_goaway(connection);
+                }
                 match held_for {
-                    Some(time) => self.timers.set(now_ns + time.as_nanos() as u64, key),
-                    None => self.open(key, connection),
+                    Some(time) => self.timers.set(now_ns + time.as_nanos() as u64, task),
+                    None => self.open(task, connection),
                 }
             }
         }
@@ -460,6 +516,7 @@ impl Reactor {
     fn record(
         &self,
         connection: &Connection,
+        stream: u32,
         request: &Request<'_>,
         fault: Option<&'static str>,
     ) -> Option<Box<TruthRecord>> {
@@ -469,7 +526,7 @@ impl Reactor {
             method: request.method.to_owned().into(),
             path: Endpoint::at(request.path).map_or_else(|| request.path.to_owned().into(), |at| at.path().into()),
             connection: connection.facts(),
-            stream: 0,
+            stream,
             status: 200,
             fault,
             finished: false,
@@ -481,21 +538,21 @@ impl Reactor {
     }
 
     /// Sends the head and queues the exchange for the batch.
-    fn open(&mut self, key: Key, connection: &mut Connection) {
-        let Some(exchange) = &mut connection.exchange else { return };
+    fn open(&mut self, task: Task, connection: &mut Connection) {
+        let Some((exchange, socket, session)) = connection.parts(task.stream) else { return };
         let mut metrics = self.shared.metrics(self.thread);
         exchange.open(&mut Context {
             script: &self.shared.script,
-            outlet: Outlet { socket: &mut connection.socket, heads: &mut self.heads, scratch: &mut self.scratch },
+            outlet: Outlet { socket, session, heads: &mut self.heads, scratch: &mut self.scratch },
             metrics: &mut metrics,
         });
         if self.running < self.batch_limit() && self.waiting.is_empty() {
             self.running += 1;
             let due_ns = exchange.start(monotonic_ns(), &self.shared.script, &mut metrics);
-            self.timers.set(due_ns, key);
+            self.timers.set(due_ns, task);
         } else {
             metrics.waiting += 1;
-            self.waiting.push_back(key);
+            self.waiting.push_back(task);
         }
     }
 
@@ -506,26 +563,26 @@ impl Reactor {
     /// Fills free places of the batch, first come first served.
     fn admit_waiting(&mut self) {
         while self.running < self.batch_limit() {
-            let Some(key) = self.waiting.pop_front() else { return };
+            let Some(task) = self.waiting.pop_front() else { return };
             // A key of the past: its client gave up.
-            let Some(mut connection) = self.connections.take(key) else { continue };
-            if let Some(exchange) = &mut connection.exchange
+            let Some(mut connection) = self.connections.take(task.key) else { continue };
+            if let Some((exchange, ..)) = connection.parts(task.stream)
                 && exchange.stage == Stage::Waiting
             {
                 let mut metrics = self.shared.metrics(self.thread);
                 metrics.waiting -= 1;
                 self.running += 1;
                 let due_ns = exchange.start(monotonic_ns(), &self.shared.script, &mut metrics);
-                self.timers.set(due_ns, key);
+                self.timers.set(due_ns, task);
             }
-            self.connections.put(key, connection);
+            self.connections.put(task.key, connection);
         }
     }
 
-    fn handle_deadline(&mut self, key: Key, connection: &mut Connection) -> Disposition {
-        let Some(exchange) = &mut connection.exchange else { return Disposition::Keep };
+    fn handle_deadline(&mut self, task: Task, connection: &mut Connection) -> Disposition {
+        let Some((exchange, socket, session)) = connection.parts(task.stream) else { return Disposition::Keep };
         if exchange.stage == Stage::HeadHeld {
-            self.open(key, connection);
+            self.open(task, connection);
             return Disposition::Keep;
         }
         let next = {
@@ -534,23 +591,20 @@ impl Reactor {
                 monotonic_ns(),
                 &mut Context {
                     script: &self.shared.script,
-                    outlet: Outlet {
-                        socket: &mut connection.socket,
-                        heads: &mut self.heads,
-                        scratch: &mut self.scratch,
-                    },
+                    outlet: Outlet { socket, session, heads: &mut self.heads, scratch: &mut self.scratch },
                     metrics: &mut metrics,
                 },
             )
         };
         match next {
-            Next::At(due_ns) => self.timers.set(due_ns, key),
+            Next::At(due_ns) => self.timers.set(due_ns, task),
             Next::Never => {}
             Next::Close => return Disposition::Close,
+            Next::Reset if task.stream > 0 => self.reset_stream(connection, task.stream),
             Next::Reset => return Disposition::Reset,
             Next::Over => {
                 self.running -= 1;
-                return self.settle(key, connection);
+                return self.settle(task.key, connection);
             }
         }
         Disposition::Keep
@@ -558,6 +612,9 @@ impl Reactor {
 
     /// Once an answer is over and sent: writes its record, and goes on with the connection.
     fn settle(&mut self, key: Key, connection: &mut Connection) -> Disposition {
+        if connection.http2.is_some() {
+            return self.settle_streams(connection);
+        }
         if !connection.socket.flushed() {
             return Disposition::Keep;
         }
@@ -572,18 +629,27 @@ impl Reactor {
         close_when_sent(connection)
     }
 
-    /// Ends an exchange whose connection ends.
+    /// Ends what is being answered on a connection that ends.
     fn drop_exchange(&mut self, connection: &mut Connection, why: Finished) {
-        if let Some(mut exchange) = connection.exchange.take() {
-            if exchange.stage == Stage::Running {
-                self.running -= 1;
-            }
-            exchange.abandon(why, &mut self.shared.metrics(self.thread));
-            if let Some(truth) = &mut exchange.truth {
-                truth.finished = false;
-            }
-            self.log(exchange.truth.take());
+        if let Some(exchange) = connection.exchange.take() {
+            self.end_exchange(exchange, why);
         }
+        if let Some(http2) = &mut connection.http2 {
+            for exchange in std::mem::take(&mut http2.exchanges).into_values() {
+                self.end_exchange(exchange, why);
+            }
+        }
+    }
+
+    fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: Finished) {
+        if exchange.stage == Stage::Running {
+            self.running -= 1;
+        }
+        exchange.abandon(why, &mut self.shared.metrics(self.thread));
+        if let Some(truth) = &mut exchange.truth {
+            truth.finished = false;
+        }
+        self.log(exchange.truth.take());
     }
 
     fn close_all(&mut self) {
@@ -599,14 +665,21 @@ impl Reactor {
         }
     }
 
-    fn answer_error(&mut self, connection: &mut Connection, error: &ApiError, truth: Option<Box<TruthRecord>>) {
-        self.answer(connection, &Head::json(error.status), error.body().as_bytes(), truth);
+    fn answer_error(
+        &mut self,
+        connection: &mut Connection,
+        stream: u32,
+        error: &ApiError,
+        truth: Option<Box<TruthRecord>>,
+    ) {
+        self.answer(connection, stream, &Head::json(error.status), error.body().as_bytes(), truth);
     }
 
     /// Everything that is not inference.
     fn answer_other(
         &mut self,
         connection: &mut Connection,
+        stream: u32,
         request: &Request<'_>,
         mut truth: Option<Box<TruthRecord>>,
     ) {
@@ -616,13 +689,14 @@ impl Reactor {
         if let Some(truth) = &mut truth {
             truth.fault = fault;
         }
-        self.answer(connection, &Head { status, content_type, fields: &[] }, &body, truth);
+        self.answer(connection, stream, &Head { status, content_type, fields: &[] }, &body, truth);
     }
 
     /// Answers a request at once.
     fn answer(
         &mut self,
         connection: &mut Connection,
+        stream: u32,
         head: &Head<'_>,
         body: &[u8],
         mut truth: Option<Box<TruthRecord>>,
@@ -631,10 +705,17 @@ impl Reactor {
             truth.status = head.status.0;
             truth.finished = true;
         }
-        let mut outlet = Outlet { socket: &mut connection.socket, heads: &mut self.heads, scratch: &mut self.scratch };
+        let session = connection.http2.as_mut().map(|http2| &mut http2.session);
+        let mut outlet =
+            Outlet { socket: &mut connection.socket, session, heads: &mut self.heads, scratch: &mut self.scratch };
         let whole = (body, Extent::All);
-        let mut reply = Reply::new(!connection.closing, None);
+        let mut reply = Reply::new(stream, !connection.closing, None);
         reply.whole(&mut outlet, truth.as_deref_mut(), Payload::Nothing, head, whole);
+        if let Some(session) = outlet.session
+            && session.waiting(stream).is_some_and(|waiting| waiting.is_empty())
+        {
+            session.forget(stream);
+        }
         self.log(truth);
     }
 }

@@ -17,6 +17,13 @@ impl Key {
     }
 }
 
+/// One answer on a connection: its stream on HTTP/2, else 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Task {
+    pub(crate) key: Key,
+    pub(crate) stream: u32,
+}
+
 struct Slot<T> {
     generation: u32,
     value: Option<Box<T>>,

@@ -41,7 +41,7 @@ pub(crate) struct Socket {
     pending: Vec<u8>,
     written: usize,
     /// Ends, within `pending`, of the writes whose record waits for them.
-    marks: VecDeque<(usize, WriteIndex)>,
+    marks: VecDeque<(usize, u32, WriteIndex)>,
     failed: bool,
 }
 
@@ -131,7 +131,12 @@ impl Socket {
     }
 
     /// Sends `bytes` with one write, as far as the socket takes them; the rest goes when it can.
-    pub(crate) fn send(&mut self, bytes: &[u8], record: Option<&mut TruthRecord>, payload: Payload) {
+    pub(crate) fn send(
+        &mut self,
+        bytes: &[u8],
+        record: Option<&mut TruthRecord>,
+        payload: Payload,
+    ) -> Option<WriteIndex> {
         let records;
         let bytes = match &mut self.tls {
             None => bytes,
@@ -143,15 +148,39 @@ impl Socket {
         let Some(record) = record else {
             let taken = self.try_send(bytes);
             self.pending.extend_from_slice(&bytes[taken..]);
-            return;
+            return None;
         };
         let before_ns = wall_ns();
         let taken = self.try_send(bytes);
         let after_ns = wall_ns();
         let place = record.record_write(Bracket { before_ns, after_ns }, payload);
-        if taken < bytes.len() {
+        self.keep_rest(&bytes[taken..], record.stream, place);
+        Some(place)
+    }
+
+    /// Sends more of what an earlier write began, which ends with this one.
+    pub(crate) fn send_more(
+        &mut self,
+        bytes: &[u8],
+        record: Option<&mut TruthRecord>,
+        place: WriteIndex,
+    ) -> Option<WriteIndex> {
+        let records = self.tls.as_mut().map(|tls| tls.encrypt(bytes));
+        let bytes = records.as_deref().unwrap_or(bytes);
+        let taken = self.try_send(bytes);
+        if let Some(record) = record {
+            record.set_end(place, wall_ns());
+            self.keep_rest(&bytes[taken..], record.stream, place);
+        } else {
             self.pending.extend_from_slice(&bytes[taken..]);
-            self.marks.push_back((self.pending.len(), place));
+        }
+        Some(place)
+    }
+
+    fn keep_rest(&mut self, rest: &[u8], stream: u32, place: WriteIndex) {
+        if !rest.is_empty() {
+            self.pending.extend_from_slice(rest);
+            self.marks.push_back((self.pending.len(), stream, place));
         }
     }
 
@@ -172,8 +201,8 @@ impl Socket {
         }
     }
 
-    /// Sends more of what is pending, and notes in `record` which writes are now complete.
-    pub(crate) fn flush(&mut self, record: Option<&mut TruthRecord>) {
+    /// Sends more of what is pending, and tells `note` which writes, of which stream, are complete as of now.
+    pub(crate) fn flush(&mut self, mut note: impl FnMut(u32, WriteIndex, u64)) {
         while self.written < self.pending.len() && !self.failed {
             match self.stream.write(&self.pending[self.written..]) {
                 Ok(count) => self.written += count,
@@ -182,12 +211,12 @@ impl Socket {
                 Err(_) => self.failed = true,
             }
         }
-        if let Some(record) = record {
+        if !self.marks.is_empty() {
             let after_ns = wall_ns();
-            while let Some(&(end, place)) = self.marks.front()
+            while let Some(&(end, stream, place)) = self.marks.front()
                 && end <= self.written
             {
-                record.set_end(place, after_ns);
+                note(stream, place, after_ns);
                 self.marks.pop_front();
             }
         }

@@ -9,11 +9,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-use crate::slots::Key;
+use crate::slots::Task;
 
 pub(crate) struct Timers {
     /// Earliest first; the sequence number keeps equal deadlines in the order they were set.
-    heap: BinaryHeap<Reverse<(u64, u64, Key)>>,
+    heap: BinaryHeap<Reverse<(u64, u64, Task)>>,
     set: u64,
     timer: TimerFd,
     armed_for: Option<u64>,
@@ -26,17 +26,17 @@ impl Timers {
         Ok(Timers { heap: BinaryHeap::new(), set: 0, timer, armed_for: None })
     }
 
-    pub(crate) fn set(&mut self, deadline_ns: u64, key: Key) {
+    pub(crate) fn set(&mut self, deadline_ns: u64, task: Task) {
         self.set += 1;
-        self.heap.push(Reverse((deadline_ns, self.set, key)));
+        self.heap.push(Reverse((deadline_ns, self.set, task)));
     }
 
-    /// The next connection whose deadline has come, if any.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Key> {
-        let Reverse((deadline, _, key)) = *self.heap.peek()?;
+    /// The next task whose deadline has come, if any.
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Task> {
+        let Reverse((deadline, _, task)) = *self.heap.peek()?;
         (deadline <= now_ns).then(|| {
             self.heap.pop();
-            key
+            task
         })
     }
 

@@ -86,7 +86,7 @@ pub(crate) fn server_config(options: &TlsOptions) -> Result<Arc<ServerConfig>, S
         .and_then(|builder| builder.with_single_cert(vec![certificate.der().clone()], key))
         .map_err(|error| failed(&error))?;
     config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(|error| failed(&error))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 

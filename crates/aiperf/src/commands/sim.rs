@@ -82,7 +82,7 @@ pub(crate) struct SimArgs {
     /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
     ///
     /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
-    /// error-data, slow-headers:TIME, hook-status:CODE, hook-status:CODE,COUNT (the first COUNT calls of each path that is
+    /// error-data, goaway, slow-headers:TIME, hook-status:CODE, hook-status:CODE,COUNT (the first COUNT calls of each path that is
     /// neither inference nor /metrics), redirect:CODE (with ,HOPS or ,endless and ,absolute or ,ORIGIN after the code).
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,

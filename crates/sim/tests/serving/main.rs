@@ -8,6 +8,7 @@ mod engine;
 mod faults;
 mod golden;
 mod hooks;
+mod http2;
 mod lengths;
 mod redirects;
 mod tls;

@@ -1,0 +1,199 @@
+//! HTTP/2, by a client that shares no code with the server.
+
+use std::future::Future;
+use std::net::SocketAddr;
+
+use aiperf_sim::{SimConfig, SimHandle};
+use bytes::Bytes;
+use h2::client::SendRequest;
+use http::{Method, Request};
+use serde_json::Value;
+
+use crate::client::{CHAT, COMPLETIONS, Response, chat, quick, serve};
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
+    connect_with(address, &h2::client::Builder::new()).await
+}
+
+async fn connect_with(address: SocketAddr, builder: &h2::client::Builder) -> SendRequest<Bytes> {
+    let socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let (client, connection) = builder.handshake(socket).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// The answer, its DATA frames, and the error that ended it early.
+struct Answer {
+    response: Response,
+    frames: usize,
+    error: Option<h2::Error>,
+}
+
+async fn ask(client: &SendRequest<Bytes>, method: Method, path: &str, body: String) -> Result<Answer, h2::Error> {
+    let request = Request::builder().method(method).uri(format!("http://sim{path}")).header("x-request-id", "h2");
+    let mut client = client.clone().ready().await?;
+    let (answer, mut stream) = client.send_request(request.body(()).unwrap(), false)?;
+    let mut rest = Bytes::from(body);
+    while !rest.is_empty() {
+        stream.reserve_capacity(rest.len());
+        let capacity = std::future::poll_fn(|context| stream.poll_capacity(context)).await.unwrap()?;
+        stream.send_data(rest.split_to(capacity), false)?;
+    }
+    stream.send_data(Bytes::new(), true)?;
+    let answer = answer.await?;
+    let mut response = Response { status: answer.status().as_u16(), ..Response::default() };
+    let (mut body, mut frames, mut error) = (answer.into_body(), 0, None);
+    while let Some(data) = body.data().await {
+        match data {
+            Ok(data) => {
+                body.flow_control().release_capacity(data.len()).unwrap();
+                response.body.extend_from_slice(&data);
+                frames += 1;
+            }
+            Err(found) => {
+                error = Some(found);
+                break;
+            }
+        }
+    }
+    response.complete = error.is_none();
+    Ok(Answer { response, frames, error })
+}
+
+async fn post(client: &SendRequest<Bytes>, body: &str) -> Result<Answer, h2::Error> {
+    ask(client, Method::POST, CHAT, chat(body)).await
+}
+
+fn faulty(fault: &str) -> SimHandle {
+    serve(SimConfig { faults: vec![fault.parse().unwrap()], ..quick() })
+}
+
+const STREAM: &str = r#""stream":true,"max_tokens":8"#;
+
+#[test]
+fn streams_whole_answers_and_pages_come_over_one_connection() {
+    let server = serve(quick());
+    run(async {
+        let client = connect(server.addr).await;
+        let answer = post(&client, STREAM).await.unwrap();
+        assert_eq!(answer.response.pieces().len(), 8);
+        assert!(answer.frames >= 10, "role, eight tokens, [DONE]: {}", answer.frames);
+        let answer = post(&client, r#""max_tokens":8"#).await.unwrap();
+        assert_eq!(answer.response.json()["usage"]["completion_tokens"], 8);
+        assert_eq!(ask(&client, Method::GET, "/v1/models", String::new()).await.unwrap().response.status, 200);
+        assert_eq!(ask(&client, Method::GET, "/none", String::new()).await.unwrap().response.status, 404);
+        assert_eq!(ask(&client, Method::POST, CHAT, "{".into()).await.unwrap().response.status, 400);
+    });
+}
+
+#[test]
+fn many_requests_are_answered_at_once() {
+    let server = serve(SimConfig { ttft: "20".parse().unwrap(), itl: "1".parse().unwrap(), ..quick() });
+    run(async {
+        let client = connect(server.addr).await;
+        let answers: Vec<_> = (0..100)
+            .map(|_| {
+                let client = client.clone();
+                tokio::spawn(async move { post(&client, STREAM).await.unwrap() })
+            })
+            .collect();
+        for answer in answers {
+            let answer = answer.await.unwrap();
+            assert!(answer.response.complete);
+            assert_eq!(answer.response.pieces().len(), 8);
+        }
+    });
+}
+
+#[test]
+fn windows_are_kept_to_both_ways() {
+    let server = serve(quick());
+    run(async {
+        let mut builder = h2::client::Builder::new();
+        builder.initial_window_size(50).initial_connection_window_size(70_000);
+        let client = connect_with(server.addr, &builder).await;
+        let answer = post(&client, STREAM).await.unwrap();
+        assert_eq!(answer.response.pieces().len(), 8);
+        let answer = post(&client, r#""max_tokens":2000"#).await.unwrap();
+        assert_eq!(answer.response.json()["usage"]["completion_tokens"], 2000);
+        let prompt = format!(r#"{{"prompt":"{}","max_tokens":1}}"#, "word ".repeat(200_000));
+        let answer = ask(&client, Method::POST, COMPLETIONS, prompt).await.unwrap();
+        assert_eq!(answer.response.json()["usage"]["prompt_tokens"], 200_000);
+    });
+}
+
+#[test]
+fn faults_end_a_stream_the_connection_or_what_comes_after() {
+    run(async {
+        let server = faulty("reset-midway=1");
+        let client = connect(server.addr).await;
+        for body in [STREAM, r#""max_tokens":8"#] {
+            let answer = post(&client, body).await.unwrap();
+            assert!(answer.error.unwrap().is_reset(), "the stream alone");
+        }
+        assert_eq!(ask(&client, Method::GET, "/health", String::new()).await.unwrap().response.status, 200);
+
+        let server = faulty("reset=1");
+        let client = connect(server.addr).await;
+        assert!(post(&client, STREAM).await.err().unwrap().is_reset());
+
+        let server = faulty("cut=1");
+        let client = connect(server.addr).await;
+        assert!(post(&client, STREAM).await.unwrap().error.is_some());
+        assert!(ask(&client, Method::GET, "/health", String::new()).await.is_err());
+
+        let server = faulty("goaway=1");
+        let client = connect(server.addr).await;
+        assert_eq!(post(&client, STREAM).await.unwrap().response.pieces().len(), 8);
+        assert!(post(&client, STREAM).await.is_err());
+
+        let server = faulty("status:503=1");
+        let client = connect(server.addr).await;
+        assert_eq!(post(&client, STREAM).await.unwrap().response.status, 503);
+    });
+}
+
+#[test]
+fn the_truth_log_has_a_line_for_every_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("truth.jsonl");
+    let server = serve(SimConfig { truth_log: Some(path.clone()), ..quick() });
+    run(async {
+        let client = connect(server.addr).await;
+        post(&client, STREAM).await.unwrap();
+        post(&client, r#""max_tokens":8"#).await.unwrap();
+    });
+    server.stop().unwrap();
+    let log = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    for (line, (stream, chunks)) in lines.iter().zip([(1, 10), (3, 1)]) {
+        assert_eq!((line["protocol"].as_str(), line["stream"].as_u64()), (Some("h2"), Some(stream)));
+        assert_eq!(line["finished"], true);
+        assert!(line["received_kernel_ns"].is_u64());
+        let mut latest = line["received_read_ns"].as_u64().unwrap();
+        let found = line["chunks"].as_array().unwrap();
+        assert_eq!(found.len(), chunks);
+        for bracket in found {
+            let (before, after) = (bracket[0].as_u64().unwrap(), bracket[1].as_u64().unwrap());
+            assert!(latest <= before && before <= after);
+            latest = after;
+        }
+    }
+}
+
+#[test]
+fn a_burst_server_speaks_it_too() {
+    let server = serve(SimConfig { burst: true, ..quick() });
+    run(async {
+        let client = connect(server.addr).await;
+        for _ in 0..3 {
+            assert_eq!(post(&client, STREAM).await.unwrap().response.pieces().len(), 32);
+            assert_eq!(post(&client, "\"n\":1").await.unwrap().response.json()["usage"]["completion_tokens"], 32);
+        }
+    });
+}
