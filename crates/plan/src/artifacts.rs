@@ -33,6 +33,8 @@ pub struct ArtifactPlan {
     pub dir: PathBuf,
     pub level: ExportLevel,
     pub summary: SummaryFiles,
+    /// Records hold the HTTP trace of their request.
+    pub http_trace: bool,
     pub names: FileNames,
 }
 

@@ -5,6 +5,7 @@ use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{secret_members, secrets_in_members, visit_texts};
 use super::names::{is_secret_header, is_secret_name};
 use super::{REDACTED, text as by_name};
+use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
 use crate::{EndpointPlan, Plan};
 use aiperf_types::RequestError;
@@ -180,7 +181,8 @@ fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
     out.extend(endpoint.headers.iter().flat_map(|(name, value)| secrets_in_header(name, value)));
     let urls = endpoint.urls.iter().map(|url| url.as_str());
     out.extend(urls.chain(endpoint.path.as_deref()).flat_map(secrets_in_url));
-    out.extend(endpoint.urls.iter().filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
+    let proxies = endpoint.http.proxies.all().map(Proxy::url);
+    out.extend(endpoint.urls.iter().chain(proxies).filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
     out
 }
 
