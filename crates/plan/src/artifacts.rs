@@ -38,6 +38,13 @@ pub struct ArtifactPlan {
     pub names: FileNames,
 }
 
+impl ArtifactPlan {
+    /// Whether the HTTP trace of each request is written.
+    pub fn records_hold_traces(&self) -> bool {
+        self.http_trace && self.level >= ExportLevel::Records
+    }
+}
+
 /// Which files the summary of a run is written to; the screen shows it in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryFiles {

@@ -11,7 +11,7 @@
 //! - [`exchange`]: one request and its answer as bytes with a timeline
 //! - [`error`]: why a request failed
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
-//! - [`record`]: one finished request as the metrics see it
+//! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step
 //! - [`limits`]: what results are held against
 //! - [`stats`]: the statistics of a metric
 //! - [`log`]: levels of messages
@@ -29,6 +29,7 @@ pub mod record;
 pub mod response;
 pub mod stats;
 pub mod time;
+pub mod trace;
 
 pub use conversation::{Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, Traits};
@@ -45,3 +46,4 @@ pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecod
 pub use response::{ContentMark, Parsed, Usage};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
+pub use trace::HttpTrace;

@@ -3,7 +3,7 @@
 
 use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{secret_members, secrets_in_members, visit_texts};
-use super::names::{is_secret_header, is_secret_name};
+use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
 use super::{REDACTED, text as by_name};
 use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
@@ -121,6 +121,17 @@ impl Redactor {
             let is_part = in_word(text[..at].chars().next_back()) || in_word(text[at + length..].chars().next());
             (value.len() >= LONG || !is_word(value) || !is_part).then_some(length)
         })
+    }
+
+    /// Header fields as they may be kept: what their names say is secret, and the secrets of the user wherever they stand.
+    pub fn headers(&self, fields: &mut [(String, String)]) {
+        for (name, value) in fields {
+            if is_sensitive_header(name) {
+                REDACTED.clone_into(value);
+            } else if let Cow::Owned(hidden) = self.hide(value) {
+                *value = hidden;
+            }
+        }
     }
 
     /// An error as it may be shown and kept: without secrets, and no longer than [`LONGEST_ERROR`].
@@ -256,6 +267,14 @@ mod tests {
 
     fn redactor(values: &[&str]) -> Redactor {
         Redactor::new(values.iter().map(|value| (*value).to_owned()))
+    }
+
+    #[test]
+    fn header_fields_are_hidden_by_their_names_and_by_what_they_hold() {
+        let mut fields = [("Authorization", "x"), ("X-Echo", "key sk-123456 came"), ("Accept", "*/*")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Redactor::new(["sk-123456".to_owned()]).headers(&mut fields);
+        assert_eq!(fields.map(|(_, value)| value), [REDACTED, "key <redacted> came", "*/*"]);
     }
 
     #[test]
