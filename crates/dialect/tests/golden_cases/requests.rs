@@ -89,7 +89,7 @@ fn not_there_yet(case: &Value) -> Option<String> {
     unspoken(case).or_else(|| missing.map(|name| format!("not there yet: {name}")))
 }
 
-fn endpoint(case: &Value) -> EndpointPlan {
+pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
     let config = &case["config"];
     let list = |key: &str| config[key].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
