@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_golden::{Area, Shape, Tally, has};
-use aiperf_metrics::RecordMetrics;
+use aiperf_metrics::{RecordMetrics, registry};
 use aiperf_report::RecordLine;
 use aiperf_types::{HttpTrace, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, WallAnchor, WallNs};
 use serde_json::Value;
@@ -115,4 +115,63 @@ fn a_handshake_is_told_apart_from_the_connect_that_holds_it() {
     let trace = HttpTrace { connect: instants(10, 50), tls: instants(20, 45), ..HttpTrace::default() };
     let data = &line(trace)["trace_data"];
     assert_eq!((&data["connecting_ns"], &data["tls_handshaking_ns"]), (&40.into(), &25.into()));
+}
+
+/// The first cells of the rows of a table in the guide, without their quotes, by the head of its first column.
+fn column(head: &str, cell: usize) -> Vec<String> {
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/http-trace.md");
+    let text = std::fs::read_to_string(guide).unwrap();
+    let rows = text.split_once(&format!("\n| {head} |")).unwrap().1.lines().skip(2);
+    let rows = rows.take_while(|row| row.starts_with('|'));
+    rows.map(|row| row.split('|').nth(cell + 1).unwrap().trim().trim_matches('`').to_owned()).collect()
+}
+
+#[test]
+fn the_guide_lists_every_metric_of_http_in_the_order_of_the_table() {
+    let mut metrics: Vec<_> = registry::all().iter().filter(|metric| metric.tag.starts_with("http_req_")).collect();
+    metrics.sort_by_key(|metric| metric.order);
+    let tags: Vec<&str> = metrics.iter().map(|metric| metric.tag).collect();
+    let names: Vec<&str> = metrics.iter().map(|metric| metric.header).collect();
+    assert_eq!((column("metric", 0), column("metric", 1)), (to_texts(&tags), to_texts(&names)));
+}
+
+fn to_texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn the_guide_lists_every_field_of_a_trace_in_the_order_they_are_written() {
+    let (at, pair, address) = (MonoNs(1), (MonoNs(1), MonoNs(2)), Some(([127, 0, 0, 1], 80).into()));
+    let everything = HttpTrace {
+        anchor: WallAnchor::default(),
+        send_start: at,
+        request_headers: Some(Vec::new()),
+        head_sent: at,
+        writes: vec![(at, 1)],
+        send_end: at,
+        write_count: 1,
+        bytes_sent: 1,
+        status: Some(200),
+        reason: Some(String::new()),
+        response_headers: Some(Vec::new()),
+        head_received: at,
+        receive_start: at,
+        reads: vec![(at, 1)],
+        read_count: 1,
+        bytes_received: 1,
+        receive_end: at,
+        failed: at,
+        pool_wait: pair,
+        connect: pair,
+        reused: at,
+        dns_hit: at,
+        dns_miss: at,
+        dns_lookup: pair,
+        tls: pair,
+        local: address,
+        remote: address,
+    };
+    let line = line(everything);
+    let written: Vec<String> = line["trace_data"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(column("field", 0), written);
 }
