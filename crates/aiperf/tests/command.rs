@@ -52,6 +52,24 @@ fn every_command_has_help_of_its_own() {
 }
 
 #[test]
+fn a_configuration_file_that_is_there_is_written_over_only_by_force() {
+    let dir = TempDir::new().unwrap();
+    let init = |more: &[&str]| {
+        let args = [&["config", "init", "--template", "minimal", "--output", "c.yaml"], more].concat();
+        in_dir(dir.path(), &args)
+    };
+    let read = || std::fs::read_to_string(dir.path().join("c.yaml")).unwrap();
+    std::fs::write(dir.path().join("c.yaml"), "mine").unwrap();
+    let refused = init(&[]);
+    assert_eq!((refused.status.code(), read().as_str()), (Some(2), "mine"));
+    assert!(stderr(&refused).contains("c.yaml is there already") && stderr(&refused).contains("--force"));
+    assert_eq!(init(&["--force"]).status.code(), Some(0));
+    assert!(read().contains("model"));
+    let args = ["config", "init", "--template", "minimal", "--output", "/dev/stdout"];
+    assert_eq!(stdout(&in_dir(dir.path(), &args)), read());
+}
+
+#[test]
 fn a_command_that_does_not_exist_says_what_was_meant_or_what_to_use() {
     for (args, says) in [
         (&["profil"][..], "aiperf profile; did you mean that?"),
@@ -83,7 +101,7 @@ fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refu
         .collect();
     assert!(names.len() >= 5, "{listed}");
     for name in names {
-        let made = in_dir(dir.path(), &["config", "init", "--template", name, "--output", "c.yaml"]);
+        let made = in_dir(dir.path(), &["config", "init", "--template", name, "--output", "c.yaml", "--force"]);
         assert_eq!(made.status.code(), Some(0), "{name}: {}", stderr(&made));
         let output = in_dir(dir.path(), &["validate", "c.yaml"]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));

@@ -20,6 +20,11 @@ pub(crate) const fn more_than(low: f64) -> Range {
     Range { low: Some((low, false)), high: None }
 }
 
+/// The same for what has to end some day.
+pub(crate) const fn finite_at_least(low: f64) -> Range {
+    Range { low: Some((low, true)), high: Some((f64::INFINITY, false)) }
+}
+
 /// Between two bounds, each allowed itself or not.
 pub(crate) const fn between(low: f64, with_low: bool, high: f64, with_high: bool) -> Range {
     Range { low: Some((low, with_low)), high: Some((high, with_high)) }
@@ -36,7 +41,15 @@ impl Range {
     /// The rule in words, after "must be".
     pub fn in_words(&self) -> String {
         let low = self.low.map(|(n, with)| if with { format!("at least {n}") } else { format!("more than {n}") });
-        let high = self.high.map(|(n, with)| if with { format!("at most {n}") } else { format!("less than {n}") });
+        let high = self.high.map(|(n, with)| {
+            if n.is_infinite() {
+                "finite".to_owned()
+            } else if with {
+                format!("at most {n}")
+            } else {
+                format!("less than {n}")
+            }
+        });
         match (low, high) {
             (Some(low), Some(high)) => format!("{low} and {high}"),
             (Some(one), None) | (None, Some(one)) => one,

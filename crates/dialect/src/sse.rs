@@ -95,7 +95,8 @@ fn find_end(bytes: &[u8], from: usize) -> Result<(usize, usize), usize> {
     let mut at = from;
     while let Some(found) = memchr2(b'\n', b'\r', &bytes[at..]) {
         let end = at + found;
-        note_looked_at(end + 1 - at);
+        #[cfg(test)]
+        tests::note_looked_at(end + 1 - at);
         let after = line_end(bytes, end).ok_or(end)?;
         let bare_cr = bytes[end] == b'\r' && after == end + 1;
         match bytes.get(after) {
@@ -107,14 +108,9 @@ fn find_end(bytes: &[u8], from: usize) -> Result<(usize, usize), usize> {
             None => return Err(end),
         }
     }
-    note_looked_at(bytes.len() - at);
-    Err(bytes.len())
-}
-
-/// Tests count what is looked at: time is no measure of it.
-fn note_looked_at(_bytes: usize) {
     #[cfg(test)]
-    tests::LOOKED_AT.set(tests::LOOKED_AT.get() + _bytes);
+    tests::note_looked_at(bytes.len() - at);
+    Err(bytes.len())
 }
 
 /// The end of a line end that starts at `at`; `None` while a CR may yet be followed by its LF.
@@ -254,7 +250,12 @@ mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+        static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Counts what is looked at: time is no measure of it.
+    pub(super) fn note_looked_at(bytes: usize) {
+        LOOKED_AT.set(LOOKED_AT.get() + bytes);
     }
 
     #[test]

@@ -83,8 +83,8 @@ fn exchange(reader: &Reader) -> Exchange {
         head_at: 0,
         body_at: HEAD.len(),
         chunked: true,
-        error: None,
-        was_cancelled: false,
+        failure: None,
+        request_head: Vec::new(),
         request_body: reader.requests.request(0).body,
     }
 }

@@ -238,6 +238,9 @@ impl Coordinator {
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
             failures.iter().for_each(|(at, _)| self.parts.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
             self.parts.watch.see(exchanges, failures, &self.parts.events);
+            if let Some(computed) = ready.computed() {
+                self.parts.watch.see_lengths(&computed.odd_lengths, &self.parts.events);
+            }
             self.parts.queue.finish(exchanges.len() as u64, *bytes);
             self.unwritten.pop_front();
         }

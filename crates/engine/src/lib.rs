@@ -9,6 +9,7 @@
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
 //! - `queue`: finished exchanges on their way, with a budget
+//! - `failure_names`: what failures are called in records
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
 //!   `recorder`: batches of them, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
@@ -24,6 +25,7 @@ mod coordinator;
 mod curves;
 pub mod error;
 pub mod events;
+mod failure_names;
 mod load;
 mod phases;
 pub mod quality;

@@ -13,13 +13,16 @@ use crate::worker::{Command, Ids, Worker};
 use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
 use aiperf_schedule::Event;
-use aiperf_transport::connect::SocketOptions;
-use aiperf_transport::{BufferReturn, Client, ClientSettings, ConnectPace, StampMode, StreamEnd, Target};
+use aiperf_transport::{
+    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, Origin, Resolution, Reuse, SocketOptions,
+    StampMode, StreamEnd, Target,
+};
 use aiperf_types::Nanos;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// What a worker's thread starts from. The client itself is made there: it belongs to that thread.
@@ -30,32 +33,40 @@ pub(crate) struct WorkerSetup {
 }
 
 impl WorkerSetup {
-    pub(crate) fn new(plan: &Plan, number: usize, sizing: Sizing) -> Self {
+    pub(crate) fn new(plan: &Plan, number: usize, sizing: Sizing, places: Arc<Semaphore>) -> Self {
         let endpoint = &plan.endpoint;
         let http = &endpoint.http;
-        let share = |total: u64| total.div_ceil(sizing.workers as u64) as usize;
         let settings = ClientSettings {
             stamps: match plan.runtime.timestamps {
                 Timestamps::User => StampMode::User,
                 Timestamps::Auto | Timestamps::Kernel => StampMode::Kernel,
             },
-            socket: SocketOptions {
-                recv_buffer: http.recv_buffer as usize,
-                send_buffer: http.send_buffer as usize,
-                keep_idle: http.keep_idle,
-                keep_interval: http.keep_interval,
-                keep_count: http.keep_count,
-                user_timeout_ms: http.user_timeout_ms,
+            connect: ConnectSettings {
+                socket: SocketOptions {
+                    recv_buffer: http.recv_buffer as usize,
+                    send_buffer: http.send_buffer as usize,
+                    keep_idle: http.keep_idle,
+                    keep_interval: http.keep_interval,
+                    keep_count: http.keep_count,
+                    user_timeout_ms: http.user_timeout_ms,
+                },
+                resolution: Resolution::default(),
+                tls: None,
+                outstanding: (http.connects_outstanding as usize).div_ceil(sizing.workers),
             },
-            connection_limit: share(sizing.connections),
-            connects_outstanding: share(u64::from(http.connects_outstanding)),
+            places,
             keepalive: if http.keepalive_timeout_seconds > 0.0 {
                 Nanos::from_secs_f64(http.keepalive_timeout_seconds)
             } else {
                 Nanos::MAX
             },
             kept_limit: http.kept_body_limit,
-            never_reuse: endpoint.reuse == ReuseStrategy::Never,
+            reuse: match endpoint.reuse {
+                ReuseStrategy::Pooled => Reuse::Always,
+                ReuseStrategy::Never => Reuse::Never,
+                ReuseStrategy::StickyUserSessions => Reuse::WithinSession,
+            },
+            detailed: false,
             stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
         };
         Self { number: number as u16, settings, buffers: BufferReturn::default() }
@@ -103,7 +114,8 @@ impl Load {
             };
             let worker = self.worker(setup, Box::new(tell));
             conductor.set_workers(Workers::Local(worker.clone()));
-            tokio::task::spawn_local(worker.clone().watch_deadlines());
+            tokio::task::spawn_local(worker.clone().keep_time());
+            tokio::task::spawn_local(worker.clone().nudge());
             tokio::task::spawn_local(worker.clone().launch());
             conductor.drive(self.stop.clone()).await?;
             let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
@@ -174,19 +186,22 @@ impl Load {
                 let _ = report.send((number, event));
             };
             let worker = self.worker(setup, Box::new(tell));
-            let watch = tokio::task::spawn_local(worker.clone().watch_deadlines());
+            let time = tokio::task::spawn_local(worker.clone().keep_time());
+            let nudge = tokio::task::spawn_local(worker.clone().nudge());
             let launch = tokio::task::spawn_local(worker.clone().launch());
             while let Some(command) = commands.recv().await {
                 worker.perform(command);
             }
-            watch.abort();
+            time.abort();
+            nudge.abort();
             launch.abort();
             Ok((Nanos(run_queue_wait().0.saturating_sub(before.0)), worker.clock_steps()))
         })
     }
 
     fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>) -> Rc<Worker> {
-        let targets = self.plan.endpoint.urls.iter().map(|url| Target::new(url.host(), url.port())).collect();
+        let targets =
+            self.plan.endpoint.urls.iter().map(|url| Target::new(Origin::http(url.host(), url.port()))).collect();
         let client = Client::new(setup.settings, targets, setup.buffers).keeping_pace(self.pace.clone());
         let timeout = self.plan.endpoint.timeout_seconds;
         let timeout = (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout));

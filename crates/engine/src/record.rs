@@ -1,14 +1,17 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
+use crate::failure_names;
 use crate::requests::Requests;
 use crate::trace::http_trace;
 use aiperf_dialect::Answer;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_transport::body;
+use aiperf_transport::encoding::{self, Decoded};
+use aiperf_transport::{body, charset};
 use aiperf_types::{
-    Exchange, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage, WallAnchor,
+    EarlierLeg, Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError,
+    TokenCounts, Usage, WallAnchor,
 };
 use std::sync::Arc;
 
@@ -76,6 +79,7 @@ impl Reader {
             ..Measured::default()
         };
         let request_end = anchor.wall(end);
+        let was_cancelled = matches!(exchange.failure, Some(Failure::CutOff | Failure::Cancelled { .. }));
         let meta = RecordMeta {
             session_num: exchange.tag.number,
             request_id: exchange.tag.request_id,
@@ -89,8 +93,8 @@ impl Reader {
             worker: exchange.tag.worker,
             record_thread,
             phase: self.phases[exchange.tag.phase.0 as usize].clone(),
-            was_cancelled: exchange.was_cancelled,
-            cancelled_at: exchange.was_cancelled.then_some(request_end),
+            was_cancelled,
+            cancelled_at: was_cancelled.then_some(request_end),
         };
         let counts = measured.tokens.input.or(measured.tokens.output);
         let without_counts = self.tokenizer.is_none() && measured.error.is_none() && counts.is_none();
@@ -99,39 +103,44 @@ impl Reader {
 
     /// Why there is no answer to read.
     fn failure(&self, exchange: &Exchange) -> Option<RequestError> {
-        if let Some(error) = &exchange.error {
-            return Some(error.clone());
+        if let Some(failure) = &exchange.failure {
+            return Some(failure_names::error_of(failure));
         }
         match exchange.status {
             Some(200..300) => None,
             Some(status) => {
-                let text = body::collect(exchange);
-                Some(RequestError::status(status, &body::reason(exchange), String::from_utf8_lossy(&text)))
+                let Decoded { exchange, error } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
+                let text = charset::text_lossy(&exchange, &body::collect(&exchange));
+                let unread = error.filter(|_| text.is_empty()).map(|error| error.message);
+                Some(RequestError::status(status, &body::reason(&exchange), unread.unwrap_or(text)))
             }
-            None => Some(RequestError::exception("ServerDisconnectedError", "Server disconnected", &[])),
+            None => Some(failure_names::error_of(&Failure::Disconnected)),
         }
     }
 
     fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
-        if let Some(error) = encoded(exchange) {
-            return (unread(exchange), Some(error));
-        }
+        let Decoded { exchange, error: undecodable } =
+            encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
         let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
         if is_stream {
             let mut on = true;
-            body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read.at));
-            if on {
+            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+            // Where a stream broke off, what is left of it is half an event.
+            if on && undecodable.is_none() {
                 answer.end_stream(exchange.timeline.end);
             }
+        } else if undecodable.is_some() {
+            // Part of a whole body is none.
+            return (unread(&exchange), undecodable);
         } else {
-            let text = body::collect(exchange);
-            if let Some(error) = unreadable(exchange, &text) {
-                return (Parsed::default(), Some(error));
+            let bytes = body::collect(&exchange);
+            match charset::text(&exchange, &bytes) {
+                Ok(text) => answer.feed_body(&text, exchange.timeline.end),
+                Err(error) => return (Parsed::default(), Some(error)),
             }
-            answer.feed_body(&text, exchange.timeline.end);
         }
         let mut parsed = answer.finish();
-        let error = parsed.error.take();
+        let error = parsed.error.take().or(undecodable);
         (parsed, error)
     }
 
@@ -173,32 +182,11 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
     }
 }
 
-/// A body that is encoded, which was not asked for.
-fn encoded(exchange: &Exchange) -> Option<RequestError> {
-    let coding = body::header(exchange, "content-encoding")?;
-    if coding.is_empty() || coding.eq_ignore_ascii_case("identity") {
-        return None;
-    }
-    let message = format!("the server sent Content-Encoding '{coding}', which was not asked for");
-    Some(RequestError::exception("ClientPayloadError", message, &["ContentEncodingError"]))
-}
-
-/// A body that should be text and is not UTF-8.
-fn unreadable(exchange: &Exchange, text: &[u8]) -> Option<RequestError> {
-    let kind = body::media_type(exchange);
-    let is_binary = ["video/", "image/", "audio/"].iter().any(|prefix| kind.starts_with(prefix));
-    if is_binary || kind == "application/octet-stream" {
-        return None;
-    }
-    let error = std::str::from_utf8(text).err()?;
-    let message = format!("the response body is not UTF-8 from byte {}", error.valid_up_to());
-    Some(RequestError::exception("UnicodeDecodeError", message, &[]))
-}
-
 fn is_context_overflow(error: &RequestError) -> bool {
     says_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied())
 }
 
+/// The times of the HTTP phases, all legs together.
 fn http_timing(exchange: &Exchange) -> HttpTiming {
     let t = &exchange.timeline;
     let span = |(from, to): (MonoNs, MonoNs)| match (from.taken(), to.taken()) {
@@ -208,23 +196,30 @@ fn http_timing(exchange: &Exchange) -> HttpTiming {
     };
     let between = |from: MonoNs, to: MonoNs| Some(to.taken()?.since(from.taken()?).0);
     let last = t.reads.last().map_or(MonoNs(0), |read| read.at);
+    let earlier = |value: fn(&EarlierLeg) -> u64| t.earlier_legs.iter().map(value).sum::<u64>();
+    let with = |of_last: Option<u64>, value: fn(&EarlierLeg) -> u64| Some(of_last? + earlier(value));
+    let receiving = match t.body_reads {
+        0 => None,
+        1 => Some(0),
+        _ => between(t.body_start, last),
+    };
     HttpTiming {
-        blocked: span(t.pool_wait),
-        dns_lookup: if t.reused { Some(0) } else { span(t.dns) },
-        connecting: if t.reused { Some(0) } else { between(t.connect.0, t.connect.1) },
-        tls_handshaking: Some(0),
-        sending: between(t.send_start, t.send_end),
-        waiting: between(t.send_end, t.body_start),
-        receiving: match t.body_reads {
-            0 => None,
-            1 => Some(0),
-            _ => between(t.body_start, last),
-        },
-        duration: between(t.send_start, last),
+        blocked: with(span(t.blocked), |leg| leg.phases.blocked.0),
+        dns_lookup: with(if t.reused { Some(0) } else { span(t.dns) }, |leg| leg.phases.dns_lookup.0),
+        connecting: with(if t.reused { Some(0) } else { between(t.connect.0, t.connect.1) }, |leg| {
+            leg.phases.connecting.0
+        }),
+        tls_handshaking: with(if t.reused { Some(0) } else { span(t.tls) }, |leg| leg.phases.tls_handshaking.0),
+        sending: with(between(t.send_start, t.send_end), |leg| leg.phases.sending.0),
+        waiting: with(between(t.send_end, t.body_start), |leg| leg.phases.waiting.0),
+        receiving: with(receiving, |leg| leg.phases.receiving.0),
+        duration: with(between(t.send_start, last), |leg| {
+            leg.phases.sending.0 + leg.phases.waiting.0 + leg.phases.receiving.0
+        }),
         reused: Some(t.reused),
-        data_sent: Some(t.bytes_sent),
-        chunks_sent: Some(u64::from(t.writes)),
-        data_received: Some(t.bytes_received),
-        chunks_received: Some(u64::from(t.body_reads)),
+        data_sent: with(Some(t.bytes_sent), |leg| leg.bytes_sent),
+        chunks_sent: with(Some(u64::from(t.writes)), |leg| u64::from(leg.writes)),
+        data_received: with(Some(t.bytes_received), |leg| leg.bytes_received),
+        chunks_received: with(Some(u64::from(t.body_reads)), |leg| u64::from(leg.body_reads)),
     }
 }

@@ -5,6 +5,7 @@ use crate::curves::SharedSweepLine;
 use crate::quality::Quality;
 use crate::queue::{Batch, Claimant};
 use crate::record::{Reader, Record};
+use crate::request_watch::OddLength;
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
@@ -19,6 +20,8 @@ pub(crate) struct Computed {
     pub(crate) encoded: Encoded,
     /// The requests that failed, by their place in the batch; without those that the run itself cut off.
     pub(crate) failures: Vec<(usize, RequestError)>,
+    /// Those whose answer is not as long as was asked for.
+    pub(crate) odd_lengths: Vec<OddLength>,
 }
 
 /// What all recorders of a run share.
@@ -117,7 +120,7 @@ impl Recorder {
     /// else claimed the batch.
     pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
         self.records.clear();
-        let mut failures = Vec::new();
+        let (mut failures, mut odd_lengths) = (Vec::new(), Vec::new());
         let mut encoded: Encoded = self.encoders.iter().map(|_| Vec::with_capacity(ENCODED_BYTES)).collect();
         for (at, exchange) in batch.exchanges.iter().enumerate() {
             if batch.is_claimed_by(other) {
@@ -138,13 +141,14 @@ impl Recorder {
             let Record { meta, measured, parsed, .. } = &record;
             let view = RecordView { exchange, parsed, meta, measured, metrics };
             self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
-            if let Some(error) = record.measured.error.as_ref().filter(|_| !record.meta.was_cancelled) {
+            if let Some(error) = record.measured.error.as_ref().filter(|_| !exchange.was_cut_off()) {
                 failures.push((at, error.clone()));
             }
+            odd_lengths.extend(OddLength::of(&record.measured, metrics));
             self.records.push(record);
             self.courtesy.give_way();
         }
-        Some(Computed { encoded, failures })
+        Some(Computed { encoded, failures, odd_lengths })
     }
 
     /// Adds up the records of the batch computed last.
@@ -152,7 +156,7 @@ impl Recorder {
         let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
         for ((record, metrics), exchange) in computed {
             // A request that the run itself cut short says nothing about the server.
-            if record.meta.was_cancelled {
+            if exchange.was_cut_off() {
                 self.findings.quality.cut_off += u64::from(record.meta.phase.kind == PhaseKind::Profiling);
                 continue;
             }

@@ -4,18 +4,40 @@
 use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::stop::Stop;
+use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;
 use aiperf_schedule::FailureCount;
-use aiperf_types::{Exchange, LogLevel, MonoNs, RequestError};
+use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Errors of one kind that are told.
 const TOLD_OF_A_KIND: u32 = 2;
+/// What the last one that is told ends in.
+const NO_MORE_ARE_TOLD: &str = " (further ones of this kind are counted, not told)";
 /// Kinds of errors that are told: a server may make up a new one for each request.
 const KINDS_TOLD: usize = 20;
 /// Characters of an error that fit a log line.
 const LONGEST_ERROR: usize = 300;
+
+/// Tokens of an answer that is off by more than the limits allow, and how many were asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OddLength {
+    got: i64,
+    requested: i64,
+}
+
+impl OddLength {
+    pub(crate) fn of(measured: &Measured, metrics: &RecordMetrics) -> Option<Self> {
+        let requested = i64::from(measured.requested_osl?);
+        let value = |tag: &str| match metrics.base().find(|(metric, _)| metric.tag == tag)?.1 {
+            BaseValue::Int(value) => Some(value),
+            _ => None,
+        };
+        let got = value("output_sequence_length").filter(|got| *got != requested)?;
+        (value("osl_mismatch_count")? > 0).then_some(Self { got, requested })
+    }
+}
 
 /// Looks at requests in order of completion.
 pub(crate) struct RequestWatch {
@@ -24,6 +46,7 @@ pub(crate) struct RequestWatch {
     phases: Arc<[PhaseTrack]>,
     traces: bool,
     told: BTreeMap<(Option<i64>, Option<String>), u32>,
+    lengths_told: u32,
     stop: Stop,
     verdict: Option<String>,
 }
@@ -35,6 +58,7 @@ impl RequestWatch {
             phases,
             traces: plan.runtime.log_level == LogLevel::Trace,
             told: BTreeMap::new(),
+            lengths_told: 0,
             stop,
             verdict: None,
         }
@@ -51,9 +75,20 @@ impl RequestWatch {
             if let Some(error) = error {
                 self.tell(exchange, error, events);
             }
-            if !exchange.was_cancelled {
+            if !exchange.was_cut_off() {
                 self.count(usize::from(exchange.tag.phase.0), error.is_some(), events);
             }
+        }
+    }
+
+    /// Tells of the first answers that are not as long as was asked for.
+    pub(crate) fn see_lengths(&mut self, odd: &[OddLength], events: &Events) {
+        for OddLength { got, requested } in odd.iter().take((TOLD_OF_A_KIND - self.lengths_told) as usize) {
+            self.lengths_told += 1;
+            let last = if self.lengths_told == TOLD_OF_A_KIND { NO_MORE_ARE_TOLD } else { "" };
+            let percent = (got - requested) as f64 / *requested as f64 * 100.0;
+            let text = format!("OSL mismatch: got {got} tokens (requested {requested}, diff {percent:.1}%){last}");
+            events.say(LogLevel::Warning, text);
         }
     }
 
@@ -79,7 +114,7 @@ impl RequestWatch {
         let told = self.told.entry(kind).or_default();
         *told += 1;
         if *told <= TOLD_OF_A_KIND {
-            let last = if *told == TOLD_OF_A_KIND { " (further ones of this kind are counted, not told)" } else { "" };
+            let last = if *told == TOLD_OF_A_KIND { NO_MORE_ARE_TOLD } else { "" };
             events.say(LogLevel::Warning, format!("{} failed: {}{last}", self.name(exchange), on_a_line(error)));
         }
     }
@@ -112,7 +147,7 @@ impl RequestWatch {
         line.push_str(&format!(" | {bytes} bytes in {reads} reads"));
         match (error, exchange.status) {
             (Some(error), _) => line.push_str(&format!(" | {}", on_a_line(error))),
-            (None, _) if exchange.was_cancelled => line.push_str(" | cut off"),
+            (None, _) if exchange.was_cut_off() => line.push_str(" | cut off"),
             (None, Some(status)) => line.push_str(&format!(" | {status}")),
             (None, None) => {}
         }

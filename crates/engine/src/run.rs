@@ -28,6 +28,7 @@ use aiperf_types::{LogLevel, PhaseId, PhaseKind, PhaseProgress, WallAnchor, Wall
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use tokio::sync::Semaphore;
 
 /// What a run needs.
 pub struct Setup {
@@ -95,7 +96,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
-    let workers: Vec<WorkerSetup> = (0..sizing.workers).map(|number| WorkerSetup::new(&plan, number, sizing)).collect();
+    let places = Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
+    let setup = |number| WorkerSetup::new(&plan, number, sizing, places.clone());
+    let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },

@@ -156,7 +156,7 @@ mod tests {
     fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
         let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
         let encoded = bytes.iter().map(|bytes| bytes.to_vec()).collect();
-        Ready { batch, own: Some(Computed { encoded, failures: Vec::new() }) }
+        Ready { batch, own: Some(Computed { encoded, failures: Vec::new(), odd_lengths: Vec::new() }) }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Descriptors that are not connections: files, pipes, the standard streams.
 const OTHER_DESCRIPTORS: u64 = 64;
-/// Descriptors of one worker that are not connections: its poll, its wake-up, its timer, one to spare.
+/// Descriptors of one worker that are not connections: its poll, its wake-up, its two timers.
 const DESCRIPTORS_A_WORKER: u64 = 4;
 /// Streams one worker carries well.
 const STREAMS_A_WORKER: u64 = 512;

@@ -2,43 +2,46 @@
 
 use crate::requests::Requests;
 use aiperf_transport::body;
-use aiperf_types::{Exchange, HttpTrace, MonoNs, WallAnchor};
+use aiperf_types::{EarlierLeg, Exchange, HttpTrace, MonoNs, WallAnchor};
 
-/// Everything that is known of the exchange's steps.
+/// Everything that is known of the exchange's steps: those of its last leg, and the bytes of all.
 pub(crate) fn http_trace(exchange: &Exchange, requests: &Requests, anchor: WallAnchor) -> HttpTrace {
     let t = &exchange.timeline;
-    let is_sent = t.send_start.taken().is_some();
     let has_head = t.head.taken().is_some();
-    let reads: Vec<(MonoNs, u32)> = body_reads(exchange).collect();
     let last = t.reads.last().map_or(MonoNs(0), |read| read.at);
+    let earlier = |value: fn(&EarlierLeg) -> u64| t.earlier_legs.iter().map(value).sum::<u64>();
     HttpTrace {
         anchor,
         send_start: t.send_start,
-        request_headers: is_sent.then(|| requests.sent_fields(&exchange.tag, exchange.request_body.len())),
-        // The head goes out with the first write: with one alone its end is known.
-        head_sent: if t.writes == 1 { t.send_end } else { MonoNs(0) },
-        writes: match t.writes {
-            1 => vec![(t.send_end, u32::try_from(t.bytes_sent).unwrap_or(u32::MAX))],
-            _ => Vec::new(),
-        },
+        request_headers: t.send_start.taken().map(|_| match exchange.request_head.as_slice() {
+            [] => requests.sent_fields(&exchange.tag, exchange.request_body.len()),
+            head => fields(head),
+        }),
+        head_sent: t.head_sent,
+        writes: t.write_log.clone(),
         send_end: t.send_end,
-        write_count: t.writes.into(),
-        bytes_sent: t.bytes_sent,
+        write_count: u64::from(t.writes) + earlier(|leg| leg.writes.into()),
+        bytes_sent: t.bytes_sent + earlier(|leg| leg.bytes_sent),
         status: exchange.status,
         reason: has_head.then(|| body::reason(exchange).into_owned()),
         response_headers: has_head.then(|| response_headers(exchange)),
         head_received: t.head,
         receive_start: t.body_start,
-        reads,
-        read_count: t.body_reads.into(),
-        bytes_received: t.bytes_received,
-        receive_end: if exchange.error.is_none() { last } else { MonoNs(0) },
-        failed: if exchange.error.is_some() && !has_head { t.end } else { MonoNs(0) },
-        pool_wait: t.pool_wait,
+        reads: body_reads(exchange).collect(),
+        read_count: u64::from(t.body_reads) + earlier(|leg| leg.body_reads.into()),
+        bytes_received: t.bytes_received + earlier(|leg| leg.bytes_received),
+        receive_end: if exchange.failure.is_none() { last } else { MonoNs(0) },
+        failed: if exchange.failure.is_some() && !has_head { t.end } else { MonoNs(0) },
+        pool_wait: t.blocked,
         connect: t.connect,
+        // It was taken when it was in hand.
         reused: if t.reused { t.send_start } else { MonoNs(0) },
+        dns_hit: t.dns_hit,
+        dns_miss: t.dns.0,
         dns_lookup: t.dns,
-        ..HttpTrace::default()
+        tls: t.tls,
+        local: t.local,
+        remote: t.remote,
     }
 }
 
@@ -51,9 +54,12 @@ fn body_reads(exchange: &Exchange) -> impl Iterator<Item = (MonoNs, u32)> {
     })
 }
 
-/// The fields of the response head, each name once; several of one name are joined as HTTP says.
 fn response_headers(exchange: &Exchange) -> Vec<(String, String)> {
-    let head = exchange.raw.get(exchange.head_at..exchange.body_at).unwrap_or_default();
+    fields(exchange.raw.get(exchange.head_at..exchange.body_at).unwrap_or_default())
+}
+
+/// The fields of a head, each name once; several of one name are joined as HTTP says.
+fn fields(head: &[u8]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
     let mut fields: Vec<(String, String)> = Vec::new();
     for line in head.split(|&byte| byte == b'\n').skip(1) {

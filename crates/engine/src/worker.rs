@@ -4,13 +4,13 @@ use crate::queue::Queue;
 use crate::requests::Requests;
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Cancel, CancelReason, Client, END_PATIENCE, OutgoingRequest};
+use aiperf_transport::{Cancel, CancelReason, Client, END_PATIENCE, OutgoingRequest, Redirects};
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Requests started between two looks at what has arrived.
@@ -48,15 +48,11 @@ pub(crate) struct Worker {
 struct Flying {
     slots: Vec<Option<InFlight>>,
     free: Vec<usize>,
-    /// Slots by deadline: all requests have the same time, so they are in order.
-    deadlines: VecDeque<(MonoNs, usize, u64)>,
-    launched: u64,
 }
 
 struct InFlight {
     phase: PhaseIndex,
     cancel: Cancel,
-    launch: u64,
 }
 
 impl Worker {
@@ -122,11 +118,21 @@ impl Worker {
         };
         let body = request.body;
         let head = self.requests.head(target, tag.request_id, tag.correlation_id, body.len());
-        let out = OutgoingRequest { tag, intended: dispatch.intended, issued, target, head, body };
-        let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase, self.timeout);
+        let out = OutgoingRequest {
+            tag,
+            intended: dispatch.intended,
+            issued,
+            target,
+            head,
+            body,
+            timeout: self.timeout,
+            cancelled: None,
+            ends_session: true,
+        };
+        let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         let worker = self.clone();
         tokio::task::spawn_local(async move {
-            let exchange = worker.client.send(out, &cancel).await;
+            let exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
             worker.land(slot, exchange);
         });
     }
@@ -135,9 +141,9 @@ impl Worker {
         self.flying.borrow_mut().land(slot);
         let phase = exchange.tag.phase;
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
-        let end = if exchange.was_cancelled {
+        let end = if exchange.was_cut_off() {
             RequestEnd::Cancelled
-        } else if exchange.error.is_some() || !is_success {
+        } else if exchange.failure.is_some() || !is_success {
             RequestEnd::Failed
         } else {
             RequestEnd::Answered
@@ -170,74 +176,41 @@ impl Worker {
         });
     }
 
-    /// Ends requests whose time is up, for ever. One look at the oldest serves them all. Each request is also nudged
-    /// once in a while, a few at a time, so that many do not keep what arrives waiting.
-    pub(crate) async fn watch_deadlines(self: Rc<Self>) {
-        let (mut round, mut nudged) = (0, MonoNs(0));
-        loop {
-            let now = mono_now();
-            if now.since(nudged) >= BETWEEN_NUDGES {
-                self.flying.borrow().nudge(round);
-                (round, nudged) = (round + 1, now);
-            }
-            let (due, next) = self.flying.borrow_mut().overdue(now);
-            due.iter().for_each(|cancel| cancel.cancel(CancelReason::TimedOut));
-            let wait = next.map_or(Nanos::from_millis(50), |at| at.since(now)).0.clamp(1_000_000, 50_000_000);
-            tokio::time::sleep(Duration::from_nanos(wait)).await;
+    /// Ends requests whose time is up, for ever.
+    pub(crate) async fn keep_time(self: Rc<Self>) -> io::Result<()> {
+        self.client.timers().keep_time().await
+    }
+
+    /// Has each request look once in a while whether it waits for nothing, a few at a time, so that many do not keep what
+    /// arrives waiting.
+    pub(crate) async fn nudge(self: Rc<Self>) {
+        for round in 0.. {
+            self.client.timers().sleep_until(mono_now().plus(BETWEEN_NUDGES)).await;
+            self.flying.borrow().nudge(round);
         }
     }
 }
 
 impl Flying {
-    fn launch(&mut self, phase: PhaseIndex, timeout: Option<Nanos>) -> (usize, Cancel) {
+    fn launch(&mut self, phase: PhaseIndex) -> (usize, Cancel) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
-        let (cancel, launch) = (Cancel::default(), self.launched);
-        self.launched += 1;
-        self.slots[slot] = Some(InFlight { phase, cancel: cancel.clone(), launch });
-        if let Some(timeout) = timeout {
-            self.deadlines.push_back((mono_now().plus(timeout), slot, launch));
-        }
+        let cancel = Cancel::default();
+        self.slots[slot] = Some(InFlight { phase, cancel: cancel.clone() });
         (slot, cancel)
     }
 
     fn land(&mut self, slot: usize) {
         self.slots[slot] = None;
         self.free.push(slot);
-        while let Some(&(_, slot, launch)) = self.deadlines.front()
-            && !self.is_flying(slot, launch)
-        {
-            self.deadlines.pop_front();
-        }
     }
 
     /// Nudges the requests whose turn it is.
     fn nudge(&self, round: usize) {
         let of_this_round = self.slots.iter().skip(round % NUDGE_ROUNDS).step_by(NUDGE_ROUNDS);
         of_this_round.flatten().for_each(|flight| flight.cancel.nudge());
-    }
-
-    fn is_flying(&self, slot: usize, launch: u64) -> bool {
-        self.slots[slot].as_ref().is_some_and(|flight| flight.launch == launch)
-    }
-
-    /// Requests whose time is up, and the next deadline.
-    fn overdue(&mut self, now: MonoNs) -> (Vec<Cancel>, Option<MonoNs>) {
-        let mut due = Vec::new();
-        while let Some(&(deadline, slot, launch)) = self.deadlines.front() {
-            if !self.is_flying(slot, launch) {
-                self.deadlines.pop_front();
-                continue;
-            }
-            if deadline > now {
-                return (due, Some(deadline));
-            }
-            due.extend(self.slots[slot].as_ref().map(|flight| flight.cancel.clone()));
-            self.deadlines.pop_front();
-        }
-        (due, None)
     }
 }
 
@@ -293,23 +266,11 @@ mod tests {
     #[test]
     fn every_request_is_nudged_once_in_a_while() {
         let mut flying = Flying::default();
-        let cancels: Vec<Cancel> = (0..50).map(|_| flying.launch(PhaseIndex(0), None).1).collect();
+        let cancels: Vec<Cancel> = (0..50).map(|_| flying.launch(PhaseIndex(0)).1).collect();
         (0..NUDGE_ROUNDS - 1).for_each(|round| flying.nudge(round));
         let nudged = |cancel: &&Cancel| cancel.is_nudged();
         assert_eq!(cancels.iter().filter(nudged).count(), 48);
         flying.nudge(NUDGE_ROUNDS - 1);
         assert_eq!(cancels.iter().filter(nudged).count(), 50);
-    }
-
-    #[test]
-    fn only_requests_still_in_flight_are_overdue() {
-        let mut flying = Flying::default();
-        let (first, _) = flying.launch(PhaseIndex(0), Some(Nanos(0)));
-        let (_, second) = flying.launch(PhaseIndex(0), Some(Nanos(0)));
-        flying.land(first);
-        let (due, next) = flying.overdue(MonoNs(u64::MAX));
-        assert_eq!((due.len(), next), (1, None));
-        due[0].cancel(CancelReason::TimedOut);
-        drop(second);
     }
 }

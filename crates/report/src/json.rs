@@ -16,11 +16,18 @@ pub(crate) fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
+/// Below this, whole numbers have all their digits: nanoseconds since 1970 are some 1.8e18.
+const LONGEST_PLAIN: f64 = 1e21;
+
 /// Very small and very large numbers carry an exponent with a sign and at least two digits.
 #[cold]
 fn push_extreme(out: &mut Vec<u8>, value: f64) {
     if !value.is_finite() {
         out.extend_from_slice(b"null");
+        return;
+    }
+    if (1.0..LONGEST_PLAIN).contains(&value.abs()) {
+        out.extend_from_slice(format!("{value}.0").as_bytes());
         return;
     }
     let text = format!("{value:e}");
@@ -220,8 +227,10 @@ mod tests {
             (-1e-300, "-1e-300"),
             (1e15, "1000000000000000.0"),
             (9007199254740993.0, "9007199254740992.0"),
-            (1e16, "1e+16"),
-            (1.7946961612848643e18, "1.7946961612848643e+18"),
+            (1e16, "10000000000000000.0"),
+            (1.7946961612848643e18, "1794696161284864300.0"),
+            (-1.7946961612848643e18, "-1794696161284864300.0"),
+            (1e21, "1e+21"),
             (f64::MAX, "1.7976931348623157e+308"),
         ] {
             assert_eq!(float(value), text);

@@ -51,7 +51,10 @@ fn line(meta: &RecordMeta, measured: &Measured, record: &RecordMetrics) -> Optio
 }
 
 fn cancelled() -> Measured {
-    Measured { error: Some(RequestError::cancelled()), ..Measured::default() }
+    Measured {
+        error: Some(RequestError::coded(499, "RequestCancellationError", "Request cancelled by external signal")),
+        ..Measured::default()
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use crate::config::SimConfig;
 use crate::events::{self, Choice, Finish, Usage};
-use crate::http::{Heads, LAST_CHUNK, Status, write_chunk};
+use crate::http::{Head, Heads, LAST_CHUNK, Status, write_chunk};
 use crate::inference::Endpoint;
 use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
 use crate::vocabulary;
@@ -88,7 +88,7 @@ fn make_response(endpoint: Endpoint, config: &SimConfig, created: u64) -> Canned
         }
     };
     let mut whole = Vec::new();
-    Heads::default().write_response(&mut whole, Status::OK, "application/json", true, &body);
+    Heads::default().write_response(&mut whole, &Head::json(Status::OK), true, &body);
     let stream = if endpoint == Endpoint::Embeddings { whole.clone() } else { stream(endpoint, config, created) };
     CannedResponse { stream, whole }
 }
@@ -107,7 +107,7 @@ fn stream(endpoint: Endpoint, config: &SimConfig, created: u64) -> Vec<u8> {
         ),
     };
     let mut out = Vec::new();
-    Heads::default().write_stream_head(&mut out, true);
+    Heads::default().write_stream_head(&mut out, &Head::STREAM, true);
     let mut event = |members: &str| {
         let data = format!(
             "data: {{\"id\":\"sim-0\",\"object\":\"{object}\",\"created\":{created},\"model\":{model},{members}}}\n\n"

@@ -5,9 +5,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::encoding::ContentEncoding;
 use crate::error::SimError;
 use crate::fault::FaultRate;
 use crate::spread::{Latency, Spread};
+use crate::tls::TlsOptions;
 
 /// The script of a simulated server.
 #[derive(Debug, Clone)]
@@ -16,6 +18,10 @@ pub struct SimConfig {
     pub host: IpAddr,
     /// Port to listen on; 0 takes a free one.
     pub port: u16,
+    /// Path of a Unix domain socket to listen on beside the port. The kernel stamps nothing that arrives there.
+    pub unix_socket: Option<PathBuf>,
+    /// The port speaks TLS (the Unix socket does not).
+    pub tls: Option<TlsOptions>,
     /// Threads that serve, each with its own connections.
     pub threads: NonZeroUsize,
     /// The one model served. Without it every model name is accepted and `/v1/models` lists [`DEFAULT_MODEL`].
@@ -45,6 +51,9 @@ pub struct SimConfig {
     pub step: Option<Duration>,
     /// What goes wrong, and how often.
     pub faults: Vec<FaultRate>,
+    /// How inference answers are encoded, whatever the client says it accepts. Each event of a stream can be decoded when it
+    /// arrives.
+    pub encoding: Option<ContentEncoding>,
     /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was asked.
     pub burst: bool,
     /// Where to write when each request arrived and each event was written.
@@ -61,6 +70,8 @@ impl Default for SimConfig {
         SimConfig {
             host: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
+            unix_socket: None,
+            tls: None,
             threads: NonZeroUsize::MIN,
             model: None,
             max_model_len: None,
@@ -75,6 +86,7 @@ impl Default for SimConfig {
             max_running: None,
             step: None,
             faults: Vec::new(),
+            encoding: None,
             burst: false,
             truth_log: None,
             seed: 0,
@@ -95,6 +107,9 @@ impl SimConfig {
         }
         if self.burst && self.truth_log.is_some() {
             return Err(SimError::Conflict("a burst server writes whole answers at once: it has no truth log"));
+        }
+        if self.burst && self.encoding.is_some() {
+            return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no content encoding"));
         }
         if self.step.is_some_and(|step| step.is_zero()) {
             return Err(SimError::Conflict("a step is longer than zero"));

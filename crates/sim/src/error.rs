@@ -17,6 +17,15 @@ pub enum SimError {
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
+    /// The path of the Unix socket is taken, or cannot be written.
+    #[error("cannot listen on the Unix socket {path}: {source}")]
+    UnixSocket { path: PathBuf, source: std::io::Error },
+    /// The certificate for clients cannot be written.
+    #[error("cannot write the certificate of the authority to {path}: {source}")]
+    CaFile { path: PathBuf, source: std::io::Error },
+    /// A name that no certificate can hold, or no randomness.
+    #[error("cannot make a certificate: {0}; a host is a DNS name or an address")]
+    Tls(String),
     /// The truth log cannot be written.
     #[error("cannot write the truth log {path}: {source}")]
     TruthLog { path: PathBuf, source: std::io::Error },

@@ -2,7 +2,6 @@
 //!
 //! What is the same in every event of an answer is put together once; an event is then a few copies into one buffer.
 
-use crate::http::{LAST_CHUNK, write_chunk};
 use crate::inference::{ApiError, Endpoint};
 use crate::speculation;
 
@@ -109,15 +108,22 @@ pub(crate) struct Piece<'a> {
     pub(crate) usage: Option<Usage>,
 }
 
-/// The events of one answer. Every method appends one event as one HTTP chunk.
+/// The events of one answer. Every method appends one event, framed as the answer is.
 pub(crate) struct Events {
+    frame: fn(&mut Vec<u8>, &[&[u8]]),
     shape: &'static Shape,
     /// From `data: {"id"` to `"choices":[`.
     opening: Vec<u8>,
 }
 
 impl Events {
-    pub(crate) fn new(endpoint: Endpoint, number: u64, created: u64, model: &str) -> Self {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        number: u64,
+        created: u64,
+        model: &str,
+        frame: fn(&mut Vec<u8>, &[&[u8]]),
+    ) -> Self {
         let shape = if endpoint == Endpoint::Completions { &COMPLETIONS } else { &CHAT };
         let opening = format!(
             r#"data: {{"id":"{}{}","object":"{}","created":{created},"model":{},"choices":["#,
@@ -126,7 +132,7 @@ impl Events {
             shape.object,
             json_string(model)
         );
-        Events { shape, opening: opening.into_bytes() }
+        Events { frame, shape, opening: opening.into_bytes() }
     }
 
     /// The event that opens a choice, where the endpoint has one.
@@ -142,7 +148,7 @@ impl Events {
             tail.as_bytes(),
             b"}\n\n",
         ];
-        write_chunk(out, &parts);
+        (self.frame)(out, &parts);
         true
     }
 
@@ -165,7 +171,7 @@ impl Events {
             &continuous_usage(piece.usage),
             b"}\n\n",
         ];
-        write_chunk(out, &parts);
+        (self.frame)(out, &parts);
     }
 
     /// The event that tells the token counts of the whole answer.
@@ -177,31 +183,30 @@ impl Events {
             self.shape.prompt_details,
             usage.reasoning_details().unwrap_or_default()
         );
-        write_chunk(out, &[&self.opening, text.as_bytes(), b"\n\n"]);
+        (self.frame)(out, &[&self.opening, text.as_bytes(), b"\n\n"]);
     }
 
     /// An event that breaks off within its JSON.
     pub(crate) fn write_broken_json(&self, out: &mut Vec<u8>) {
-        write_chunk(out, &[&self.opening, br#"{"index":0,"delta":{"con"#, b"\n\n"]);
+        (self.frame)(out, &[&self.opening, br#"{"index":0,"delta":{"con"#, b"\n\n"]);
     }
 
-    /// `[DONE]`, and the end of the body in the same write.
+    /// A line that is no event.
+    pub(crate) fn write_broken_sse(&self, out: &mut Vec<u8>) {
+        (self.frame)(out, &[b"{\"this line has no field name\n\n"]);
+    }
+
+    /// An error inside a stream that began well: as an event of its own type, or as data.
+    pub(crate) fn write_error(&self, out: &mut Vec<u8>, typed: bool) {
+        let error = ApiError::of_status(crate::http::Status(500));
+        let event: &[u8] = if typed { b"event: error\n" } else { b"" };
+        (self.frame)(out, &[event, b"data: ", error.body().as_bytes(), b"\n\n"]);
+    }
+
+    /// `[DONE]`.
     pub(crate) fn write_done(&self, out: &mut Vec<u8>) {
-        write_chunk(out, &[b"data: [DONE]\n\n"]);
-        out.extend_from_slice(LAST_CHUNK);
+        (self.frame)(out, &[b"data: [DONE]\n\n"]);
     }
-}
-
-/// A line that is no event.
-pub(crate) fn write_broken_sse(out: &mut Vec<u8>) {
-    write_chunk(out, &[b"{\"this line has no field name\n\n"]);
-}
-
-/// An error inside a stream that began well: as an event of its own type, or as data.
-pub(crate) fn write_error_event(out: &mut Vec<u8>, typed: bool) {
-    let error = ApiError::of_status(crate::http::Status(500));
-    let event: &[u8] = if typed { b"event: error\n" } else { b"" };
-    write_chunk(out, &[event, b"data: ", error.body().as_bytes(), b"\n\n"]);
 }
 
 fn continuous_usage(usage: Option<Usage>) -> Vec<u8> {

@@ -4,11 +4,11 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::events::{self, Choice, Events, Finish, Piece, Usage};
 use crate::fault::Fault;
-use crate::http::{Heads, Status};
+use crate::http::{Head, Status};
 use crate::inference::{ApiError, Endpoint, InferenceRequest};
 use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
+use crate::reply::{Extent, Outlet, Reply};
 use crate::script::{Length, Purpose, Script};
-use crate::socket::Socket;
 use crate::truth::{Payload, TruthRecord};
 use crate::vocabulary;
 
@@ -42,17 +42,15 @@ pub(crate) enum Next {
 /// The things an exchange works with.
 pub(crate) struct Context<'a> {
     pub(crate) script: &'a Script,
-    pub(crate) socket: &'a mut Socket,
-    pub(crate) heads: &'a mut Heads,
+    pub(crate) outlet: Outlet<'a>,
     pub(crate) metrics: &'a mut Metrics,
-    pub(crate) scratch: &'a mut Vec<u8>,
 }
 
 /// A request and the answer it gets.
 pub(crate) struct Exchange {
     pub(crate) stage: Stage,
     pub(crate) truth: Option<Box<TruthRecord>>,
-    pub(crate) keep_alive: bool,
+    pub(crate) reply: Reply,
     endpoint: Endpoint,
     request: InferenceRequest,
     model: String,
@@ -80,7 +78,7 @@ pub(crate) struct ReceivedRequest {
     pub(crate) endpoint: Endpoint,
     pub(crate) request: InferenceRequest,
     pub(crate) number: u64,
-    pub(crate) keep_alive: bool,
+    pub(crate) reply: Reply,
     pub(crate) fault: Option<Fault>,
     pub(crate) now_ns: u64,
     pub(crate) truth: Option<Box<TruthRecord>>,
@@ -92,7 +90,7 @@ impl Exchange {
         script: &Script,
         received: ReceivedRequest,
     ) -> Result<Self, (ApiError, Option<Box<TruthRecord>>)> {
-        let ReceivedRequest { endpoint, request, number, keep_alive, fault, now_ns, mut truth } = received;
+        let ReceivedRequest { endpoint, request, number, reply, fault, now_ns, mut truth } = received;
         let planned = script.model(&request).and_then(|model| Ok((model, script.length(endpoint, &request, number)?)));
         let (model, length) = match planned {
             Ok(planned) => planned,
@@ -105,8 +103,8 @@ impl Exchange {
         Ok(Exchange {
             stage: if matches!(fault, Some(Fault::SlowHeaders(_))) { Stage::HeadHeld } else { Stage::Waiting },
             truth,
-            keep_alive,
-            events: Events::new(endpoint, number, created, &model),
+            events: Events::new(endpoint, number, created, &model, reply.framing()),
+            reply,
             random: script.random(Purpose::Latency, number),
             endpoint,
             request,
@@ -130,9 +128,7 @@ impl Exchange {
     pub(crate) fn open(&mut self, context: &mut Context<'_>) {
         self.stage = Stage::Waiting;
         if self.request.stream {
-            context.scratch.clear();
-            context.heads.write_stream_head(context.scratch, self.keep_alive);
-            context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Head);
+            self.reply.stream_head(&mut context.outlet, self.truth.as_deref_mut());
         }
     }
 
@@ -148,7 +144,7 @@ impl Exchange {
     /// The deadline came: produces the next tokens.
     pub(crate) fn advance(&mut self, now_ns: u64, context: &mut Context<'_>) -> Next {
         if let Some(rest) = self.rest.take() {
-            context.socket.send(&rest, self.truth.as_deref_mut(), Payload::Content);
+            self.reply.rest(&mut context.outlet, self.truth.as_deref_mut(), &rest);
             return self.complete(context);
         }
         if self.request.stream
@@ -244,9 +240,9 @@ impl Exchange {
         if self.sent == 1 {
             let opening = usage.map(|usage| Usage { completion: 0, reasoning: 0, ..usage });
             for choice in 0..self.choices() {
-                context.scratch.clear();
-                if self.events.write_role(context.scratch, choice, opening) {
-                    context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+                context.outlet.scratch.clear();
+                if self.events.write_role(context.outlet.scratch, choice, opening) {
+                    self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);
                 }
             }
         }
@@ -261,9 +257,9 @@ impl Exchange {
                 several = self.text(choice, self.produced - tokens, self.produced);
                 &several
             };
-            context.scratch.clear();
-            self.events.write_piece(context.scratch, Piece { choice, text, reasoning, finish, usage });
-            context.socket.send(context.scratch, self.truth.as_deref_mut(), payload);
+            context.outlet.scratch.clear();
+            self.events.write_piece(context.outlet.scratch, Piece { choice, text, reasoning, finish, usage });
+            self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), payload);
         }
     }
 
@@ -272,24 +268,25 @@ impl Exchange {
             for choice in 0..self.choices() {
                 let finish = Some(Finish::Stop);
                 let usage = self.usage_so_far();
-                context.scratch.clear();
-                self.events.write_piece(context.scratch, Piece { choice, text: "", reasoning: false, finish, usage });
-                context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+                context.outlet.scratch.clear();
+                self.events
+                    .write_piece(context.outlet.scratch, Piece { choice, text: "", reasoning: false, finish, usage });
+                self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);
             }
         }
         if self.request.include_usage {
-            context.scratch.clear();
-            self.events.write_usage(context.scratch, self.usage());
-            context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+            context.outlet.scratch.clear();
+            self.events.write_usage(context.outlet.scratch, self.usage());
+            self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);
         }
         self.send_done(context);
         self.complete(context)
     }
 
     fn send_done(&mut self, context: &mut Context<'_>) {
-        context.scratch.clear();
-        self.events.write_done(context.scratch);
-        context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+        context.outlet.scratch.clear();
+        self.events.write_done(context.outlet.scratch);
+        self.reply.last_event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);
     }
 
     fn send_whole(&mut self, context: &mut Context<'_>) -> Next {
@@ -301,22 +298,23 @@ impl Exchange {
         if matches!(fault, Some(Fault::MalformedJson | Fault::MalformedSse)) {
             body.truncate(body.len() / 2);
         }
-        let mut response = Vec::with_capacity(body.len() + 256);
-        context.heads.write_response(&mut response, Status::OK, "application/json", self.keep_alive, &body);
         let early_end = match fault {
-            Some(Fault::Stall(Some(time))) => Next::At(self.due_ns + time.as_nanos() as u64),
-            Some(Fault::Stall(None)) => Next::Never,
-            Some(Fault::Cut) => Next::Close,
-            Some(Fault::ResetMidway) => Next::Reset,
-            _ => {
-                context.socket.send(&response, self.truth.as_deref_mut(), Payload::Content);
-                return self.complete(context);
-            }
+            Some(Fault::Stall(Some(time))) => Some(Next::At(self.due_ns + time.as_nanos() as u64)),
+            Some(Fault::Stall(None)) => Some(Next::Never),
+            Some(Fault::Cut) => Some(Next::Close),
+            Some(Fault::ResetMidway) => Some(Next::Reset),
+            _ => None,
         };
-        let rest = response.split_off(response.len() - body.len() / 2);
-        context.socket.send(&response, self.truth.as_deref_mut(), Payload::Content);
-        self.rest = Some(rest);
-        early_end
+        let extent = if early_end.is_some() { Extent::FirstHalf } else { Extent::All };
+        let (outlet, truth, head) = (&mut context.outlet, self.truth.as_deref_mut(), Head::json(Status::OK));
+        let rest = self.reply.whole(outlet, truth, Payload::Content, &head, (&body, extent));
+        match early_end {
+            Some(next) => {
+                self.rest = Some(rest);
+                next
+            }
+            None => self.complete(context),
+        }
     }
 
     fn whole_body(&self, script: &Script) -> Vec<u8> {
@@ -338,7 +336,7 @@ impl Exchange {
 
     /// Does what a midway fault says; `None` when the stream goes on after it.
     fn meet(&mut self, fault: Fault, context: &mut Context<'_>) -> Option<Next> {
-        context.scratch.clear();
+        context.outlet.scratch.clear();
         match fault {
             Fault::ResetMidway => return Some(Next::Reset),
             Fault::Cut => return Some(Next::Close),
@@ -347,11 +345,11 @@ impl Exchange {
                 self.due_ns += time.as_nanos() as u64;
                 return Some(Next::At(self.due_ns));
             }
-            Fault::MalformedSse => events::write_broken_sse(context.scratch),
-            Fault::MalformedJson => self.events.write_broken_json(context.scratch),
+            Fault::MalformedSse => self.events.write_broken_sse(context.outlet.scratch),
+            Fault::MalformedJson => self.events.write_broken_json(context.outlet.scratch),
             Fault::ErrorEvent | Fault::ErrorData => {
-                events::write_error_event(context.scratch, fault == Fault::ErrorEvent);
-                context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+                self.events.write_error(context.outlet.scratch, fault == Fault::ErrorEvent);
+                self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);
                 self.send_done(context);
                 self.leave_batch(context.metrics);
                 self.stage = Stage::Over;
@@ -360,26 +358,25 @@ impl Exchange {
                 return Some(Next::Over);
             }
             // These strike before the stream begins.
-            Fault::Refuse | Fault::Reset | Fault::Status(_) | Fault::SlowHeaders(_) => return None,
+            Fault::Refuse
+            | Fault::HookStatus { .. }
+            | Fault::Reset
+            | Fault::Status(_)
+            | Fault::Redirect(_)
+            | Fault::SlowHeaders(_) => return None,
         }
-        context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+        self.reply.event(&mut context.outlet, self.truth.as_deref_mut(), Payload::Nothing);
         None
     }
 
     fn fail(&mut self, error: ApiError, context: &mut Context<'_>) -> Next {
-        context.scratch.clear();
-        let body = error.body();
-        context.heads.write_response(
-            context.scratch,
-            error.status,
-            "application/json",
-            self.keep_alive,
-            body.as_bytes(),
-        );
         if let Some(truth) = &mut self.truth {
             truth.status = error.status.0;
         }
-        context.socket.send(context.scratch, self.truth.as_deref_mut(), Payload::Nothing);
+        self.reply.drop_encoding();
+        let (body, head) = (error.body(), Head::json(error.status));
+        let truth = self.truth.as_deref_mut();
+        self.reply.whole(&mut context.outlet, truth, Payload::Nothing, &head, (body.as_bytes(), Extent::All));
         self.leave_batch(context.metrics);
         self.stage = Stage::Over;
         context.metrics.record_abandoned(Finished::Error);

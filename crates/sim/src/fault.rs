@@ -1,7 +1,8 @@
 //! What goes wrong on purpose, and how often.
 //!
-//! A fault is written `KIND=RATE` or `KIND:ARGUMENT=RATE`, such as `status:503=0.05` or `stall:2s=0.01`. The rates of all
-//! request faults add up to at most one: each request meets at most one fault, each with exactly its own rate.
+//! A fault is written `KIND=RATE` or `KIND:ARGUMENT=RATE`, such as `status:503=0.05`, `stall:2s=0.01` or
+//! `redirect:307,3=1`. The rates of all request faults add up to at most one: each request meets at most one fault, each
+//! with exactly its own rate; likewise those of connections and of hooks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,19 +11,25 @@ use std::time::Duration;
 use rand::{Rng, RngExt};
 use thiserror::Error;
 
+use crate::redirect::{Followed, Redirect};
 use crate::spread::parse_duration;
 
 /// One way for a request to go wrong. "Midway" is after half of the content events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The connection is accepted and reset before anything is read.
     Refuse,
+    /// A path that is neither inference nor `/metrics` answers with this HTTP status, the first so many times it is
+    /// asked, or always.
+    HookStatus { status: u16, count: Option<u32> },
     /// The request is read, then the connection is reset.
     Reset,
     /// The connection is reset midway through the answer.
     ResetMidway,
     /// An error answer with this HTTP status.
     Status(u16),
+    /// The client is sent elsewhere, a number of times, before it gets its answer.
+    Redirect(Redirect),
     /// The connection is closed midway, without the end of the body.
     Cut,
     /// Nothing more is written from midway on, for this long or for ever.
@@ -43,6 +50,8 @@ pub enum Fault {
 enum Argument {
     None(Fault),
     Status,
+    HookStatus,
+    Redirect,
     Time(fn(Duration) -> Fault),
     OptionalTime(fn(Option<Duration>) -> Fault),
 }
@@ -59,6 +68,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "reset", argument: Argument::None(Fault::Reset) },
     Kind { name: "reset-midway", argument: Argument::None(Fault::ResetMidway) },
     Kind { name: "status", argument: Argument::Status },
+    Kind { name: "redirect", argument: Argument::Redirect },
     Kind { name: "cut", argument: Argument::None(Fault::Cut) },
     Kind { name: "stall", argument: Argument::OptionalTime(Fault::Stall) },
     Kind { name: "malformed-sse", argument: Argument::None(Fault::MalformedSse) },
@@ -66,6 +76,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "error-event", argument: Argument::None(Fault::ErrorEvent) },
     Kind { name: "error-data", argument: Argument::None(Fault::ErrorData) },
     Kind { name: "slow-headers", argument: Argument::Time(Fault::SlowHeaders) },
+    Kind { name: "hook-status", argument: Argument::HookStatus },
 ];
 
 impl Fault {
@@ -73,9 +84,11 @@ impl Fault {
     pub fn name(&self) -> &'static str {
         match self {
             Fault::Refuse => "refuse",
+            Fault::HookStatus { .. } => "hook-status",
             Fault::Reset => "reset",
             Fault::ResetMidway => "reset-midway",
             Fault::Status(_) => "status",
+            Fault::Redirect(_) => "redirect",
             Fault::Cut => "cut",
             Fault::Stall(_) => "stall",
             Fault::MalformedSse => "malformed-sse",
@@ -88,7 +101,7 @@ impl Fault {
 }
 
 /// A fault and the share of requests (of connections, for [`Fault::Refuse`]) that meet it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FaultRate {
     pub fault: Fault,
     /// How often, from 0 to 1.
@@ -100,7 +113,7 @@ impl FromStr for FaultRate {
 
     fn from_str(text: &str) -> Result<Self, FaultError> {
         let unreadable = |why: String| FaultError { text: text.to_owned(), why };
-        let (what, rate) = text.split_once('=').ok_or_else(|| unreadable("it has no `=RATE`".into()))?;
+        let (what, rate) = text.rsplit_once('=').ok_or_else(|| unreadable("it has no `=RATE`".into()))?;
         let rate = rate
             .parse::<f64>()
             .ok()
@@ -115,18 +128,32 @@ impl FromStr for FaultRate {
             unreadable(format!("`{name}` is none of {}", names.join(", ")))
         })?;
         let time = |argument: &str| parse_duration(argument).map_err(|error| unreadable(error.to_string()));
+        let status = |code: &str| {
+            let status = code.parse().ok().filter(|status| (400..600).contains(status));
+            status.ok_or_else(|| unreadable(format!("`{code}` is not an HTTP status from 400 to 599")))
+        };
         let fault = match (&kind.argument, argument) {
-            (Argument::None(fault), None) => *fault,
-            (Argument::Status, Some(code)) => code
-                .parse()
-                .ok()
-                .filter(|code| (400..600).contains(code))
-                .map(Fault::Status)
-                .ok_or_else(|| unreadable(format!("`{code}` is not an HTTP status from 400 to 599")))?,
+            (Argument::None(fault), None) => fault.clone(),
+            (Argument::Status, Some(code)) => Fault::Status(status(code)?),
+            (Argument::HookStatus, Some(argument)) => match argument.split_once(',') {
+                None => Fault::HookStatus { status: status(argument)?, count: None },
+                Some((code, times)) => {
+                    let count = times.parse::<u32>().ok().filter(|count| *count > 0);
+                    let count = count.ok_or_else(|| unreadable(format!("`{times}` is not a number of calls")))?;
+                    Fault::HookStatus { status: status(code)?, count: Some(count) }
+                }
+            },
+            (Argument::Redirect, Some(argument)) => Fault::Redirect(Redirect::parse(argument).map_err(unreadable)?),
             (Argument::Time(build), Some(argument)) => build(time(argument)?),
             (Argument::OptionalTime(build), argument) => build(argument.map(time).transpose()?),
             (Argument::None(_), Some(_)) => return Err(unreadable(format!("`{name}` takes no argument"))),
             (Argument::Status, None) => return Err(unreadable("it wants a status, as in status:503=0.05".into())),
+            (Argument::HookStatus, None) => {
+                return Err(unreadable(
+                    "it wants a status and may have a number of calls, as in hook-status:503,2=1".into(),
+                ));
+            }
+            (Argument::Redirect, None) => return Err(unreadable("it wants a status, as in redirect:307=0.05".into())),
             (Argument::Time(_), None) => return Err(unreadable(format!("it wants a time, as in {name}:200ms=0.05"))),
         };
         Ok(FaultRate { fault, rate })
@@ -150,18 +177,32 @@ impl fmt::Display for FaultError {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     refuse: f64,
+    of_hooks: Vec<FaultRate>,
     of_requests: Vec<FaultRate>,
+    redirects: Vec<Redirect>,
 }
 
 impl Faults {
     /// `None` when the rates of the request faults, or of the refusals, add up to more than one.
     pub(crate) fn new(rates: &[FaultRate]) -> Option<Self> {
-        let (refusals, of_requests): (Vec<FaultRate>, Vec<FaultRate>) =
-            rates.iter().partition(|rate| rate.fault == Fault::Refuse);
+        let (refusals, others): (Vec<FaultRate>, Vec<FaultRate>) =
+            rates.iter().cloned().partition(|rate| rate.fault == Fault::Refuse);
+        let (of_hooks, of_requests): (Vec<FaultRate>, Vec<FaultRate>) =
+            others.into_iter().partition(|rate| matches!(rate.fault, Fault::HookStatus { .. }));
         let total = |rates: &[FaultRate]| rates.iter().map(|rate| rate.rate).sum::<f64>();
         // A sum such as ten times 0.1 may pass one by rounding.
         let possible = |rates: &[FaultRate]| total(rates) <= 1.0 + 1e-9;
-        (possible(&refusals) && possible(&of_requests)).then(|| Faults { refuse: total(&refusals), of_requests })
+        let redirects = of_requests.iter().filter_map(|rate| match &rate.fault {
+            Fault::Redirect(redirect) => Some(redirect.clone()),
+            _ => None,
+        });
+        let redirects = redirects.collect();
+        [&refusals, &of_hooks, &of_requests].iter().all(|rates| possible(rates)).then(|| Faults {
+            refuse: total(&refusals),
+            of_hooks,
+            of_requests,
+            redirects,
+        })
     }
 
     pub(crate) fn refuses_connections(&self) -> bool {
@@ -173,18 +214,41 @@ impl Faults {
     }
 
     pub(crate) fn draw(&self, random: &mut impl Rng) -> Option<Fault> {
-        if self.of_requests.is_empty() {
-            return None;
-        }
-        let mut point = random.random::<f64>();
-        for FaultRate { fault, rate } in &self.of_requests {
-            if point < *rate {
-                return Some(*fault);
-            }
-            point -= rate;
-        }
-        None
+        draw(&self.of_requests, random).cloned()
     }
+
+    /// The status with which a hook fails that was asked so many times before.
+    pub(crate) fn draw_hook(&self, asked: u32, random: &mut impl Rng) -> Option<u16> {
+        match draw(&self.of_hooks, random) {
+            Some(Fault::HookStatus { status, count }) if count.is_none_or(|count| asked < count) => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// What a request meets that was redirected before: the same redirect again, or nothing.
+    pub(crate) fn after_redirect(&self, followed: Followed) -> Option<Fault> {
+        let redirect = self.redirects.get(followed.row).filter(|redirect| redirect.goes_on(followed.hops))?;
+        Some(Fault::Redirect(redirect.clone()))
+    }
+
+    /// The number by which locations name a redirect.
+    pub(crate) fn row(&self, redirect: &Redirect) -> usize {
+        self.redirects.iter().position(|found| found == redirect).unwrap_or_default()
+    }
+}
+
+fn draw<'a>(rates: &'a [FaultRate], random: &mut impl Rng) -> Option<&'a Fault> {
+    if rates.is_empty() {
+        return None;
+    }
+    let mut point = random.random::<f64>();
+    for FaultRate { fault, rate } in rates {
+        if point < *rate {
+            return Some(fault);
+        }
+        point -= rate;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -198,7 +262,8 @@ mod tests {
         for kind in KINDS {
             let text = match kind.argument {
                 Argument::None(_) | Argument::OptionalTime(_) => format!("{}=0.5", kind.name),
-                Argument::Status => format!("{}:503=0.5", kind.name),
+                Argument::Status | Argument::HookStatus => format!("{}:503=0.5", kind.name),
+                Argument::Redirect => format!("{}:307=0.5", kind.name),
                 Argument::Time(_) => format!("{}:20ms=0.5", kind.name),
             };
             let read: FaultRate = text.parse().unwrap();
@@ -223,6 +288,11 @@ mod tests {
             ("status:200=0.1", "not an HTTP status"),
             ("slow-headers=0.1", "wants a time"),
             ("cut:5=0.1", "takes no argument"),
+            ("hook-status=1", "wants a status"),
+            ("hook-status:503,x=1", "not a number of calls"),
+            ("redirect=1", "wants a status"),
+            ("redirect:200=1", "none of 301"),
+            ("redirect:307,sideways=1", "not a number of hops"),
         ] {
             let error = text.parse::<FaultRate>().unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");

@@ -26,6 +26,8 @@ pub(crate) enum Received<'a> {
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
+    /// What stands after the question mark.
+    pub(crate) query: Option<&'a str>,
     pub(crate) request_id: Option<&'a str>,
     pub(crate) keep_alive: bool,
     pub(crate) body: &'a [u8],
@@ -48,6 +50,11 @@ impl Status {
     pub(crate) fn reason(self) -> &'static str {
         match self.0 {
             200 => "OK",
+            301 => "Moved Permanently",
+            302 => "Found",
+            303 => "See Other",
+            307 => "Temporary Redirect",
+            308 => "Permanent Redirect",
             400 => "Bad Request",
             401 => "Unauthorized",
             403 => "Forbidden",
@@ -111,14 +118,34 @@ pub(crate) fn receive(bytes: &[u8]) -> Received<'_> {
     if bytes.len() < length {
         return Received::Partial { need: length, expects_continue };
     }
+    let target = head.path.unwrap_or_default();
+    let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
     Received::Whole(Request {
         method: head.method.unwrap_or_default(),
-        path: head.path.unwrap_or_default().split('?').next().unwrap_or_default(),
+        path,
+        query,
         request_id,
         keep_alive,
         body: &bytes[head_length..length],
         length,
     })
+}
+
+/// What the head of a response says beside its framing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head<'a> {
+    pub(crate) status: Status,
+    pub(crate) content_type: &'a str,
+    pub(crate) fields: &'a [(&'a str, &'a str)],
+}
+
+impl Head<'_> {
+    pub(crate) const STREAM: Head<'static> =
+        Head { status: Status::OK, content_type: "text/event-stream; charset=utf-8", fields: &[] };
+
+    pub(crate) const fn json(status: Status) -> Head<'static> {
+        Head { status, content_type: "application/json", fields: &[] }
+    }
 }
 
 /// Response heads; the `date` line is made once a second.
@@ -129,7 +156,7 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    fn write_start(&mut self, out: &mut Vec<u8>, status: Status, content_type: &str, keep_alive: bool) {
+    fn write_start(&mut self, out: &mut Vec<u8>, head: &Head<'_>, keep_alive: bool) {
         let second = wall_ns() / 1_000_000_000;
         if second != self.second {
             self.second = second;
@@ -138,40 +165,45 @@ impl Heads {
         let mut code = itoa::Buffer::new();
         let pieces = [
             "HTTP/1.1 ",
-            code.format(status.0),
+            code.format(head.status.0),
             " ",
-            status.reason(),
+            head.status.reason(),
             "\r\ndate: ",
             &self.date,
             "\r\nserver: aiperf-sim\r\ncontent-type: ",
-            content_type,
+            head.content_type,
             if keep_alive { "\r\n" } else { "\r\nconnection: close\r\n" },
         ];
         for piece in pieces {
             out.extend_from_slice(piece.as_bytes());
         }
+        for (name, value) in head.fields {
+            for piece in [name, ": ", value, "\r\n"] {
+                out.extend_from_slice(piece.as_bytes());
+            }
+        }
     }
 
     /// The head of an event stream in chunks.
-    pub(crate) fn write_stream_head(&mut self, out: &mut Vec<u8>, keep_alive: bool) {
-        self.write_start(out, Status::OK, "text/event-stream; charset=utf-8", keep_alive);
+    pub(crate) fn write_stream_head(&mut self, out: &mut Vec<u8>, head: &Head<'_>, keep_alive: bool) {
+        self.write_start(out, head, keep_alive);
         out.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n");
     }
 
     /// A whole response.
-    pub(crate) fn write_response(
-        &mut self,
-        out: &mut Vec<u8>,
-        status: Status,
-        content_type: &str,
-        keep_alive: bool,
-        body: &[u8],
-    ) {
-        self.write_start(out, status, content_type, keep_alive);
+    pub(crate) fn write_response(&mut self, out: &mut Vec<u8>, head: &Head<'_>, keep_alive: bool, body: &[u8]) {
+        self.write_start(out, head, keep_alive);
         out.extend_from_slice(b"content-length: ");
         out.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
         out.extend_from_slice(b"\r\n\r\n");
         out.extend_from_slice(body);
+    }
+}
+
+/// Appends `parts` as they are.
+pub(crate) fn join(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    for part in parts {
+        out.extend_from_slice(part);
     }
 }
 

@@ -20,13 +20,14 @@
 //! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stamps` and `clock`; `http` and `inference` (requests in); `script` and
-//! `exchange` (what is answered when); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
+//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http` and `inference` (requests in); `script`,
+//! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
 //! `metrics` and `exposition`; `truth` and `idle` (the log).
 
 mod canned;
 mod clock;
 mod config;
+mod encoding;
 mod error;
 mod events;
 mod exchange;
@@ -37,6 +38,8 @@ mod idle;
 mod inference;
 mod metrics;
 mod reactor;
+mod redirect;
+mod reply;
 mod script;
 mod shared;
 mod sim;
@@ -45,12 +48,17 @@ mod socket;
 mod speculation;
 mod spread;
 mod stamps;
+mod stream;
 mod timers;
+mod tls;
 mod truth;
 mod vocabulary;
 
 pub use config::{DEFAULT_MODEL, SimConfig};
+pub use encoding::{ContentEncoding, EncodingError};
 pub use error::SimError;
 pub use fault::{Fault, FaultError, FaultRate};
+pub use redirect::{Redirect, Target};
 pub use sim::{Sim, SimHandle, StopHandle};
 pub use spread::{Latency, Spread, SpreadError, parse_duration};
+pub use tls::{Certificate, CertificateError, TlsOptions};

@@ -3,7 +3,6 @@
 //! Sockets are watched edge-triggered and registered once. Nothing blocks: what a socket does not take stays pending.
 
 use std::collections::VecDeque;
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,23 +11,28 @@ use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 
 use crate::canned::CannedResponses;
-use crate::clock::monotonic_ns;
+use crate::clock::{monotonic_ns, wall_ns};
 use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, ReceivedRequest, Stage};
 use crate::fault::Fault;
-use crate::http::{self, Heads, Received, Request, Status};
+use crate::http::{self, Head, Heads, Received, Request, Status};
 use crate::inference::{self, ApiError, Endpoint};
 use crate::metrics::Finished;
+use crate::redirect::Followed;
+use crate::reply::{Extent, Outlet, Reply};
 use crate::script::Purpose;
 use crate::shared::{Page, Shared};
 use crate::slots::{Key, Slots};
-use crate::socket::{Arrival, ReadResult, Socket, reset_on_close};
+use crate::socket::{Arrival, ReadResult, Socket};
+use crate::stream::{Listener, Stream};
 use crate::timers::Timers;
-use crate::truth::{Payload, TruthRecord};
+use crate::tls::Tls;
+use crate::truth::{ConnectionFacts, Payload, TruthRecord};
 
-const LISTENER: u64 = u64::MAX;
-const TIMER: u64 = u64::MAX - 1;
-const STOP: u64 = u64::MAX - 2;
+const TIMER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+/// The mark of the first listener; those of the others follow.
+const LISTENERS: u64 = u64::MAX - 16;
 const READ_BYTES: usize = 256 << 10;
 const EVENTS: usize = 1024;
 
@@ -39,9 +43,20 @@ struct Connection {
     /// Bytes the inbox must hold before it is worth another look.
     need: usize,
     arrival: Arrival,
+    facts: ConnectionFacts,
     exchange: Option<Box<Exchange>>,
     /// To be closed once everything pending was sent.
     closing: bool,
+}
+
+impl Connection {
+    /// What is known of it by now.
+    fn facts(&self) -> ConnectionFacts {
+        match self.socket.tls() {
+            None => self.facts,
+            Some(tls) => ConnectionFacts { handshake_ns: tls.handshake_ns, resumed: tls.resumed(), ..self.facts },
+        }
+    }
 }
 
 /// What shall become of a connection.
@@ -57,7 +72,7 @@ pub(crate) struct Reactor {
     thread: usize,
     shared: Arc<Shared>,
     epoll: Epoll,
-    listener: Arc<TcpListener>,
+    listeners: Arc<Vec<Listener>>,
     accepting: bool,
     timers: Timers,
     connections: Slots<Connection>,
@@ -73,12 +88,12 @@ impl Reactor {
     pub(crate) fn new(
         thread: usize,
         shared: Arc<Shared>,
-        listener: Arc<TcpListener>,
+        listeners: Arc<Vec<Listener>>,
         stop: &EventFd,
     ) -> Result<Self, SimError> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timers = Timers::new()?;
-        watch_listener(&epoll, &listener)?;
+        watch_listeners(&epoll, &listeners)?;
         epoll.add(&timers, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(stop, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
         let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script.config));
@@ -86,7 +101,7 @@ impl Reactor {
             thread,
             shared,
             epoll,
-            listener,
+            listeners,
             accepting: true,
             timers,
             connections: Slots::new(),
@@ -121,8 +136,8 @@ impl Reactor {
                         self.close_all();
                         return Ok(());
                     }
-                    LISTENER => self.accept(),
                     TIMER => {}
+                    mark if mark >= LISTENERS => self.accept((mark - LISTENERS) as usize),
                     bits => self.handle_ready(Key::from_bits(bits), event.events()),
                 }
             }
@@ -136,22 +151,23 @@ impl Reactor {
         }
     }
 
-    fn accept(&mut self) {
+    fn accept(&mut self, listener: usize) {
         loop {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
+            let stream = match self.listeners[listener].accept() {
+                Ok(stream) => stream,
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                     return self.stop_accepting();
                 }
                 // Nobody there, or a connection that was gone again.
                 Err(_) => return,
             };
-            if self.refuses() {
-                reset_on_close(&stream);
+            let number = self.shared.connections.fetch_add(1, Ordering::Relaxed);
+            if self.refuses(number) {
+                stream.reset_on_close();
                 continue;
             }
             // A connection that is gone already is none.
-            let _ = self.add_connection(stream);
+            let _ = self.add_connection(stream, number);
             if self.shared.metrics.len() > 1 {
                 return;
             }
@@ -161,8 +177,11 @@ impl Reactor {
     /// Out of descriptors: the listener would stay readable and the loop never rest. New connections wait in its queue
     /// until one is closed.
     fn stop_accepting(&mut self) {
-        if self.accepting && self.epoll.delete(&*self.listener).is_ok() {
-            self.accepting = false;
+        if std::mem::take(&mut self.accepting) {
+            for listener in self.listeners.iter() {
+                // One that is not watched needs no end of it.
+                let _ = self.epoll.delete(listener);
+            }
             let warning = "warning: no more open files allowed; further connections wait (see ulimit -n)";
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{warning}\n").as_bytes());
         }
@@ -170,20 +189,28 @@ impl Reactor {
 
     fn accept_again(&mut self) {
         if !self.accepting {
-            self.accepting = watch_listener(&self.epoll, &self.listener).is_ok();
+            self.accepting = watch_listeners(&self.epoll, &self.listeners).is_ok();
         }
     }
 
-    fn refuses(&self) -> bool {
+    fn refuses(&self, number: u64) -> bool {
         let script = &self.shared.script;
-        script.faults.refuses_connections() && {
-            let number = self.shared.connections.fetch_add(1, Ordering::Relaxed);
-            script.faults.draw_refusal(&mut script.random(Purpose::Refusal, number))
-        }
+        script.faults.refuses_connections() && script.faults.draw_refusal(&mut script.random(Purpose::Refusal, number))
     }
 
-    fn add_connection(&mut self, stream: TcpStream) -> std::io::Result<()> {
-        let socket = Socket::new(stream, self.shared.truth.is_some())?;
+    fn add_connection(&mut self, stream: Stream, number: u64) -> std::io::Result<()> {
+        let stamped = self.shared.truth.is_some();
+        let tls = self.shared.tls.as_ref().filter(|_| stream.is_tcp());
+        let tls = tls.map(Tls::new).transpose().map_err(std::io::Error::other)?;
+        let facts = ConnectionFacts {
+            number,
+            accepted_ns: if stamped { wall_ns() } else { 0 },
+            handshake_ns: None,
+            protocol: "http/1.1",
+            tls: tls.is_some(),
+            resumed: false,
+        };
+        let socket = Socket::new(stream, tls, stamped)?;
         let key = self.connections.reserve();
         let watched = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         if let Err(errno) = self.epoll.add(socket.stream(), EpollEvent::new(watched, key.to_bits())) {
@@ -195,6 +222,7 @@ impl Reactor {
             inbox: Vec::new(),
             need: 0,
             arrival: Arrival::default(),
+            facts,
             exchange: None,
             closing: false,
         };
@@ -211,6 +239,9 @@ impl Reactor {
         } else {
             if disposition == Disposition::Reset {
                 connection.socket.reset_on_close();
+            }
+            if disposition == Disposition::Close {
+                connection.socket.close();
             }
             let why = if disposition == Disposition::Keep { Finished::Abort } else { Finished::Error };
             self.drop_exchange(&mut connection, why);
@@ -243,8 +274,8 @@ impl Reactor {
     fn read(&mut self, key: Key, connection: &mut Connection, to_the_end: bool) -> Disposition {
         loop {
             let (result, arrival) = connection.socket.read(&mut self.buffer);
-            let count = match result {
-                ReadResult::Bytes(count) => count,
+            let (count, drained) = match result {
+                ReadResult::Bytes { count, drained } => (count, drained),
                 ReadResult::Nothing => return Disposition::Keep,
                 ReadResult::Closed => {
                     self.drop_exchange(connection, Finished::Abort);
@@ -258,8 +289,7 @@ impl Reactor {
                 connection.inbox.extend_from_slice(&self.buffer[..count]);
                 self.serve(key, connection)
             };
-            // A read that does not fill the buffer has emptied the socket.
-            if disposition != Disposition::Keep || (count < self.buffer.len() && !to_the_end) {
+            if disposition != Disposition::Keep || (drained && !to_the_end) {
                 return disposition;
             }
         }
@@ -290,7 +320,7 @@ impl Reactor {
                         }
                         None => {
                             canned.count_into(&mut self.shared.metrics(self.thread));
-                            self.answer_other(connection, &request);
+                            self.answer_other(connection, &request, None);
                         }
                     }
                     connection.closing |= !request.keep_alive;
@@ -356,28 +386,35 @@ impl Reactor {
     }
 
     fn start_exchange(&mut self, key: Key, connection: &mut Connection, request: &Request<'_>) -> Disposition {
-        let Some(endpoint) = Endpoint::at(request.path).filter(|_| request.method == "POST") else {
+        let asked = Endpoint::at(request.path);
+        let followed = asked.and(request.query).and_then(Followed::of_query);
+        let endpoint = asked.filter(|_| request.method == "POST");
+        let now_ns = monotonic_ns();
+        let number = match endpoint {
+            Some(_) => self.shared.requests.fetch_add(1, Ordering::Relaxed),
+            None => 0,
+        };
+        let script = &self.shared.script;
+        let fault = match (followed, endpoint) {
+            (Some(followed), _) => script.faults.after_redirect(followed),
+            (None, Some(_)) => script.faults.draw(&mut script.random(Purpose::Fault, number)),
+            (None, None) => None,
+        };
+        let truth = self.record(connection, request, fault.as_ref().map(Fault::name));
+        if let (Some(endpoint), Some(Fault::Redirect(redirect))) = (asked, &fault) {
+            let (row, hops) = (script.faults.row(redirect), followed.map_or(0, |followed| followed.hops));
+            let location = redirect.location(row, hops, endpoint.path(), &self.shared.origin);
+            let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
+            self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", redirect.status, 1);
             connection.closing |= !request.keep_alive;
-            self.answer_other(connection, request);
+            self.answer(connection, &head, b"", truth);
+            return Disposition::Keep;
+        }
+        let Some(endpoint) = endpoint else {
+            connection.closing |= !request.keep_alive;
+            self.answer_other(connection, request, truth);
             return Disposition::Keep;
         };
-        let now_ns = monotonic_ns();
-        let number = self.shared.requests.fetch_add(1, Ordering::Relaxed);
-        let script = &self.shared.script;
-        let fault = script.faults.draw(&mut script.random(Purpose::Fault, number));
-        let truth = self.shared.truth.is_some().then(|| {
-            Box::new(TruthRecord {
-                request_id: request.request_id.unwrap_or_default().to_owned(),
-                path: endpoint.path(),
-                status: 200,
-                fault: fault.map(|fault| fault.name()),
-                finished: false,
-                received_kernel_ns: connection.arrival.kernel_ns,
-                received_read_ns: connection.arrival.read_ns,
-                head: None,
-                chunks: Vec::new(),
-            })
-        });
         let refused = match fault {
             Some(Fault::Reset) => {
                 self.log(truth);
@@ -386,32 +423,61 @@ impl Reactor {
             Some(Fault::Status(code)) => Some(ApiError::of_status(Status(code))),
             _ => None,
         };
-        let keep_alive = request.keep_alive;
+        let held_for = match fault {
+            Some(Fault::SlowHeaders(time)) => Some(time),
+            _ => None,
+        };
         let planned = match refused {
             Some(error) => Err((error, truth)),
             None => match inference::parse(endpoint, request.body) {
                 Err(error) => Err((error, truth)),
-                Ok(inference) => Exchange::plan(
-                    script,
-                    ReceivedRequest { endpoint, request: inference, number, keep_alive, fault, now_ns, truth },
-                ),
+                Ok(inference) => {
+                    let reply = Reply::new(request.keep_alive, script.config.encoding);
+                    let received =
+                        ReceivedRequest { endpoint, request: inference, number, reply, fault, now_ns, truth };
+                    Exchange::plan(script, received)
+                }
             },
         };
         match planned {
             Err((error, truth)) => {
-                connection.closing |= !keep_alive;
+                connection.closing |= !request.keep_alive;
                 self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", error.status.0, 1);
                 self.answer_error(connection, &error, truth);
             }
             Ok(exchange) => {
                 connection.exchange = Some(Box::new(exchange));
-                match fault {
-                    Some(Fault::SlowHeaders(time)) => self.timers.set(now_ns + time.as_nanos() as u64, key),
-                    _ => self.open(key, connection),
+                match held_for {
+                    Some(time) => self.timers.set(now_ns + time.as_nanos() as u64, key),
+                    None => self.open(key, connection),
                 }
             }
         }
         Disposition::Keep
+    }
+
+    /// What the log will say of a request, as far as it is known.
+    fn record(
+        &self,
+        connection: &Connection,
+        request: &Request<'_>,
+        fault: Option<&'static str>,
+    ) -> Option<Box<TruthRecord>> {
+        self.shared.truth.as_ref()?;
+        Some(Box::new(TruthRecord {
+            request_id: request.request_id.unwrap_or_default().to_owned(),
+            method: request.method.to_owned().into(),
+            path: Endpoint::at(request.path).map_or_else(|| request.path.to_owned().into(), |at| at.path().into()),
+            connection: connection.facts(),
+            stream: 0,
+            status: 200,
+            fault,
+            finished: false,
+            received_kernel_ns: connection.arrival.kernel_ns,
+            received_read_ns: connection.arrival.read_ns,
+            head: None,
+            chunks: Vec::new(),
+        }))
     }
 
     /// Sends the head and queues the exchange for the batch.
@@ -420,10 +486,8 @@ impl Reactor {
         let mut metrics = self.shared.metrics(self.thread);
         exchange.open(&mut Context {
             script: &self.shared.script,
-            socket: &mut connection.socket,
-            heads: &mut self.heads,
+            outlet: Outlet { socket: &mut connection.socket, heads: &mut self.heads, scratch: &mut self.scratch },
             metrics: &mut metrics,
-            scratch: &mut self.scratch,
         });
         if self.running < self.batch_limit() && self.waiting.is_empty() {
             self.running += 1;
@@ -470,10 +534,12 @@ impl Reactor {
                 monotonic_ns(),
                 &mut Context {
                     script: &self.shared.script,
-                    socket: &mut connection.socket,
-                    heads: &mut self.heads,
+                    outlet: Outlet {
+                        socket: &mut connection.socket,
+                        heads: &mut self.heads,
+                        scratch: &mut self.scratch,
+                    },
                     metrics: &mut metrics,
-                    scratch: &mut self.scratch,
                 },
             )
         };
@@ -496,7 +562,7 @@ impl Reactor {
             return Disposition::Keep;
         }
         if let Some(mut exchange) = connection.exchange.take_if(|exchange| exchange.stage == Stage::Over) {
-            connection.closing |= !exchange.keep_alive;
+            connection.closing |= !exchange.reply.keep_alive;
             if let Some(truth) = &mut exchange.truth {
                 truth.finished &= !connection.socket.failed();
             }
@@ -533,33 +599,53 @@ impl Reactor {
         }
     }
 
-    fn answer_error(&mut self, connection: &mut Connection, error: &ApiError, mut truth: Option<Box<TruthRecord>>) {
-        self.scratch.clear();
-        let body = error.body();
-        let keep_alive = !connection.closing;
-        self.heads.write_response(&mut self.scratch, error.status, "application/json", keep_alive, body.as_bytes());
-        if let Some(truth) = &mut truth {
-            truth.status = error.status.0;
-            truth.finished = true;
-        }
-        connection.socket.send(&self.scratch, truth.as_deref_mut(), Payload::Nothing);
-        self.log(truth);
+    fn answer_error(&mut self, connection: &mut Connection, error: &ApiError, truth: Option<Box<TruthRecord>>) {
+        self.answer(connection, &Head::json(error.status), error.body().as_bytes(), truth);
     }
 
     /// Everything that is not inference.
-    fn answer_other(&mut self, connection: &mut Connection, request: &Request<'_>) {
-        let Page { handler, method, status, content_type, body } = self.shared.page(request.method, request.path);
+    fn answer_other(
+        &mut self,
+        connection: &mut Connection,
+        request: &Request<'_>,
+        mut truth: Option<Box<TruthRecord>>,
+    ) {
+        let Page { handler, method, status, fault, content_type, body } =
+            self.shared.page(request.method, request.path);
         self.shared.metrics(self.thread).record_http_response(handler, method, status.0, 1);
-        self.scratch.clear();
-        self.heads.write_response(&mut self.scratch, status, content_type, request.keep_alive, &body);
-        connection.socket.send(&self.scratch, None, Payload::Nothing);
+        if let Some(truth) = &mut truth {
+            truth.fault = fault;
+        }
+        self.answer(connection, &Head { status, content_type, fields: &[] }, &body, truth);
+    }
+
+    /// Answers a request at once.
+    fn answer(
+        &mut self,
+        connection: &mut Connection,
+        head: &Head<'_>,
+        body: &[u8],
+        mut truth: Option<Box<TruthRecord>>,
+    ) {
+        if let Some(truth) = &mut truth {
+            truth.status = head.status.0;
+            truth.finished = true;
+        }
+        let mut outlet = Outlet { socket: &mut connection.socket, heads: &mut self.heads, scratch: &mut self.scratch };
+        let whole = (body, Extent::All);
+        let mut reply = Reply::new(!connection.closing, None);
+        reply.whole(&mut outlet, truth.as_deref_mut(), Payload::Nothing, head, whole);
+        self.log(truth);
     }
 }
 
-fn watch_listener(epoll: &Epoll, listener: &TcpListener) -> nix::Result<()> {
+fn watch_listeners(epoll: &Epoll, listeners: &[Listener]) -> nix::Result<()> {
     // One thread at a time is woken for a new connection.
     let new_connection = EpollFlags::EPOLLIN | EpollFlags::EPOLLEXCLUSIVE;
-    epoll.add(listener, EpollEvent::new(new_connection, LISTENER))
+    listeners
+        .iter()
+        .zip(LISTENERS..)
+        .try_for_each(|(listener, mark)| epoll.add(listener, EpollEvent::new(new_connection, mark)))
 }
 
 fn close_when_sent(connection: &Connection) -> Disposition {

@@ -16,6 +16,7 @@ pub(crate) enum Purpose {
     Length,
     Fault,
     Refusal,
+    Hook,
 }
 
 /// How long an answer is going to be, for each choice.

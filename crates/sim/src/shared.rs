@@ -1,7 +1,8 @@
 //! What all serving threads have in common, and the pages that are not inference.
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -12,12 +13,14 @@ use crate::exposition;
 use crate::http::Status;
 use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Metrics;
-use crate::script::Script;
+use crate::script::{Purpose, Script};
 use crate::truth::TruthSender;
 
 /// The longest request of a server that refuses none, as `/v1/models` tells it.
 const LISTED_MAX_MODEL_LEN: u32 = 131_072;
 const JSON: &str = "application/json";
+/// Paths that tell a server to do something; there is nothing to do here.
+const HOOKS: [&str; 3] = ["/reset_prefix_cache", "/start_profile", "/stop_profile"];
 
 /// One server, seen from its threads.
 pub(crate) struct Shared {
@@ -26,6 +29,12 @@ pub(crate) struct Shared {
     pub(crate) metrics: Vec<Mutex<Metrics>>,
     pub(crate) requests: AtomicU64,
     pub(crate) connections: AtomicU64,
+    /// How often each hook was asked.
+    pub(crate) hooks: Mutex<HashMap<&'static str, u32>>,
+    /// What TCP connections are encrypted with.
+    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    /// Scheme and address, as redirects name this server.
+    pub(crate) origin: String,
     pub(crate) truth: Option<TruthSender>,
 }
 
@@ -34,6 +43,7 @@ pub(crate) struct Page {
     pub(crate) handler: &'static str,
     pub(crate) method: &'static str,
     pub(crate) status: Status,
+    pub(crate) fault: Option<&'static str>,
     pub(crate) content_type: &'static str,
     pub(crate) body: Vec<u8>,
 }
@@ -44,8 +54,43 @@ impl Shared {
     }
 
     pub(crate) fn page(&self, method: &str, path: &str) -> Page {
-        let found =
-            |handler, content_type, body| Page { handler, method: "GET", status: Status::OK, content_type, body };
+        let page = self.usual_page(method, path);
+        if page.status != Status::OK || page.handler == "/metrics" {
+            return page;
+        }
+        match self.hook_status(page.handler) {
+            None => page,
+            Some(status) => {
+                let body = ApiError::of_status(status).body().into_bytes();
+                Page { status, fault: Some("hook-status"), content_type: JSON, body, ..page }
+            }
+        }
+    }
+
+    fn hook_status(&self, handler: &'static str) -> Option<Status> {
+        let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = hooks.entry(handler).or_default();
+        let status = self.script.faults.draw_hook(*asked, &mut self.script.random(Purpose::Hook, u64::from(*asked)));
+        *asked += 1;
+        status.map(Status)
+    }
+
+    fn usual_page(&self, method: &str, path: &str) -> Page {
+        let answered = |handler, method, content_type, body| Page {
+            handler,
+            method,
+            status: Status::OK,
+            fault: None,
+            content_type,
+            body,
+        };
+        let found = |handler, content_type, body| answered(handler, "GET", content_type, body);
+        if let Some(hook) = HOOKS.into_iter().find(|hook| *hook == path) {
+            return match method {
+                "POST" => answered(hook, "POST", JSON, Vec::new()),
+                _ => refused(method, Status::METHOD_NOT_ALLOWED),
+            };
+        }
         match (method, path) {
             ("GET", "/health") => found("/health", JSON, Vec::new()),
             ("GET", "/v1/models") => found("/v1/models", JSON, self.models()),
@@ -81,5 +126,5 @@ impl Shared {
 fn refused(method: &str, status: Status) -> Page {
     let method = if method == "GET" { "GET" } else { "POST" };
     let body = ApiError::of_status(status).body().into_bytes();
-    Page { handler: "none", method, status, content_type: JSON, body }
+    Page { handler: "none", method, status, fault: None, content_type: JSON, body }
 }

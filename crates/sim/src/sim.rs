@@ -20,6 +20,8 @@ use crate::reactor::Reactor;
 use crate::script::Script;
 use crate::shared::Shared;
 use crate::stamps::stamp_arrivals;
+use crate::stream::Listener;
+use crate::tls::server_config;
 use crate::truth::TruthLog;
 
 /// A thousand clients that connect at once must not meet a full queue, which would cost each of them a second.
@@ -29,6 +31,7 @@ const BACKLOG: i32 = 4096;
 pub struct Sim {
     reactors: Vec<Reactor>,
     local_addr: SocketAddr,
+    origin: String,
     stop: StopHandle,
     signals: Option<SignalFd>,
     // Last, so that it is closed after the reactors have handed over their last records.
@@ -55,6 +58,9 @@ impl Sim {
         let script = Script::new(config)?;
         let listener = open_listener(address).map_err(|source| SimError::Listen { address, source })?;
         let local_addr = listener.local_addr()?;
+        let scheme = if script.config.tls.is_some() { "https" } else { "http" };
+        let origin = format!("{scheme}://{local_addr}");
+        let tls = script.config.tls.as_ref().map(server_config).transpose()?;
         if script.config.truth_log.is_some() {
             stamp_arrivals(&listener)?;
         }
@@ -65,18 +71,31 @@ impl Sim {
             metrics: (0..threads).map(|_| Mutex::new(Metrics::new())).collect(),
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            hooks: Mutex::default(),
+            tls,
+            origin: origin.clone(),
             truth: truth.as_ref().map(TruthLog::sender),
         });
         let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        let listener = Arc::new(listener);
+        let mut listeners = vec![Listener::Tcp(listener)];
+        if let Some(path) = shared.script.config.unix_socket.as_deref() {
+            let failed = |source| SimError::UnixSocket { path: path.to_owned(), source };
+            listeners.push(Listener::bind_unix(path).map_err(failed)?);
+        }
+        let listeners = Arc::new(listeners);
         let reactors = (0..threads)
-            .map(|thread| Reactor::new(thread, shared.clone(), listener.clone(), &stop))
+            .map(|thread| Reactor::new(thread, shared.clone(), listeners.clone(), &stop))
             .collect::<Result<_, _>>()?;
-        Ok(Sim { reactors, local_addr, stop: StopHandle(Arc::new(stop)), signals: None, truth })
+        Ok(Sim { reactors, local_addr, origin, stop: StopHandle(Arc::new(stop)), signals: None, truth })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Scheme and address.
+    pub fn url(&self) -> String {
+        self.origin.clone()
     }
 
     /// A handle that stops it.
@@ -123,10 +142,10 @@ impl Sim {
     /// Binds a server and serves on a thread of its own.
     pub fn spawn(config: SimConfig) -> Result<SimHandle, SimError> {
         let sim = Sim::bind(config)?;
-        let addr = sim.local_addr();
+        let (addr, url) = (sim.local_addr(), sim.url());
         let stop = sim.stop_handle();
         let thread = std::thread::Builder::new().name("sim".into()).spawn(move || sim.run())?;
-        Ok(SimHandle { addr, stop, thread: Some(thread) })
+        Ok(SimHandle { addr, url, stop, thread: Some(thread) })
     }
 }
 
@@ -134,14 +153,15 @@ impl Sim {
 #[derive(Debug)]
 pub struct SimHandle {
     pub addr: SocketAddr,
+    url: String,
     stop: StopHandle,
     thread: Option<JoinHandle<Result<(), SimError>>>,
 }
 
 impl SimHandle {
-    /// `http://` and the address.
+    /// Scheme and address.
     pub fn url(&self) -> String {
-        format!("http://{}", self.addr)
+        self.url.clone()
     }
 
     /// Stops the server and waits until its log is written.

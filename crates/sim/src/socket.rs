@@ -1,13 +1,12 @@
 //! One connection's socket: reads with the kernel's stamp, and writes that never block and are never lost.
 
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
-
-use nix::sys::socket::{setsockopt, sockopt};
+use std::io::ErrorKind;
 
 use crate::clock::wall_ns;
 use crate::stamps;
+use crate::stream::Stream;
+use crate::tls::Tls;
 use crate::truth::{Bracket, Payload, TruthRecord, WriteIndex};
 
 /// When bytes came in.
@@ -17,9 +16,17 @@ pub(crate) struct Arrival {
     pub(crate) read_ns: u64,
 }
 
+/// Bytes of a TLS record that may have been read before its end was.
+const LARGEST_RECORD: usize = 20 << 10;
+
 /// What a read brought.
 pub(crate) enum ReadResult {
-    Bytes(usize),
+    Bytes {
+        /// Plain bytes, now at the start of the buffer; none where records carried no data.
+        count: usize,
+        /// The socket has nothing more.
+        drained: bool,
+    },
     /// Nothing for now.
     Nothing,
     /// The other side is gone.
@@ -28,7 +35,8 @@ pub(crate) enum ReadResult {
 
 /// A socket with what could not be written yet.
 pub(crate) struct Socket {
-    stream: TcpStream,
+    stream: Stream,
+    tls: Option<Tls>,
     stamped: bool,
     pending: Vec<u8>,
     written: usize,
@@ -39,13 +47,12 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// Takes an accepted connection; `stamped` when its listener was asked to [`stamps::stamp_arrivals`].
-    pub(crate) fn new(stream: TcpStream, stamped: bool) -> std::io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
-        Ok(Socket { stream, stamped, pending: Vec::new(), written: 0, marks: VecDeque::new(), failed: false })
+    pub(crate) fn new(stream: Stream, tls: Option<Tls>, stamped: bool) -> std::io::Result<Self> {
+        stream.prepare()?;
+        Ok(Socket { stream, tls, stamped, pending: Vec::new(), written: 0, marks: VecDeque::new(), failed: false })
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
+    pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
 
@@ -59,13 +66,48 @@ impl Socket {
         self.pending.is_empty()
     }
 
+    pub(crate) fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
+    }
+
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> (ReadResult, Arrival) {
+        if self.tls.is_none() {
+            return self.read_raw(buffer);
+        }
+        let room = buffer.len().saturating_sub(LARGEST_RECORD);
+        let (result, arrival) = self.read_raw(&mut buffer[..room]);
+        match result {
+            ReadResult::Bytes { count, drained } => (self.decrypt(buffer, count, drained), arrival),
+            result => (result, arrival),
+        }
+    }
+
+    /// Turns the records in the buffer into what they carry.
+    fn decrypt(&mut self, buffer: &mut [u8], count: usize, drained: bool) -> ReadResult {
+        let Some(tls) = &mut self.tls else { return ReadResult::Bytes { count, drained } };
+        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        let outcome = tls.receive(&buffer[..count], &mut plain, &mut out);
+        if !out.is_empty() {
+            let taken = self.try_send(&out);
+            self.pending.extend_from_slice(&out[taken..]);
+        }
+        // A record may have waited in the session for its end, hence the room left by the read.
+        let Some(place) = buffer.get_mut(..plain.len()) else { return ReadResult::Closed };
+        place.copy_from_slice(&plain);
+        match outcome {
+            Ok(()) => ReadResult::Bytes { count: plain.len(), drained },
+            Err(_) => ReadResult::Closed,
+        }
+    }
+
+    fn read_raw(&mut self, buffer: &mut [u8]) -> (ReadResult, Arrival) {
         if self.stamped {
             return self.read_stamped(buffer);
         }
-        let incoming = match (&self.stream).read(buffer) {
+        let incoming = match self.stream.read(buffer) {
             Ok(0) => ReadResult::Closed,
-            Ok(count) => ReadResult::Bytes(count),
+            // A read that does not fill the buffer has emptied the socket.
+            Ok(count) => ReadResult::Bytes { count, drained: count < buffer.len() },
             Err(error) if error.kind() == ErrorKind::WouldBlock => ReadResult::Nothing,
             Err(error) if error.kind() == ErrorKind::Interrupted => ReadResult::Nothing,
             Err(_) => ReadResult::Closed,
@@ -78,7 +120,10 @@ impl Socket {
         let read_ns = wall_ns();
         let incoming = match received {
             Ok((0, _)) => ReadResult::Closed,
-            Ok((count, kernel_ns)) => return (ReadResult::Bytes(count), Arrival { kernel_ns, read_ns }),
+            Ok((count, kernel_ns)) => {
+                let drained = count < buffer.len();
+                return (ReadResult::Bytes { count, drained }, Arrival { kernel_ns, read_ns });
+            }
             Err(nix::Error::EAGAIN | nix::Error::EINTR) => ReadResult::Nothing,
             Err(_) => ReadResult::Closed,
         };
@@ -87,6 +132,14 @@ impl Socket {
 
     /// Sends `bytes` with one write, as far as the socket takes them; the rest goes when it can.
     pub(crate) fn send(&mut self, bytes: &[u8], record: Option<&mut TruthRecord>, payload: Payload) {
+        let records;
+        let bytes = match &mut self.tls {
+            None => bytes,
+            Some(tls) => {
+                records = tls.encrypt(bytes);
+                &records
+            }
+        };
         let Some(record) = record else {
             let taken = self.try_send(bytes);
             self.pending.extend_from_slice(&bytes[taken..]);
@@ -109,7 +162,7 @@ impl Socket {
         if self.failed {
             return bytes.len();
         }
-        match (&self.stream).write(bytes) {
+        match self.stream.write(bytes) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
             Err(_) => {
@@ -122,7 +175,7 @@ impl Socket {
     /// Sends more of what is pending, and notes in `record` which writes are now complete.
     pub(crate) fn flush(&mut self, record: Option<&mut TruthRecord>) {
         while self.written < self.pending.len() && !self.failed {
-            match (&self.stream).write(&self.pending[self.written..]) {
+            match self.stream.write(&self.pending[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -145,14 +198,18 @@ impl Socket {
         }
     }
 
+    /// Tells the client that the connection ends here, where its protocol has a word for it.
+    pub(crate) fn close(&mut self) {
+        if let Some(tls) = &mut self.tls
+            && self.pending.is_empty()
+        {
+            let records = tls.close();
+            self.try_send(&records);
+        }
+    }
+
     /// Makes the coming close a reset, which drops what was not yet sent.
     pub(crate) fn reset_on_close(&self) {
-        reset_on_close(&self.stream);
+        self.stream.reset_on_close();
     }
-}
-
-/// Makes the coming close of a connection a reset.
-pub(crate) fn reset_on_close(stream: &TcpStream) {
-    // A socket that is already gone needs no reset.
-    let _ = setsockopt(stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
 }

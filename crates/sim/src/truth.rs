@@ -3,12 +3,18 @@
 //! One JSON line a request, written when its answer is over:
 //!
 //! ```json
-//! {"x_request_id":"…","path":"/v1/chat/completions","status":200,"fault":null,"finished":true,
-//!  "received_kernel_ns":1794702553000000000,"received_read_ns":1794702553000012000,
+//! {"x_request_id":"…","method":"POST","path":"/v1/chat/completions","status":200,"fault":null,"finished":true,
+//!  "connection":7,"stream":0,"protocol":"http/1.1","tls":false,"resumed":false,
+//!  "accepted_ns":1794702552990000000,"handshake_ns":null,"received_kernel_ns":1794702553000000000,"received_read_ns":1794702553000012000,
 //!  "head":[before,after],"chunks":[[before,after,0],[before,after,1],…]}
 //! ```
 //!
-//! All times are CLOCK_REALTIME nanoseconds. `received_kernel_ns` is the kernel's receive stamp of the last byte of the
+//! Every request has its line, those for pages that are not inference too. Lines come in the order in which answers ended;
+//! `received_read_ns` gives the order of arrival.
+//!
+//! All times are CLOCK_REALTIME nanoseconds. `connection` numbers connections in the order they were accepted, which was at
+//! `accepted_ns`; its TLS handshake ended at `handshake_ns`, and `resumed` an earlier session or not. `stream` is that of
+//! HTTP/2, else 0. `received_kernel_ns` is the kernel's receive stamp of the last byte of the
 //! read that completed the request (null where the kernel gave none), `received_read_ns` the moment that read returned.
 //! `chunks` holds one entry for each write of an event: the moment before the write, the moment after it (after the
 //! kernel took the last byte), and what it carried: 0 nothing a user reads, 1 content, 2 reasoning. An answer that is
@@ -17,6 +23,7 @@
 //! Stamps are collected in memory; lines are put together by a thread that only runs when a core has nothing better to
 //! do, at least ten times a second where it gets to run.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -49,11 +56,28 @@ pub(crate) struct Bracket {
     pub(crate) after_ns: u64,
 }
 
+/// What the log says of the connection a request came on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionFacts {
+    pub(crate) number: u64,
+    pub(crate) accepted_ns: u64,
+    /// When the TLS handshake was over.
+    pub(crate) handshake_ns: Option<u64>,
+    pub(crate) protocol: &'static str,
+    pub(crate) tls: bool,
+    /// The TLS session continues an earlier one.
+    pub(crate) resumed: bool,
+}
+
 /// Everything the log says about one request.
 #[derive(Debug)]
 pub(crate) struct TruthRecord {
     pub(crate) request_id: String,
-    pub(crate) path: &'static str,
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) path: Cow<'static, str>,
+    pub(crate) connection: ConnectionFacts,
+    /// The stream of HTTP/2; 0 on HTTP/1.1.
+    pub(crate) stream: u32,
     pub(crate) status: u16,
     pub(crate) fault: Option<&'static str>,
     pub(crate) finished: bool,
@@ -87,9 +111,18 @@ impl TruthRecord {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         write!(out, r#"{{"x_request_id":"#)?;
         serde_json::to_writer(&mut *out, &self.request_id)?;
-        write!(out, r#","path":"{}","status":{},"fault":"#, self.path, self.status)?;
+        write!(out, r#","method":"#)?;
+        serde_json::to_writer(&mut *out, &self.method)?;
+        write!(out, r#","path":"#)?;
+        serde_json::to_writer(&mut *out, &self.path)?;
+        write!(out, r#","status":{},"fault":"#, self.status)?;
         serde_json::to_writer(&mut *out, &self.fault)?;
-        write!(out, r#","finished":{},"received_kernel_ns":"#, self.finished)?;
+        let ConnectionFacts { number, accepted_ns, handshake_ns, protocol, tls, resumed } = self.connection;
+        write!(out, r#","finished":{},"connection":{number},"stream":{}"#, self.finished, self.stream)?;
+        write!(out, r#","protocol":"{protocol}","tls":{tls},"resumed":{resumed}"#)?;
+        write!(out, r#","accepted_ns":{accepted_ns},"handshake_ns":"#)?;
+        serde_json::to_writer(&mut *out, &handshake_ns)?;
+        write!(out, r#","received_kernel_ns":"#)?;
         serde_json::to_writer(&mut *out, &self.received_kernel_ns)?;
         write!(out, r#","received_read_ns":{},"head":"#, self.received_read_ns)?;
         match self.head {

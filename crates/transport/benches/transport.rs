@@ -1,14 +1,18 @@
 //! What a worker does to a response: find its end, in reads of several lengths, and a whole exchange over loopback.
 
-use aiperf_transport::connect::SocketOptions;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::{Cancel, Client, ClientSettings, OutgoingRequest, StampMode, StreamEnd, Target, clock};
+use aiperf_transport::{
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Redirects, Resolution, Reuse,
+    SocketOptions, StampMode, StreamEnd, Target, clock,
+};
 use aiperf_types::{Nanos, RequestTag};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 const TOKENS: usize = 32;
 
@@ -65,15 +69,15 @@ fn client(port: u16, stamps: StampMode) -> Client {
     };
     let settings = ClientSettings {
         stamps,
-        socket,
-        connection_limit: 1,
-        connects_outstanding: 1,
+        connect: ConnectSettings { socket, resolution: Resolution::default(), tls: None, outstanding: 1 },
+        places: Arc::new(Semaphore::new(1)),
         keepalive: Nanos::MAX,
         kept_limit: 64 << 20,
-        never_reuse: false,
+        reuse: Reuse::Always,
+        detailed: false,
         stream_end: StreamEnd::NONE,
     };
-    Client::new(settings, vec![Target::new("127.0.0.1", port)], Default::default())
+    Client::new(settings, vec![Target::new(Origin::http("127.0.0.1", port))], Default::default())
 }
 
 fn exchange(c: &mut Criterion) {
@@ -95,13 +99,16 @@ fn exchange(c: &mut Criterion) {
                 target: 0,
                 head: head.clone().into_bytes(),
                 body: body.clone(),
+                timeout: None,
+                cancelled: None,
+                ends_session: true,
             };
-            client.send(out, &Cancel::default()).await
+            client.send(out, &Cancel::default(), &mut Redirects::default()).await
         };
         group.bench_function(name, |b| {
             b.iter(|| {
                 let exchange = runtime.block_on(send());
-                assert_eq!((exchange.status, exchange.error), (Some(200), None));
+                assert_eq!((exchange.status, exchange.failure), (Some(200), None));
             });
         });
     }

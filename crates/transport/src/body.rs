@@ -38,10 +38,25 @@ pub fn collect(exchange: &Exchange) -> Vec<u8> {
 
 /// A header field of the response, by name. Bytes that are not UTF-8 are replaced, and change no other field.
 pub fn header<'a>(exchange: &'a Exchange, name: &str) -> Option<Cow<'a, str>> {
-    head_lines(exchange).skip(1).find_map(|line| {
+    headers(exchange, name).next()
+}
+
+/// Every header field of that name, in order.
+pub fn headers<'a>(exchange: &'a Exchange, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
+    head_lines(exchange).skip(1).filter_map(move |line| {
         let (field, value) = line.split_at(memchr::memchr(b':', line)?);
         let is_it = field.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
         is_it.then(|| String::from_utf8_lossy(value[1..].trim_ascii()))
+    })
+}
+
+/// A parameter of the response's content type, in lower case and without quotes.
+pub fn content_parameter(exchange: &Exchange, name: &str) -> Option<String> {
+    let full = header(exchange, "content-type")?;
+    full.split(';').skip(1).find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        let is_it = key.trim().eq_ignore_ascii_case(name);
+        is_it.then(|| value.trim().trim_matches(['"', '\'']).to_ascii_lowercase())
     })
 }
 

@@ -12,6 +12,12 @@ pub enum CancelReason {
     Stopped,
     /// Its total time is up.
     TimedOut,
+    /// It was not written in its time.
+    SendTimedOut,
+    /// The plan has it cancelled some time after it was sent.
+    Planned,
+    /// A stream whose last event had come was not ended in its time.
+    LeftOpen,
 }
 
 /// A request's stop sign, shared by the task that runs it and the worker that may stop it.
@@ -65,6 +71,11 @@ impl Cancel {
             *slot = Some(cx.waker().clone());
         }
         None
+    }
+
+    /// Waits for the stop.
+    pub(crate) async fn stopped(&self) -> CancelReason {
+        std::future::poll_fn(|cx| self.poll(cx).map_or(Poll::Pending, Poll::Ready)).await
     }
 
     /// Runs a future unless the request is stopped first.

@@ -1,82 +1,95 @@
 //! Name resolution, socket options, and connecting.
 
 use crate::clock::mono_now;
+use crate::connection::Connection;
 use crate::pace::ConnectPace;
-use crate::stamp::{self, StampMode};
+use crate::socket::Socket;
+use crate::stamp::{self, StampMode, StampedReader};
 use crate::sys;
-use aiperf_types::{MonoNs, RequestError, Timeline};
+use crate::target::{Origin, Target};
+use crate::tls::{self, HandshakeError};
+use aiperf_types::{Failure, Nanos, Timeline};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
 };
-use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
+use std::rc::Rc;
 use std::sync::Arc;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 
-/// A server that requests go to.
-pub struct Target {
-    /// Host name or address.
-    pub host: String,
-    pub port: u16,
-    /// Both, as people write them.
-    address: String,
-    /// The address last resolved, and when.
-    resolved: Cell<Option<(SocketAddr, MonoNs)>>,
+/// Which of a server's addresses are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressChoice {
+    /// IPv4; IPv6 only where a server has nothing else.
+    #[default]
+    V4,
+    /// IPv6 alone.
+    V6,
+    /// All, IPv4 first.
+    Both,
 }
 
-/// How long a resolved name is believed, in nanoseconds.
-const DNS_TTL: u64 = 300 * 1_000_000_000;
-
-impl Target {
-    /// A target that is not resolved yet.
-    pub fn new(host: &str, port: u16) -> Self {
-        // Only an IPv6 address has a colon of its own.
-        let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-        Self { host: host.to_owned(), port, address, resolved: Cell::new(None) }
-    }
-
-    async fn resolve(&self, timeline: &mut Timeline) -> Result<SocketAddr, RequestError> {
-        if let Ok(ip) = self.host.parse::<IpAddr>() {
-            return Ok(SocketAddr::new(ip, self.port));
+impl AddressChoice {
+    /// Those to try, in order.
+    fn choose(self, mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+        found.sort_by_key(|address| !address.is_ipv4());
+        let has_v4 = found.first().is_some_and(SocketAddr::is_ipv4);
+        match self {
+            Self::V4 if has_v4 => found.retain(SocketAddr::is_ipv4),
+            Self::V6 => found.retain(SocketAddr::is_ipv6),
+            Self::V4 | Self::Both => {}
         }
-        let start = mono_now();
-        if let Some((address, at)) = self.resolved.get()
-            && start.since(at).0 < DNS_TTL
-        {
-            return Ok(address);
-        }
-        timeline.dns.0 = start;
-        let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
-        let mut addresses: Vec<SocketAddr> = found.map_err(|error| self.dns_error(&error.to_string()))?.collect();
-        // IPv4 first, as servers under test mostly listen there.
-        addresses.sort_by_key(|address| !address.is_ipv4());
-        let address = addresses.first().copied().ok_or_else(|| self.dns_error("no address"))?;
-        timeline.dns.1 = mono_now();
-        self.resolved.set(Some((address, timeline.dns.1)));
-        Ok(address)
+        found
     }
+}
 
-    fn dns_error(&self, reason: &str) -> RequestError {
-        let message = format!("connect to {} failed: cannot resolve host: {reason}", self.address);
-        RequestError::exception("ClientConnectorDNSError", message, &["gaierror"]).caused_by(reason)
-    }
+/// How names become addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    pub addresses: AddressChoice,
+    /// How long an answer is believed; `None`: every connect asks anew.
+    pub believed: Option<Nanos>,
+}
 
-    fn connect_error(&self, error: &io::Error) -> RequestError {
-        let below = match error.kind() {
-            io::ErrorKind::ConnectionRefused => "ConnectionRefusedError",
-            io::ErrorKind::ConnectionReset => "ConnectionResetError",
-            io::ErrorKind::TimedOut => "TimeoutError",
-            _ => "OSError",
-        };
-        let reason = os_reason(error);
-        let message = format!("connect to {} failed: {reason}", self.address);
-        RequestError::exception("ClientConnectorError", message, &[below]).caused_by(&reason)
+impl Default for Resolution {
+    fn default() -> Self {
+        Self { addresses: AddressChoice::default(), believed: Some(Nanos(300 * 1_000_000_000)) }
     }
+}
+
+/// Finds the addresses of a host and notes how.
+async fn resolve(
+    target: &Target,
+    (host, port): (&str, u16),
+    how: Resolution,
+    timeline: &mut Timeline,
+) -> Result<Rc<[SocketAddr]>, Failure> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(Rc::new([SocketAddr::new(ip, port)]));
+    }
+    let start = timeline.blocked.1.taken().unwrap_or(timeline.leg_start);
+    if let Some(believed) = how.believed
+        && let Some((addresses, at)) = &*target.resolved.borrow()
+        && start.since(*at) < believed
+    {
+        timeline.dns_hit = start;
+        return Ok(addresses.clone());
+    }
+    timeline.dns.0 = start;
+    let found = tokio::net::lookup_host((host, port)).await;
+    let found = found.map_err(|error| target.unresolved(&error.to_string()))?.collect();
+    let addresses: Rc<[SocketAddr]> = how.addresses.choose(found).into();
+    if addresses.is_empty() {
+        return Err(target.unresolved("no address of the wanted kind"));
+    }
+    timeline.dns.1 = mono_now();
+    *target.resolved.borrow_mut() = Some((addresses.clone(), timeline.dns.1));
+    Ok(addresses)
 }
 
 /// An I/O error's text without the numbers a library adds.
@@ -129,20 +142,31 @@ fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>
     }
 }
 
+/// What makes connections what they are.
+#[derive(Clone)]
+pub struct ConnectSettings {
+    pub socket: SocketOptions,
+    pub resolution: Resolution,
+    /// For targets that speak TLS.
+    pub tls: Option<Arc<rustls::ClientConfig>>,
+    /// Connects outstanding at once.
+    pub outstanding: usize,
+}
+
 /// Connects, at most so many at once: a thousand cold connects in one go overflow accept queues, and each overflow is
 /// a second of retransmission wait in a time to first token.
 pub struct Connector {
-    options: SocketOptions,
-    stamps: StampMode,
+    settings: ConnectSettings,
+    reader: Rc<StampedReader>,
     outstanding: Semaphore,
     pace: Arc<ConnectPace>,
 }
 
 impl Connector {
-    /// A connector with a limit of connects outstanding.
-    pub fn new(options: SocketOptions, stamps: StampMode, outstanding: usize) -> Self {
-        let pace = Arc::new(ConnectPace::telling(|_| ()));
-        Self { options, stamps, outstanding: Semaphore::new(outstanding.max(1)), pace }
+    /// A connector whose connections are read by a reader.
+    pub fn new(settings: ConnectSettings, reader: Rc<StampedReader>) -> Self {
+        let outstanding = Semaphore::new(settings.outstanding.max(1));
+        Self { settings, reader, outstanding, pace: Arc::new(ConnectPace::telling(|_| ())) }
     }
 
     /// Keeps a pace with others, where servers take no connections.
@@ -150,8 +174,8 @@ impl Connector {
         self.pace = pace;
     }
 
-    /// Opens a connection and notes its steps.
-    pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<TcpStream, RequestError> {
+    /// Opens a connection and notes its steps. Each begins at the instant at which the one before it ended.
+    pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<Connection, Failure> {
         let paced = self.pace.wait(&target.address).await;
         let place = self.outstanding.try_acquire().ok();
         let waited = paced.or_else(|| place.is_none().then(mono_now));
@@ -161,28 +185,85 @@ impl Connector {
         };
         if let Some(since) = waited {
             timeline.connect_wait = (since, mono_now());
+            timeline.blocked = (timeline.leg_start, timeline.connect_wait.1);
         }
-        let resolved = target.resolve(timeline).await;
-        let address =
-            resolved.inspect_err(|_| self.pace.note_failure(&target.address, "fail: the name has no address"))?;
-        timeline.connect.0 = mono_now();
-        let stream = self.open(address).await.map_err(|error| {
-            match error.kind() {
-                io::ErrorKind::ConnectionRefused => self.pace.note_failure(&target.address, "are refused"),
-                _ => self.pace.note_failure(&target.address, &format!("fail: {}", os_reason(&error))),
+        let socket = match &target.origin {
+            Origin::Unix(path) => {
+                timeline.connect.0 = timeline.blocked.1.taken().unwrap_or(timeline.leg_start);
+                let opened = UnixStream::connect(path).await.map(Socket::Unix);
+                opened.map_err(|error| self.failed(target, &error))?
             }
-            target.connect_error(&error)
-        })?;
-        timeline.connect.1 = mono_now();
+            Origin::Http { host, port, .. } => {
+                let through = target.proxy.as_ref().map_or((host.as_str(), *port), |proxy| (&proxy.host, proxy.port));
+                let addresses = resolve(target, through, self.settings.resolution, timeline).await;
+                let addresses = addresses
+                    .inspect_err(|_| self.pace.note_failure(&target.address, "fail: the name has no address"))?;
+                let before = timeline.dns.1.taken().or(timeline.blocked.1.taken()).unwrap_or(timeline.leg_start);
+                timeline.connect.0 = before;
+                self.open_any(target, &addresses).await?
+            }
+        };
         self.pace.note_success(&target.address);
-        if let Ok(counters) = sys::tcp_counters(stream.as_fd()) {
+        if let Socket::Tcp(stream) = &socket
+            && let Ok(counters) = sys::tcp_counters(stream.as_fd())
+        {
             timeline.syn_retransmits = counters.total_retransmits.min(255) as u8;
         }
-        if self.stamps == StampMode::Kernel {
+        if self.reader.mode() == StampMode::Kernel {
             // A kernel without stamps still gives read instants; the run reports which it used.
-            let _ = stamp::enable(&stream);
+            let _ = stamp::enable(&socket);
         }
-        Ok(stream)
+        let connection = Connection::plain(socket, self.reader.clone());
+        let connection = self.secure(target, connection, timeline).await?;
+        timeline.connect.1 = mono_now();
+        Ok(connection)
+    }
+
+    /// Opens a tunnel through the target's proxy and a TLS session, as far as there are to be any.
+    async fn secure(
+        &self,
+        target: &Target,
+        mut connection: Connection,
+        timeline: &mut Timeline,
+    ) -> Result<Connection, Failure> {
+        let Origin::Http { tls: true, host, .. } = &target.origin else { return Ok(connection) };
+        let address = || target.address.clone();
+        if let Some(proxy) = &target.proxy {
+            let tunnel = proxy.open_tunnel(&mut connection, &target.address).await;
+            tunnel.map_err(|reason| Failure::Proxy { address: address(), reason })?;
+        }
+        let Some(config) = &self.settings.tls else {
+            return Err(Failure::Handshake { address: address(), reason: "TLS is not set up".to_owned() });
+        };
+        timeline.tls.0 = mono_now();
+        let (socket, reader) = connection.socket();
+        let session = tls::handshake(socket, reader, config, host).await.map_err(|error| match error {
+            HandshakeError::Certificate(reason) => Failure::Certificate { address: address(), reason },
+            HandshakeError::Other(reason) => Failure::Handshake { address: address(), reason },
+        })?;
+        timeline.tls.1 = mono_now();
+        timeline.tls_resumed = session.is_resumed();
+        Ok(connection.with_tls(session))
+    }
+
+    /// Tries the addresses in order; the failure of the last one counts.
+    async fn open_any(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Socket, Failure> {
+        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for address in addresses {
+            match self.open(*address).await {
+                Ok(stream) => return Ok(Socket::Tcp(stream)),
+                Err(error) => last = error,
+            }
+        }
+        Err(self.failed(target, &last))
+    }
+
+    fn failed(&self, target: &Target, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => self.pace.note_failure(&target.address, "are refused"),
+            _ => self.pace.note_failure(&target.address, &format!("fail: {}", os_reason(error))),
+        }
+        target.unconnected(error)
     }
 
     /// Opens a socket and connects it. Over loopback the connect is done as soon as the call has returned, whatever it
@@ -192,7 +273,7 @@ impl Connector {
         let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(family, SockType::Stream, flags, SockProtocol::Tcp)?;
-        self.options.apply(&socket)?;
+        self.settings.socket.apply(&socket)?;
         match connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
@@ -215,10 +296,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_the_server_as_people_write_it() {
-        for (host, written) in [("::1", "[::1]:8000"), ("127.0.0.1", "127.0.0.1:8000"), ("server", "server:8000")] {
-            let error = Target::new(host, 8000).connect_error(&io::ErrorKind::ConnectionRefused.into());
-            assert!(error.message.contains(&format!("connect to {written} failed")), "{}", error.message);
+    fn addresses_are_chosen_by_family_and_ipv4_comes_first() {
+        let (v4, v6) = (SocketAddr::from(([127, 0, 0, 1], 1)), SocketAddr::from(([0; 16], 1)));
+        for (choice, found, chosen) in [
+            (AddressChoice::V4, vec![v6, v4], vec![v4]),
+            (AddressChoice::V4, vec![v6], vec![v6]),
+            (AddressChoice::V6, vec![v4, v6], vec![v6]),
+            (AddressChoice::V6, vec![v4], vec![]),
+            (AddressChoice::Both, vec![v6, v4], vec![v4, v6]),
+        ] {
+            assert_eq!(choice.choose(found), chosen);
         }
     }
 }

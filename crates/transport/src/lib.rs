@@ -6,36 +6,62 @@
 //! # Layout
 //! - [`clock`]: the two clocks, and an absolute timer
 //! - [`stamp`]: the one read primitive: length, instant, lag
+//! - [`stamped_stream`]: what a connection looks like to those who speak over it
 //! - [`framer`]: HTTP/1.1 responses without a socket
 //! - [`body`]: a finished exchange's body, span by span with the read that brought it
+//! - [`encoding`]: compressed bodies made plain, read by read
+//! - [`charset`]: bodies of text in the charset they declare
 //! - [`receive`]: what a read adds to an exchange
 //! - [`stream_end`]: streams whose last event has come while nothing ends them
+//! - `socket`: TCP and Unix sockets; [`tls`]: sessions on them; [`connection`]: one or the other
+//! - [`target`]: the servers that requests go to; [`proxy`]: what may stand between
+//! - [`http2`]: HTTP/2: many exchanges on one connection
 //! - [`connect`]: name resolution, socket options, connecting
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
+//! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
+//! - [`legs`]: a request of several legs; [`redirect`]: those that servers ask for; [`phases`]: how the time of a leg falls
 //! - [`client`]: one request from start to end
-//! - [`cancel`]: stopping a request from outside
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`sys`]: the few system calls that have no safe wrapper
 
 pub mod body;
 pub mod buffers;
 pub mod cancel;
+pub mod charset;
 pub mod client;
 pub mod clock;
 pub mod connect;
+pub mod connection;
+pub mod encoding;
 pub mod framer;
+pub mod http2;
+pub mod legs;
 pub mod pace;
+pub mod phases;
 pub mod pool;
+pub mod proxy;
 pub mod receive;
+pub mod redirect;
+mod socket;
 pub mod stamp;
+pub mod stamped_stream;
 pub mod stream_end;
 pub mod sys;
+pub mod target;
+pub mod timers;
+pub mod tls;
 
 pub use buffers::BufferReturn;
 pub use cancel::{Cancel, CancelReason};
-pub use client::{Client, ClientSettings, OutgoingRequest, Target};
+pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Reuse};
 pub use clock::DeadlineTimer;
+pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
+pub use legs::{Leg, Script, Step};
 pub use pace::ConnectPace;
+pub use proxy::Proxy;
+pub use redirect::Redirects;
 pub use stamp::StampMode;
 pub use stream_end::{END_PATIENCE, StreamEnd};
+pub use target::{Origin, Target};
+pub use timers::Timers;

@@ -1,29 +1,40 @@
 //! Idle connections, newest first, and the limit of connections in use.
 
 use crate::clock::mono_now;
+use crate::connection::Connection;
 use aiperf_types::{MonoNs, Nanos, Timeline};
-use nix::sys::socket::{MsgFlags, recv};
 use std::cell::RefCell;
-use std::os::fd::AsRawFd;
-use tokio::net::TcpStream;
+use std::collections::HashMap;
+use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+/// For whom a connection is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Holder {
+    /// Whoever sends to a target next.
+    Anyone,
+    /// One session, by its correlation id.
+    Session(u128),
+}
+
 struct Idle {
-    stream: TcpStream,
+    connection: Connection,
     since: MonoNs,
 }
 
 /// Connections of one worker to its targets.
 pub struct Pool {
-    idle: Vec<RefCell<Vec<Idle>>>,
-    in_use: Semaphore,
+    idle: RefCell<HashMap<(usize, Holder), Vec<Idle>>>,
+    /// Places of the whole process.
+    in_use: Arc<Semaphore>,
     keep: Nanos,
 }
 
 impl Pool {
-    /// An empty pool. `keep` is how long an idle connection lives.
-    pub fn new(targets: usize, limit: usize, keep: Nanos) -> Self {
-        Self { idle: (0..targets).map(|_| RefCell::default()).collect(), in_use: Semaphore::new(limit.max(1)), keep }
+    /// An empty pool. `in_use` has a place for each connection that the process may use at once; `keep` is how long an idle one
+    /// lives.
+    pub fn new(in_use: Arc<Semaphore>, keep: Nanos) -> Self {
+        Self { idle: RefCell::default(), in_use, keep }
     }
 
     /// A place among the connections in use; waiting for one is noted.
@@ -31,43 +42,45 @@ impl Pool {
         if let Ok(place) = self.in_use.try_acquire() {
             return Some(place);
         }
-        timeline.pool_wait.0 = mono_now();
         let place = self.in_use.acquire().await.ok();
-        timeline.pool_wait.1 = mono_now();
+        timeline.blocked = (timeline.leg_start, mono_now());
         place
     }
 
     /// An idle connection that the server has not closed.
-    pub fn take(&self, target: usize) -> Option<TcpStream> {
+    pub(crate) fn take(&self, target: usize, holder: Holder) -> Option<Connection> {
+        let mut all = self.idle.borrow_mut();
+        let idle = all.get_mut(&(target, holder))?;
         let now = mono_now();
-        let mut idle = self.idle[target].borrow_mut();
-        while let Some(Idle { stream, since }) = idle.pop() {
-            if now.since(since) < self.keep && is_quiet(&stream) {
-                return Some(stream);
+        let mut found = None;
+        while let Some(Idle { mut connection, since }) = idle.pop() {
+            if now.since(since) < self.keep && connection.is_quiet() {
+                found = Some(connection);
+                break;
             }
         }
-        None
+        if idle.is_empty() && holder != Holder::Anyone {
+            all.remove(&(target, holder));
+        }
+        found
     }
 
     /// Keeps a connection for the next request.
-    pub fn give(&self, target: usize, stream: TcpStream) {
-        self.idle[target].borrow_mut().push(Idle { stream, since: mono_now() });
+    pub(crate) fn give(&self, target: usize, holder: Holder, connection: Connection) {
+        let idle = Idle { connection, since: mono_now() };
+        self.idle.borrow_mut().entry((target, holder)).or_default().push(idle);
     }
-}
-
-/// Whether nothing came while a connection was idle: a close, or bytes that belong to no request and would be taken for the
-/// beginning of the next answer. The kernel is asked every time: what came since the worker last polled is not known here.
-fn is_quiet(stream: &TcpStream) -> bool {
-    let mut byte = [0u8; 1];
-    let peeked = recv(stream.as_raw_fd(), &mut byte, MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-    peeked == Err(nix::errno::Errno::EAGAIN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::Socket;
+    use crate::stamp::{StampMode, StampedReader};
     use std::io::Write;
     use std::net::TcpListener;
+    use std::rc::Rc;
+    use tokio::net::TcpStream;
 
     #[test]
     fn a_connection_on_which_anything_came_is_not_used_again() {
@@ -77,19 +90,23 @@ mod tests {
         let connect = || {
             let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             client.set_nonblocking(true).unwrap();
-            (TcpStream::from_std(client).unwrap(), listener.accept().unwrap().0)
+            let socket = Socket::Tcp(TcpStream::from_std(client).unwrap());
+            let reader = Rc::new(StampedReader::new(StampMode::User));
+            (Connection::plain(socket, reader), listener.accept().unwrap().0)
         };
-        let pool = Pool::new(1, 1, Nanos::MAX);
+        let pool = Pool::new(Arc::new(Semaphore::new(1)), Nanos::MAX);
         let (quiet, _server) = connect();
-        pool.give(0, quiet);
-        assert!(pool.take(0).is_some());
+        pool.give(0, Holder::Anyone, quiet);
+        assert!(pool.take(0, Holder::Session(1)).is_none(), "nobody's but anyone's");
+        assert!(pool.take(0, Holder::Anyone).is_some());
         let (spoken_to, mut server) = connect();
-        pool.give(0, spoken_to);
+        pool.give(0, Holder::Anyone, spoken_to);
         server.write_all(b"more").unwrap();
-        assert!(pool.take(0).is_none(), "bytes that belong to no request");
+        assert!(pool.take(0, Holder::Anyone).is_none(), "bytes that belong to no request");
         let (closed, server) = connect();
-        pool.give(0, closed);
+        pool.give(0, Holder::Session(1), closed);
         drop(server);
-        assert!(pool.take(0).is_none(), "a close");
+        assert!(pool.take(0, Holder::Session(1)).is_none(), "a close");
+        assert!(!pool.idle.borrow().contains_key(&(0, Holder::Session(1))), "nothing stays of a session");
     }
 }

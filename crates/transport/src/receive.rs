@@ -1,7 +1,7 @@
 //! What a read adds to an exchange.
 
 use crate::framer::{FrameError, Framer};
-use aiperf_types::{Exchange, MonoNs, Read, RequestError};
+use aiperf_types::{Exchange, Failure, MonoNs, Read};
 
 /// Tells the framer of a read, whose bytes lie behind those recorded so far, and adds it to the timeline, without what
 /// came after the end of the message. What does not fit into `kept_limit` bytes is counted and not kept.
@@ -39,12 +39,8 @@ pub fn record_read(
     if filled + timeline.reads.len() * size_of::<Read>() <= kept_limit {
         exchange.raw_len = filled;
         timeline.reads.push(read);
-    } else if exchange.error.is_none() {
-        exchange.error = Some(RequestError::exception(
-            "ClientPayloadError",
-            format!("response is longer than the {kept_limit} bytes that are kept"),
-            &["ResponseTooLarge"],
-        ));
+    } else {
+        exchange.failure.get_or_insert(Failure::TooLarge { limit: kept_limit });
     }
     fed
 }

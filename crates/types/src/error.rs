@@ -32,6 +32,12 @@ impl RequestError {
         Self::client(kind, debug_form(kind, text.as_ref()), below)
     }
 
+    /// An error with a code of our own.
+    pub fn coded(code: i64, kind: &str, message: impl Into<String>) -> Self {
+        let (kind, message) = (Some(kind.to_owned()), message.into());
+        Self { code: Some(code), kind, message, cause: None, cause_chain: None }
+    }
+
     /// The same with a cause, the first type below it.
     #[must_use]
     pub fn caused_by(mut self, text: &str) -> Self {
@@ -59,17 +65,6 @@ impl RequestError {
             code: Some(i64::from(code)),
             kind: Some(reason.to_owned()),
             message: body.into(),
-            cause: None,
-            cause_chain: None,
-        }
-    }
-
-    /// The request was cancelled from outside: Ctrl-C or the end of a phase.
-    pub fn cancelled() -> Self {
-        Self {
-            code: Some(499),
-            kind: Some("RequestCancellationError".into()),
-            message: "Request cancelled by external signal".into(),
             cause: None,
             cause_chain: None,
         }

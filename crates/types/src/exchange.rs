@@ -1,7 +1,8 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{MonoNs, RequestError};
+use crate::{Failure, MonoNs, Nanos};
 use bytes::Bytes;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Position of a phase in the plan.
@@ -53,22 +54,39 @@ pub struct Timeline {
     pub issued: MonoNs,
     /// When the worker began it: before pool wait, DNS and connect. Latencies count from here.
     pub start: MonoNs,
-    /// Waiting for a free connection, when all were in use.
-    pub pool_wait: (MonoNs, MonoNs),
-    /// Waiting for a place among the outstanding connects, or for the next try at a server that takes no connections; part
-    /// of the request, in no HTTP phase.
+    /// When its last leg began: `start`, unless there were earlier ones. Each phase of a leg begins at the very instant at
+    /// which the one before it ended.
+    pub leg_start: MonoNs,
+    pub earlier_legs: Vec<EarlierLeg>,
+    /// Waiting for what others hold: a connection when all were in use, a place among the outstanding connects, the next try
+    /// at a server that takes none.
+    pub blocked: (MonoNs, MonoNs),
+    /// Of that, the waiting for a connect.
     pub connect_wait: (MonoNs, MonoNs),
+    /// When the server's address was found to be known.
+    pub dns_hit: MonoNs,
     /// Name resolution, when a lookup was made.
     pub dns: (MonoNs, MonoNs),
-    /// TCP (and TLS) connect, for a new connection.
+    /// TCP and TLS connect, for a new connection.
     pub connect: (MonoNs, MonoNs),
+    /// The TLS handshake, a part of `connect`.
+    pub tls: (MonoNs, MonoNs),
+    /// The handshake took up an earlier session.
+    pub tls_resumed: bool,
+    /// Both ends of the connection, where they have addresses.
+    pub local: Option<SocketAddr>,
+    pub remote: Option<SocketAddr>,
     /// Whether a pooled connection was used.
     pub reused: bool,
-    /// First byte handed to the connection.
+    /// The connection was in hand.
     pub send_start: MonoNs,
+    /// The write that completed the head returned.
+    pub head_sent: MonoNs,
     /// Last byte handed to the connection, taken no later than the first arrival.
     pub send_end: MonoNs,
     pub writes: u32,
+    /// When each write returned and how much it took, where that was asked for.
+    pub write_log: Vec<(MonoNs, u32)>,
     /// Bytes written, head and body.
     pub bytes_sent: u64,
     /// The read that completed the response head.
@@ -91,6 +109,35 @@ pub struct Timeline {
     pub syn_retransmits: u8,
 }
 
+/// How long each phase of a leg took: they follow each other without a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    pub blocked: Nanos,
+    pub dns_lookup: Nanos,
+    /// TCP and TLS.
+    pub connecting: Nanos,
+    /// A part of `connecting`.
+    pub tls_handshaking: Nanos,
+    pub sending: Nanos,
+    pub waiting: Nanos,
+    pub receiving: Nanos,
+}
+
+/// A leg of an exchange that was not its last: a redirect, or a request on a pooled connection that turned out to be closed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EarlierLeg {
+    pub start: MonoNs,
+    pub end: MonoNs,
+    pub phases: Phases,
+    /// What was asked for: `POST http://host/path`.
+    pub request: String,
+    pub status: Option<u16>,
+    pub writes: u32,
+    pub bytes_sent: u64,
+    pub body_reads: u32,
+    pub bytes_received: u64,
+}
+
 /// A finished exchange, as the transport hands it on.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {
@@ -109,10 +156,17 @@ pub struct Exchange {
     pub body_at: usize,
     /// Whether the body is framed in chunks.
     pub chunked: bool,
-    /// Why it failed, if it did.
-    pub error: Option<RequestError>,
-    /// Cancelled from outside: Ctrl-C, or the end of a phase's grace period.
-    pub was_cancelled: bool,
+    /// Why there is no whole answer, if there is none.
+    pub failure: Option<Failure>,
     /// The request body as sent.
     pub request_body: Bytes,
+    /// The request's head as sent, where that was asked for.
+    pub request_head: Vec<u8>,
+}
+
+impl Exchange {
+    /// Whether the run itself cut it off, by a signal or by the end of a phase's grace period.
+    pub fn was_cut_off(&self) -> bool {
+        self.failure == Some(Failure::CutOff)
+    }
 }

@@ -9,7 +9,8 @@
 //! - [`conversation`]: what is said: conversations, turns, media
 //! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
-//! - [`error`]: why a request failed
+//! - [`failure`]: why an exchange ended without a whole answer
+//! - [`error`]: why a request failed, as records say it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
 //! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step
 //! - [`limits`]: what results are held against
@@ -22,6 +23,7 @@ pub mod endpoint;
 pub mod error;
 pub mod event;
 pub mod exchange;
+pub mod failure;
 pub mod id;
 pub mod limits;
 pub mod log;
@@ -38,7 +40,8 @@ pub use event::{
     Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Preparing,
     Progress, RunEvent, RunStarted, Source,
 };
-pub use exchange::{Exchange, PhaseIndex, Read, RequestTag, Timeline};
+pub use exchange::{EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
+pub use failure::Failure;
 pub use id::uuid_text;
 pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;

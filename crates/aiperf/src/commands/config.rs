@@ -9,6 +9,9 @@ use aiperf_config::{
 };
 use aiperf_plan::redact::Redactor;
 use clap::{Parser, Subcommand};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Make, show and check configuration files.
 #[derive(Debug, Parser)]
@@ -36,7 +39,10 @@ pub(crate) enum Action {
         url: Option<String>,
         /// Write to a file instead of stdout.
         #[arg(long, short)]
-        output: Option<std::path::PathBuf>,
+        output: Option<PathBuf>,
+        /// Write over a file that is there.
+        #[arg(long, short, requires = "output")]
+        force: bool,
     },
     /// Print the resolved configuration of `profile` arguments, with the origin of each value.
     Show {
@@ -69,8 +75,8 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Err(told) => return exit::told(&told),
     };
     match command.action {
-        Action::Init { template: Some(name), model, url, output, .. } => {
-            init(&name, model.as_deref(), url.as_deref(), output.as_deref())
+        Action::Init { template: Some(name), model, url, output, force, .. } => {
+            init(&name, model.as_deref(), url.as_deref(), output.as_deref(), force)
         }
         Action::Init { list: true, .. } => exit::print(&config_templates()),
         Action::Init { .. } => {
@@ -89,20 +95,31 @@ pub(crate) fn run(args: &[String]) -> Exit {
     }
 }
 
-fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&std::path::Path>) -> Exit {
+fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&Path>, force: bool) -> Exit {
     let text = match config_init(name, model, url) {
         Ok(text) => text,
         Err(error) => return exit::refuse(format_args!("{error}\n\n{}", config_templates())),
     };
-    match output {
-        None => exit::print(&text),
-        Some(path) => match std::fs::write(path, text) {
-            Ok(()) => Exit::Success,
-            Err(error) => {
-                exit::refuse(format_args!("cannot write {}: {error}\n  try: another --output", path.display()))
-            }
-        },
+    let Some(path) = output else { return exit::print(&text) };
+    match write_new(path, &text, force) {
+        Ok(()) => Exit::Success,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => exit::refuse(format_args!(
+            "{} is there already, and is left as it is\n  try: another --output, or --force to write over it",
+            path.display()
+        )),
+        Err(error) => exit::refuse(format_args!("cannot write {}: {error}\n  try: another --output", path.display())),
     }
+}
+
+/// Writes a file. One that is there is written over only by `force`; a device or a pipe loses nothing.
+fn write_new(path: &Path, text: &str, force: bool) -> io::Result<()> {
+    let loses_nothing = force || path.metadata().is_ok_and(|there| !there.is_file());
+    let mut options = OpenOptions::new();
+    match loses_nothing {
+        true => options.write(true).create(true).truncate(true),
+        false => options.write(true).create_new(true),
+    };
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 const VALIDATE_HELP: &str = "\

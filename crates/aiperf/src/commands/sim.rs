@@ -5,7 +5,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use aiperf_sim::{FaultRate, Latency, Sim, SimConfig, SimError, Spread, parse_duration};
+use aiperf_sim::{
+    Certificate, ContentEncoding, FaultRate, Latency, Sim, SimConfig, SimError, Spread, TlsOptions, parse_duration,
+};
 use clap::{Args, Parser};
 
 use crate::exit::{self, Exit};
@@ -23,6 +25,21 @@ pub(crate) struct SimArgs {
     /// Port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
+    /// Path of a Unix domain socket to listen on beside the port.
+    #[arg(long, value_name = "PATH")]
+    unix_socket: Option<PathBuf>,
+    /// Speak TLS on the port, with a certificate made at the start for localhost, 127.0.0.1 and ::1.
+    #[arg(long)]
+    tls: bool,
+    /// A further name in the certificate; may be given several times.
+    #[arg(long = "tls-host", value_name = "NAME", requires = "tls")]
+    tls_hosts: Vec<String>,
+    /// Where to write the certificate of the authority for clients to trust, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_ca_file: Option<PathBuf>,
+    /// What the certificate is like: good, expired, wrong-host, or unknown-ca (signed by another authority than is written).
+    #[arg(long, value_name = "KIND", default_value = "good", requires = "tls")]
+    tls_certificate: Certificate,
     /// Serving threads, each with its own connections.
     #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
@@ -65,9 +82,13 @@ pub(crate) struct SimArgs {
     /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
     ///
     /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
-    /// error-data, slow-headers:TIME.
+    /// error-data, slow-headers:TIME, hook-status:CODE, hook-status:CODE,COUNT (the first COUNT calls of each path that is
+    /// neither inference nor /metrics), redirect:CODE (with ,HOPS or ,endless and ,absolute or ,ORIGIN after the code).
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,
+    /// Encode inference answers, whatever the client accepts: gzip or deflate; streams so that each event can be decoded at once.
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<ContentEncoding>,
     /// Answer every request at once with bytes made beforehand, --osl tokens each.
     #[arg(long)]
     burst: bool,
@@ -84,6 +105,12 @@ impl From<SimArgs> for SimConfig {
         SimConfig {
             host: args.host,
             port: args.port,
+            unix_socket: args.unix_socket,
+            tls: args.tls.then_some(TlsOptions {
+                hosts: args.tls_hosts,
+                ca_file: args.tls_ca_file,
+                certificate: args.tls_certificate,
+            }),
             threads: args.threads,
             model: args.model,
             max_model_len: args.max_model_len,
@@ -98,6 +125,7 @@ impl From<SimArgs> for SimConfig {
             max_running: args.max_running,
             step: args.step,
             faults: args.faults,
+            encoding: args.encoding,
             burst: args.burst,
             truth_log: args.truth_log,
             seed: args.seed,
@@ -128,6 +156,6 @@ pub(crate) fn main(args: &[String]) -> Exit {
 fn run(args: SimArgs) -> Result<(), SimError> {
     let mut sim = Sim::bind(args.into())?;
     sim.stop_on_signals()?;
-    terminal::print(&format!("listening on http://{}\n", sim.local_addr()));
+    terminal::print(&format!("listening on {}\n", sim.url()));
     sim.run()
 }

@@ -54,6 +54,22 @@ fn doubts_about_the_measurement_stand_after_the_tables_and_nowhere_else() {
 }
 
 #[test]
+fn of_answers_that_are_not_as_long_as_was_asked_for_the_first_are_told() {
+    let whole = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"a b c"},"finish_reason":"stop"}]}"#;
+    let url = answering(|_, _, _| response("200 OK", "application/json", whole));
+    let run = Bench::of(&url).with(&["--request-count", "5"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    for text in [run.stdout(), run.text("logs/aiperf.log")] {
+        let told: Vec<&str> = text.lines().filter(|line| line.contains("OSL mismatch: ")).collect();
+        assert_eq!(told.len(), 2, "{text}");
+        assert!(
+            told.iter()
+                .all(|line| line.contains("WARNING") && line.contains("got 3 tokens (requested 8, diff -62.5%)"))
+        );
+    }
+}
+
+#[test]
 fn no_warning_is_said_twice() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).run();

@@ -1,7 +1,7 @@
 //! Where requests go and how they are put.
 
 use crate::choice::choices;
-use crate::range::{at_least, more_than};
+use crate::range::{at_least, finite_at_least, more_than};
 use crate::setting::{List, Reader, Setting, Switch, section};
 use crate::tree::Node;
 use aiperf_plan::redact::REDACTED;
@@ -35,7 +35,7 @@ section! {
         /// Secret sent as a bearer Authorization header, or @FILE that holds it; always redacted in output
         api_key: String;
         /// Seconds one request may take; 0 means no limit
-        timeout: f64 [at_least(0.0)] = 21600.0;
+        timeout: f64 [finite_at_least(0.0)] = 21600.0;
         /// Ask for a streamed reply; forced off with a warning where unsupported
         streaming: bool = false;
         /// HTTP/1.1, or HTTP/2: by agreement over TLS, with prior knowledge without

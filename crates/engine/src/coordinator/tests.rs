@@ -15,7 +15,7 @@ use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
-use aiperf_types::{EndpointKind, Exchange, PhaseIndex, PhaseProgress, RequestError, RequestTag, WallAnchor};
+use aiperf_types::{EndpointKind, Exchange, Failure, PhaseIndex, PhaseProgress, RequestTag, WallAnchor};
 
 /// Writes the number of each record, so that order, loss and repetition show.
 struct Numbers;
@@ -90,7 +90,7 @@ impl Bench {
         for number in numbers {
             self.queue.push(Exchange {
                 tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
-                error: Some(RequestError::client("Error", "of a test", &[])),
+                failure: Some(Failure::TimedOut),
                 ..Exchange::default()
             });
         }

@@ -78,7 +78,10 @@ mod tests {
 
     #[test]
     fn the_same_error_is_counted_and_a_new_one_listed_in_order_of_first_occurrence() {
-        let (late, early) = (RequestError::status(500, "Internal Server Error", "x"), RequestError::cancelled());
+        let (late, early) = (
+            RequestError::status(500, "Internal Server Error", "x"),
+            RequestError::coded(499, "RequestCancellationError", "Request cancelled by external signal"),
+        );
         let (mut one, mut two) = (Errors::default(), Errors::default());
         one.add(&late, 20);
         one.add(&late, 30);

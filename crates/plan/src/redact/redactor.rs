@@ -59,6 +59,9 @@ impl Redactor {
     /// Hides these values, in any form.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = values.into_iter().filter(|value| value.chars().count() >= SHORTEST).collect();
+        let encoded: Vec<String> =
+            values.iter().filter(|value| value.len() >= LONG).flat_map(|v| in_base64(v)).collect();
+        values.extend(encoded);
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         let mut starts = [false; 256];
@@ -175,6 +178,23 @@ impl Redactor {
             Cow::Owned(text) => Cow::Owned(text.into_bytes()),
         }
     }
+}
+
+/// A value in Base64, alone or within what else was encoded with it: three bytes are four characters, so there are three
+/// ways in which it may lie, each without the characters that what stands beside it decides too.
+fn in_base64(value: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+        for before in 0..3 {
+            let encoded = engine.encode([&[0; 2][..before], value.as_bytes()].concat());
+            let is_even = (before + value.len()).is_multiple_of(3);
+            let inner = &encoded[[0, 2, 3][before]..encoded.len() - usize::from(!is_even)];
+            out.push(inner.to_owned());
+        }
+        out.push(engine.encode(value));
+    }
+    out.push(STANDARD.encode(value));
+    out
 }
 
 fn first_chars(text: &str, count: usize) -> &str {
@@ -296,6 +316,24 @@ mod tests {
             assert!(shown.contains(REDACTED) && !shown.contains("sk-a"), "{shown}");
         }
         assert!(matches!(redactor.hide("nothing here"), Cow::Borrowed("nothing here")));
+    }
+
+    #[test]
+    fn a_secret_in_base64_is_hidden_alone_and_among_others() {
+        let secret = "sk-secret-key-123?>";
+        let redactor = redactor(&[secret]);
+        for around in ["", "x", "Bearer ", "ab"] {
+            for after in ["", "\n", ", more"] {
+                for engine in [&STANDARD, &URL_SAFE_NO_PAD] {
+                    let encoded = engine.encode(format!("{around}{secret}{after}"));
+                    let hidden = redactor.hide(&encoded);
+                    let left = hidden.replace(REDACTED, "");
+                    let others = (around.len() + after.len()).div_ceil(3) * 4;
+                    assert!(hidden.contains(REDACTED) && left.len() <= others + 4, "{encoded}: {hidden}");
+                }
+            }
+        }
+        assert_eq!(redactor.hide(&STANDARD.encode(secret)), REDACTED);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use aiperf_sim::{Sim, SimConfig, SimHandle};
@@ -24,8 +26,26 @@ pub(crate) fn chat(members: &str) -> String {
     format!(r#"{{"model":"m","messages":[{{"role":"user","content":"one two three"}}],{members}}}"#)
 }
 
-pub(crate) struct Client {
-    socket: BufReader<TcpStream>,
+/// What a client may speak over.
+pub(crate) trait Stream: Read + Write + Sized {
+    /// The longest wait for an answer.
+    fn set_patience(&self, time: Duration);
+}
+
+impl Stream for TcpStream {
+    fn set_patience(&self, time: Duration) {
+        self.set_read_timeout(Some(time)).unwrap();
+    }
+}
+
+impl Stream for UnixStream {
+    fn set_patience(&self, time: Duration) {
+        self.set_read_timeout(Some(time)).unwrap();
+    }
+}
+
+pub(crate) struct Client<S = TcpStream> {
+    socket: BufReader<S>,
 }
 
 /// A response, as far as it came.
@@ -41,8 +61,19 @@ pub(crate) struct Response {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let socket = TcpStream::connect(address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        Client::over(TcpStream::connect(address).unwrap())
+    }
+}
+
+impl Client<UnixStream> {
+    pub(crate) fn connect_unix(path: &Path) -> Self {
+        Client::over(UnixStream::connect(path).unwrap())
+    }
+}
+
+impl<S: Stream> Client<S> {
+    pub(crate) fn over(socket: S) -> Self {
+        socket.set_patience(Duration::from_secs(5));
         Client { socket: BufReader::new(socket) }
     }
 
@@ -51,7 +82,7 @@ impl Client {
     }
 
     pub(crate) fn set_patience(&self, time: Duration) {
-        self.socket.get_ref().set_read_timeout(Some(time)).unwrap();
+        self.socket.get_ref().set_patience(time);
     }
 
     pub(crate) fn post(&mut self, path: &str, body: &str) -> Response {
@@ -77,23 +108,42 @@ impl Client {
         Ok(response)
     }
 
+    /// The chunks of the next response.
+    pub(crate) fn chunks(&mut self) -> Vec<Vec<u8>> {
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            self.socket.read_line(&mut line).unwrap();
+        }
+        let mut chunks = Vec::new();
+        loop {
+            let mut chunk = Vec::new();
+            self.chunk(&mut chunk).unwrap();
+            if chunk.is_empty() {
+                return chunks;
+            }
+            chunks.push(chunk);
+        }
+    }
+
     fn body(&mut self, head: &str, body: &mut Vec<u8>) -> std::io::Result<()> {
         if let Some(length) = header(head, "content-length") {
             return self.piece(length.parse().unwrap(), body);
         }
         assert_eq!(header(head, "transfer-encoding"), Some("chunked"));
-        loop {
-            let mut size = String::new();
-            if self.socket.read_line(&mut size)? == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
-            self.piece(size, body)?;
-            self.piece(2, &mut Vec::new())?;
-            if size == 0 {
-                return Ok(());
-            }
+        while self.chunk(body)? > 0 {}
+        Ok(())
+    }
+
+    fn chunk(&mut self, body: &mut Vec<u8>) -> std::io::Result<usize> {
+        let mut size = String::new();
+        if self.socket.read_line(&mut size)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
+        let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
+        self.piece(size, body)?;
+        self.piece(2, &mut Vec::new())?;
+        Ok(size)
     }
 
     fn piece(&mut self, length: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
@@ -109,7 +159,7 @@ pub(crate) fn request(path: &str, body: &str, request_id: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.split_once(": ").filter(|(found, _)| *found == name).map(|(_, value)| value))
 }
 

@@ -3,8 +3,13 @@
 
 mod burst;
 mod client;
+mod encodings;
 mod engine;
 mod faults;
 mod golden;
+mod hooks;
 mod lengths;
+mod redirects;
+mod tls;
 mod truth;
+mod unix;

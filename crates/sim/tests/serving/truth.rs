@@ -11,7 +11,7 @@ fn moments(bracket: &Value) -> (u64, u64) {
     (bracket[0].as_u64().unwrap(), bracket[1].as_u64().unwrap())
 }
 
-fn log_of(config: SimConfig, work: impl FnOnce(&mut Client)) -> Vec<Value> {
+pub(crate) fn log_of(config: SimConfig, work: impl FnOnce(&mut Client)) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("truth.jsonl");
     let server = serve(SimConfig { truth_log: Some(path.clone()), ..config });

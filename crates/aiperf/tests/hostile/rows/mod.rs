@@ -3,6 +3,7 @@
 mod bodies;
 mod chunks;
 mod connections;
+mod encodings;
 mod heads;
 mod statuses;
 mod streams;
@@ -10,4 +11,4 @@ mod streams;
 use crate::table::Row;
 
 pub(crate) const ROWS: &[&[Row]] =
-    &[connections::ROWS, heads::ROWS, statuses::ROWS, bodies::ROWS, chunks::ROWS, streams::ROWS];
+    &[connections::ROWS, heads::ROWS, statuses::ROWS, bodies::ROWS, chunks::ROWS, streams::ROWS, encodings::ROWS];

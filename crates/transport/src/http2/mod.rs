@@ -1,0 +1,28 @@
+//! HTTP/2: many exchanges at once on one connection.
+//!
+//! The `h2` crate speaks the protocol. It hands out the bytes of an answer without saying when they came, so the stream
+//! beneath it is tapped on its way in and out: the walk over frame headers is cheap, and tells of every byte of every
+//! exchange which read brought it and which write took it.
+//!
+//! # Layout
+//! - [`frames`]: where frames begin and end, in whatever pieces they come
+//! - [`tap`]: which read brought what of an answer
+//! - [`sent`]: which write took what of a request
+//! - [`stream`]: the tapped stream that `h2` reads and writes
+//! - [`request`]: a request as HTTP/1.1 writes it, in the terms of HTTP/2
+//! - [`failure`]: why there is no answer
+//! - [`connection`]: a connection, its driver, and how much it can carry
+//! - [`exchange`]: one request and its answer
+
+pub mod connection;
+pub mod exchange;
+pub mod failure;
+pub mod frames;
+pub mod request;
+pub mod sent;
+pub mod stream;
+pub mod tap;
+
+pub use connection::Http2Connection;
+pub use exchange::{Http2Exchange, Progress};
+pub use failure::Http2Failure;

@@ -1,0 +1,229 @@
+//! Which read brought what of an answer: notes on the frames of a connection, taken before `h2` sees the bytes.
+//!
+//! An instant belongs to a whole frame, that of the read that completed it, since `h2` gives nothing of a frame away
+//! before that. Notes are asked for by how much was taken so far, so it does not matter how `h2` splits or merges. Only
+//! streams that somebody registered are noted, and what was taken is let go.
+
+use super::frames::{Frame, FrameWalker, flag, kind};
+use aiperf_types::{MonoNs, Read};
+use std::collections::{HashMap, VecDeque};
+
+/// Heads that may wait to be taken: more interim ones than any server sends.
+const HEAD_LIMIT: usize = 64;
+
+/// A read from the connection, as the notes know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    pub at: MonoNs,
+    pub lag: u32,
+    /// Its number on the connection, from 1: pieces of one read have it in common.
+    pub read: u64,
+}
+
+impl Arrival {
+    /// The read as an exchange lists it, with the bytes that it brought of it.
+    pub fn with_len(self, len: u32) -> Read {
+        Read { at: self.at, lag: self.lag, len }
+    }
+}
+
+/// Data up to some byte of a body.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    arrival: Arrival,
+    through: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Notes {
+    heads: VecDeque<Arrival>,
+    pieces: VecDeque<Piece>,
+    /// Bytes of data that came, and those that were taken.
+    came: u64,
+    taken: u64,
+    bytes: u64,
+    end: Option<Arrival>,
+    reset: Option<Arrival>,
+}
+
+/// A header block that is not complete yet.
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    stream: u32,
+    ends_stream: bool,
+}
+
+/// Notes on everything that is read from a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Tap {
+    walker: FrameWalker,
+    reads: u64,
+    streams: HashMap<u32, Notes>,
+    block: Option<OpenBlock>,
+    last_processed: Option<u32>,
+}
+
+impl Tap {
+    /// Notes what comes on a stream from now on.
+    pub fn register(&mut self, stream: u32) {
+        self.streams.insert(stream, Notes::default());
+    }
+
+    /// Lets go of what was noted on a stream.
+    pub fn forget(&mut self, stream: u32) {
+        self.streams.remove(&stream);
+    }
+
+    /// Takes the bytes of one read.
+    pub fn note(&mut self, bytes: &[u8], read: Read) {
+        self.reads += 1;
+        let arrival = Arrival { at: read.at, lag: read.lag, read: self.reads };
+        let Self { walker, streams, block, last_processed, .. } = self;
+        walker.walk(bytes, |part| {
+            let frame = part.frame;
+            let mut notes = streams.get_mut(&frame.stream);
+            if frame.is_of_message()
+                && let Some(notes) = &mut notes
+            {
+                notes.bytes += u64::from(part.fresh);
+            }
+            if !part.is_last {
+                return;
+            }
+            match frame.kind {
+                kind::DATA => {
+                    if let Some(notes) = notes {
+                        notes.add_data(&frame, arrival);
+                    }
+                }
+                kind::HEADERS | kind::CONTINUATION => {
+                    if let Some(ends_stream) = close_block(block, &frame)
+                        && let Some(notes) = notes
+                    {
+                        notes.add_head(ends_stream, arrival);
+                    }
+                }
+                kind::RST_STREAM => {
+                    if let Some(notes) = notes {
+                        notes.reset.get_or_insert(arrival);
+                    }
+                }
+                kind::GOAWAY => {
+                    // Of several, the last has the lowest number, or the server breaks the rules.
+                    let last = frame.last_stream();
+                    *last_processed = Some(last_processed.map_or(last, |known| known.min(last)));
+                }
+                _ => {}
+            }
+        });
+    }
+
+    /// The read that completed the next head of a stream: those of interim answers first, trailers last.
+    pub fn take_head(&mut self, stream: u32) -> Option<Arrival> {
+        self.streams.get_mut(&stream)?.heads.pop_front()
+    }
+
+    /// The read that completed the next bytes of a body, and how many of them it did, `most` at most.
+    pub fn take_data(&mut self, stream: u32, most: u64) -> Option<(Arrival, u64)> {
+        let notes = self.streams.get_mut(&stream)?;
+        let piece = *notes.pieces.front()?;
+        let len = (piece.through - notes.taken).min(most);
+        notes.taken += len;
+        if notes.taken == piece.through {
+            notes.pieces.pop_front();
+        }
+        Some((piece.arrival, len))
+    }
+
+    /// The read that completed the last frame of a stream, once it has come.
+    pub fn end(&self, stream: u32) -> Option<Arrival> {
+        self.streams.get(&stream)?.end
+    }
+
+    /// The read that brought the reset of a stream.
+    pub fn reset(&self, stream: u32) -> Option<Arrival> {
+        self.streams.get(&stream)?.reset
+    }
+
+    /// Bytes that came of a stream's heads and body, frame headers and padding included.
+    pub fn bytes(&self, stream: u32) -> u64 {
+        self.streams.get(&stream).map_or(0, |notes| notes.bytes)
+    }
+
+    /// The last stream that the server looks at, once it has said that it goes away.
+    pub fn last_processed(&self) -> Option<u32> {
+        self.last_processed
+    }
+}
+
+impl Notes {
+    fn add_data(&mut self, frame: &Frame, arrival: Arrival) {
+        let len = u64::from(frame.data_len());
+        self.came += len;
+        match self.pieces.back_mut() {
+            Some(last) if last.arrival.read == arrival.read => last.through = self.came,
+            _ if len > 0 => self.pieces.push_back(Piece { arrival, through: self.came }),
+            _ => {}
+        }
+        if frame.has(flag::END_STREAM) {
+            self.end.get_or_insert(arrival);
+        }
+    }
+
+    fn add_head(&mut self, ends_stream: bool, arrival: Arrival) {
+        if self.heads.len() < HEAD_LIMIT {
+            self.heads.push_back(arrival);
+        }
+        if ends_stream {
+            self.end.get_or_insert(arrival);
+        }
+    }
+}
+
+/// Whether a frame completes a header block, and if so, whether the block ends its stream.
+fn close_block(block: &mut Option<OpenBlock>, frame: &Frame) -> Option<bool> {
+    if frame.kind == kind::HEADERS {
+        *block = Some(OpenBlock { stream: frame.stream, ends_stream: frame.has(flag::END_STREAM) });
+    }
+    let open = block.filter(|open| open.stream == frame.stream)?;
+    frame.has(flag::END_HEADERS).then(|| {
+        *block = None;
+        open.ends_stream
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Read = Read { at: MonoNs(1), lag: 0, len: 0 };
+
+    fn data(stream: u8) -> [u8; 12] {
+        [0, 0, 3, kind::DATA, 0, 0, 0, 0, stream, b'a', b'b', b'c']
+    }
+
+    #[test]
+    fn what_was_taken_and_what_nobody_wants_takes_no_room() {
+        let mut tap = Tap::default();
+        tap.register(1);
+        for _ in 0..1000 {
+            tap.note(&data(1), READ);
+            tap.note(&data(3), READ);
+            assert!(tap.take_data(1, 2).is_some() && tap.take_data(1, 9).is_some());
+        }
+        assert_eq!((tap.streams.len(), tap.streams[&1].pieces.len(), tap.bytes(1)), (1, 0, 12_000));
+        tap.forget(1);
+        tap.note(&data(1), READ);
+        assert!(tap.streams.is_empty() && tap.take_data(1, 1).is_none());
+    }
+
+    #[test]
+    fn heads_without_end_are_not_kept_without_end() {
+        let mut tap = Tap::default();
+        tap.register(1);
+        for _ in 0..1000 {
+            tap.note(&[0, 0, 0, kind::HEADERS, flag::END_HEADERS, 0, 0, 0, 1], READ);
+        }
+        assert_eq!(tap.streams[&1].heads.len(), HEAD_LIMIT);
+    }
+}

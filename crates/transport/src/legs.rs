@@ -1,0 +1,38 @@
+//! The legs of a request: most have one; a redirect is followed by another, and so may be whatever a script says.
+
+use crate::target::Origin;
+use aiperf_types::{Exchange, Failure, Nanos};
+use bytes::Bytes;
+
+/// One request on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leg {
+    pub origin: Origin,
+    /// Request line and header fields, with the empty line.
+    pub head: Vec<u8>,
+    pub body: Bytes,
+}
+
+impl Leg {
+    /// The request line's method and target.
+    pub fn request_line(&self) -> (&str, &str) {
+        let line = self.head.split(|&b| b == b'\r').next().unwrap_or_default();
+        let mut words = std::str::from_utf8(line).unwrap_or_default().split(' ');
+        (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+    }
+}
+
+/// What follows a leg.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Its answer is the answer.
+    End,
+    /// Another leg, after a pause.
+    Next(Nanos, Box<Leg>),
+    Fail(Failure),
+}
+
+/// Decides what follows each leg of one request. It sees the whole answer to the leg and has no clock and no socket.
+pub trait Script {
+    fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step;
+}

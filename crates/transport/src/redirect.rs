@@ -1,0 +1,230 @@
+//! Redirects: where they lead, and the request that follows them.
+
+use crate::body;
+use crate::legs::{Leg, Script, Step};
+use crate::target::Origin;
+use aiperf_types::{Exchange, Failure, Nanos};
+
+/// Redirects of a request; the last of so many is not followed.
+const LIMIT: u8 = 10;
+/// What is not told to another server.
+const PRIVATE: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
+
+/// Follows redirects. 301 and 302 keep the method: as a GET, a benchmark's POST would measure something else.
+#[derive(Clone, Debug, Default)]
+pub struct Redirects {
+    seen: u8,
+}
+
+impl Script for Redirects {
+    fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {
+        let Some(status @ (301 | 302 | 303 | 307 | 308)) = answer.status else { return Step::End };
+        let Some(location) = body::header(answer, "location") else { return Step::End };
+        self.seen += 1;
+        if self.seen >= LIMIT {
+            return Step::Fail(Failure::TooManyRedirects { limit: LIMIT });
+        }
+        let (_, path) = leg.request_line();
+        match follow(&leg.origin, path, &location) {
+            Some((origin, path)) => Step::Next(Nanos(0), Box::new(redirected(leg, status, origin, &path))),
+            None => {
+                Step::Fail(Failure::Redirect(format!("the server redirected to '{location}', which is no HTTP URL")))
+            }
+        }
+    }
+}
+
+/// The origin and the path with its query of a URL.
+pub fn split_url(url: &str) -> Option<(Origin, String)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let tls = match scheme.to_ascii_lowercase().as_str() {
+        "http" => false,
+        "https" => true,
+        _ => return None,
+    };
+    let rest = rest.split('#').next().unwrap_or_default();
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let authority = authority.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(v6) => {
+            let (host, after) = v6.split_once(']')?;
+            (host, after.strip_prefix(':'))
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = match port {
+        None | Some("") => {
+            if tls {
+                443
+            } else {
+                80
+            }
+        }
+        Some(digits) => digits.parse().ok().filter(|port| *port > 0)?,
+    };
+    let is_name = |byte: u8| byte.is_ascii_graphic() && !b"<>\"\\^`{|}".contains(&byte);
+    if host.is_empty() || !host.bytes().all(is_name) {
+        return None;
+    }
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    Some((Origin::Http { tls, host: host.to_owned(), port }, path))
+}
+
+/// Where a `Location` leads from a request's origin and path.
+fn follow(origin: &Origin, path: &str, location: &str) -> Option<(Origin, String)> {
+    let location = location.trim();
+    if location.is_empty() || !location.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return None;
+    }
+    let scheme_end = location.find(':').filter(|at| location.find(['/', '?', '#']).is_none_or(|other| *at < other));
+    if scheme_end.is_some() {
+        return split_url(location);
+    }
+    if let Some(rest) = location.strip_prefix("//") {
+        return split_url(&format!("{}://{rest}", if origin.is_tls() { "https" } else { "http" }));
+    }
+    let location = location.split('#').next().unwrap_or_default();
+    let before_query = path.split('?').next().unwrap_or_default();
+    let path = match location.as_bytes().first() {
+        None => path.to_owned(),
+        Some(b'/') => without_dots(location),
+        Some(b'?') => format!("{before_query}{location}"),
+        Some(_) => {
+            let folder = before_query.rfind('/').map_or("/", |at| &before_query[..=at]);
+            without_dots(&format!("{folder}{location}"))
+        }
+    };
+    Some((origin.clone(), path))
+}
+
+/// A path whose `.` and `..` are resolved.
+fn without_dots(path: &str) -> String {
+    let (path, query) = path.find('?').map_or((path, ""), |at| path.split_at(at));
+    let mut kept: Vec<&str> = Vec::new();
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    for (at, part) in parts.iter().enumerate() {
+        let is_last = at + 1 == parts.len();
+        match *part {
+            "." | ".." => {
+                if *part == ".." {
+                    kept.pop();
+                }
+                if is_last {
+                    kept.push("");
+                }
+            }
+            part => kept.push(part),
+        }
+    }
+    format!("/{}{query}", kept.join("/"))
+}
+
+/// The request that follows a redirect.
+fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
+    let (method, _) = leg.request_line();
+    let becomes_get = status == 303 && method != "HEAD";
+    let is_elsewhere = origin != leg.origin;
+    let method = if becomes_get { "GET" } else { method };
+    let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
+    for line in leg.head.split(|&b| b == b'\n').skip(1).map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
+    {
+        let name = line.split(|&b| b == b':').next().unwrap_or_default().to_ascii_lowercase();
+        let of_content = name.starts_with(b"content-");
+        if becomes_get && of_content || is_elsewhere && PRIVATE.iter().any(|private| private.as_bytes() == name) {
+            continue;
+        }
+        if is_elsewhere && name == b"host" {
+            head.extend_from_slice(format!("Host: {}", origin.host_field()).as_bytes());
+        } else {
+            head.extend_from_slice(line);
+        }
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    let body = if becomes_get { Default::default() } else { leg.body.clone() };
+    Leg { origin, head, body }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn answer(status: u16, location: &str) -> Exchange {
+        let raw = format!("HTTP/1.1 {status} X\r\nLocation: {location}\r\n\r\n").into_bytes();
+        Exchange { status: Some(status), raw_len: raw.len(), body_at: raw.len(), raw, ..Exchange::default() }
+    }
+
+    fn post() -> Leg {
+        let head = "POST /v1/chat?x=1 HTTP/1.1\r\nHost: h:8\r\nAuthorization: secret\r\nContent-Type: application/json\r\n\
+                    Content-Length: 2\r\n\r\n";
+        Leg { origin: Origin::http("h", 8), head: head.into(), body: "{}".into() }
+    }
+
+    #[test]
+    fn a_location_leads_where_it_says() {
+        for (location, origin, path) in [
+            ("/x", Origin::http("h", 8), "/x"),
+            ("x?y", Origin::http("h", 8), "/v1/x?y"),
+            ("../x", Origin::http("h", 8), "/x"),
+            ("./", Origin::http("h", 8), "/v1/"),
+            ("?z=2", Origin::http("h", 8), "/v1/chat?z=2"),
+            ("#part", Origin::http("h", 8), "/v1/chat?x=1"),
+            ("//other/p", Origin::http("other", 80), "/p"),
+            ("https://h/p#f", Origin::https("h", 443), "/p"),
+            ("HTTP://[::1]:9?q", Origin::http("::1", 9), "/?q"),
+        ] {
+            let wanted = (origin, path.to_owned());
+            assert_eq!(follow(&Origin::http("h", 8), "/v1/chat?x=1", location), Some(wanted), "{location}");
+        }
+        for location in
+            ["", "ftp://h/", "mailto:x", "http://", "http://h:0/", "http://h:99999/", "/a b", "javascript:x/y"]
+        {
+            assert_eq!(follow(&Origin::http("h", 8), "/", location), None, "{location}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_keeps_method_and_body_but_for_303() {
+        for status in [301, 302, 307, 308] {
+            let Step::Next(Nanos(0), leg) = Redirects::default().next(&post(), &answer(status, "/y")) else { panic!() };
+            assert_eq!(leg.head, String::from_utf8_lossy(&post().head).replace("/v1/chat?x=1", "/y").into_bytes());
+            assert_eq!(leg.body, "{}");
+        }
+        let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(303, "/y")) else { panic!() };
+        assert_eq!(String::from_utf8_lossy(&leg.head), "GET /y HTTP/1.1\r\nHost: h:8\r\nAuthorization: secret\r\n\r\n");
+        assert_eq!(leg.body, "");
+    }
+
+    #[test]
+    fn another_server_is_not_told_who_asks() {
+        let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(307, "http://other/y")) else { panic!() };
+        let head = String::from_utf8_lossy(&leg.head).into_owned();
+        assert!(head.contains("Host: other\r\n") && !head.contains("secret"), "{head}");
+    }
+
+    #[test]
+    fn the_tenth_redirect_is_too_many_and_other_answers_end() {
+        let mut redirects = Redirects::default();
+        for _ in 0..9 {
+            assert!(matches!(redirects.next(&post(), &answer(308, "/")), Step::Next(..)));
+        }
+        assert_eq!(redirects.next(&post(), &answer(308, "/")), Step::Fail(Failure::TooManyRedirects { limit: 10 }));
+        for other in [answer(200, "/"), answer(304, "/"), Exchange { status: Some(302), ..Exchange::default() }] {
+            assert_eq!(Redirects::default().next(&post(), &other), Step::End);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_location_makes_a_head_of_two_lines(location in ".{0,40}") {
+            if let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(307, &location)) {
+                prop_assert_eq!(leg.head.iter().filter(|&&b| b == b'\n').count(), 6);
+            }
+        }
+    }
+}

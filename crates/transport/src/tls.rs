@@ -1,0 +1,351 @@
+//! TLS by rustls: its settings, the handshake, and a session over a socket whose reads are stamped.
+
+use crate::socket::Socket;
+use crate::stamp::StampedReader;
+use aiperf_types::Read;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, RootCertStore};
+use rustls_pki_types::pem::PemObject;
+use std::cell::RefCell;
+use std::io::{self, IoSlice, Read as _, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use thiserror::Error;
+
+/// What raw bytes are read into before they are decrypted: several records, so that one read empties the socket.
+const SCRATCH: usize = 64 << 10;
+
+/// The protocols offered where HTTP/2 is wanted; HTTP/1.1 offers none, as the reference does not.
+const HTTP2: &[u8] = b"h2";
+
+thread_local! {
+    static RAW: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, Error)]
+pub enum TlsSetupError {
+    #[error("cannot read '{path}': {source}")]
+    File { path: String, source: io::Error },
+    #[error("'{0}' has no certificate in PEM form")]
+    NoCertificate(String),
+    #[error("the system has no certificates to verify servers by")]
+    NoRoots,
+    #[error("TLS cannot be set up: {0}")]
+    Other(#[from] rustls::Error),
+}
+
+/// Whom to trust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust<'a> {
+    /// The system's certificate authorities.
+    System,
+    /// Those of a file in PEM form.
+    File(&'a Path),
+    Anybody,
+}
+
+/// Settings that all connections of a run share, so that sessions can be taken up again.
+pub fn client_config(trust: &Trust<'_>, http2: bool) -> Result<Arc<ClientConfig>, TlsSetupError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let mut config = match trust {
+        Trust::Anybody => {
+            let verifier = Arc::new(TrustAnybody(provider));
+            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+        }
+        Trust::System | Trust::File(_) => builder.with_root_certificates(roots(trust)?).with_no_client_auth(),
+    };
+    if http2 {
+        config.alpn_protocols = vec![HTTP2.to_vec()];
+    }
+    Ok(Arc::new(config))
+}
+
+fn roots(trust: &Trust<'_>) -> Result<RootCertStore, TlsSetupError> {
+    let mut roots = RootCertStore::empty();
+    if let Trust::File(path) = trust {
+        let shown = path.display().to_string();
+        let text = std::fs::read(path).map_err(|source| TlsSetupError::File { path: shown.clone(), source })?;
+        let (added, _) = roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).flatten());
+        return if added > 0 { Ok(roots) } else { Err(TlsSetupError::NoCertificate(shown)) };
+    }
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() { Err(TlsSetupError::NoRoots) } else { Ok(roots) }
+}
+
+/// Why a handshake failed.
+#[derive(Debug)]
+pub(crate) enum HandshakeError {
+    /// A certificate that does not verify: which check failed, and the way out.
+    Certificate(String),
+    Other(String),
+}
+
+impl From<rustls::Error> for HandshakeError {
+    fn from(error: rustls::Error) -> Self {
+        match error {
+            rustls::Error::InvalidCertificate(fault) => Self::Certificate(certificate_fault(&fault)),
+            other => Self::Other(format!("TLS handshake failed: {other}")),
+        }
+    }
+}
+
+impl From<io::Error> for HandshakeError {
+    fn from(error: io::Error) -> Self {
+        if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return error.clone().into();
+        }
+        Self::Other(format!("TLS handshake failed: {}", crate::connect::os_reason(&error)))
+    }
+}
+
+fn certificate_fault(fault: &CertificateError) -> String {
+    let trust =
+        "trust its authority with SSL_CERT_FILE=<its PEM file>, or verify nothing with AIPERF_HTTP_SSL_VERIFY=false";
+    match fault {
+        CertificateError::UnknownIssuer => {
+            format!("the certificate is signed by an authority that is not trusted; {trust}")
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the certificate has expired; renew it, or verify nothing with AIPERF_HTTP_SSL_VERIFY=false".into()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate is not valid yet; is the clock right? AIPERF_HTTP_SSL_VERIFY=false verifies nothing".into()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "the certificate is for another host name; use the name it was made for, or verify nothing with \
+             AIPERF_HTTP_SSL_VERIFY=false"
+                .into()
+        }
+        CertificateError::Revoked => "the certificate was revoked".into(),
+        other => format!("the certificate does not verify: {other}; {trust}"),
+    }
+}
+
+/// Makes a TLS session on a socket.
+pub(crate) async fn handshake(
+    socket: &Socket,
+    reader: &StampedReader,
+    config: &Arc<ClientConfig>,
+    host: &str,
+) -> Result<Session, HandshakeError> {
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|_| HandshakeError::Other(format!("'{host}' is no name that a certificate can be for")))?;
+    let connection = ClientConnection::new(config.clone(), name)?;
+    let mut session = Session { connection, newest: Read::default(), unfed: Vec::new(), unsent: 0 };
+    std::future::poll_fn(|cx| session.poll_handshake(cx, socket, reader)).await?;
+    Ok(session)
+}
+
+/// A TLS session and what lies between it and its socket.
+pub(crate) struct Session {
+    connection: ClientConnection,
+    /// The raw read that brought what is being decrypted.
+    newest: Read,
+    /// Raw bytes that the session had no room for yet.
+    unfed: Vec<u8>,
+    /// Plain bytes that the session took and the socket has not.
+    unsent: usize,
+}
+
+impl Session {
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    pub(crate) fn speaks_http2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(HTTP2)
+    }
+
+    fn poll_handshake(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &Socket,
+        reader: &StampedReader,
+    ) -> Poll<Result<(), HandshakeError>> {
+        while self.connection.is_handshaking() {
+            ready!(self.poll_flush(cx, socket))?;
+            if !self.connection.is_handshaking() {
+                break;
+            }
+            match ready!(self.poll_raw(cx, socket, reader)) {
+                Ok(0) => {
+                    let text = "the server closed the connection in the TLS handshake";
+                    return Poll::Ready(Err(HandshakeError::Other(text.into())));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    // The server is told why, if it listens.
+                    let _ = self.poll_flush(cx, socket);
+                    return Poll::Ready(Err(error.into()));
+                }
+            }
+        }
+        self.poll_flush(cx, socket).map_err(Into::into)
+    }
+
+    /// Hands the session what one raw read brings; 0 at the end of the stream. Its packets are not processed yet.
+    fn poll_raw(&mut self, cx: &mut Context<'_>, socket: &Socket, reader: &StampedReader) -> Poll<io::Result<usize>> {
+        RAW.with_borrow_mut(|raw| {
+            let read = ready!(socket.poll_read(cx, reader, raw))?;
+            let came = read.len as usize;
+            if came == 0 {
+                self.connection.read_tls(&mut io::empty())?;
+                return Poll::Ready(Ok(0));
+            }
+            self.newest = read;
+            self.feed(&raw[..came])?;
+            Poll::Ready(Ok(came))
+        })
+    }
+
+    /// Decrypts what the session has room for, and keeps the rest.
+    fn feed(&mut self, mut rest: &[u8]) -> io::Result<()> {
+        while !rest.is_empty() {
+            // No room: what was decrypted has to be read first.
+            if self.connection.read_tls(&mut rest).is_err() {
+                break;
+            }
+            self.connection.process_new_packets().map_err(io::Error::other)?;
+        }
+        self.unfed = rest.to_vec();
+        Ok(())
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &Socket,
+        reader: &StampedReader,
+        room: &mut [u8],
+    ) -> Poll<io::Result<Read>> {
+        loop {
+            match self.connection.reader().read(room) {
+                Ok(len) => return Poll::Ready(Ok(Read { len: len as u32, ..self.newest })),
+                // The connection closed without a word: what is missing, the framing of the answer knows.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Poll::Ready(Ok(Read { len: 0, ..self.newest }));
+                }
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Poll::Ready(Err(error)),
+                Err(_) => {}
+            }
+            if !self.unfed.is_empty() {
+                let unfed = std::mem::take(&mut self.unfed);
+                self.feed(&unfed)?;
+                continue;
+            }
+            ready!(self.poll_raw(cx, socket, reader))?;
+            if self.connection.wants_write() {
+                // An answer to a key update; if the socket is full it goes out with the next request.
+                let _ = self.poll_flush(cx, socket)?;
+            }
+        }
+    }
+
+    pub(crate) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &Socket,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.unsent == 0 {
+            self.unsent = self.connection.writer().write_vectored(parts)?;
+        }
+        ready!(self.poll_flush(cx, socket))?;
+        Poll::Ready(Ok(std::mem::take(&mut self.unsent)))
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>, socket: &Socket) -> Poll<io::Result<()>> {
+        while self.connection.wants_write() {
+            let mut out = ToSocket { socket, cx };
+            match self.connection.write_tls(&mut out) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes in what has come, without waiting.
+    pub(crate) fn receive(&mut self, socket: &Socket, reader: &StampedReader) -> io::Result<()> {
+        RAW.with_borrow_mut(|raw| {
+            let came = reader.read(socket, raw)?.len as usize;
+            self.feed(&raw[..came])
+        })
+    }
+
+    /// Whether the other side has said nothing that belongs to an answer, nor closed.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        let nothing_said = self
+            .connection
+            .process_new_packets()
+            .is_ok_and(|state| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed());
+        nothing_said && self.unfed.is_empty()
+    }
+}
+
+struct ToSocket<'a, 'b> {
+    socket: &'a Socket,
+    cx: &'a mut Context<'b>,
+}
+
+impl Write for ToSocket<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self.socket.poll_write(self.cx, parts) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Takes any certificate for good, as the user asked.
+#[derive(Debug)]
+struct TrustAnybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for TrustAnybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

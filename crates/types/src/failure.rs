@@ -1,0 +1,68 @@
+//! Why an exchange ended without a whole answer, as the transport saw it. How records name it is for their writer to say.
+
+use crate::Nanos;
+use std::io;
+
+/// What went wrong on the way to a whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The server's name has no address.
+    Resolve {
+        address: String,
+        reason: String,
+    },
+    Connect {
+        address: String,
+        kind: io::ErrorKind,
+        reason: String,
+    },
+    /// A certificate that does not verify: which check failed, and how to trust it.
+    Certificate {
+        address: String,
+        reason: String,
+    },
+    /// Any other failure of a TLS handshake.
+    Handshake {
+        address: String,
+        reason: String,
+    },
+    /// The proxy would not pass the connection on.
+    Proxy {
+        address: String,
+        reason: String,
+    },
+    /// The server closed the connection before a response.
+    Disconnected,
+    /// The connection broke.
+    Lost {
+        was_reset: bool,
+        reason: String,
+    },
+    /// What came is no response.
+    Head(String),
+    /// The connection closed within a body of known length.
+    ShortBody {
+        got: u64,
+        announced: u64,
+    },
+    /// The framing of a body broke, or the connection closed within it.
+    Framing(String),
+    /// More came than is kept.
+    TooLarge {
+        limit: usize,
+    },
+    TimedOut,
+    /// The request was not written in its time.
+    SendTimedOut,
+    /// The run cut it off: it was ended, or a phase's grace period was.
+    CutOff,
+    /// Cancelled so long after it was sent, because the plan said so.
+    Cancelled {
+        after: Nanos,
+    },
+    TooManyRedirects {
+        limit: u8,
+    },
+    /// A redirect that cannot be followed.
+    Redirect(String),
+}
