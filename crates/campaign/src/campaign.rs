@@ -1,5 +1,6 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
+use crate::certificates::{self, CertificatesError};
 use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
@@ -27,6 +28,8 @@ pub enum CampaignError {
     Objectives(#[from] ObjectivesError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Certificates(#[from] CertificatesError),
     #[error(transparent)]
     Tokenizer(#[from] TokenizeError),
     #[error(transparent)]
@@ -102,10 +105,11 @@ impl Campaign {
         self.events.say(level, text);
     }
 
-    /// Checks what a plan says against the metrics there are and against this machine; touches no file.
+    /// Checks what a plan says against the metrics there are and against this machine; writes no file.
     pub fn check(plan: &Plan) -> Result<(), CampaignError> {
         objectives::check(&traits(plan))?;
         memory::check(plan)?;
+        certificates::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }
 

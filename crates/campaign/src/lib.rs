@@ -6,12 +6,14 @@
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
-//! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it
+//! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
+//!   [`certificates`]: whether those that the user trusts can be read
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
 
 pub mod campaign;
+pub mod certificates;
 pub mod confidence;
 pub mod measurement;
 pub mod memory;

@@ -1,6 +1,6 @@
 //! Choices among names: an enum, and the name of each of its variants in the order help shows them.
 
-use aiperf_plan::{ExportLevel, LogLevel, ReuseStrategy, Timestamps, UiKind};
+use aiperf_plan::{ExportLevel, LogLevel, ReadinessMode, ReuseStrategy, Timestamps, Transport, UiKind};
 use aiperf_types::{EndpointKind, PhaseKind};
 
 /// One of several names.
@@ -66,8 +66,10 @@ named_elsewhere! {
     ExportLevel { Summary, Records, Raw }
     LogLevel { Trace, Debug, Info, Notice, Warning, Success, Error, Critical }
     PhaseKind { Warmup, Profiling }
+    ReadinessMode { Models, Inference, Both }
     ReuseStrategy { Pooled, Never, StickyUserSessions }
     Timestamps { Auto, Kernel, User }
+    Transport { Http, Http2 }
     UiKind { Dashboard, None, Simple }
 }
 

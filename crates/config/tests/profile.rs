@@ -2,7 +2,7 @@
 
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
-use aiperf_plan::{DatasetPlan, MetricsPlan, UiKind};
+use aiperf_plan::{CacheReset, Cancellation, DatasetPlan, MetricsPlan, ReadinessMode, UiKind};
 use aiperf_types::{Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -201,7 +201,10 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--endpoint-type", "the first choice is not sent yet"),
         ("--dataset-sampling-strategy", "the first choice is not used yet"),
         ("--url-strategy", "there is one"),
-        ("--transport", "there is one"),
+        ("--transport", "the first choice is the default"),
+        ("--wait-for-model-mode", "needs a timeout"),
+        ("--wait-for-model-interval", "needs a timeout"),
+        ("--request-cancellation-delay", "needs a rate"),
         ("--connection-reuse-strategy", "the first choice is the default"),
         ("--per-chunk-usage", "needs streamed chat counted by the server"),
         ("--benchmark-grace-period", "needs a duration"),
@@ -227,6 +230,73 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         changed["run"]["cli_command"] = base["run"]["cli_command"].clone();
         assert_ne!(changed, base, "{} changes nothing", flag.name);
     }
+}
+
+#[test]
+fn a_flag_about_a_call_switches_the_call_on() {
+    let endpoint = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan.endpoint;
+    let plain = endpoint(&[]);
+    assert_eq!((plain.cache_reset, plain.server_profiler, plain.readiness), (None, None, None));
+    let reset = endpoint(&["--reset-kv-cache"]).cache_reset.unwrap();
+    let seconds = |seconds: u64| Nanos::from_millis(seconds * 1000);
+    assert_eq!((reset.path.as_str(), reset.timeout, reset.max_retry), (CacheReset::PATH, seconds(30), seconds(60)));
+    assert_eq!(endpoint(&["--reset-kv-cache-path", "/r"]).cache_reset.unwrap().path, "/r");
+    let profiler = endpoint(&["--server-profiler-timeout-seconds", "2"]).server_profiler.unwrap();
+    let paths = (profiler.start_path.as_str(), profiler.stop_path.as_str());
+    assert_eq!((paths, profiler.timeout), (("/start_profile", "/stop_profile"), seconds(2)));
+    let readiness = endpoint(&["--wait-for-model-timeout", "9", "--wait-for-model-mode", "both"]).readiness.unwrap();
+    assert_eq!((readiness.timeout, readiness.mode, readiness.interval), (seconds(9), ReadinessMode::Both, seconds(5)));
+}
+
+#[test]
+fn requests_are_cancelled_in_profiling_phases_alone() {
+    let args = ["-m", "m", "--warmup-request-count", "2", "--request-cancellation-rate", "12.5"];
+    let plan = resolve(&args).unwrap().plan;
+    let cancellation = Cancellation { rate_percent: 12.5, delay: Nanos::ZERO };
+    let of = |at: usize| plan.phases[at].cancellation;
+    assert_eq!((of(0), of(1)), (None, Some(cancellation)));
+}
+
+#[test]
+fn a_file_says_for_each_phase_what_is_cancelled() {
+    let dir = tempfile::tempdir().unwrap();
+    let phase = |name: &str, kind: &str, rest: &str| {
+        format!("    - {{name: {name}, kind: {kind}, type: concurrency, requests: 1{rest}}}\n")
+    };
+    let text = [
+        "benchmark:\n  model: m\n  endpoint: {url: h, reset_kv_cache: {max_retry_seconds: 7}}\n".to_owned(),
+        "  dataset: {isl: 8}\n  phases:\n".to_owned(),
+        phase("warmup", "warmup", ", cancellation: {rate: 50}"),
+        phase("a", "profiling", ""),
+        phase("b", "profiling", ", cancellation: {rate: 20, delay: 0.5}"),
+        phase("c", "profiling", ", cancellation: {rate: 0}"),
+    ];
+    std::fs::write(dir.path().join("c.yaml"), text.concat()).unwrap();
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).unwrap();
+    let given = Some(Cancellation { rate_percent: 20.0, delay: Nanos::from_millis(500) });
+    let of: Vec<_> = resolved.plan.phases.iter().map(|phase| phase.cancellation).collect();
+    assert_eq!(of, [None, given, given, None]);
+    assert!(resolved.notes.iter().any(|note| note.ends_with("no request of a warmup is cancelled")));
+    assert_eq!(resolved.plan.endpoint.cache_reset.unwrap().max_retry, Nanos::from_millis(7000));
+}
+
+#[test]
+fn credentials_of_a_netrc_file_are_sent_where_nothing_else_says_who_asks() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("netrc");
+    std::fs::write(&file, "machine h login me password hunter22").unwrap();
+    let env = [("AIPERF_HTTP_TRUST_ENV", "1"), ("NETRC", file.to_str().unwrap())];
+    let sent = |args: &[&str]| {
+        let plan = resolve_in(&[&["-m", "m"], args].concat(), &env, false).unwrap().plan;
+        plan.endpoint.urls[0].credentials().map(|credentials| credentials.basic())
+    };
+    assert_eq!(sent(&["-u", "h:1"]).as_deref(), Some("Basic bWU6aHVudGVyMjI="));
+    assert_eq!(sent(&["-u", "u:p@h:1"]).as_deref(), Some("Basic dTpw"));
+    assert_eq!(sent(&["-u", "other"]), None);
+    assert_eq!(sent(&["-u", "h:1", "--api-key", "k"]), None);
+    assert_eq!(sent(&["-u", "h:1", "-H", "authorization: x"]), None);
 }
 
 #[test]

@@ -21,25 +21,37 @@ enum Field {
     CorrelationId,
 }
 
+impl Field {
+    fn text(&self, request_id: &str, correlation_id: &str) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::RequestId => request_id.to_owned(),
+            Self::CorrelationId => correlation_id.to_owned(),
+        }
+    }
+}
+
 /// The head of every request to one URL.
 #[derive(Clone, Debug)]
 pub struct HeadTemplate {
     url: String,
     fields: Vec<(String, Field)>,
+    /// What is sent of them, `Host` included.
+    sent: Vec<(String, Field)>,
     parts: Vec<Part>,
 }
 
 impl HeadTemplate {
     /// The head for one of the plan's URLs.
     pub fn new(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Self {
-        let url = url::join(base.as_str(), endpoint.kind, endpoint.streaming, endpoint.path.as_deref(), &[]);
+        let url = url::join(base.request_base(), endpoint.kind, endpoint.streaming, endpoint.path.as_deref(), &[]);
         let fields = fields(endpoint, base, version);
         let mut parts = vec![Part::Text(format!("POST {} HTTP/1.1\r\n", url::request_target(&url)).into_bytes())];
-        let collapsed = collapse(&fields);
-        if !collapsed.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            text(&mut parts, &format!("Host: {}\r\n", base.host_header()));
+        let mut sent = collapse(&fields);
+        if !sent.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            sent.insert(0, ("Host".to_owned(), Field::Text(base.host_header())));
         }
-        for (name, value) in &collapsed {
+        for (name, value) in &sent {
             text(&mut parts, name);
             text(&mut parts, ": ");
             match value {
@@ -50,7 +62,7 @@ impl HeadTemplate {
             text(&mut parts, "\r\n");
         }
         text(&mut parts, "Content-Length: ");
-        Self { url, fields, parts }
+        Self { url, fields, sent, parts }
     }
 
     /// The URL requests go to.
@@ -60,12 +72,14 @@ impl HeadTemplate {
 
     /// Header fields in order, before names that differ only in case are made one.
     pub fn fields(&self, request_id: &str, correlation_id: &str) -> Vec<(String, String)> {
-        let shown = |field: &Field| match field {
-            Field::Text(text) => text.clone(),
-            Field::RequestId => request_id.to_owned(),
-            Field::CorrelationId => correlation_id.to_owned(),
-        };
-        self.fields.iter().map(|(name, value)| (name.clone(), shown(value))).collect()
+        self.fields.iter().map(|(name, value)| (name.clone(), value.text(request_id, correlation_id))).collect()
+    }
+
+    /// Header fields as one request sends them: `Host` and `Content-Length` too, each name once.
+    pub fn sent_fields(&self, request_id: &str, correlation_id: &str, body_len: usize) -> Vec<(String, String)> {
+        let length = ("Content-Length".to_owned(), body_len.to_string());
+        let sent = self.sent.iter().map(|(name, value)| (name.clone(), value.text(request_id, correlation_id)));
+        sent.chain([length]).collect()
     }
 
     /// Appends the head of one request.
@@ -119,9 +133,10 @@ fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Vec<(String
     let accept = if endpoint.streaming { "text/event-stream" } else { "application/json" };
     set(&mut fields, "Accept", Field::Text(accept.into()));
     set(&mut fields, "Content-Type", Field::Text("application/json".into()));
-    if endpoint.http.session_affinity {
-        fields.retain(|(name, _)| !name.eq_ignore_ascii_case("X-Session-Affinity"));
-        fields.push(("X-Session-Affinity".into(), Field::CorrelationId));
+    // Routers go by these: nothing else may say who a session is.
+    for header in &endpoint.http.session_headers {
+        fields.retain(|(name, _)| !name.eq_ignore_ascii_case(header.name()));
+        fields.push((header.name().to_owned(), Field::CorrelationId));
     }
     fields
 }

@@ -11,9 +11,11 @@
 //! - `json`: JSON as servers write it
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! - [`control`]: calls to servers around a run
 //! - [`inputs`]: the text of a request body, for counting
 
 pub mod answer;
+pub mod control;
 pub mod head;
 pub mod inputs;
 mod json;

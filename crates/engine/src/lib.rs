@@ -10,7 +10,8 @@
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
-//! - [`record`]: one exchange parsed, counted and measured; `recorder`: batches of them, added up
+//! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
+//!   `recorder`: batches of them, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - `request_watch`: what is told of single requests, and the end of a run in which too many fail
@@ -41,6 +42,7 @@ mod sizing;
 pub mod stop;
 #[cfg(test)]
 mod testing;
+mod trace;
 mod worker;
 
 pub use error::EngineError;

@@ -2,6 +2,7 @@
 
 use crate::failure_names;
 use crate::requests::Requests;
+use crate::trace::http_trace;
 use aiperf_dialect::Answer;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
@@ -55,6 +56,7 @@ impl Reader {
         let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = self.anchor;
+        let traces = self.plan.artifacts.records_hold_traces();
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let head = timeline.head.taken().filter(|_| is_success);
         let measured = Measured {
@@ -69,6 +71,7 @@ impl Reader {
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
             http: Some(http_timing(exchange)),
+            http_trace: traces.then(|| Box::new(http_trace(exchange, &self.requests, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
             spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),

@@ -129,6 +129,10 @@ impl Recorder {
             let mut record = self.context.reader.read(exchange, self.number);
             // Here, so that no file, table or log ever has what the server said to a failed request as it came.
             record.measured.error = record.measured.error.map(|error| self.context.redactor.error(error));
+            if let Some(trace) = &mut record.measured.http_trace {
+                let fields = [&mut trace.request_headers, &mut trace.response_headers];
+                fields.into_iter().flatten().for_each(|fields| self.context.redactor.headers(fields));
+            }
             if self.metrics.len() == at {
                 self.metrics.push(RecordMetrics::default());
             }

@@ -6,14 +6,19 @@ use aiperf_dialect::sse;
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
 use aiperf_golden::{Area, File, Shape, Tally, has};
-use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, says_context_overflow};
-use aiperf_plan::{BaseUrl, Plan};
+use aiperf_metrics::{
+    CONTEXT_OVERFLOW_PHRASES, Metrics, RecordMetrics, RunTraits, Value as Number, says_context_overflow,
+};
+use aiperf_plan::{BaseUrl, ExportLevel, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::{
     Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, PlannedCancel, Protocol, Redirects,
     Resolution, Reuse, SocketOptions, StampMode, StreamEnd, Target, body, charset, clock, encoding,
 };
-use aiperf_types::{self as types, Exchange, MonoNs, Nanos, PhaseId, PhaseKind, RequestError, RequestTag, Timeline};
+use aiperf_types::{
+    self as types, ContentMark, EndpointKind, Exchange, Measured, MonoNs, Nanos, PhaseId, PhaseKind, RequestError,
+    RequestTag, Timeline,
+};
 use base64::Engine;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -254,27 +259,59 @@ fn golden_instants_give_the_times_of_http_phases() {
             .filter(|(arrival, sent)| arrival < sent)
             .map(|_| "the end of sending is taken no later than the first arrival".to_owned())
     };
+    let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
     let mut tally = Tally::new("HTTP phases");
     tally.run_files(&files(HTTP_PHASES), HTTP_PHASES, skip, |case| {
-        let http = reader.read(&exchange_of(&case["perf"]), 0).measured.http.unwrap();
-        let got = [
-            ("blocked", http.blocked),
-            ("dns_lookup", http.dns_lookup),
-            ("connecting", http.connecting),
-            ("sending", http.sending),
-            ("waiting", http.waiting),
-            ("receiving", http.receiving),
-            ("duration", http.duration),
-            ("connection_reused", http.reused.map(u64::from)),
-            ("data_sent", http.data_sent),
-            ("chunks_sent", http.chunks_sent),
-            ("data_received", http.data_received),
-            ("chunks_received", http.chunks_received),
-        ];
-        for (name, got) in got {
-            assert_eq!(got, case["expected"]["metrics_ns"][format!("http_req_{name}")].as_u64(), "{name}");
+        let http = reader.read(&exchange_of(&case["perf"]), 0).measured.http;
+        // A record with an answer: those without one have no metrics of HTTP.
+        let content = vec![ContentMark { at: MonoNs(2), output: true, reasoning: false }];
+        let measured = Measured { start: MonoNs(1), end: MonoNs(2), content, http, ..Measured::default() };
+        let mut record = RecordMetrics::default();
+        metrics.record(&measured, &mut record);
+        for (tag, wanted) in case["expected"]["metrics_ns"].as_object().unwrap() {
+            let found = record.iter().find(|(metric, _)| metric.tag == tag).map(|(_, value)| match value {
+                Number::Int(number) => number as f64,
+                Number::Float(number) => number,
+                Number::List(_) => f64::NAN,
+            });
+            // Times are shown in milliseconds, sizes in kilobytes.
+            let scale = match tag.as_str() {
+                "http_req_data_sent" | "http_req_data_received" => 1024.0,
+                "http_req_connection_reused" | "http_req_chunks_sent" | "http_req_chunks_received" => 1.0,
+                _ => 1e6,
+            };
+            let found = found.map(|value| (value * scale).round() as u64);
+            assert_eq!(found, wanted.as_u64(), "{tag}");
         }
     });
+    tally.finish();
+}
+
+#[test]
+fn golden_instants_are_those_of_the_trace() {
+    let mut reader = reader(1);
+    let mut plan = (*reader.plan).clone();
+    (plan.artifacts.http_trace, plan.artifacts.level) = (true, ExportLevel::Records);
+    reader.plan = Arc::new(plan);
+    let mut tally = Tally::new("HTTP traces");
+    tally.run_files(
+        &files(HTTP_PHASES),
+        HTTP_PHASES,
+        |_| None,
+        |case| {
+            let exchange = exchange_of(&case["perf"]);
+            let trace = reader.read(&exchange, 0).measured.http_trace.unwrap();
+            let at = |key: &str| MonoNs(case["perf"][format!("{key}_perf_ns")].as_u64().unwrap_or(0));
+            assert_eq!((trace.send_start, trace.send_end), (at("request_send_start"), at("request_send_end")));
+            assert_eq!(trace.connect, (at("tcp_connect_start"), at("tcp_connect_end")));
+            assert_eq!(trace.dns_lookup, (at("dns_lookup_start"), at("dns_lookup_end")));
+            assert_eq!(
+                (trace.receive_start, trace.receive_end),
+                (at("response_receive_start"), at("response_receive_end"))
+            );
+            assert_eq!(trace.reused.taken().is_some(), exchange.timeline.reused);
+        },
+    );
     tally.finish();
 }
 

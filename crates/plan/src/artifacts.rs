@@ -33,7 +33,16 @@ pub struct ArtifactPlan {
     pub dir: PathBuf,
     pub level: ExportLevel,
     pub summary: SummaryFiles,
+    /// Records hold the HTTP trace of their request.
+    pub http_trace: bool,
     pub names: FileNames,
+}
+
+impl ArtifactPlan {
+    /// Whether the HTTP trace of each request is written.
+    pub fn records_hold_traces(&self) -> bool {
+        self.http_trace && self.level >= ExportLevel::Records
+    }
 }
 
 /// Which files the summary of a run is written to; the screen shows it in any case.

@@ -1,5 +1,7 @@
-//! Where requests go: headers, and the HTTP client's settings.
+//! Where requests go and how they are put.
 
+use crate::control::{CacheReset, Readiness, ServerProfiler};
+use crate::http::HttpSettings;
 use crate::url::BaseUrl;
 use aiperf_types::EndpointKind;
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,7 @@ pub struct EndpointPlan {
     pub kind: EndpointKind,
     /// Base URLs, at least one; sessions take them in turn.
     pub urls: Vec<BaseUrl>,
+    pub transport: Transport,
     /// Path given by the user instead of the dialect's own.
     pub path: Option<String>,
     /// Ask for streamed answers.
@@ -32,6 +35,33 @@ pub struct EndpointPlan {
     /// When connections are reused.
     pub reuse: ReuseStrategy,
     pub http: HttpSettings,
+    /// How long the servers are waited for before anything else is sent; `None` does not wait.
+    pub readiness: Option<Readiness>,
+    /// Prefix caches are emptied once before the first phase.
+    pub cache_reset: Option<CacheReset>,
+    /// The servers' profilers are on during each profiling phase.
+    pub server_profiler: Option<ServerProfiler>,
+}
+
+/// How requests travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// HTTP/1.1.
+    #[default]
+    Http,
+    /// HTTP/2: by ALPN over TLS, with prior knowledge without it.
+    Http2,
+}
+
+impl Transport {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Http2 => "http2",
+        }
+    }
 }
 
 /// When connections are reused.
@@ -53,51 +83,6 @@ impl ReuseStrategy {
             Self::Pooled => "pooled",
             Self::Never => "never",
             Self::StickyUserSessions => "sticky-user-sessions",
-        }
-    }
-}
-
-/// Settings of the HTTP client, as `AIPERF_HTTP_*` names them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HttpSettings {
-    /// Connections in the pool, for the process; raised to what the plan's concurrency needs.
-    pub connection_limit: u32,
-    /// Idle connections are dropped after this; 0 never.
-    pub keepalive_timeout_seconds: f64,
-    /// Receive buffer in bytes.
-    pub recv_buffer: u32,
-    /// Send buffer in bytes.
-    pub send_buffer: u32,
-    /// `TCP_KEEPIDLE`, seconds.
-    pub keep_idle: u32,
-    /// `TCP_KEEPINTVL`, seconds.
-    pub keep_interval: u32,
-    /// `TCP_KEEPCNT`.
-    pub keep_count: u32,
-    /// `TCP_USER_TIMEOUT`, milliseconds.
-    pub user_timeout_ms: u32,
-    /// Bytes of a body that are kept.
-    pub kept_body_limit: usize,
-    /// Connects outstanding per address.
-    pub connects_outstanding: u32,
-    /// Add `X-Session-Affinity` with the correlation id.
-    pub session_affinity: bool,
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        Self {
-            connection_limit: 2500,
-            keepalive_timeout_seconds: 300.0,
-            recv_buffer: 10_485_760,
-            send_buffer: 10_485_760,
-            keep_idle: 60,
-            keep_interval: 30,
-            keep_count: 1,
-            user_timeout_ms: 30_000,
-            kept_body_limit: 64 << 20,
-            connects_outstanding: 256,
-            session_affinity: true,
         }
     }
 }

@@ -6,8 +6,10 @@
 //! # Layout
 //! - [`endpoint`]: where requests go and in which dialect
 //! - [`url`]: URLs of servers, their credentials apart
+//! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
+//! - [`control`]: calls to the servers around a run
 //! - [`dataset`]: what they say
-//! - [`phase`]: when they are sent and when a phase ends
+//! - [`phase`]: when they are sent and when a phase ends; [`cancellation`]: which of them are given up
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
@@ -16,22 +18,30 @@
 //! - [`redact`]: what of headers, URLs and texts may be shown
 
 pub mod artifacts;
+pub mod cancellation;
+pub mod control;
 pub mod dataset;
 pub mod draw;
 pub mod endpoint;
+pub mod http;
 pub mod metrics;
 pub mod nearest;
 pub mod phase;
+pub mod proxy;
 pub mod redact;
 pub mod runtime;
 pub mod url;
 
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, SummaryFiles};
+pub use cancellation::{Cancellation, CancellationDraws};
+pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{DatasetPlan, Length, SyntheticPlan};
 pub use draw::Draws;
-pub use endpoint::{EndpointPlan, HttpSettings, ReuseStrategy};
+pub use endpoint::{EndpointPlan, ReuseStrategy, Transport};
+pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use phase::{Arrival, PhasePlan, StopWhen};
+pub use proxy::{NoProxy, Proxies, Proxy};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
 pub use url::{BaseUrl, Credentials, UrlError};
 

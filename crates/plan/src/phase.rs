@@ -1,5 +1,6 @@
 //! Phases: blocks of load with their own limits and ends.
 
+use crate::cancellation::Cancellation;
 use aiperf_types::{Nanos, PhaseKind};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct PhasePlan {
     pub grace: Option<Nanos>,
     /// The share of failed requests past which the run is ended; `None` is any.
     pub failed_request_threshold: Option<f64>,
+    /// Requests that are given up on purpose; none in a warm-up.
+    pub cancellation: Option<Cancellation>,
 }
 
 /// How requests arrive.
@@ -79,6 +82,7 @@ mod tests {
                 stop: vec![stop],
                 grace: None,
                 failed_request_threshold: None,
+                cancellation: None,
             }
             .peak_in_flight()
         };

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv6Addr;
+use std::path::{Path, PathBuf};
 
 /// A checked URL: scheme, authority, path and query, without a fragment's effect. Its text has no credentials: they
 /// are kept apart, and neither shown nor serialised.
@@ -18,6 +19,8 @@ pub struct BaseUrl {
     host: String,
     port: u16,
     credentials: Option<Credentials>,
+    /// The socket that a `unix://` URL names; it stands for `http://localhost`.
+    socket: Option<PathBuf>,
 }
 
 /// A user's name and password, as a URL gave them. A secret: its `Debug` says nothing.
@@ -28,13 +31,18 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// A name and password that were given apart; `None` where they cannot be sent.
+    pub fn new(user: &str, password: &str) -> Option<Self> {
+        let control = |text: &str| text.chars().any(char::is_control);
+        // A colon in the name would move into the password at the server.
+        let can_be_sent = !user.contains(':') && !control(user) && !control(password);
+        can_be_sent.then(|| Self { user: user.to_owned(), password: password.to_owned() })
+    }
+
     /// Reads what stands before the `@` of a URL; percent escapes are resolved.
     fn parse(userinfo: &str) -> Option<Self> {
         let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
-        let (user, password) = (decoded(user)?, decoded(password)?);
-        let control = |text: &str| text.chars().any(char::is_control);
-        // A colon in the name would move into the password at the server.
-        (!user.contains(':') && !control(&user) && !control(&password)).then_some(Self { user, password })
+        Self::new(&decoded(user)?, &decoded(password)?)
     }
 
     /// The value of the `Authorization` field.
@@ -60,9 +68,13 @@ pub enum UrlError {
     /// White space around or inside.
     #[error("URL '{0}' contains white space")]
     Whitespace(String),
-    /// Something other than http or https.
+    /// Something other than http, https or unix.
     #[error("URL '{0}' must start with http:// or https://")]
     Scheme(String),
+    #[error(
+        "URL '{0}' names no socket: after unix:// stands its whole path, of at most 107 bytes, as in unix:///run/llm.sock"
+    )]
+    Socket(String),
     #[error("URL '{0}' names no host")]
     Host(String),
     /// A host that is neither a name nor an address.
@@ -120,6 +132,9 @@ impl BaseUrl {
         }
         let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let (scheme, rest) = full.split_once("://").unwrap_or_default();
+        if scheme.eq_ignore_ascii_case("unix") {
+            return Self::of_socket(text, rest);
+        }
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
             "https" => true,
@@ -170,12 +185,66 @@ impl BaseUrl {
         };
         let text = format!("{scheme}://{authority}{}", &rest[end..]);
         let (authority, host) = (authority.to_owned(), host.to_owned());
-        Ok(Self { text, tls, authority, host, port, credentials })
+        Ok(Self { text, tls, authority, host, port, credentials, socket: None })
+    }
+
+    /// A socket of this machine: requests are as for `http://localhost`.
+    fn of_socket(text: &str, path: &str) -> Result<Self, UrlError> {
+        let socket = decoded(path).filter(|path| {
+            path.starts_with('/') && !path.ends_with('/') && path.len() <= LONGEST_SOCKET && !path.contains('\0')
+        });
+        match socket {
+            Some(socket) => Ok(Self {
+                text: format!("unix://{path}"),
+                tls: false,
+                authority: "localhost".to_owned(),
+                host: "localhost".to_owned(),
+                port: 80,
+                credentials: None,
+                socket: Some(socket.into()),
+            }),
+            None => Err(UrlError::Socket(shown(text))),
+        }
+    }
+
+    /// With credentials that come from elsewhere, where it has none of its own.
+    pub fn or_credentials(mut self, credentials: Option<Credentials>) -> Self {
+        self.credentials = self.credentials.or(credentials);
+        self
     }
 
     /// The URL as text, with its scheme and without credentials.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The URL that paths of requests are joined to: itself, and for a socket `http://localhost`.
+    pub fn request_base(&self) -> &str {
+        if self.is_unix() { "http://localhost" } else { &self.text }
+    }
+
+    /// Scheme, host and port as they were written, without a path.
+    pub fn origin(&self) -> String {
+        let base = self.request_base();
+        let start = base.find("://").map_or(0, |at| at + 3);
+        let end = base[start..].find(['/', '?', '#']).map_or(base.len(), |at| start + at);
+        base[..end].to_owned()
+    }
+
+    /// Whether two URLs are of one server.
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        let key = |url: &Self| (url.tls, url.host.to_ascii_lowercase(), url.port, url.socket.clone());
+        key(self) == key(other)
+    }
+
+    /// Whether it is a socket of this machine.
+    pub fn is_unix(&self) -> bool {
+        self.socket.is_some()
+    }
+
+    /// The socket of a `unix://` URL.
+    pub fn socket_path(&self) -> Option<&Path> {
+        self.socket.as_deref()
     }
 
     /// Whether the scheme is https.
@@ -203,6 +272,9 @@ impl BaseUrl {
         self.credentials.as_ref()
     }
 }
+
+/// Bytes of a socket's path: what `sun_path` holds, less the NUL that ends it.
+const LONGEST_SOCKET: usize = 107;
 
 /// A byte that a host's name may hold.
 fn is_of_a_name(byte: u8) -> bool {
@@ -290,6 +362,29 @@ mod tests {
     fn an_ipv6_literal_keeps_its_brackets_in_the_header_only() {
         let url = BaseUrl::parse("https://[::1]:8443/v1").unwrap();
         assert_eq!((url.host(), url.port(), url.host_header().as_str()), ("::1", 8443, "[::1]:8443"));
+    }
+
+    #[test]
+    fn a_socket_is_asked_as_localhost() {
+        let url = BaseUrl::parse("unix:///run/my%20llm.sock").unwrap();
+        assert!(url.is_unix() && !url.is_tls());
+        assert_eq!(url.socket_path(), Some(Path::new("/run/my llm.sock")));
+        assert_eq!((url.as_str(), url.host_header().as_str()), ("unix:///run/my%20llm.sock", "localhost"));
+        assert_eq!((url.request_base(), url.origin().as_str()), ("http://localhost", "http://localhost"));
+        assert_eq!(BaseUrl::try_from(String::from(url.clone())), Ok(url));
+        let long = format!("unix:///{}", "x".repeat(LONGEST_SOCKET));
+        for odd in ["unix://", "unix:///", "unix://run/x", "unix:///run/", "unix:///a%00b", long.as_str()] {
+            assert!(matches!(BaseUrl::parse(odd), Err(UrlError::Socket(_))), "{odd}");
+        }
+    }
+
+    #[test]
+    fn urls_of_one_server_have_one_origin() {
+        let url = |text: &str| BaseUrl::parse(text).unwrap();
+        assert_eq!(url("http://u:p@H:8000/v1?x=1#y").origin(), "http://H:8000");
+        assert!(url("http://h/v1").is_same_origin(&url("http://H:80")));
+        assert!(!url("http://h").is_same_origin(&url("https://h")));
+        assert!(!url("unix:///a").is_same_origin(&url("unix:///b")));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - [`run`]: what there is to write down
-//! - [`records_jsonl`]: one line a request, written while the run is on
+//! - [`records_jsonl`]: one line a request, written while the run is on; `trace_data`: its HTTP trace
 //! - [`inputs_json`]: what will be sent, written before it
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
@@ -33,6 +33,7 @@ pub mod summary_csv;
 pub mod summary_json;
 pub mod timeslices_csv;
 pub mod timeslices_json;
+mod trace_data;
 
 pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile};
 pub use console::footer::footer;

@@ -6,6 +6,7 @@
 
 use crate::export::RecordFile;
 use crate::json::{push_f64, push_int, push_str};
+use crate::trace_data;
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};
 use aiperf_plan::ExportLevel;
 use aiperf_types::{Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};
@@ -58,6 +59,9 @@ impl RecordLine {
         out.extend_from_slice(b",\"metrics\":{");
         let has_metrics = self.push_metrics(out, metrics);
         out.push(b'}');
+        if let Some(trace) = &measured.http_trace {
+            trace_data::push(out, trace);
+        }
         if let Some(spec_decode) = &measured.spec_decode {
             push_spec_decode(out, spec_decode);
         }

@@ -17,6 +17,7 @@ fn plan(dir: &Path, level: ExportLevel) -> ArtifactPlan {
         dir: dir.to_owned(),
         level,
         summary: aiperf_plan::SummaryFiles::default(),
+        http_trace: false,
         names: FileNames::new(None),
     }
 }

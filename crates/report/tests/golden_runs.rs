@@ -241,6 +241,7 @@ fn golden_ready_marker() {
                 dir: dir.path().into(),
                 level: ExportLevel::Summary,
                 summary: aiperf_plan::SummaryFiles::default(),
+                http_trace: false,
                 names,
             };
             let run = RunResult { was_cancelled: file.json["was_cancelled"].as_bool().unwrap(), ..empty_run() };

@@ -104,6 +104,7 @@ fn slices_have_files_of_their_own_when_there_are_any() {
         dir: dir.path().into(),
         level: ExportLevel::Summary,
         summary: aiperf_plan::SummaryFiles::default(),
+        http_trace: false,
         names,
     };
     let files = || ["deep/mine_timeslices.csv", "deep/mine_timeslices.json"].map(|name| dir.path().join(name).exists());

@@ -60,6 +60,7 @@ fn phase(given: &Value) -> PhasePlan {
         stop: stop.into_iter().flatten().collect(),
         grace: nanos(&given["grace_period"]),
         failed_request_threshold: None,
+        cancellation: None,
     }
 }
 

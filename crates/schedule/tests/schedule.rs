@@ -15,6 +15,7 @@ fn phase(concurrency: u32, stop: Vec<StopWhen>, grace: Option<Nanos>) -> PhasePl
         stop,
         grace,
         failed_request_threshold: None,
+        cancellation: None,
     }
 }
 

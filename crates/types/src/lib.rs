@@ -12,7 +12,7 @@
 //! - [`failure`]: why an exchange ended without a whole answer
 //! - [`error`]: why a request failed, as records say it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
-//! - [`record`]: one finished request as the metrics see it
+//! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step
 //! - [`limits`]: what results are held against
 //! - [`stats`]: the statistics of a metric
 //! - [`log`]: levels of messages
@@ -31,6 +31,7 @@ pub mod record;
 pub mod response;
 pub mod stats;
 pub mod time;
+pub mod trace;
 
 pub use conversation::{Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, Traits};
@@ -48,3 +49,4 @@ pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecod
 pub use response::{ContentMark, Parsed, Usage};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
+pub use trace::HttpTrace;

@@ -1,6 +1,6 @@
 //! One finished request as the metrics see it.
 
-use crate::{ContentMark, MonoNs, RequestError, Usage, WallNs};
+use crate::{ContentMark, HttpTrace, MonoNs, RequestError, Usage, WallNs};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -162,6 +162,8 @@ pub struct Measured {
     /// Scheduled send time of a trace, in milliseconds.
     pub scheduled_send_ms: Option<f64>,
     pub http: Option<HttpTiming>,
+    /// The exchange step by step, where it is asked for.
+    pub http_trace: Option<Box<HttpTrace>>,
     pub spec_decode: Option<Box<SpecDecode>>,
     /// Why it failed; `None` is a valid record.
     pub error: Option<RequestError>,

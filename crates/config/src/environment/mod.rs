@@ -5,6 +5,8 @@
 
 mod load;
 mod machinery;
+mod netrc;
+mod network;
 mod observe;
 mod process;
 mod variable;
@@ -14,12 +16,13 @@ use crate::error::{ConfigError, Problem};
 use crate::nearest::nearest;
 use crate::range::Range;
 use crate::small_file;
-use aiperf_plan::HttpSettings;
 use aiperf_plan::redact::REDACTED;
+use aiperf_plan::{HttpSettings, IpVersion, SessionHeader};
 use aiperf_types::Thresholds;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+pub(crate) use netrc::Netrc;
 pub use variable::{Kind, Status, Variable};
 
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
@@ -46,6 +49,10 @@ pub(crate) struct Environment {
     pub http: HttpSettings,
     /// Close every connection after its request.
     pub force_close: bool,
+    /// Whether proxies and netrc files of the environment count.
+    pub trust_env: bool,
+    /// Credentials by host, for URLs that have none.
+    pub netrc: Netrc,
     /// Bearer token, where neither a flag nor a file has one.
     pub api_key: Option<String>,
     /// How far token counts may be off.
@@ -116,6 +123,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         out.notes.push(format!("no effect yet: {}", later.join(", ")));
     }
     for_developers_only(&mut out);
+    network::read(ctx, &mut out, &mut problems);
     if problems.is_empty() { Ok(out) } else { Err(problems) }
 }
 
@@ -231,6 +239,7 @@ fn boolean(text: &str) -> Option<bool> {
 fn apply(out: &mut Environment, name: &str, value: &str) {
     let number = crate::scalars::int(value).unwrap_or_default().clamp(0, i64::from(u32::MAX)) as u32;
     let float = || crate::scalars::float(value).unwrap_or_default();
+    let is_true = || boolean(value).unwrap_or_default();
     let http = &mut out.http;
     match name {
         "AIPERF_HTTP_CONNECTION_LIMIT" => http.connection_limit = number,
@@ -241,19 +250,31 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_HTTP_TCP_KEEPIDLE" => http.keep_idle = number,
         "AIPERF_HTTP_TCP_KEEPINTVL" => http.keep_interval = number,
         "AIPERF_HTTP_TCP_USER_TIMEOUT" => http.user_timeout_ms = number,
-        "AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID" => http.session_affinity = boolean(value).unwrap_or(true),
+        "AIPERF_HTTP_TTL_DNS_CACHE" => http.dns_cache_seconds = http.dns_cache_seconds.map(|_| number),
+        "AIPERF_HTTP_USE_DNS_CACHE" => http.dns_cache_seconds = http.dns_cache_seconds.filter(|_| is_true()),
+        "AIPERF_HTTP_SSL_VERIFY" => http.verify_certificates = is_true(),
+        "AIPERF_HTTP_REQUEST_CANCELLATION_SEND_TIMEOUT" => http.cancellation_send_timeout_seconds = float(),
+        "AIPERF_HTTP_IP_VERSION" => http.ip_version = IpVersion::parse(value).unwrap_or_default(),
+        "AIPERF_HTTP_TRUST_ENV" => out.trust_env = is_true(),
         "AIPERF_API_KEY" => out.api_key = Some(value.to_owned()),
-        "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = boolean(value).unwrap_or(false),
+        "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = is_true(),
         "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD" => out.thresholds.usage_diff_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD" => out.thresholds.osl_mismatch_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD" => {
             out.thresholds.osl_mismatch_tokens = crate::scalars::int(value).unwrap_or_default().unsigned_abs();
         }
-        "AIPERF_DEV_MODE" => out.developer.mode = boolean(value).unwrap_or(false),
-        "AIPERF_DEV_SHOW_INTERNAL_METRICS" => out.developer.internal_metrics = boolean(value).unwrap_or(false),
-        "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS" => out.developer.experimental_metrics = boolean(value).unwrap_or(false),
+        "AIPERF_DEV_MODE" => out.developer.mode = is_true(),
+        "AIPERF_DEV_SHOW_INTERNAL_METRICS" => out.developer.internal_metrics = is_true(),
+        "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS" => out.developer.experimental_metrics = is_true(),
         "AIPERF_UI_REALTIME_METRICS_INTERVAL" => out.live.interval = Some(float()),
-        "AIPERF_UI_REALTIME_METRICS_ENABLED" => out.live.enabled = boolean(value).unwrap_or(false),
+        "AIPERF_UI_REALTIME_METRICS_ENABLED" => out.live.enabled = is_true(),
+        name if SessionHeader::ALL.iter().any(|header| header.variable() == name) => {
+            let is_wanted = |header: &SessionHeader| match header.variable() == name {
+                true => is_true(),
+                false => http.session_headers.contains(header),
+            };
+            http.session_headers = SessionHeader::ALL.iter().copied().filter(is_wanted).collect();
+        }
         _ => debug_assert!(false, "{name} is said to act and does nothing"),
     }
 }
@@ -294,11 +315,13 @@ mod tests {
     fn every_variable_that_is_said_to_act_changes_something() {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
-            (read.http.clone(), read.force_close, key, read.thresholds, read.developer, read.live)
+            let switches = (read.force_close, read.trust_env);
+            (read.http.clone(), switches, key, read.thresholds, read.developer, read.live)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
                 Kind::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),
+                Kind::Choice(choices) => choices.last().map_or_else(String::new, |last| (*last).to_owned()),
                 _ => "2048".to_owned(),
             };
             let value = if check(variable.kind, &value).is_ok() { value } else { "7".to_owned() };
@@ -342,6 +365,7 @@ mod tests {
             let set = read_all(&[(variable.name, variable.default)]);
             let same = set.http == usual.http
                 && set.force_close == usual.force_close
+                && set.trust_env == usual.trust_env
                 && set.thresholds == usual.thresholds
                 && set.developer == usual.developer
                 && set.live.enabled == usual.live.enabled;

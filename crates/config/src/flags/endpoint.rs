@@ -4,7 +4,7 @@ use super::flag::Status::{Acts, NoEffect, NotYet};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::{endpoint, models};
-use aiperf_plan::ReuseStrategy;
+use aiperf_plan::{ReadinessMode, ReuseStrategy, Transport};
 use aiperf_types::EndpointKind;
 
 flags! { ENDPOINT_FLAGS:
@@ -53,7 +53,6 @@ flags! { ENDPOINT_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("endpoint.urls"),
         status: Acts,
-        limited_to: Some("http:// so far"),
     }
     URL_STRATEGY {
         name: "--url-strategy",
@@ -72,26 +71,26 @@ flags! { ENDPOINT_FLAGS:
         name: "--wait-for-model-timeout",
         kind: Kind::Float,
         to: To::Key("endpoint.wait_for_model_timeout"),
-        status: NotYet("a run starts at once and does not wait for the server"),
+        status: Acts,
     }
     WAIT_FOR_MODEL_MODE {
         name: "--wait-for-model-mode",
-        kind: Kind::Literal(endpoint::WaitMode::NAMES),
+        kind: Kind::Literal(ReadinessMode::NAMES),
         to: To::Key("endpoint.wait_for_model_mode"),
-        status: NotYet("a run starts at once and does not wait for the server"),
+        status: Acts,
     }
     WAIT_FOR_MODEL_INTERVAL {
         name: "--wait-for-model-interval",
         kind: Kind::Float,
         to: To::Key("endpoint.wait_for_model_interval"),
-        status: NotYet("a run starts at once and does not wait for the server"),
+        status: Acts,
     }
     RESET_KV_CACHE {
         name: "--reset-kv-cache",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("endpoint.reset_kv_cache"),
-        status: NotYet("no call is made to the server before a run"),
+        status: Acts,
         summary: "POST a prefix-cache reset once per benchmark cell before it starts",
     }
     RESET_KV_CACHE_TIMEOUT_SECONDS {
@@ -99,14 +98,14 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Key("endpoint.reset_kv_cache.timeout_seconds"),
-        status: NotYet("no call is made to the server before a run"),
+        status: Acts,
         summary: "Timeout of the cache-reset POST; implies the reset",
     }
     RESET_KV_CACHE_PATH {
         name: "--reset-kv-cache-path",
         kind: Kind::Text,
         to: To::Key("endpoint.reset_kv_cache.path"),
-        status: NotYet("no call is made to the server before a run"),
+        status: Acts,
         summary: "Path of the cache-reset POST (/reset_prefix_cache when unset); implies the reset",
     }
     SERVER_PROFILER {
@@ -114,7 +113,7 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("endpoint.server_profiler"),
-        status: NotYet("no call is made to the server around a run"),
+        status: Acts,
         summary: "POST profiler start and stop around each profiling phase",
     }
     SERVER_PROFILER_TIMEOUT_SECONDS {
@@ -122,21 +121,21 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Key("endpoint.server_profiler.timeout_seconds"),
-        status: NotYet("no call is made to the server around a run"),
+        status: Acts,
         summary: "Timeout of profiler POSTs; implies the hook",
     }
     SERVER_PROFILER_START_PATH {
         name: "--server-profiler-start-path",
         kind: Kind::Text,
         to: To::Key("endpoint.server_profiler.start_path"),
-        status: NotYet("no call is made to the server around a run"),
+        status: Acts,
         summary: "Profiler start path (/start_profile when unset); implies the hook",
     }
     SERVER_PROFILER_STOP_PATH {
         name: "--server-profiler-stop-path",
         kind: Kind::Text,
         to: To::Key("endpoint.server_profiler.stop_path"),
-        status: NotYet("no call is made to the server around a run"),
+        status: Acts,
         summary: "Profiler stop path (/stop_profile when unset); implies the hook",
     }
     API_KEY {
@@ -147,7 +146,7 @@ flags! { ENDPOINT_FLAGS:
     }
     TRANSPORT {
         name: "--transport",
-        kind: Kind::Choice(endpoint::TransportKind::NAMES),
+        kind: Kind::Choice(Transport::NAMES),
         aliases: &["--transport-type"],
         to: To::Key("endpoint.transport"),
         status: Acts,
@@ -178,7 +177,6 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Choice(ReuseStrategy::NAMES),
         to: To::Key("endpoint.connection_reuse"),
         status: Acts,
-        limited_to: Some("pooled and never so far"),
     }
     DOWNLOAD_VIDEO_CONTENT {
         name: "--download-video-content",

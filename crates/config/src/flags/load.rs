@@ -285,12 +285,12 @@ flags! { REQUEST_CANCELLATION_FLAGS:
         kind: Kind::Float,
         range: Some(between(0.0, false, 100.0, true)),
         to: To::Profiling("cancellation.rate"),
-        status: NotYet("requests are not cancelled on purpose"),
+        status: Acts,
     }
     REQUEST_CANCELLATION_DELAY {
         name: "--request-cancellation-delay",
         kind: Kind::Float,
         to: To::Profiling("cancellation.delay"),
-        status: NotYet("requests are not cancelled on purpose"),
+        status: Acts,
     }
 }

@@ -168,7 +168,7 @@ flags! { HTTP_TRACE_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.trace"),
-        status: NotYet("the HTTP trace is not written"),
+        status: Acts,
     }
     SHOW_TRACE_TIMING {
         name: "--show-trace-timing",

@@ -1,12 +1,14 @@
 //! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and what is redacted.
 
 use super::{
-    Kind, all_have, exponents, headers, key_values, list, names_for, no_groups, ordered, resolve, resolve_document,
-    strings, texts, unknown_extension, words,
+    Kind, all_have, exponents, headers, in_directory, key_values, list, names_for, no_groups, ordered, resolve,
+    resolve_document, strings, texts, unknown_extension, words,
 };
 use crate::command_line;
+use crate::plan::resolve_profile;
 use aiperf_golden::Tally;
 use aiperf_plan::redact::{self, is_sensitive_header};
+use aiperf_types::Nanos;
 use serde_json::{Value, json};
 
 #[test]
@@ -55,7 +57,50 @@ fn golden_extra_inputs_and_redacted_requests_are_as_recorded() {
         },
         run: redaction,
     };
-    super::run("endpoints", &[extra, redaction], no_groups);
+    let hooks = Kind {
+        looks_like: |cases| cases.iter().any(|case| case["kind"] == "control_hooks"),
+        run: |case, tally| match case["kind"].as_str() {
+            Some("control_hooks") => hooks(case, tally),
+            _ => tally.skip("it is about calls, not about settings"),
+        },
+    };
+    super::run("endpoints", &[extra, redaction, hooks], no_groups);
+}
+
+/// What is called around a run, as a file says it.
+fn hooks(case: &Value, tally: &mut Tally) {
+    let document = json!({
+        "model": "m",
+        "endpoint": {
+            "urls": case["urls"],
+            "reset_kv_cache": case["reset_kv_cache"],
+            "server_profiler": case["server_profiler"],
+        },
+        "dataset": {"type": "synthetic", "isl": 1},
+        "phases": {"type": "concurrency", "requests": 1},
+    });
+    let files = json!({"c.yaml": document.to_string()});
+    tally.run(case.to_string(), || {
+        let resolved = in_directory(&files, &Value::Null, |ctx| resolve_profile(&strings(&["-f", "c.yaml"]), ctx));
+        let wanted = &case["expected"];
+        let Ok(resolved) = resolved else {
+            assert_eq!(wanted["error"], "config", "{resolved:?}");
+            return;
+        };
+        let (reset, profiler) = (resolved.plan.endpoint.cache_reset, resolved.plan.endpoint.server_profiler);
+        assert_eq!(reset.is_none(), list(&wanted["reset_urls"]).is_empty());
+        assert_eq!(profiler.is_none(), list(&wanted["profiler_start_urls"]).is_empty());
+        let same = |time: Nanos, key: &str| assert_eq!(time.as_secs_f64(), wanted[key].as_f64().unwrap(), "{key}");
+        if let Some(reset) = reset {
+            same(reset.timeout, "reset_timeout_s");
+            same(reset.max_retry, "reset_max_retry_s");
+            let url = wanted["reset_urls"][0].as_str().unwrap();
+            assert!(url.ends_with(&reset.path), "{url}");
+        }
+        if let Some(profiler) = profiler {
+            same(profiler.timeout, "profiler_timeout_s");
+        }
+    });
 }
 
 fn folder(case: &Value, tally: &mut Tally) {

@@ -14,7 +14,7 @@ const OWN: &[(&str, &str, &str)] = &[
     ("connection", "the client decides how long a connection lives", "--connection-reuse-strategy never"),
     ("keep-alive", "the client decides how long a connection lives", "AIPERF_HTTP_KEEPALIVE_TIMEOUT"),
     ("proxy-connection", "the client decides how long a connection lives", "--connection-reuse-strategy never"),
-    ("upgrade", "only HTTP/1.1 is spoken", "leave it out: HTTP/1.1 is used throughout"),
+    ("upgrade", "a connection speaks one protocol throughout", "leave it out: --transport http2 speaks HTTP/2"),
     ("expect", "a body is sent with its head, without asking first", "leave it out: the body follows at once"),
     ("te", "trailers are not read", "leave it out: answers are read without trailers"),
     ("trailer", "bodies are sent without trailers", "leave it out: a header field says the same"),

@@ -4,7 +4,7 @@
 use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
-use crate::setting::Seconds;
+use crate::setting::{Seconds, Switch};
 use aiperf_plan::Length;
 
 /// Tokens of one prompt: ten times the longest context there is.
@@ -38,6 +38,8 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         most(at("users"), phase.users, CONCURRENCY, problems);
         time(at("duration"), phase.duration, facts, problems);
         time(at("grace_period"), phase.grace_period, facts, problems);
+        let delay = phase.cancellation.as_ref().and_then(|cancellation| cancellation.delay);
+        longest(at("cancellation.delay"), delay, facts, problems);
     }
     let runtime = benchmark.runtime.as_ref();
     most("runtime.workers".into(), runtime.and_then(|runtime| runtime.workers), WORKERS, problems);
@@ -45,7 +47,37 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     time("runtime.stats_interval".into(), interval, facts, problems);
     let timeout = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.timeout).map(Seconds);
     time("endpoint.timeout".into(), timeout, facts, problems);
+    control(benchmark, facts, problems);
     lengths(benchmark, facts, problems);
+}
+
+/// Times of calls around a run.
+fn control(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let Some(endpoint) = &benchmark.endpoint else { return };
+    let mut times = vec![
+        ("wait_for_model_timeout", endpoint.wait_for_model_timeout),
+        ("wait_for_model_interval", endpoint.wait_for_model_interval),
+    ];
+    if let Some(Switch::With(reset)) = &endpoint.reset_kv_cache {
+        times.push(("reset_kv_cache.timeout_seconds", reset.timeout_seconds));
+        times.push(("reset_kv_cache.max_retry_seconds", reset.max_retry_seconds));
+    }
+    if let Some(Switch::With(profiler)) = &endpoint.server_profiler {
+        times.push(("server_profiler.timeout_seconds", profiler.timeout_seconds));
+    }
+    for (key, seconds) in times {
+        let at = format!("endpoint.{key}");
+        longest(at.clone(), seconds, facts, problems);
+        time(at, seconds.map(Seconds).filter(|Seconds(seconds)| *seconds <= LONGEST), facts, problems);
+    }
+}
+
+/// A time that has an end.
+fn longest(at: String, seconds: Option<f64>, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    if seconds.is_some_and(|seconds| seconds > LONGEST) {
+        let rule = format!("{} must be at most {LONGEST} seconds", facts.subject(&at));
+        problems.push(facts.problem(&at, rule));
+    }
 }
 
 /// A time that is set is one that a run can last; zero and no end have meanings of their own.

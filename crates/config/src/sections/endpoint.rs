@@ -5,7 +5,7 @@ use crate::range::{at_least, finite_at_least, more_than};
 use crate::setting::{List, Reader, Setting, Switch, section};
 use crate::tree::Node;
 use aiperf_plan::redact::REDACTED;
-use aiperf_plan::{BaseUrl, ReuseStrategy};
+use aiperf_plan::{BaseUrl, ReadinessMode, ReuseStrategy, Transport, UrlError};
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value, json};
 
@@ -14,27 +14,17 @@ choices! {
     UrlStrategy {
         RoundRobin = "round_robin",
     }
-    /// How requests travel.
-    TransportKind {
-        Http = "http",
-    }
     /// How a request body is encoded.
     ContentType {
         Json = "application/json",
         Multipart = "multipart/form-data",
-    }
-    /// What shows that the server is ready.
-    WaitMode {
-        Models = "models",
-        Inference = "inference",
-        Both = "both",
     }
 }
 
 section! {
     /// Where requests go and how they are put.
     Endpoint {
-        /// Base server URLs; http:// is added when no scheme is present
+        /// Base server URLs; http:// is added when no scheme is present, unix:///PATH is a socket of this machine
         urls: List<Url> = [Url::local()];
         /// How requests are spread over several URLs
         url_strategy: UrlStrategy = UrlStrategy::RoundRobin;
@@ -48,8 +38,8 @@ section! {
         timeout: f64 [finite_at_least(0.0)] = 21600.0;
         /// Ask for a streamed reply; forced off with a warning where unsupported
         streaming: bool = false;
-        /// Forces the transport instead of deriving it from the URL scheme
-        transport: TransportKind;
+        /// HTTP/1.1, or HTTP/2: by agreement over TLS, with prior knowledge without
+        transport: Transport;
         /// Pooled, one per request, or one per session connections
         connection_reuse: ReuseStrategy = ReuseStrategy::Pooled;
         /// Send max_tokens rather than max_completion_tokens
@@ -77,7 +67,7 @@ section! {
         /// Pause between readiness probes, seconds
         wait_for_model_interval: f64 [more_than(0.0)] = 5.0;
         /// Which readiness probe is used
-        wait_for_model_mode: WaitMode = WaitMode::Inference;
+        wait_for_model_mode: ReadinessMode = ReadinessMode::Inference;
         /// Empty the server's prefix cache before the run
         reset_kv_cache: Switch<ResetKvCache>;
         /// Start and stop the server's profiler around the run
@@ -96,16 +86,16 @@ section! {
         timeout_seconds: f64 [more_than(0.0)] = 30.0;
         /// Seconds of retrying
         max_retry_seconds: f64 [at_least(0.0)] = 60.0;
-        /// Path of the call
+        /// Path of the call; /reset_prefix_cache when unset
         path: String;
     }
     /// The server's profiler.
     ServerProfiler {
         /// Seconds one call may take
         timeout_seconds: f64 [more_than(0.0)] = 30.0;
-        /// Path that starts it
+        /// Path that starts it; /start_profile when unset
         start_path: String;
-        /// Path that stops it
+        /// Path that stops it; /stop_profile when unset
         stop_path: String;
     }
 }
@@ -131,7 +121,8 @@ impl Setting for Url {
             Ok(url) => Some(Self(url)),
             Err(error) => {
                 let what = format!("{}: {error}", reader.places.subject_key(node, path));
-                reader.problems.push(crate::error::Problem::new(what).hint("http://HOST:PORT").at(path));
+                let hint = if matches!(error, UrlError::Socket(_)) { "unix:///PATH" } else { "http://HOST:PORT" };
+                reader.problems.push(crate::error::Problem::new(what).hint(hint).at(path));
                 None
             }
         }

@@ -82,6 +82,7 @@ fn endpoint() {
         "-m m --url h:99999",
         "-m m --url http://",
         "-m m --url http://h~h",
+        "-m m --url unix://run/llm.sock",
         "-m m --endpoint v1/x",
         "-m m --request-timeout-seconds inf",
         "-m m --request-timeout-seconds 1e400",
@@ -95,6 +96,9 @@ fn endpoint() {
         "-m m --endpoint-type responses --extra-inputs store:true",
         "-m m --wait-for-model-mode both",
         "-m m --wait-for-model-interval 2",
+        "-m m --wait-for-model-timeout inf",
+        "-m m --reset-kv-cache-timeout-seconds 0",
+        "-m m --transport h2",
         "-m m --request-content-type multipart/form-data",
         "-m m --endpoint-type image_edit --request-content-type application/json",
         "-m m --endpoint-type embeddings --streaming",
@@ -194,6 +198,9 @@ fn phases() {
         "-m m --benchmark-grace-period 5",
         "-m m --request-rate-ramp-duration 5",
         "-m m --request-cancellation-delay 1",
+        "-m m --request-cancellation-rate 0",
+        "-m m --request-cancellation-rate 101",
+        "-m m --request-cancellation-rate 10 --request-cancellation-delay 1e10",
         "-m m --input-file t.jsonl --custom-dataset-type mooncake_trace --request-rate 2",
         "-m m --input-file t.jsonl --custom-dataset-type mooncake_trace --concurrency 1,2",
         "-m m --warmup-grace-period 3",
@@ -310,14 +317,12 @@ fn what_is_not_there_yet() {
         "-m m --request-rate 5",
         "-m m --endpoint-type embeddings",
         "-m a,b",
-        "-m m --url https://h",
-        "-m m --connection-reuse-strategy sticky-user-sessions",
         "-m m --dataset-sampling-strategy random",
         "-m m --export-level raw",
         "-m m --concurrency 1,2",
         "-m m --num-profile-runs 2",
         "-m m --input-file d.jsonl",
-        "-m m --export-http-trace --image-format png",
+        "-m m --export-outputs-json --image-format png",
     ]));
 }
 
@@ -342,4 +347,19 @@ fn the_environment() {
     ];
     let odd = said(&Case { line: "-m m", files: &[(".env", "AIPERF_OTEL_MAX_BATCH_RECORDS=5\n")], env: &env });
     seen!(format!("{bad}\n{odd}"));
+}
+
+#[test]
+fn proxies_of_the_environment() {
+    let trust = ("AIPERF_HTTP_TRUST_ENV", "true");
+    let by = |line, env: &[(&str, &str)]| said(&Case { line, files: &[("netrc", "machine")], env });
+    let all = [
+        by("-m m", &[trust, ("HTTPS_PROXY", "socks5://me:hunter2@p:1")]),
+        by("-m m -u http://h:1 --transport http2", &[trust, ("http_proxy", "p:1")]),
+        by("-m m -u https://h:1 --transport http2", &[trust, ("http_proxy", "p:1"), ("https_proxy", "p:1")]),
+        by("-m m -u unix:///s --transport http2", &[trust, ("http_proxy", "p:1")]),
+        by("-m m", &[trust, ("NETRC", "netrc")]),
+        by("-m m --export-http-trace --export-level summary", &[]),
+    ];
+    seen!(all.join("\n"));
 }

@@ -46,7 +46,7 @@ fn what_cannot_stand_in_the_head_of_a_request_is_refused() {
         &["-u", "http://h:1/\u{0}"],
         &["-u", "http://[::1]9101"],
         &["-u", "http://user:hunter2@h:0"],
-        &["-u", "https://user:hunter2@h"],
+        &["-u", "https://user:hunter2@h:0"],
         &["--otel-url", "http://"],
         &["--otel-url", "http://h:70000"],
         &["--server-metrics", "http://:9400"],

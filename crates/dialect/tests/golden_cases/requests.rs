@@ -4,7 +4,7 @@ use crate::shapes::{self, REQUEST, URL, kind, unspoken};
 use aiperf_dialect::kinds::Request;
 use aiperf_dialect::{HeadTemplate, dialect, url};
 use aiperf_golden::Tally;
-use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy};
+use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy, SessionHeader, Transport};
 use aiperf_types::Conversation;
 use serde_json::{Value, json};
 
@@ -33,8 +33,16 @@ fn golden_urls_are_joined() {
     tally.finish();
 }
 
-/// The variable that the one switch of header fields has in golden data.
-const SESSION_AFFINITY: &str = "HTTP.X_SESSION_AFFINITY_FROM_CORRELATION_ID";
+/// The variable that a header of sessions has in golden data.
+fn variable(header: SessionHeader) -> String {
+    header.variable().replacen("AIPERF_HTTP_", "HTTP.", 1)
+}
+
+/// Whether a case wants a header of sessions.
+fn wants(case: &Value, header: SessionHeader) -> bool {
+    let usual = HttpSettings::default().session_headers.contains(&header);
+    case["config"]["env"][variable(header)].as_bool().unwrap_or(usual)
+}
 
 /// What a case may set. A setting that is not listed is a feature that is not there yet.
 const SETTINGS: &[&str] = &[
@@ -51,7 +59,6 @@ const SETTINGS: &[&str] = &[
     "timeout",
     "env",
 ];
-/// The parent's id is only told with a variable of its own, which is not listed.
 const REQUEST_MEMBERS: &[&str] =
     &["turns", "system_message", "user_context_message", "url_index", "parent_correlation_id"];
 const TURN_MEMBERS: &[&str] = &["role", "model", "max_tokens", "texts", "images", "audios", "videos"];
@@ -69,25 +76,31 @@ fn not_there_yet(case: &Value) -> Option<String> {
         let kinds = ["texts", "images", "audios", "videos"];
         turns().flat_map(move |turn| kinds.into_iter().flat_map(|kind| turn[kind].as_array().into_iter().flatten()))
     };
+    let variables: [String; 4] = std::array::from_fn(|at| variable(SessionHeader::ALL[at]));
+    let parent = &case["request"]["parent_correlation_id"];
+    if parent.is_string() && wants(case, SessionHeader::DynamoSessionId) {
+        return Some("not there yet: sessions that other sessions begin".to_owned());
+    }
     let missing = unknown(&case["config"], SETTINGS)
-        .or_else(|| unknown(&case["config"]["env"], &[SESSION_AFFINITY]))
+        .or_else(|| unknown(&case["config"]["env"], &variables.each_ref().map(String::as_str)))
         .or_else(|| unknown(&case["request"], REQUEST_MEMBERS))
         .or_else(|| turns().find_map(|turn| unknown(turn, TURN_MEMBERS)))
         .or_else(|| media().find_map(|media| unknown(media, MEDIA_MEMBERS)));
     unspoken(case).or_else(|| missing.map(|name| format!("not there yet: {name}")))
 }
 
-fn endpoint(case: &Value) -> EndpointPlan {
+pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
     let config = &case["config"];
     let list = |key: &str| config[key].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let flag = |key: &str| config[key].as_bool().unwrap_or(false);
     let urls: Vec<BaseUrl> = list("urls").iter().map(|url| BaseUrl::parse(url.as_str().unwrap()).unwrap()).collect();
     let default = HttpSettings::default();
-    let session_affinity = config["env"][SESSION_AFFINITY].as_bool().unwrap_or(default.session_affinity);
+    let session_headers = SessionHeader::ALL.iter().copied().filter(|header| wants(case, *header)).collect();
     EndpointPlan {
         kind: kind(case),
         urls: if urls.is_empty() { vec![BaseUrl::parse("http://localhost:8000").unwrap()] } else { urls },
+        transport: Transport::Http,
         path: config["custom_endpoint"].as_str().map(str::to_owned),
         streaming: flag("streaming"),
         api_key: config["api_key"].as_str().map(str::to_owned),
@@ -98,7 +111,10 @@ fn endpoint(case: &Value) -> EndpointPlan {
         server_token_count: flag("use_server_token_count"),
         per_chunk_usage: flag("per_chunk_usage"),
         reuse: ReuseStrategy::Pooled,
-        http: HttpSettings { session_affinity, ..default },
+        http: HttpSettings { session_headers, ..default },
+        readiness: None,
+        cache_reset: None,
+        server_profiler: None,
     }
 }
 
@@ -139,6 +155,26 @@ fn golden_requests_are_put_as_the_api_wants_them() {
         let fields = head.fields(told(case, "X-Request-ID"), told(case, "X-Correlation-ID"));
         assert_eq!(json!(fields), wanted["headers"]);
         assert_eq!(head.url(), wanted["url"].as_str().unwrap());
+        let mut written = Vec::new();
+        head.write(&mut written, 1, 2, 3);
+        let (id, of_session) = (uuid(1), uuid(2));
+        let told: String =
+            head.sent_fields(&id, &of_session, 3).iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let written = String::from_utf8(written).unwrap();
+        assert_eq!(written.split_once("\r\n").unwrap().1, format!("{told}\r\n"), "told as it is sent");
     });
     tally.finish();
+}
+
+fn uuid(id: u128) -> String {
+    String::from_utf8(aiperf_types::uuid_text(id).to_vec()).unwrap()
+}
+
+#[test]
+fn requests_to_a_socket_are_as_to_localhost() {
+    let case = json!({"endpoint_type": "chat", "config": {"urls": ["unix:///run/llm.sock"]}});
+    let endpoint = endpoint(&case);
+    let head = HeadTemplate::new(&endpoint, &endpoint.urls[0], "0");
+    assert_eq!(head.url(), "http://localhost/v1/chat/completions");
+    assert_eq!(head.sent_fields("", "", 0)[0], ("Host".to_owned(), "localhost".to_owned()));
 }

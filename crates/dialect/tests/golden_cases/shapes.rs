@@ -14,7 +14,11 @@ pub(crate) const INPUT: Shape =
 pub(crate) const EVENT_STREAM: Shape = |case| case["chunks_base64"].is_array() && has(case, "expected.messages");
 pub(crate) const USAGE: Shape = |case| has(case, "usage") && has(case, "expected.prompt_tokens");
 
-const READ: &[Shape] = &[URL, REQUEST, RESPONSE, BODIES, INPUT, EVENT_STREAM, USAGE];
+pub(crate) const INFERENCE: Shape = |case| case["kind"] == "inference_probe" && has(case, "expected.url");
+pub(crate) const MODELS: Shape = |case| case["kind"] == "models_body" && case["expected"].is_boolean();
+pub(crate) const HOOKS: Shape = |case| case["kind"] == "control_hooks" && has(case, "urls");
+
+const READ: &[Shape] = &[URL, REQUEST, RESPONSE, BODIES, INPUT, EVENT_STREAM, USAGE, INFERENCE, MODELS, HOOKS];
 
 /// The folders that hold cases about dialects.
 fn areas() -> Vec<Area> {

@@ -3,7 +3,7 @@
 use aiperf_plan::{
     Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
     MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SummaryFiles, SyntheticPlan,
-    Timestamps, TokenizerPlan, UiKind,
+    Timestamps, TokenizerPlan, Transport, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -16,6 +16,7 @@ pub(crate) fn plan(url: &str) -> Plan {
         endpoint: EndpointPlan {
             kind: EndpointKind::Chat,
             urls: vec![BaseUrl::parse(url).expect("a URL")],
+            transport: Transport::Http,
             path: None,
             streaming: true,
             api_key: None,
@@ -27,6 +28,9 @@ pub(crate) fn plan(url: &str) -> Plan {
             per_chunk_usage: false,
             reuse: ReuseStrategy::Pooled,
             http: HttpSettings::default(),
+            readiness: None,
+            cache_reset: None,
+            server_profiler: None,
         },
         tokenizer: TokenizerPlan::default(),
         dataset: DatasetPlan::Synthetic(SyntheticPlan {
@@ -42,12 +46,14 @@ pub(crate) fn plan(url: &str) -> Plan {
             stop: vec![StopWhen::Requests(1)],
             grace: None,
             failed_request_threshold: None,
+            cancellation: None,
         }],
         metrics: MetricsPlan::default(),
         artifacts: ArtifactPlan {
             dir: PathBuf::new(),
             level: ExportLevel::Summary,
             summary: SummaryFiles::default(),
+            http_trace: false,
             names: FileNames::new(None),
         },
         runtime: RuntimePlan {

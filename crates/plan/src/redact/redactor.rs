@@ -3,8 +3,9 @@
 
 use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{secret_members, secrets_in_members, visit_texts};
-use super::names::{is_secret_header, is_secret_name};
+use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
 use super::{REDACTED, text as by_name};
+use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
 use crate::{EndpointPlan, Plan};
 use aiperf_types::RequestError;
@@ -125,6 +126,17 @@ impl Redactor {
         })
     }
 
+    /// Header fields as they may be kept: what their names say is secret, and the secrets of the user wherever they stand.
+    pub fn headers(&self, fields: &mut [(String, String)]) {
+        for (name, value) in fields {
+            if is_sensitive_header(name) {
+                REDACTED.clone_into(value);
+            } else if let Cow::Owned(hidden) = self.hide(value) {
+                *value = hidden;
+            }
+        }
+    }
+
     /// An error as it may be shown and kept: without secrets, and no longer than [`LONGEST_ERROR`].
     pub fn error(&self, error: RequestError) -> RequestError {
         let shown = |text: String| {
@@ -200,7 +212,8 @@ fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
     out.extend(endpoint.headers.iter().flat_map(|(name, value)| secrets_in_header(name, value)));
     let urls = endpoint.urls.iter().map(|url| url.as_str());
     out.extend(urls.chain(endpoint.path.as_deref()).flat_map(secrets_in_url));
-    out.extend(endpoint.urls.iter().filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
+    let proxies = endpoint.http.proxies.all().map(Proxy::url);
+    out.extend(endpoint.urls.iter().chain(proxies).filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
     out
 }
 
@@ -274,6 +287,14 @@ mod tests {
 
     fn redactor(values: &[&str]) -> Redactor {
         Redactor::new(values.iter().map(|value| (*value).to_owned()))
+    }
+
+    #[test]
+    fn header_fields_are_hidden_by_their_names_and_by_what_they_hold() {
+        let mut fields = [("Authorization", "x"), ("X-Echo", "key sk-123456 came"), ("Accept", "*/*")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Redactor::new(["sk-123456".to_owned()]).headers(&mut fields);
+        assert_eq!(fields.map(|(_, value)| value), [REDACTED, "key <redacted> came", "*/*"]);
     }
 
     #[test]

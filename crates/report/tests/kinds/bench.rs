@@ -170,6 +170,7 @@ impl Bench {
                 dir: "/runs/one".into(),
                 level: ExportLevel::Records,
                 summary: aiperf_plan::SummaryFiles::default(),
+                http_trace: false,
                 names: FileNames::new(None),
             },
             metrics: summary,

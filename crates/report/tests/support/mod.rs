@@ -154,6 +154,7 @@ pub(crate) fn empty_run() -> RunResult {
             dir: "/runs/one".into(),
             level: ExportLevel::Records,
             summary: aiperf_plan::SummaryFiles::default(),
+            http_trace: false,
             names,
         },
         metrics: summary(Vec::new()),

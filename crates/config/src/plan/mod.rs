@@ -1,5 +1,7 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
+mod endpoint;
+
 use crate::advice;
 use crate::choice::Choice;
 use crate::command_line;
@@ -10,21 +12,22 @@ use crate::flags::{CONVERSATION_NUM, EXPORT_LEVEL, Flag, REQUEST_COUNT, Status};
 use crate::keys;
 use crate::os_text;
 use crate::resolve::{Tree, resolve_config};
-use crate::rules::{DATASET_TOKENS, endpoint_kind};
+use crate::rules::DATASET_TOKENS;
 use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
 use crate::sections::dataset::{DatasetType, SYNTHETIC_ENTRIES, Sampling};
 use crate::sections::distribution::Distribution;
-use crate::sections::endpoint::Endpoint;
 use crate::sections::phases::{DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    Arrival, ArtifactPlan, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, MetricsPlan, PhasePlan, Plan,
-    ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SummaryFiles, SyntheticPlan, TokenizerPlan, UiKind,
+    Arrival, ArtifactPlan, Cancellation, DatasetPlan, ExportLevel, FileNames, Length, MetricsPlan, PhasePlan, Plan,
+    RunIdentity, RuntimePlan, StopWhen, SummaryFiles, SyntheticPlan, TokenizerPlan, UiKind,
 };
-use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo};
+use aiperf_types::{Nanos, PhaseKind, Slo};
 use serde_json::Value;
 use std::path::{Component, PathBuf};
+
+pub(crate) use endpoint::SENT;
 
 /// A plan, and what a user should know about it.
 #[derive(Clone, Debug)]
@@ -36,9 +39,6 @@ pub struct Resolved {
 
 /// Between live statistics, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
-
-/// Endpoint types that can be sent.
-pub(crate) const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
 
 /// Reads the arguments after `profile` into a plan.
 pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
@@ -56,7 +56,7 @@ fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> 
     let Some(plan) = plan(&tree, ctx, args, &mut notes, &mut problems).filter(|_| problems.is_empty()) else {
         return Err(ConfigError::Invalid(problems));
     };
-    notes.extend(replaced(&plan, &tree));
+    notes.extend(endpoint::replaced(&plan, &tree));
     notes.extend(unseen(&tree));
     Ok(Resolved { plan, notes })
 }
@@ -116,39 +116,6 @@ fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>
     }
 }
 
-/// Header fields that were asked for and are not sent, because something else says what stands in them.
-fn replaced(plan: &Plan, tree: &Tree) -> Vec<String> {
-    let EndpointPlan { headers, api_key, urls, http, .. } = &plan.endpoint;
-    let place = |name: &str| {
-        let node = tree.node.find("benchmark.endpoint.headers").and_then(|headers| headers.get(name));
-        let at = format!("benchmark.endpoint.headers.{name}");
-        match node {
-            Some(node) if matches!(node.origin, Origin::Flag(_)) => {
-                format!("{} {name}", tree.places.subject_key(node, &at))
-            }
-            Some(node) => tree.places.subject_key(node, &at),
-            None => at,
-        }
-    };
-    let instead = |name: &str| match name.to_ascii_lowercase().as_str() {
-        "authorization" if api_key.is_some() => Some("the API key is sent instead"),
-        "accept" | "content-type" => Some("it follows from the endpoint's type and from streaming"),
-        "x-session-affinity" if http.session_affinity => Some(
-            "the session's id is sent instead (AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID=false sends yours)",
-        ),
-        _ => None,
-    };
-    let fields =
-        headers.iter().filter_map(|(name, _)| Some(format!("{} is not sent: {}", place(name), instead(name)?)));
-    let mut notes: Vec<String> = fields.collect();
-    let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    if urls.iter().any(|url| url.credentials().is_some()) && (api_key.is_some() || named) {
-        let by = if api_key.is_some() { "the API key" } else { "the Authorization header" };
-        notes.push(format!("the credentials in the URL are not sent: {by} is sent instead"));
-    }
-    notes
-}
-
 /// Whether a setting asks for nothing: off, null, or empty.
 fn says_nothing(node: &Node) -> bool {
     match &node.datum {
@@ -205,10 +172,10 @@ fn plan(
                 .at("benchmark.models.items"),
         );
     }
-    let endpoint = endpoint(tree, problems)?;
+    let endpoint = endpoint::endpoint(tree, problems)?;
     let dataset = dataset(tree, notes, problems)?;
-    let phases = phases(tree, problems);
-    let artifacts = artifacts(tree, ctx, problems);
+    let phases = phases(tree, notes, problems);
+    let artifacts = artifacts(tree, ctx, notes, problems);
     let runtime = runtime(tree, ctx, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
@@ -240,62 +207,6 @@ fn subject(tree: &Tree, path: &str) -> String {
         Some(node) => tree.places.subject(node, path),
         None => path.to_owned(),
     }
-}
-
-fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
-    let Environment { http, force_close, .. } = &tree.environment;
-    let endpoint: &Endpoint = tree.benchmark.endpoint.as_ref()?;
-    let kind = endpoint_kind(&tree.benchmark);
-    if !SENT.contains(&kind) {
-        let types: Vec<&str> = SENT.iter().map(|kind| kind.name()).collect();
-        problems.push(
-            not_yet(&subject(tree, "benchmark.endpoint.type"), &format!("only {} can be sent", types.join(" and ")))
-                .hint("chat, or completions")
-                .at("benchmark.endpoint.type"),
-        );
-    }
-    // A file's template is refused by its key; one among the extra inputs of a flag has none.
-    let template = tree.node.find("benchmark.endpoint.template.body");
-    if let Some(Node { origin: Origin::Flag(spelled), .. }) = template
-        && kind != EndpointKind::Template
-    {
-        let reason = "bodies are not made from templates";
-        let what = format!("{spelled} payload_template");
-        problems.push(not_yet(&what, reason).hint(advice::without("it", reason)).at("benchmark.endpoint.template"));
-    }
-    if endpoint.connection_reuse == Some(ReuseStrategy::StickyUserSessions) {
-        let at = "benchmark.endpoint.connection_reuse";
-        problems.push(
-            not_yet(&subject(tree, at), "a session may use any connection of the pool").hint("pooled, or never").at(at),
-        );
-    }
-    for (index, url) in endpoint.urls.iter().flat_map(|urls| urls.iter()).enumerate() {
-        if url.0.is_tls() {
-            let at = format!("benchmark.endpoint.urls.{index}");
-            let from = tree.node.find(&at).map_or_else(|| at.clone(), |node| tree.places.subject_key(node, &at));
-            let what = format!("{from} {}", url.0.as_str());
-            problems.push(not_yet(&what, "connections are not encrypted").hint("an http:// URL").at(at));
-        }
-    }
-    let reuse = match endpoint.connection_reuse {
-        None if *force_close => ReuseStrategy::Never,
-        _ => endpoint.connection_reuse(),
-    };
-    Some(EndpointPlan {
-        kind,
-        urls: endpoint.urls().iter().map(|url| url.0.clone()).collect(),
-        path: endpoint.path.clone(),
-        streaming: endpoint.streaming(),
-        api_key: endpoint.api_key.clone(),
-        headers: endpoint.headers.clone().unwrap_or_default(),
-        extra: endpoint.extra.clone().unwrap_or_default().0,
-        timeout_seconds: endpoint.timeout(),
-        legacy_max_tokens: endpoint.use_legacy_max_tokens(),
-        server_token_count: endpoint.use_server_token_count(),
-        per_chunk_usage: endpoint.per_chunk_usage(),
-        reuse,
-        http: http.clone(),
-    })
 }
 
 fn dataset(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
@@ -374,7 +285,7 @@ fn prompts_made(
     made as u32
 }
 
-fn phases(tree: &Tree, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
+fn phases(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
     let phases = tree.benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
     let mut out = Vec::new();
     for (index, phase) in phases.iter().enumerate() {
@@ -391,8 +302,25 @@ fn phases(tree: &Tree, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
             }
         }
         out.push(one_phase(phase));
+        if phase.cancellation.is_some() && phase.kind == Some(PhaseKind::Warmup) {
+            let at = format!("benchmark.phases.{index}.cancellation");
+            notes.push(format!("{} has no effect: no request of a warmup is cancelled", subject(tree, &at)));
+        }
+    }
+    // A profiling phase that says nothing of it goes by the first that does.
+    let first = out.iter().find_map(|phase| phase.cancellation);
+    let is_silent = |phase: &Phase| phase.kind != Some(PhaseKind::Warmup) && phase.cancellation.is_none();
+    for (plan, _) in out.iter_mut().zip(phases).filter(|(_, phase)| is_silent(phase)) {
+        plan.cancellation = first;
     }
     out
+}
+
+/// Which requests of a phase are cancelled: none of a warmup, and none at a rate of 0.
+fn cancellation(phase: &Phase) -> Option<Cancellation> {
+    let asked = phase.cancellation.as_ref().filter(|_| phase.kind != Some(PhaseKind::Warmup))?;
+    let rate_percent = asked.rate.filter(|rate| *rate > 0.0)?;
+    Some(Cancellation { rate_percent, delay: Nanos::from_secs_f64(asked.delay()) })
 }
 
 fn one_phase(phase: &Phase) -> PhasePlan {
@@ -418,6 +346,7 @@ fn one_phase(phase: &Phase) -> PhasePlan {
         stop,
         grace,
         failed_request_threshold: phase.failed_request_threshold,
+        cancellation: cancellation(phase),
     }
 }
 
@@ -443,7 +372,7 @@ fn metrics(tree: &Tree) -> MetricsPlan {
     }
 }
 
-fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> ArtifactPlan {
+fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
     let given = os_text::path(&artifacts.dir());
     // As people write paths and nobody wants to read them: `./out//` is `out`. What `..` means, links decide.
@@ -476,7 +405,12 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Art
             SummaryFiles { json: formats.contains(&SummaryFormat::Json), csv: formats.contains(&SummaryFormat::Csv) }
         }
     };
-    ArtifactPlan { dir, level, summary, names: FileNames::new(artifacts.prefix.as_deref()) }
+    if artifacts.trace() && level < ExportLevel::Records {
+        let what = subject(tree, "benchmark.artifacts.trace");
+        notes.push(format!("{what} has no effect: the trace of a request stands in its record, and none are written"));
+    }
+    let names = FileNames::new(artifacts.prefix.as_deref());
+    ArtifactPlan { dir, level, summary, http_trace: artifacts.trace(), names }
 }
 
 fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {

@@ -1,0 +1,86 @@
+//! Calls to servers around a run, beside its requests: what is asked, what an answer means, and when to ask again.
+//!
+//! # Layout
+//! - [`probes`]: whether a server is ready
+//! - [`hooks`]: emptying its cache, switching its profiler on and off
+
+pub mod hooks;
+pub mod probes;
+
+use aiperf_plan::{BaseUrl, EndpointPlan};
+use aiperf_types::EndpointKind;
+
+/// The version of its API that Anthropic wants to be told.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// One call, ready to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub method: Method,
+    /// The server: where to connect to.
+    pub server: BaseUrl,
+    /// What is asked for, without credentials; for a socket as if it were `http://localhost`.
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Post,
+}
+
+impl Method {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    Answered {
+        status: u16,
+        body: &'a [u8],
+    },
+    /// No answer: the connection failed, or time was up.
+    Failed,
+}
+
+/// Header fields of a call: the user's, and who asks. A call is no request of the benchmark, so it has no ids of one.
+fn headers(endpoint: &EndpointPlan, server: &BaseUrl) -> Vec<(String, String)> {
+    let mut fields = vec![("Accept".to_owned(), "*/*".to_owned())];
+    for (name, value) in &endpoint.headers {
+        set(&mut fields, name, value);
+    }
+    let is_messages = endpoint.kind == EndpointKind::Messages;
+    match (&endpoint.api_key, server.credentials()) {
+        (Some(key), _) if is_messages => set(&mut fields, "x-api-key", key),
+        (Some(key), _) => set(&mut fields, "Authorization", &format!("Bearer {key}")),
+        (None, Some(credentials)) => add(&mut fields, "Authorization", &credentials.basic()),
+        (None, None) => {}
+    }
+    if is_messages {
+        add(&mut fields, "anthropic-version", ANTHROPIC_VERSION);
+    }
+    fields
+}
+
+/// A name has one value, whatever its letter case.
+fn set(fields: &mut Vec<(String, String)>, name: &str, value: &str) {
+    match fields.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        Some(field) => *field = (name.to_owned(), value.to_owned()),
+        None => fields.push((name.to_owned(), value.to_owned())),
+    }
+}
+
+/// The same, unless the user gave one.
+fn add(fields: &mut Vec<(String, String)>, name: &str, value: &str) {
+    if !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        fields.push((name.to_owned(), value.to_owned()));
+    }
+}

@@ -1,0 +1,95 @@
+//! Calls around a run: probes and hooks.
+
+use crate::requests::endpoint;
+use crate::shapes::{self, HOOKS, INFERENCE, MODELS, kind};
+use aiperf_dialect::control::{Call, hooks, probes};
+use aiperf_golden::Tally;
+use aiperf_plan::EndpointPlan;
+use serde_json::{Value, json};
+
+#[test]
+fn golden_probes_ask_for_one_token() {
+    let mut tally = Tally::new("inference probes");
+    // transport.md, 10, row 19: the URL is joined as that of a request; the reference asks a base with a path itself.
+    let skip = |case: &Value| {
+        let (base, path) = (case["url"].as_str().unwrap(), kind(case).traits().path.unwrap_or_default());
+        let is_base = case["custom_endpoint"].is_null() && case["expected"]["url"] == case["url"];
+        (is_base && !base.ends_with(path)).then(|| "the path of requests is joined to a base with a path".to_owned())
+    };
+    tally.run_files(&shapes::files(INFERENCE), INFERENCE, skip, |case| {
+        let plan = of(case);
+        let call = probes::Probe::Inference.call(&plan, &plan.urls[0], case["model"].as_str().unwrap());
+        assert_eq!(call.url, case["expected"]["url"].as_str().unwrap());
+        assert_eq!(String::from_utf8(call.body).unwrap(), case["expected"]["body"].to_string());
+    });
+    tally.finish();
+}
+
+#[test]
+fn golden_lists_of_models_are_read() {
+    let mut tally = Tally::new("lists of models");
+    tally.run_files(
+        &shapes::files(MODELS),
+        MODELS,
+        |_| None,
+        |case| {
+            let (body, model) = (case["body"].as_str().unwrap(), case["model"].as_str().unwrap());
+            assert_eq!(probes::lists(body.as_bytes(), model), case["expected"]);
+        },
+    );
+    tally.finish();
+}
+
+#[test]
+fn golden_hooks_call_each_server_once() {
+    let mut tally = Tally::new("hooks");
+    // Whether a path can be used, and what holds when nothing is said, is decided where settings are read.
+    let skip = |case: &Value| {
+        let is_config = !case["expected"]["error"].is_null();
+        is_config.then(|| "a path that cannot be one is refused where settings are read".to_owned())
+    };
+    tally.run_files(&shapes::files(HOOKS), HOOKS, skip, |case| {
+        let plan = of(case);
+        for (section, key, usual, wanted) in [
+            ("reset_kv_cache", "path", aiperf_plan::CacheReset::PATH, "reset_urls"),
+            ("server_profiler", "start_path", aiperf_plan::ServerProfiler::START_PATH, "profiler_start_urls"),
+            ("server_profiler", "stop_path", aiperf_plan::ServerProfiler::STOP_PATH, "profiler_stop_urls"),
+        ] {
+            let path = match &case[section] {
+                Value::Bool(false) => None,
+                settings => Some(settings[key].as_str().unwrap_or(usual)),
+            };
+            let calls: Vec<Call> = path.map(|path| hooks::calls(&plan, path)).unwrap_or_default();
+            let urls: Vec<&str> = calls.iter().map(|call| call.url.as_str()).collect();
+            assert_eq!(json!(urls), case["expected"][wanted], "{wanted}");
+        }
+    });
+    tally.finish();
+}
+
+fn of(case: &Value) -> EndpointPlan {
+    let urls = if case["urls"].is_array() { case["urls"].clone() } else { json!([case["url"]]) };
+    let kind = case["endpoint_type"].as_str().unwrap_or("chat");
+    let config = json!({"urls": urls, "custom_endpoint": case["custom_endpoint"]});
+    endpoint(&json!({"endpoint_type": kind, "config": config}))
+}
+
+#[test]
+fn a_call_says_who_asks_and_has_no_ids_of_requests() {
+    let plan = |kind: &str, headers: Value| {
+        let config = json!({"urls": ["http://h"], "api_key": "sk", "headers": headers});
+        endpoint(&json!({"endpoint_type": kind, "config": config}))
+    };
+    let headers = |plan: &EndpointPlan| {
+        let call = probes::Probe::Inference.call(plan, &plan.urls[0], "m");
+        call.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        headers(&plan("chat", json!([["X-A", "1"], ["accept", "x"]]))),
+        ["accept: x", "X-A: 1", "Authorization: Bearer sk", "Content-Type: application/json"]
+    );
+    assert_eq!(
+        headers(&plan("messages", json!([["content-type", "mine"]]))),
+        ["Accept: */*", "content-type: mine", "x-api-key: sk", "anthropic-version: 2023-06-01"]
+    );
+}

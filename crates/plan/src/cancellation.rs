@@ -1,0 +1,84 @@
+//! Requests that are given up on purpose, as impatient clients give them up.
+
+use crate::draw::{Draws, Purpose};
+use aiperf_types::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Which share of a phase's requests is given up, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cancellation {
+    /// More than 0, at most 100.
+    pub rate_percent: f64,
+    /// From the last byte of the request written to the end of its connection.
+    pub delay: Nanos,
+}
+
+impl Cancellation {
+    /// The draws of one phase. Phases of equal settings give up different requests.
+    pub fn draws(&self, draws: &Draws, phase: u16) -> CancellationDraws {
+        let purpose = draws.purpose(&format!("request_cancellation:{phase}"));
+        CancellationDraws { purpose, threshold: threshold(self.rate_percent) }
+    }
+
+    /// Whether one request of a phase is given up: a draw of its own, whatever else was drawn.
+    pub fn falls_on(&self, draws: &Draws, phase: u16, number: u64) -> bool {
+        self.draws(draws, phase).fall_on(number)
+    }
+}
+
+/// The draws of one phase, made once and asked for every request.
+#[derive(Clone, Debug)]
+pub struct CancellationDraws {
+    purpose: Purpose,
+    /// Of 2^53 equally likely numbers, those below it give up.
+    threshold: u64,
+}
+
+impl CancellationDraws {
+    pub fn fall_on(&self, number: u64) -> bool {
+        ((self.purpose.bits128(number) >> 75) as u64) < self.threshold
+    }
+}
+
+fn threshold(rate_percent: f64) -> u64 {
+    (rate_percent / 100.0 * (1_u64 << 53) as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(rate_percent: f64, seed: u64, phase: u16) -> Vec<u64> {
+        let draws = Cancellation { rate_percent, delay: Nanos::ZERO }.draws(&Draws::new(Some(seed), ""), phase);
+        (0..4000).filter(|number| draws.fall_on(*number)).collect()
+    }
+
+    #[test]
+    fn the_share_given_up_is_the_one_asked_for() {
+        assert_eq!(chosen(100.0, 1, 0).len(), 4000);
+        for rate in [5.0, 25.0, 50.0] {
+            let (wanted, got) = (rate * 40.0, chosen(rate, 1, 0).len() as f64);
+            // Four deviations of a binomial draw.
+            let far = 4.0 * (wanted * (1.0 - rate / 100.0)).sqrt();
+            assert!((got - wanted).abs() < far, "{got} of 4000 at {rate} percent");
+        }
+    }
+
+    #[test]
+    fn a_draw_depends_on_seed_phase_and_number_alone() {
+        assert_eq!(chosen(10.0, 1, 0), chosen(10.0, 1, 0));
+        assert_ne!(chosen(10.0, 1, 0), chosen(10.0, 1, 1));
+        assert_ne!(chosen(10.0, 1, 0), chosen(10.0, 2, 0));
+        let (cancellation, draws) =
+            (Cancellation { rate_percent: 10.0, delay: Nanos::ZERO }, Draws::new(Some(1), "ignored"));
+        let one_by_one: Vec<u64> = (0..4000).rev().filter(|number| cancellation.falls_on(&draws, 0, *number)).collect();
+        assert!(one_by_one.into_iter().rev().eq(chosen(10.0, 1, 0)));
+    }
+
+    #[test]
+    fn a_larger_rate_gives_up_the_same_requests_and_more() {
+        let few = chosen(10.0, 1, 0);
+        let many = chosen(30.0, 1, 0);
+        assert!(few.iter().all(|number| many.contains(number)));
+    }
+}

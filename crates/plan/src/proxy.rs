@@ -1,0 +1,169 @@
+//! Proxies on the way to servers, by the rules of Python's `urllib`, which most tools of the field follow.
+
+use crate::url::{BaseUrl, Credentials, UrlError};
+use serde::{Deserialize, Serialize};
+
+/// Which proxy stands before which server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proxies {
+    /// For `http://` URLs.
+    pub http: Option<Proxy>,
+    /// For `https://` URLs.
+    pub https: Option<Proxy>,
+    pub no_proxy: NoProxy,
+}
+
+impl Proxies {
+    /// The proxy on the way to a server; none where it is reached directly.
+    pub fn for_url(&self, url: &BaseUrl) -> Option<&Proxy> {
+        if url.is_unix() || self.no_proxy.covers(url.host(), url.port()) {
+            return None;
+        }
+        if url.is_tls() { self.https.as_ref() } else { self.http.as_ref() }
+    }
+
+    /// Every proxy there is.
+    pub fn all(&self) -> impl Iterator<Item = &Proxy> {
+        [&self.http, &self.https].into_iter().flatten()
+    }
+}
+
+/// A proxy: an HTTP server, with credentials of its own. They are sent to it alone, and neither shown nor serialised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Proxy(BaseUrl);
+
+impl Proxy {
+    /// Reads a proxy's URL; `http://` is added when there is no scheme.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let url = BaseUrl::parse(text)?;
+        if url.is_unix() {
+            return Err(UrlError::Scheme(url.as_str().to_owned()));
+        }
+        Ok(Self(url))
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> &BaseUrl {
+        &self.0
+    }
+
+    /// What it is told in `Proxy-Authorization`.
+    pub fn credentials(&self) -> Option<&Credentials> {
+        self.0.credentials()
+    }
+}
+
+/// Servers that are reached without a proxy: a comma-separated list of names, each for itself and all below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NoProxy(Vec<String>);
+
+impl NoProxy {
+    /// Reads a list as `NO_PROXY` has it.
+    pub fn parse(list: &str) -> Self {
+        if list.trim() == "*" {
+            return Self(vec!["*".to_owned()]);
+        }
+        let names = list.split(',').map(|name| name.trim().trim_start_matches('.'));
+        // Among others a star is no pattern.
+        Self(names.filter(|name| !name.is_empty() && *name != "*").map(str::to_ascii_lowercase).collect())
+    }
+
+    /// Whether a server is reached directly. No name is special, `localhost` neither; `*` alone covers all.
+    pub fn covers(&self, host: &str, port: u16) -> bool {
+        if self.0 == ["*"] {
+            return true;
+        }
+        let host = host.to_ascii_lowercase();
+        let forms = [host.clone(), format!("{host}:{port}"), format!("[{host}]"), format!("[{host}]:{port}")];
+        let is_below =
+            |form: &String, name: &String| form.strip_suffix(name.as_str()).is_some_and(|f| f.ends_with('.'));
+        self.0.iter().any(|name| forms.iter().any(|form| form == name || is_below(form, name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn proxies(no_proxy: &str) -> Proxies {
+        Proxies {
+            http: Some(Proxy::parse("http://plain:3128").unwrap()),
+            https: Some(Proxy::parse("secure:3129").unwrap()),
+            no_proxy: NoProxy::parse(no_proxy),
+        }
+    }
+
+    fn goes_by(no_proxy: &str, url: &str) -> Option<String> {
+        let url = BaseUrl::parse(url).unwrap();
+        proxies(no_proxy).for_url(&url).map(|proxy| proxy.url().host().to_owned())
+    }
+
+    #[test]
+    fn the_scheme_of_the_server_chooses_the_proxy() {
+        assert_eq!(goes_by("", "http://h"), Some("plain".into()));
+        assert_eq!(goes_by("", "https://h"), Some("secure".into()));
+        assert_eq!(goes_by("", "http://localhost:1"), Some("plain".into()));
+        assert_eq!(goes_by("", "http://127.0.0.1:1"), Some("plain".into()));
+        assert_eq!(goes_by("", "unix:///run/llm.sock"), None);
+        assert_eq!(Proxies::default().for_url(&BaseUrl::parse("http://h").unwrap()), None);
+    }
+
+    #[test]
+    fn a_name_covers_itself_and_what_is_below_it() {
+        for (list, url, direct) in [
+            ("example.com", "http://example.com", true),
+            ("example.com", "http://api.example.com", true),
+            (".example.com", "http://example.com", true),
+            ("EXAMPLE.com", "http://Api.Example.COM", true),
+            ("example.com", "http://notexample.com", false),
+            ("api.example.com", "http://example.com", false),
+            (" a , b ,, c ", "http://b", true),
+            ("h:8000", "http://h:8000", true),
+            ("h:8000", "http://h:8001", false),
+            ("h:80", "http://h", true),
+            ("h:443", "https://x.h", true),
+            ("127.0.0.1", "http://127.0.0.1:9", true),
+            ("0.1", "http://127.0.0.1", true),
+            ("::1", "http://[::1]:9", true),
+            ("[::1]", "http://[::1]:9", true),
+            ("[::1]:9", "http://[::1]:9", true),
+            ("*", "http://anything", true),
+            ("a,*", "http://anything", false),
+            ("*.example.com", "http://api.example.com", false),
+            ("", "http://h", false),
+        ] {
+            assert_eq!(goes_by(list, url).is_none(), direct, "NO_PROXY={list} {url}");
+        }
+    }
+
+    #[test]
+    fn credentials_of_a_proxy_are_neither_shown_nor_serialised() {
+        let proxy = Proxy::parse("http://me:hunter22@p:1").unwrap();
+        assert!(proxy.credentials().unwrap().basic().starts_with("Basic "));
+        let seen = format!("{proxy:?} {}", serde_json::to_string(&proxy).unwrap());
+        assert!(!seen.contains("hunter22"), "{seen}");
+        assert!(Proxy::parse("socks5://p:1").is_err() && Proxy::parse("unix:///p").is_err());
+    }
+
+    /// The rules as Python has them, for names of hosts.
+    fn python_says(no_proxy: &str, host: &str) -> bool {
+        no_proxy == "*"
+            || no_proxy.split(',').map(|name| name.trim().trim_start_matches('.').to_lowercase()).any(|name| {
+                !name.is_empty() && (host.to_lowercase() == name || host.to_lowercase().ends_with(&format!(".{name}")))
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_covered_as_python_covers_them(
+            list in proptest::collection::vec("[.*]?[abAB]{1,2}(\\.[ab]{1,2}){0,2}|\\*|", 0..4),
+            host in "[abAB]{1,2}(\\.[ab]{1,2}){0,3}",
+        ) {
+            let list = list.join(",");
+            prop_assert_eq!(NoProxy::parse(&list).covers(&host, 80), python_says(&list, &host), "{} {}", list, host);
+        }
+    }
+}

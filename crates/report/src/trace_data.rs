@@ -1,0 +1,125 @@
+//! `trace_data` of a record line: the HTTP exchange step by step, in wall time.
+
+use crate::json::{push_int, push_str};
+use aiperf_types::{HttpTrace, MonoNs, Nanos, WallAnchor};
+use std::net::SocketAddr;
+
+/// Names the layout of the fields.
+const TRACE_TYPE: &str = "aiohttp";
+
+/// Appends the member with its comma. What never happened is left out; both lists of chunks are always there.
+pub(crate) fn push(out: &mut Vec<u8>, trace: &HttpTrace) {
+    let mut members = Members { out, anchor: trace.anchor };
+    members.out.extend_from_slice(b",\"trace_data\":{\"trace_type\":");
+    push_str(members.out, TRACE_TYPE);
+    members.at("request_send_start_ns", trace.send_start);
+    members.fields("request_headers", trace.request_headers.as_deref());
+    members.at("request_headers_sent_ns", trace.head_sent);
+    members.chunks("request_chunks", &trace.writes);
+    members.at("request_send_end_ns", trace.send_end);
+    members.number("request_chunks_count", Some(trace.write_count));
+    members.number("request_bytes_total", Some(trace.bytes_sent));
+    members.number("response_status_code", trace.status.map(u64::from));
+    members.text("response_reason", trace.reason.as_deref());
+    members.at("response_receive_start_ns", trace.receive_start);
+    members.fields("response_headers", trace.response_headers.as_deref());
+    members.at("response_headers_received_ns", trace.head_received);
+    members.chunks("response_chunks", &trace.reads);
+    members.number("response_chunks_count", Some(trace.read_count));
+    members.number("response_bytes_total", Some(trace.bytes_received));
+    members.at("response_receive_end_ns", trace.receive_end);
+    members.at("error_timestamp_ns", trace.failed);
+    members.pair("connection_pool_wait", trace.pool_wait);
+    members.pair("tcp_connect", trace.connect);
+    members.at("connection_reused_ns", trace.reused);
+    members.at("dns_cache_hit_ns", trace.dns_hit);
+    members.at("dns_cache_miss_ns", trace.dns_miss);
+    members.pair("dns_lookup", trace.dns_lookup);
+    members.pair("tls_handshake", trace.tls);
+    members.address("local", trace.local);
+    members.address("remote", trace.remote);
+    members.length("sending_ns", trace.sending());
+    members.length("waiting_ns", trace.waiting());
+    members.length("receiving_ns", trace.receiving());
+    members.length("duration_ns", trace.duration());
+    members.length("blocked_ns", HttpTrace::span(trace.pool_wait));
+    members.length("dns_lookup_ns", HttpTrace::span(trace.dns_lookup));
+    members.length("connecting_ns", HttpTrace::span(trace.connect));
+    members.length("tls_handshaking_ns", HttpTrace::span(trace.tls));
+    members.out.push(b'}');
+}
+
+struct Members<'o> {
+    out: &'o mut Vec<u8>,
+    anchor: WallAnchor,
+}
+
+impl Members<'_> {
+    fn key(&mut self, key: &str) {
+        self.out.push(b',');
+        push_str(self.out, key);
+        self.out.push(b':');
+    }
+
+    fn number(&mut self, key: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.key(key);
+            push_int(self.out, value);
+        }
+    }
+
+    fn at(&mut self, key: &str, at: MonoNs) {
+        self.number(key, at.taken().map(|at| self.anchor.wall(at).0));
+    }
+
+    fn pair(&mut self, step: &str, (from, to): (MonoNs, MonoNs)) {
+        self.at(&format!("{step}_start_ns"), from);
+        self.at(&format!("{step}_end_ns"), to);
+    }
+
+    fn length(&mut self, key: &str, length: Option<Nanos>) {
+        self.number(key, length.map(|length| length.0));
+    }
+
+    fn text(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.key(key);
+            push_str(self.out, text);
+        }
+    }
+
+    fn address(&mut self, side: &str, address: Option<SocketAddr>) {
+        if let Some(address) = address {
+            self.text(&format!("{side}_ip"), Some(&address.ip().to_string()));
+            self.number(&format!("{side}_port"), Some(address.port().into()));
+        }
+    }
+
+    fn fields(&mut self, key: &str, fields: Option<&[(String, String)]>) {
+        let Some(fields) = fields else { return };
+        self.key(key);
+        self.out.push(b'{');
+        for (at, (name, value)) in fields.iter().enumerate() {
+            if at > 0 {
+                self.out.push(b',');
+            }
+            push_str(self.out, name);
+            self.out.push(b':');
+            push_str(self.out, value);
+        }
+        self.out.push(b'}');
+    }
+
+    fn chunks(&mut self, key: &str, chunks: &[(MonoNs, u32)]) {
+        self.key(key);
+        self.out.push(b'[');
+        for (index, (at, bytes)) in chunks.iter().enumerate() {
+            self.out.extend_from_slice(if index == 0 { b"[" } else { b",[" });
+            push_int(self.out, self.anchor.wall(*at).0);
+            self.out.push(b',');
+            push_int(self.out, *bytes);
+            self.out.push(b']');
+        }
+        self.out.push(b']');
+    }
+}

@@ -1,0 +1,77 @@
+//! The HTTP trace of one request: every step, write and read with its instant.
+
+use crate::{MonoNs, Nanos, WallAnchor};
+use std::net::SocketAddr;
+
+/// What happened on the connection of one request, for those who ask for it. A zero instant was never reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpTrace {
+    /// Turns instants into wall time.
+    pub anchor: WallAnchor,
+    /// First byte handed to the connection.
+    pub send_start: MonoNs,
+    /// As they were sent, each name once; `None` where nothing was sent.
+    pub request_headers: Option<Vec<(String, String)>>,
+    pub head_sent: MonoNs,
+    /// Each write with its bytes, those of the head included.
+    pub writes: Vec<(MonoNs, u32)>,
+    pub send_end: MonoNs,
+    pub write_count: u64,
+    pub bytes_sent: u64,
+    pub status: Option<u16>,
+    pub reason: Option<String>,
+    pub response_headers: Option<Vec<(String, String)>>,
+    /// The read that completed the response head.
+    pub head_received: MonoNs,
+    /// The read that brought the first byte of the body.
+    pub receive_start: MonoNs,
+    /// Each read that brought bytes of the body or its framing, with all its bytes.
+    pub reads: Vec<(MonoNs, u32)>,
+    pub read_count: u64,
+    /// Head and body, as they came off the connection.
+    pub bytes_received: u64,
+    /// The read that completed the response.
+    pub receive_end: MonoNs,
+    /// It failed or was cancelled before the response head came.
+    pub failed: MonoNs,
+    pub pool_wait: (MonoNs, MonoNs),
+    /// TCP and TLS, for a new connection.
+    pub connect: (MonoNs, MonoNs),
+    /// A pooled connection was taken.
+    pub reused: MonoNs,
+    pub dns_hit: MonoNs,
+    pub dns_miss: MonoNs,
+    pub dns_lookup: (MonoNs, MonoNs),
+    pub tls: (MonoNs, MonoNs),
+    pub local: Option<SocketAddr>,
+    pub remote: Option<SocketAddr>,
+}
+
+impl HttpTrace {
+    /// The time between two instants, if both were reached, in this order.
+    pub fn span((from, to): (MonoNs, MonoNs)) -> Option<Nanos> {
+        let (from, to) = (from.taken()?, to.taken()?);
+        (to >= from).then(|| to.since(from))
+    }
+
+    pub fn sending(&self) -> Option<Nanos> {
+        Self::span((self.send_start, self.send_end))
+    }
+
+    pub fn waiting(&self) -> Option<Nanos> {
+        Self::span((self.send_end, self.receive_start))
+    }
+
+    /// Zero for a single read: what came at once took no time that can be told.
+    pub fn receiving(&self) -> Option<Nanos> {
+        match self.read_count {
+            0 => None,
+            1 => Some(Nanos::ZERO),
+            _ => Self::span((self.receive_start, self.receive_end)),
+        }
+    }
+
+    pub fn duration(&self) -> Option<Nanos> {
+        Self::span((self.send_start, self.receive_end))
+    }
+}
