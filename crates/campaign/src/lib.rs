@@ -5,6 +5,7 @@
 //!
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
+//! - [`control`]: calls to the servers around a run
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
@@ -15,6 +16,7 @@
 pub mod campaign;
 pub mod certificates;
 pub mod confidence;
+pub mod control;
 pub mod measurement;
 pub mod memory;
 pub mod objectives;

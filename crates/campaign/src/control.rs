@@ -1,0 +1,235 @@
+//! Calls to the servers around a run: they are waited for, their caches emptied, their profilers switched on and off.
+//!
+//! What is asked and what follows from an answer is decided in `aiperf_dialect::control`; here it is done, in order. Who makes
+//! the calls and what time it is, is asked of a [`Caller`].
+
+use aiperf_dialect::control::hooks::{self, Next, Retries};
+use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call};
+use aiperf_dialect::control::{Call, Outcome};
+use aiperf_plan::{EndpointPlan, Plan};
+use aiperf_types::{MonoNs, Nanos};
+use thiserror::Error;
+
+/// An answer, or the reason why there is none.
+pub type Called = Result<(u16, Vec<u8>), String>;
+
+/// Makes calls and lets time pass.
+pub trait Caller {
+    fn call(&mut self, call: &Call, timeout: Nanos) -> Called;
+    fn now(&self) -> MonoNs;
+    /// Returns early where somebody wants to stop.
+    fn wait_until(&mut self, at: MonoNs);
+    fn is_stopped(&self) -> bool;
+    fn warn(&mut self, text: String);
+}
+
+/// Why a run did not begin.
+#[derive(Debug, Error, PartialEq)]
+pub enum ControlError {
+    #[error(
+        "{url} was not ready for model '{model}' within {seconds} s ({attempts} attempts)\n  try: a longer \
+         --wait-for-model-timeout, or look at the server's log"
+    )]
+    NotReady { url: String, model: String, seconds: f64, attempts: u32 },
+    #[error("reset_kv_cache failed before benchmark start: {0}")]
+    CacheReset(String),
+    #[error("server_profiler failed to start: {0}")]
+    Profiler(String),
+    #[error("stopped before anything was measured")]
+    Stopped,
+}
+
+/// Waits until every server is ready for every model, if the plan says so.
+pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), ControlError> {
+    let Some(readiness) = plan.endpoint.readiness else { return Ok(()) };
+    for url in &plan.endpoint.urls {
+        for probe in Probe::all(&readiness) {
+            for model in &plan.models {
+                let call = probe.call(&plan.endpoint, url, model);
+                let base = base_call(&plan.endpoint, url);
+                let mut waiting = Waiting::new(probe, readiness, caller.now());
+                let mut step = waiting.go_on(caller.now());
+                loop {
+                    if caller.is_stopped() {
+                        return Err(ControlError::Stopped);
+                    }
+                    step = match step {
+                        Step::Ask { timeout } => {
+                            let called = caller.call(&call, timeout);
+                            waiting.ended(outcome(&called), model, caller.now())
+                        }
+                        Step::AskBase { timeout } => {
+                            let called = caller.call(&base, timeout);
+                            waiting.ended(outcome(&called), model, caller.now())
+                        }
+                        Step::Wait { until } => {
+                            caller.wait_until(until);
+                            waiting.go_on(caller.now())
+                        }
+                        Step::Ready { doubtful } => {
+                            if let Some(status) = doubtful {
+                                caller.warn(format!("{} answers with status {status}", call.url));
+                            }
+                            break;
+                        }
+                        Step::GiveUp { attempts } => {
+                            let (url, model) = (url.as_str().to_owned(), model.clone());
+                            let seconds = readiness.timeout.as_secs_f64();
+                            return Err(ControlError::NotReady { url, model, seconds, attempts });
+                        }
+                    };
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Empties the prefix cache of every server, if the plan says so. Once a run, before its first phase.
+pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result<(), ControlError> {
+    let Some(reset) = &endpoint.cache_reset else { return Ok(()) };
+    for call in hooks::calls(endpoint, &reset.path) {
+        let mut retries = Retries::new(reset.max_retry, caller.now());
+        loop {
+            if caller.is_stopped() {
+                return Err(ControlError::Stopped);
+            }
+            let called = caller.call(&call, reset.timeout);
+            match retries.ended(outcome(&called), caller.now()) {
+                Next::Done => break,
+                Next::Again { at } => caller.wait_until(at),
+                Next::Fail => return Err(ControlError::CacheReset(failure(&call, &called))),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Switches every profiler on before a profiling phase. Where one cannot be, those that are on are switched off again.
+pub fn start_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result<(), ControlError> {
+    let Some(profiler) = &endpoint.server_profiler else { return Ok(()) };
+    let stops = hooks::calls(endpoint, &profiler.stop_path);
+    for (at, call) in hooks::calls(endpoint, &profiler.start_path).iter().enumerate() {
+        let called = caller.call(call, profiler.timeout);
+        if !hooks::is_success(outcome(&called)) {
+            stops[..at].iter().rev().for_each(|stop| switch_off(stop, profiler.timeout, caller));
+            return Err(ControlError::Profiler(failure(call, &called)));
+        }
+    }
+    Ok(())
+}
+
+/// Switches every profiler off after a profiling phase. One that stays on costs a warning: what was measured counts.
+pub fn stop_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) {
+    let Some(profiler) = &endpoint.server_profiler else { return };
+    let stops = hooks::calls(endpoint, &profiler.stop_path);
+    stops.iter().for_each(|stop| switch_off(stop, profiler.timeout, caller));
+}
+
+fn switch_off(stop: &Call, timeout: Nanos, caller: &mut impl Caller) {
+    let called = caller.call(stop, timeout);
+    if !hooks::is_success(outcome(&called)) {
+        caller.warn(failure(stop, &called));
+    }
+}
+
+fn outcome(called: &Called) -> Outcome<'_> {
+    match called {
+        Ok((status, body)) => Outcome::Answered { status: *status, body },
+        Err(_) => Outcome::Failed,
+    }
+}
+
+fn failure(call: &Call, called: &Called) -> String {
+    hooks::failure(call, outcome(called), called.as_ref().err().map_or("", String::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_plan::{BaseUrl, CacheReset, HttpSettings, ReuseStrategy, ServerProfiler, Transport};
+    use aiperf_types::EndpointKind;
+
+    /// Answers by a script; its clock moves when it is waited for.
+    #[derive(Default)]
+    struct Script {
+        answers: Vec<Called>,
+        called: Vec<String>,
+        warnings: Vec<String>,
+        now: u64,
+    }
+
+    impl Caller for Script {
+        fn call(&mut self, call: &Call, _: Nanos) -> Called {
+            self.called.push(format!("{} {}", call.method.name(), call.url));
+            if self.answers.is_empty() { Ok((200, Vec::new())) } else { self.answers.remove(0) }
+        }
+        fn now(&self) -> MonoNs {
+            MonoNs(self.now)
+        }
+        fn wait_until(&mut self, at: MonoNs) {
+            self.now = at.0;
+        }
+        fn is_stopped(&self) -> bool {
+            false
+        }
+        fn warn(&mut self, text: String) {
+            self.warnings.push(text);
+        }
+    }
+
+    fn script(statuses: &[u16]) -> Script {
+        let answers = statuses.iter().map(|status| Ok((*status, Vec::new()))).collect();
+        Script { answers, now: 1, ..Script::default() }
+    }
+
+    fn endpoint() -> EndpointPlan {
+        let timeout = Nanos::from_millis(1000);
+        EndpointPlan {
+            kind: EndpointKind::Chat,
+            urls: ["http://a/v1", "http://b"].map(|url| BaseUrl::parse(url).unwrap()).to_vec(),
+            transport: Transport::Http,
+            path: None,
+            streaming: false,
+            api_key: None,
+            headers: Vec::new(),
+            extra: serde_json::Map::new(),
+            timeout_seconds: 0.0,
+            legacy_max_tokens: false,
+            server_token_count: false,
+            per_chunk_usage: false,
+            reuse: ReuseStrategy::Pooled,
+            http: HttpSettings::default(),
+            readiness: None,
+            cache_reset: Some(CacheReset { path: "/r".into(), timeout, max_retry: Nanos::from_millis(2000) }),
+            server_profiler: Some(ServerProfiler { start_path: "/on".into(), stop_path: "/off".into(), timeout }),
+        }
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_emptied_now_is_tried_again_and_then_fatal() {
+        let mut caller = script(&[503, 200, 204]);
+        assert_eq!(reset_caches(&endpoint(), &mut caller), Ok(()));
+        assert_eq!(caller.called, ["POST http://a/r", "POST http://a/r", "POST http://b/r"]);
+        let error = reset_caches(&endpoint(), &mut script(&[500])).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "reset_kv_cache failed before benchmark start: control_plane POST http://a/r failed with status 500"
+        );
+    }
+
+    #[test]
+    fn profilers_that_are_on_are_switched_off_where_another_cannot_be_switched_on() {
+        let mut caller = script(&[200, 404, 500]);
+        assert!(start_profilers(&endpoint(), &mut caller).is_err());
+        assert_eq!(caller.called, ["POST http://a/on", "POST http://b/on", "POST http://a/off"]);
+        assert_eq!(caller.warnings, ["control_plane POST http://a/off failed with status 500"]);
+    }
+
+    #[test]
+    fn a_profiler_that_stays_on_costs_a_warning_and_all_are_tried() {
+        let mut caller = script(&[500, 200]);
+        stop_profilers(&endpoint(), &mut caller);
+        assert_eq!((caller.called.len(), caller.warnings.len()), (2, 1));
+    }
+}
