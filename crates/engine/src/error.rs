@@ -1,6 +1,7 @@
 //! Why a run could not be started or carried on.
 
 use crate::sizing::TooFewDescriptors;
+use crate::travel::TlsError;
 use std::io;
 use thiserror::Error;
 
@@ -20,6 +21,8 @@ pub enum EngineError {
          try: --timestamps auto, which falls back to when a read returned"
     )]
     NoStamps(io::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A thread or its runtime could not be made.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] io::Error),

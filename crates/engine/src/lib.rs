@@ -7,6 +7,7 @@
 //! # Layout
 //! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
+//! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
@@ -43,6 +44,7 @@ pub mod stop;
 #[cfg(test)]
 mod testing;
 mod trace;
+pub mod travel;
 mod worker;
 
 pub use error::EngineError;

@@ -9,13 +9,13 @@ use crate::queue::Queue;
 use crate::requests::Requests;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
-use crate::worker::{Command, Ids, Worker};
+use crate::travel;
+use crate::worker::{Command, Ids, Patience, Worker};
 use aiperf_dialect::sse;
-use aiperf_plan::{Plan, ReuseStrategy, Timestamps};
+use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, Origin, Protocol, Resolution, Reuse,
-    SocketOptions, StampMode, StreamEnd, Target,
+    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, Protocol, Reuse, StampMode, StreamEnd,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -25,6 +25,13 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+/// What all workers share of the way to the servers.
+pub(crate) struct Shared {
+    pub(crate) connect: ConnectSettings,
+    /// A place for each connection in use.
+    pub(crate) places: Arc<Semaphore>,
+}
+
 /// What a worker's thread starts from. The client itself is made there: it belongs to that thread.
 pub(crate) struct WorkerSetup {
     number: u16,
@@ -33,7 +40,7 @@ pub(crate) struct WorkerSetup {
 }
 
 impl WorkerSetup {
-    pub(crate) fn new(plan: &Plan, number: usize, sizing: Sizing, places: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(plan: &Plan, number: usize, sizing: Sizing, shared: &Shared) -> Self {
         let endpoint = &plan.endpoint;
         let http = &endpoint.http;
         let settings = ClientSettings {
@@ -42,19 +49,10 @@ impl WorkerSetup {
                 Timestamps::Auto | Timestamps::Kernel => StampMode::Kernel,
             },
             connect: ConnectSettings {
-                socket: SocketOptions {
-                    recv_buffer: http.recv_buffer as usize,
-                    send_buffer: http.send_buffer as usize,
-                    keep_idle: http.keep_idle,
-                    keep_interval: http.keep_interval,
-                    keep_count: http.keep_count,
-                    user_timeout_ms: http.user_timeout_ms,
-                },
-                resolution: Resolution::default(),
-                tls: None,
-                outstanding: (http.connects_outstanding as usize).div_ceil(sizing.workers),
+                outstanding: shared.connect.outstanding.div_ceil(sizing.workers),
+                ..shared.connect.clone()
             },
-            places,
+            places: shared.places.clone(),
             keepalive: if http.keepalive_timeout_seconds > 0.0 {
                 Nanos::from_secs_f64(http.keepalive_timeout_seconds)
             } else {
@@ -66,8 +64,11 @@ impl WorkerSetup {
                 ReuseStrategy::Never => Reuse::Never,
                 ReuseStrategy::StickyUserSessions => Reuse::WithinSession,
             },
-            protocol: Protocol::Http1,
-            detailed: false,
+            protocol: match endpoint.transport {
+                Transport::Http => Protocol::Http1,
+                Transport::Http2 => Protocol::Http2,
+            },
+            detailed: plan.artifacts.records_hold_traces(),
             stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
         };
         Self { number: number as u16, settings, buffers: BufferReturn::default() }
@@ -201,11 +202,8 @@ impl Load {
     }
 
     fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>) -> Rc<Worker> {
-        let targets =
-            self.plan.endpoint.urls.iter().map(|url| Target::new(Origin::http(url.host(), url.port()))).collect();
-        let client = Client::new(setup.settings, targets, setup.buffers).keeping_pace(self.pace.clone());
-        let timeout = self.plan.endpoint.timeout_seconds;
-        let timeout = (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout));
+        let origins = self.plan.endpoint.urls.iter().map(travel::origin).collect();
+        let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
         Worker::new(
             setup.number,
@@ -213,7 +211,7 @@ impl Load {
             self.requests.clone(),
             self.queue.clone(),
             Ids::new(key ^ self.started()),
-            timeout,
+            Patience::of(&self.plan),
             tell,
         )
     }

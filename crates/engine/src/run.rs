@@ -5,7 +5,7 @@ use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::SharedSweepLine;
 use crate::error::EngineError;
 use crate::events::Events;
-use crate::load::{Load, WorkerSetup};
+use crate::load::{Load, Shared, WorkerSetup};
 use crate::phases::{self, PhaseTrack};
 use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
 use crate::queue::Queue;
@@ -17,6 +17,7 @@ use crate::requests::Requests;
 use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
+use crate::travel;
 use aiperf_metrics::{Accumulator, Metrics};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, Timestamps};
@@ -77,6 +78,7 @@ pub struct PhaseOutcome {
 /// Whether this machine can run a plan: looked at before anything of the run is touched.
 pub fn check(plan: &Plan) -> Result<(), EngineError> {
     Sizing::of(Demand::of(plan), Machine::here())?;
+    travel::connect_settings(plan)?;
     match (plan.runtime.timestamps, keep_stamping()) {
         (Timestamps::Kernel, Err(error)) => Err(EngineError::NoStamps(error)),
         _ => Ok(()),
@@ -97,7 +99,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     let places = Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
-    let setup = |number| WorkerSetup::new(&plan, number, sizing, places.clone());
+    let shared = Shared { connect: travel::connect_settings(&plan)?, places };
+    let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
     let context = Arc::new(RecordContext {

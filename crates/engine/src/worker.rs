@@ -2,10 +2,11 @@
 
 use crate::queue::Queue;
 use crate::requests::Requests;
+use aiperf_plan::{CancellationDraws, Plan};
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Cancel, CancelReason, Client, END_PATIENCE, OutgoingRequest, Redirects};
-use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, RequestTag};
+use aiperf_transport::{Cancel, CancelReason, Client, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects};
+use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
@@ -29,6 +30,36 @@ pub(crate) enum Command {
     Cancel(PhaseIndex),
 }
 
+/// How long requests may take: all of them, and those that are given up on purpose.
+pub(crate) struct Patience {
+    timeout: Option<Nanos>,
+    send_timeout: Nanos,
+    /// By phase: which requests are given up, and how long after they were sent.
+    given_up: Vec<Option<(CancellationDraws, Nanos)>>,
+}
+
+impl Patience {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let timeout = plan.endpoint.timeout_seconds;
+        let draws = plan.draws();
+        let given_up = plan.phases.iter().enumerate().map(|(index, phase)| {
+            let cancellation = phase.cancellation.filter(|_| phase.kind != PhaseKind::Warmup)?;
+            Some((cancellation.draws(&draws, index as u16), cancellation.delay))
+        });
+        Self {
+            timeout: (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout)),
+            send_timeout: Nanos::from_secs_f64(plan.endpoint.http.cancellation_send_timeout_seconds),
+            given_up: given_up.collect(),
+        }
+    }
+
+    fn cancels(&self, dispatch: &Dispatch) -> Option<PlannedCancel> {
+        let (draws, after) = self.given_up.get(usize::from(dispatch.phase.0))?.as_ref()?;
+        let planned = PlannedCancel { after: *after, send_timeout: self.send_timeout };
+        draws.fall_on(dispatch.number).then_some(planned)
+    }
+}
+
 /// One worker. It lives on its thread; `returned` tells the conductor.
 pub(crate) struct Worker {
     number: u16,
@@ -36,7 +67,7 @@ pub(crate) struct Worker {
     requests: Arc<Requests>,
     queue: Arc<Queue>,
     ids: Ids,
-    timeout: Option<Nanos>,
+    patience: Patience,
     /// Requests to start, in order.
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
@@ -62,11 +93,11 @@ impl Worker {
         requests: Arc<Requests>,
         queue: Arc<Queue>,
         ids: Ids,
-        timeout: Option<Nanos>,
+        patience: Patience,
         returned: Box<dyn Fn(Event)>,
     ) -> Rc<Self> {
         let (waiting, more, flying) = (RefCell::default(), Notify::new(), RefCell::default());
-        Rc::new(Self { number, client, requests, queue, ids, timeout, waiting, more, flying, returned })
+        Rc::new(Self { number, client, requests, queue, ids, patience, waiting, more, flying, returned })
     }
 
     /// Steps of the wall clock that reading noticed.
@@ -125,8 +156,8 @@ impl Worker {
             target,
             head,
             body,
-            timeout: self.timeout,
-            cancelled: None,
+            timeout: self.patience.timeout,
+            cancelled: self.patience.cancels(&dispatch),
             ends_session: true,
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);

@@ -12,8 +12,8 @@ use aiperf_metrics::{
 use aiperf_plan::{BaseUrl, ExportLevel, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, PlannedCancel, Protocol, Redirects,
-    Resolution, Reuse, SocketOptions, StampMode, StreamEnd, Target, body, charset, clock, encoding,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, PlannedCancel, Protocol, ProxyChoice,
+    Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body, charset, clock, encoding,
 };
 use aiperf_types::{
     self as types, ContentMark, EndpointKind, Exchange, Measured, MonoNs, Nanos, PhaseId, PhaseKind, RequestError,
@@ -116,7 +116,8 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
                 user_timeout_ms: 30_000,
             },
             resolution: Resolution::default(),
-            tls: None,
+            tls: Arc::default(),
+            proxies: ProxyChoice::default(),
             outstanding: 1,
         },
         places: Arc::new(Semaphore::new(1)),
@@ -130,7 +131,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
     let url = &plan.endpoint.urls[0];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let client = Client::new(settings, vec![Target::new(Origin::http(url.host(), url.port()))], Default::default());
+        let client = Client::new(settings, vec![Origin::http(url.host(), url.port())], Default::default());
         let body = requests.request(0).body;
         let head = requests.head(0, 1, 2, body.len());
         let now = clock::mono_now();

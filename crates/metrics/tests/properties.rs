@@ -123,6 +123,7 @@ fn record() -> impl Strategy<Value = Measured> {
                 video_peak_memory_mb: audio,
                 scheduled_send_ms: schedule,
                 http,
+                http_trace: None,
                 spec_decode: spec,
                 error: failed.then(|| RequestError::status(500 + u16::from(fate % 3), "Error", "no")),
                 context_overflow: failed && fate % 2 == 0,

@@ -2,8 +2,8 @@
 
 use aiperf_transport::framer::Framer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, Redirects, Resolution, Reuse,
-    SocketOptions, StampMode, StreamEnd, Target, clock,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
+    Resolution, Reuse, SocketOptions, StampMode, StreamEnd, clock,
 };
 use aiperf_types::{Nanos, RequestTag};
 use bytes::Bytes;
@@ -69,7 +69,13 @@ fn client(port: u16, stamps: StampMode) -> Client {
     };
     let settings = ClientSettings {
         stamps,
-        connect: ConnectSettings { socket, resolution: Resolution::default(), tls: None, outstanding: 1 },
+        connect: ConnectSettings {
+            socket,
+            resolution: Resolution::default(),
+            tls: Arc::default(),
+            proxies: ProxyChoice::default(),
+            outstanding: 1,
+        },
         places: Arc::new(Semaphore::new(1)),
         keepalive: Nanos::MAX,
         kept_limit: 64 << 20,
@@ -78,7 +84,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
         detailed: false,
         stream_end: StreamEnd::NONE,
     };
-    Client::new(settings, vec![Target::new(Origin::http("127.0.0.1", port))], Default::default())
+    Client::new(settings, vec![Origin::http("127.0.0.1", port)], Default::default())
 }
 
 fn exchange(c: &mut Criterion) {

@@ -3,11 +3,12 @@
 use crate::clock::mono_now;
 use crate::connection::Connection;
 use crate::pace::ConnectPace;
+use crate::proxy::ProxyChoice;
 use crate::socket::Socket;
 use crate::stamp::{self, StampMode, StampedReader};
 use crate::sys;
 use crate::target::{Origin, Target};
-use crate::tls::{self, HandshakeError};
+use crate::tls::{self, HandshakeError, TlsSettings};
 use aiperf_types::{Failure, Nanos, Timeline};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -28,7 +29,7 @@ pub enum AddressChoice {
     /// IPv4; IPv6 only where a server has nothing else.
     #[default]
     V4,
-    /// IPv6 alone.
+    /// IPv6; IPv4 only where a server has nothing else.
     V6,
     /// All, IPv4 first.
     Both,
@@ -38,11 +39,13 @@ impl AddressChoice {
     /// Those to try, in order.
     fn choose(self, mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
         found.sort_by_key(|address| !address.is_ipv4());
-        let has_v4 = found.first().is_some_and(SocketAddr::is_ipv4);
-        match self {
-            Self::V4 if has_v4 => found.retain(SocketAddr::is_ipv4),
-            Self::V6 => found.retain(SocketAddr::is_ipv6),
-            Self::V4 | Self::Both => {}
+        let is_wanted: fn(&SocketAddr) -> bool = match self {
+            Self::V4 => SocketAddr::is_ipv4,
+            Self::V6 => SocketAddr::is_ipv6,
+            Self::Both => return found,
+        };
+        if found.iter().any(is_wanted) {
+            found.retain(is_wanted);
         }
         found
     }
@@ -85,7 +88,7 @@ async fn resolve(
     let found = found.map_err(|error| target.unresolved(&error.to_string()))?.collect();
     let addresses: Rc<[SocketAddr]> = how.addresses.choose(found).into();
     if addresses.is_empty() {
-        return Err(target.unresolved("no address of the wanted kind"));
+        return Err(target.unresolved("no address"));
     }
     timeline.dns.1 = mono_now();
     *target.resolved.borrow_mut() = Some((addresses.clone(), timeline.dns.1));
@@ -147,8 +150,8 @@ fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>
 pub struct ConnectSettings {
     pub socket: SocketOptions,
     pub resolution: Resolution,
-    /// For targets that speak TLS.
-    pub tls: Option<Arc<rustls::ClientConfig>>,
+    pub tls: Arc<TlsSettings>,
+    pub proxies: ProxyChoice,
     /// Connects outstanding at once.
     pub outstanding: usize,
 }
@@ -175,7 +178,7 @@ impl Connector {
     }
 
     /// Opens a connection and notes its steps. Each begins at the instant at which the one before it ended.
-    pub async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<Connection, Failure> {
+    pub(crate) async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<Connection, Failure> {
         let paced = self.pace.wait(&target.address).await;
         let place = self.outstanding.try_acquire().ok();
         let waited = paced.or_else(|| place.is_none().then(mono_now));
@@ -232,9 +235,8 @@ impl Connector {
             let tunnel = proxy.open_tunnel(&mut connection, &target.address).await;
             tunnel.map_err(|reason| Failure::Proxy { address: address(), reason })?;
         }
-        let Some(config) = &self.settings.tls else {
-            return Err(Failure::Handshake { address: address(), reason: "TLS is not set up".to_owned() });
-        };
+        let config = self.settings.tls.config();
+        let config = config.map_err(|error| Failure::Handshake { address: address(), reason: error.to_string() })?;
         timeline.tls.0 = mono_now();
         let (socket, reader) = connection.socket();
         let session = tls::handshake(socket, reader, config, host).await.map_err(|error| match error {
@@ -302,7 +304,7 @@ mod tests {
             (AddressChoice::V4, vec![v6, v4], vec![v4]),
             (AddressChoice::V4, vec![v6], vec![v6]),
             (AddressChoice::V6, vec![v4, v6], vec![v6]),
-            (AddressChoice::V6, vec![v4], vec![]),
+            (AddressChoice::V6, vec![v4], vec![v4]),
             (AddressChoice::Both, vec![v6, v4], vec![v4, v6]),
         ] {
             assert_eq!(choice.choose(found), chosen);

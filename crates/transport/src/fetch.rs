@@ -7,11 +7,11 @@ use crate::client::{Client, ClientSettings, OutgoingRequest, Protocol, Reuse};
 use crate::connect::ConnectSettings;
 use crate::encoding::{self, Decoded};
 use crate::legs::{Leg, Script, Step};
-use crate::proxy::Proxy;
+use crate::proxy::ProxyChoice;
 use crate::redirect::{Redirects, split_url};
 use crate::stamp::StampMode;
 use crate::stream_end::StreamEnd;
-use crate::target::{Origin, Target};
+use crate::target::Origin;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, RequestTag};
 use bytes::Bytes;
 use std::fmt::Write as _;
@@ -89,25 +89,21 @@ pub enum FetchError {
     Stopped,
 }
 
-/// The proxy for an origin.
-type ProxyFor = dyn Fn(&Origin) -> Option<Proxy> + Send + Sync;
-
 /// Makes calls the way a run's requests travel.
 #[derive(Clone)]
 pub struct Fetcher {
     connect: ConnectSettings,
-    proxy: Arc<ProxyFor>,
 }
 
 impl Fetcher {
-    pub fn new(connect: ConnectSettings, proxy: impl Fn(&Origin) -> Option<Proxy> + Send + Sync + 'static) -> Self {
-        Self { connect, proxy: Arc::new(proxy) }
+    pub fn new(connect: ConnectSettings) -> Self {
+        Self { connect }
     }
 
     /// The same, past all proxies.
     #[must_use]
     pub fn without_proxy(&self) -> Self {
-        Self::new(self.connect.clone(), |_| None)
+        Self::new(ConnectSettings { proxies: ProxyChoice::default(), ..self.connect.clone() })
     }
 
     /// Makes a call on a runtime of its own and waits for it, unless somebody wants it stopped.
@@ -139,8 +135,7 @@ impl Fetcher {
             protocol: Protocol::Http1,
             detailed: false,
         };
-        let target = Target::new(call.origin.clone()).through((self.proxy)(&call.origin));
-        let client = Client::new(settings, vec![target], Default::default());
+        let client = Client::new(settings, vec![call.origin.clone()], Default::default());
         let out = OutgoingRequest {
             tag: RequestTag::default(),
             intended: MonoNs(0),

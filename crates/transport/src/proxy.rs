@@ -5,9 +5,33 @@ use crate::framer::Framer;
 use crate::stamped_stream::StampedStream;
 use crate::target::Origin;
 use std::io::IoSlice;
+use std::sync::Arc;
 
 /// The longest answer to a request for a tunnel.
 const ANSWER_LIMIT: usize = 16 << 10;
+
+/// Which proxy stands before which server.
+#[derive(Clone)]
+pub struct ProxyChoice(Arc<Choose>);
+
+type Choose = dyn Fn(&Origin) -> Option<Proxy> + Send + Sync;
+
+impl ProxyChoice {
+    pub fn by(choose: impl Fn(&Origin) -> Option<Proxy> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(choose))
+    }
+
+    pub(crate) fn for_origin(&self, origin: &Origin) -> Option<Proxy> {
+        (self.0)(origin)
+    }
+}
+
+impl Default for ProxyChoice {
+    /// No proxy before any.
+    fn default() -> Self {
+        Self::by(|_| None)
+    }
+}
 
 /// A proxy between us and a server.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! The servers that requests go to.
 
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, ProxyChoice};
 use aiperf_types::{Failure, MonoNs};
 use std::cell::RefCell;
 use std::fmt;
@@ -66,25 +66,19 @@ fn written(host: &str, port: u16) -> String {
 }
 
 /// A server, the way to it, and what is known of its addresses.
-pub struct Target {
-    pub origin: Origin,
+pub(crate) struct Target {
+    pub(crate) origin: Origin,
     pub(crate) address: String,
-    pub(crate) proxy: Option<Rc<Proxy>>,
+    pub(crate) proxy: Option<Proxy>,
     /// The addresses last resolved, and when.
     pub(crate) resolved: RefCell<Option<(Rc<[SocketAddr]>, MonoNs)>>,
 }
 
 impl Target {
     /// A target that is not resolved yet.
-    pub fn new(origin: Origin) -> Self {
-        Self { address: origin.address(), origin, proxy: None, resolved: RefCell::new(None) }
-    }
-
-    /// The same, reached through a proxy.
-    #[must_use]
-    pub fn through(mut self, proxy: Option<Proxy>) -> Self {
-        self.proxy = proxy.map(Rc::new);
-        self
+    pub(crate) fn new(origin: Origin, proxies: &ProxyChoice) -> Self {
+        let proxy = proxies.for_origin(&origin);
+        Self { address: origin.address(), origin, proxy, resolved: RefCell::new(None) }
     }
 
     pub(crate) fn unresolved(&self, reason: &str) -> Failure {
@@ -103,7 +97,8 @@ mod tests {
     #[test]
     fn a_failure_names_the_server_as_people_write_it() {
         for (host, written) in [("::1", "[::1]:8000"), ("127.0.0.1", "127.0.0.1:8000"), ("server", "server:8000")] {
-            let failure = Target::new(Origin::http(host, 8000)).unconnected(&io::ErrorKind::ConnectionRefused.into());
+            let target = Target::new(Origin::http(host, 8000), &ProxyChoice::default());
+            let failure = target.unconnected(&io::ErrorKind::ConnectionRefused.into());
             assert!(matches!(failure, Failure::Connect { address, .. } if address == written));
         }
     }

@@ -10,8 +10,8 @@ use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedSt
 use rustls_pki_types::pem::PemObject;
 use std::cell::RefCell;
 use std::io::{self, IoSlice, Read as _, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use thiserror::Error;
 
@@ -39,17 +39,38 @@ pub enum TlsSetupError {
 }
 
 /// Whom to trust.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trust<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
     /// The system's certificate authorities.
+    #[default]
     System,
     /// Those of a file in PEM form.
-    File(&'a Path),
+    File(PathBuf),
     Anybody,
 }
 
-/// Settings that all connections of a run share, so that sessions can be taken up again.
-pub fn client_config(trust: &Trust<'_>, http2: bool) -> Result<Arc<ClientConfig>, TlsSetupError> {
+/// What all TLS connections of a run share, so that sessions can be taken up again. Made when the first of them asks: reading the
+/// system's certificates takes milliseconds that a run without TLS does not have.
+#[derive(Debug, Default)]
+pub struct TlsSettings {
+    trust: Trust,
+    /// Offer HTTP/2 and nothing else.
+    http2: bool,
+    made: OnceLock<Result<Arc<ClientConfig>, TlsSetupError>>,
+}
+
+impl TlsSettings {
+    pub fn new(trust: Trust, http2: bool) -> Self {
+        Self { trust, http2, made: OnceLock::new() }
+    }
+
+    /// The settings as rustls has them, or why there are none.
+    pub fn config(&self) -> Result<&Arc<ClientConfig>, &TlsSetupError> {
+        self.made.get_or_init(|| client_config(&self.trust, self.http2)).as_ref()
+    }
+}
+
+fn client_config(trust: &Trust, http2: bool) -> Result<Arc<ClientConfig>, TlsSetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
     let mut config = match trust {
@@ -65,7 +86,7 @@ pub fn client_config(trust: &Trust<'_>, http2: bool) -> Result<Arc<ClientConfig>
     Ok(Arc::new(config))
 }
 
-fn roots(trust: &Trust<'_>) -> Result<RootCertStore, TlsSetupError> {
+fn roots(trust: &Trust) -> Result<RootCertStore, TlsSetupError> {
     let mut roots = RootCertStore::empty();
     if let Trust::File(path) = trust {
         let shown = path.display().to_string();

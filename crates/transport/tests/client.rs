@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, Redirects, Resolution, Reuse,
-    SocketOptions, StampMode, StreamEnd, Target, body,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
+    Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
 };
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
@@ -67,7 +67,13 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
     };
     let settings = ClientSettings {
         stamps: StampMode::Kernel,
-        connect: ConnectSettings { socket, resolution: Resolution::default(), tls: None, outstanding: 4 },
+        connect: ConnectSettings {
+            socket,
+            resolution: Resolution::default(),
+            tls: Arc::default(),
+            proxies: ProxyChoice::default(),
+            outstanding: 4,
+        },
         places: Arc::new(Semaphore::new(4)),
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
@@ -78,7 +84,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let client = Client::new(settings, vec![Target::new(Origin::http("127.0.0.1", port))], Default::default());
+        let client = Client::new(settings, vec![Origin::http("127.0.0.1", port)], Default::default());
         let mut exchanges = Vec::new();
         for _ in 0..requests {
             let (head, body) = REQUEST.split_at(REQUEST.len() - 2);

@@ -108,6 +108,7 @@ pub(crate) fn measured(record: &Value) -> Measured {
         video_peak_memory_mb: first_of("peak_memory_mb"),
         scheduled_send_ms: record["scheduled_send_ms"].as_f64(),
         http: record["trace"].as_object().map(|_| http(&record["trace"])),
+        http_trace: None,
         spec_decode: record["spec_decode"]
             .as_object()
             .filter(|_| !failed)

@@ -109,8 +109,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without connections. Record threads give its buffers back through `returns`.
-    pub fn new(settings: ClientSettings, targets: Vec<Target>, returns: BufferReturn) -> Self {
+    /// A client without connections to its servers. Record threads give its buffers back through `returns`.
+    pub fn new(settings: ClientSettings, origins: Vec<Origin>, returns: BufferReturn) -> Self {
+        let proxies = &settings.connect.proxies;
+        let targets = origins.into_iter().map(|origin| Rc::new(Target::new(origin, proxies))).collect();
         let reader = Rc::new(StampedReader::new(settings.stamps));
         Self {
             connector: Connector::new(settings.connect.clone(), reader.clone()),
@@ -119,8 +121,8 @@ impl Client {
             reader,
             timers: Timers::default(),
             buffers: RefCell::new(Buffers::new(returns)),
+            targets: RefCell::new(targets),
             settings,
-            targets: RefCell::new(targets.into_iter().map(Rc::new).collect()),
         }
     }
 
@@ -193,7 +195,7 @@ impl Client {
     fn target_of(&self, origin: &Origin) -> usize {
         let mut targets = self.targets.borrow_mut();
         targets.iter().position(|target| target.origin == *origin).unwrap_or_else(|| {
-            targets.push(Rc::new(Target::new(origin.clone())));
+            targets.push(Rc::new(Target::new(origin.clone(), &self.settings.connect.proxies)));
             targets.len() - 1
         })
     }

@@ -1,0 +1,81 @@
+//! How the plan has requests travel, in the terms of the transport.
+
+use aiperf_plan::{BaseUrl, IpVersion, Plan, ReuseStrategy, Transport};
+use aiperf_transport::{
+    AddressChoice, ConnectSettings, Fetcher, Origin, Proxy, ProxyChoice, Resolution, SocketOptions, TlsSettings, Trust,
+};
+use aiperf_types::Nanos;
+use std::sync::Arc;
+
+/// Where a URL of the plan leads.
+pub fn origin(url: &BaseUrl) -> Origin {
+    match url.socket_path() {
+        Some(path) => Origin::Unix(path.to_owned()),
+        None => Origin::Http { tls: url.is_tls(), host: url.host().to_owned(), port: url.port() },
+    }
+}
+
+/// How connections are made. TLS is set up at once where a URL needs it, so that nothing is sent when it cannot be.
+pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
+    let (endpoint, http) = (&plan.endpoint, &plan.endpoint.http);
+    let tls = Arc::new(tls_settings(plan));
+    if endpoint.urls.iter().any(BaseUrl::is_tls) {
+        tls.config().map_err(|error| TlsError(error.to_string()))?;
+    }
+    let proxies = http.proxies.clone();
+    let choose = move |origin: &Origin| {
+        let proxy = proxies.for_url(&BaseUrl::parse(&origin.to_string()).ok()?)?;
+        Some(Proxy {
+            host: proxy.url().host().to_owned(),
+            port: proxy.url().port(),
+            authorization: proxy.credentials().map(|credentials| credentials.basic()),
+        })
+    };
+    Ok(ConnectSettings {
+        socket: SocketOptions {
+            recv_buffer: http.recv_buffer as usize,
+            send_buffer: http.send_buffer as usize,
+            keep_idle: http.keep_idle,
+            keep_interval: http.keep_interval,
+            keep_count: http.keep_count,
+            user_timeout_ms: http.user_timeout_ms,
+        },
+        resolution: Resolution {
+            addresses: match http.ip_version {
+                IpVersion::V4 => AddressChoice::V4,
+                IpVersion::V6 => AddressChoice::V6,
+                IpVersion::Auto => AddressChoice::Both,
+            },
+            // Who never uses a connection again never uses an address again either.
+            believed: match http.dns_cache_seconds.filter(|_| endpoint.reuse != ReuseStrategy::Never) {
+                Some(0) => Some(Nanos::MAX),
+                seconds => seconds.map(|seconds| Nanos(u64::from(seconds) * 1_000_000_000)),
+            },
+        },
+        tls,
+        proxies: ProxyChoice::by(choose),
+        outstanding: http.connects_outstanding as usize,
+    })
+}
+
+fn tls_settings(plan: &Plan) -> TlsSettings {
+    let http = &plan.endpoint.http;
+    let trust = match &http.ca_file {
+        _ if !http.verify_certificates => Trust::Anybody,
+        Some(file) => Trust::File(file.clone()),
+        None => Trust::System,
+    };
+    TlsSettings::new(trust, plan.endpoint.transport == Transport::Http2)
+}
+
+/// Makes calls that nobody measures, the way requests travel. These speak HTTP/1.1 whatever requests speak.
+pub fn fetcher(plan: &Plan) -> Result<Fetcher, TlsError> {
+    let mut calls = plan.clone();
+    calls.endpoint.transport = Transport::Http;
+    Ok(Fetcher::new(connect_settings(&calls)?))
+}
+
+/// TLS cannot be set up as the plan wants it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}\n  try: SSL_CERT_FILE=<a file of certificates in PEM>, or AIPERF_HTTP_SSL_VERIFY=false to verify nothing")]
+pub struct TlsError(String);
