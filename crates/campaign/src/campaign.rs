@@ -1,11 +1,14 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
+use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
+use crate::control::{self, ControlError};
 use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use aiperf_dataset::DatasetError;
+use aiperf_engine::hooks::PhaseHooks;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
@@ -40,6 +43,8 @@ pub enum CampaignError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    #[error(transparent)]
+    Control(ControlError),
     /// Somebody wanted to stop before anything was sent.
     #[error("stopped while the run was prepared: nothing was sent, and results of earlier runs are as they were")]
     Stopped,
@@ -48,7 +53,19 @@ pub enum CampaignError {
 impl CampaignError {
     /// Whether the input is to blame, and nothing was sent.
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)) | Self::Stopped)
+        !matches!(
+            self,
+            Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)) | Self::Control(_) | Self::Stopped
+        )
+    }
+}
+
+impl From<ControlError> for CampaignError {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::Stopped => Self::Stopped,
+            other => Self::Control(other),
+        }
     }
 }
 
@@ -113,12 +130,14 @@ impl Campaign {
         Ok(aiperf_engine::check(plan)?)
     }
 
-    /// Checks what can be checked before anything is sent, loads the tokenizer, makes the dataset and writes
-    /// `inputs.json`. What an earlier run left is removed last, when nothing is in the way any more.
+    /// Checks what can be checked before anything is sent, waits for the servers, loads the tokenizer, makes the dataset,
+    /// empties the servers' caches and writes `inputs.json`, as far as the plan says so. What an earlier run left is removed last, when nothing is in the way any more.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
         Self::check(&plan)?;
         let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);
         let plan = Arc::new(plan);
+        let mut caller = self.caller(&plan)?;
+        control::wait_for_servers(&plan, &mut caller)?;
         let preparation = Preparation {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
@@ -128,9 +147,15 @@ impl Campaign {
             stop: self.stop.clone(),
         };
         let Loaded { requests, tokenizer, inputs } = preparation.run()?;
+        control::reset_caches(&plan.endpoint, &mut caller.without_proxy())?;
         artifacts.remove_stale()?;
         artifacts.publish_inputs(inputs)?;
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts })
+    }
+
+    fn caller(&self, plan: &Plan) -> Result<NetworkCaller, CampaignError> {
+        let (stop, events, redactor) = (self.stop.clone(), self.events.clone(), self.redactor.clone());
+        Ok(NetworkCaller::new(plan, stop, events, redactor).map_err(EngineError::from)?)
     }
 
     /// Runs and writes everything down, whatever happened.
@@ -153,6 +178,13 @@ impl Campaign {
             );
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
+        let hooks = match &plan.endpoint.server_profiler {
+            Some(_) => {
+                let caller = self.caller(&plan)?.without_proxy();
+                Some(Box::new(Profilers { plan: plan.clone(), caller }) as Box<dyn PhaseHooks>)
+            }
+            None => None,
+        };
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -163,6 +195,7 @@ impl Campaign {
             sinks: record_files.into_iter().map(|open| sink(open, id.clone())).collect(),
             stop: self.stop.clone(),
             events: self.events.clone(),
+            hooks,
         });
         let finished = outcome.map(|outcome| self.finish(&plan, &artifacts, &metrics, outcome));
         self.events.emit(RunEvent::RunFinished { was_stopped: self.stop.is_stopped() });

@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
-//! - [`control`]: calls to the servers around a run
+//! - [`control`]: calls to the servers around a run; `caller`: who makes them
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
@@ -13,6 +13,7 @@
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
 
+mod caller;
 pub mod campaign;
 pub mod certificates;
 pub mod confidence;

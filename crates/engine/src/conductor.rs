@@ -1,6 +1,7 @@
 //! The schedule driven by a clock. With one worker it lives in that worker's loop; with several it has a thread.
 
 use crate::events::Events;
+use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
 use crate::queue::Queue;
 use crate::stop::Stop;
@@ -9,11 +10,14 @@ use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent};
+use aiperf_types::{
+    MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent,
+};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -45,6 +49,7 @@ pub(crate) struct Conductor {
     inbox: RefCell<Vec<Event>>,
     actions: RefCell<Vec<Action>>,
     workers: RefCell<Option<Workers>>,
+    hooks: Option<HookCalls>,
     queue: Arc<Queue>,
     events: Events,
     tracks: Arc<[PhaseTrack]>,
@@ -60,9 +65,21 @@ pub(crate) struct Conductor {
 }
 
 impl Conductor {
-    pub(crate) fn new(plan: &Plan, queue: Arc<Queue>, tracks: Arc<[PhaseTrack]>, events: Events) -> Rc<Self> {
+    pub(crate) fn new(
+        plan: &Plan,
+        queue: Arc<Queue>,
+        tracks: Arc<[PhaseTrack]>,
+        events: Events,
+        hooks: Option<HookCalls>,
+    ) -> Rc<Self> {
+        let schedule = Schedule::new(plan.phases.clone());
+        let schedule = match &hooks {
+            Some(_) => schedule.asking_before(|phase| phase.kind == PhaseKind::Profiling),
+            None => schedule,
+        };
         Rc::new(Self {
-            schedule: RefCell::new(Schedule::new(plan.phases.clone())),
+            schedule: RefCell::new(schedule),
+            hooks,
             inbox: RefCell::default(),
             actions: RefCell::default(),
             workers: RefCell::default(),
@@ -118,12 +135,18 @@ impl Conductor {
                     stopping = true;
                     self.inbox.borrow_mut().push(Event::Stop);
                 }
+                event = self.hook_answer() => self.inbox.borrow_mut().push(event),
                 result = fired => result?,
                 () = self.wake.notified() => {}
             }
             self.pump();
         }
         Ok(())
+    }
+
+    /// What came of the hooks before a phase; waits for ever where there are none.
+    async fn hook_answer(&self) -> Event {
+        std::future::poll_fn(|cx| self.hooks.as_ref().map_or(Poll::Pending, |hooks| hooks.poll_answer(cx))).await
     }
 
     fn pump(&self) {
@@ -149,6 +172,7 @@ impl Conductor {
 
     fn act(&self, action: Action, now: MonoNs) {
         match action {
+            Action::AskToStart(_) => self.hooks.iter().for_each(HookCalls::before),
             Action::Start(phase) => {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
                 self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
@@ -170,6 +194,9 @@ impl Conductor {
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
                 let _ = self.tracks[index].requests_done.set(done);
+                if self.tracks[index].id.kind == PhaseKind::Profiling {
+                    self.hooks.iter().for_each(HookCalls::after);
+                }
             }
             Action::Finished => self.finished.set(true),
         }

@@ -9,6 +9,7 @@
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
+//! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
@@ -27,6 +28,7 @@ mod curves;
 pub mod error;
 pub mod events;
 mod failure_names;
+pub mod hooks;
 mod load;
 mod phases;
 pub mod quality;

@@ -3,6 +3,7 @@
 use crate::conductor::{Conductor, PhaseRun, Workers};
 use crate::error::EngineError;
 use crate::events::Events;
+use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
 use crate::quality::{Conduct, run_queue_wait};
 use crate::queue::Queue;
@@ -92,22 +93,22 @@ type Driven = (Conduct, Vec<PhaseRun>);
 
 impl Load {
     /// Sends until every phase is over.
-    pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>) -> Result<Driven, EngineError> {
+    pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>, hooks: Option<HookCalls>) -> Result<Driven, EngineError> {
         if setups.len() == 1
             && let Some(setup) = setups.pop()
         {
-            return self.drive_here(setup);
+            return self.drive_here(setup, hooks);
         }
-        self.drive_several(setups)
+        self.drive_several(setups, hooks)
     }
 
     /// One worker: the conductor lives in its loop.
-    fn drive_here(&self, setup: WorkerSetup) -> Result<Driven, EngineError> {
+    fn drive_here(&self, setup: WorkerSetup, hooks: Option<HookCalls>) -> Result<Driven, EngineError> {
         let runtime = local_runtime()?;
         sharpen_timers();
         let waited = run_queue_wait();
         runtime.block_on(async {
-            let conductor = self.conductor();
+            let conductor = self.conductor(hooks);
             let told = Rc::downgrade(&conductor);
             let tell = move |event| {
                 if let Some(conductor) = told.upgrade() {
@@ -126,7 +127,7 @@ impl Load {
     }
 
     /// Several workers: each a thread, the conductor on this one.
-    fn drive_several(&self, setups: Vec<WorkerSetup>) -> Result<Driven, EngineError> {
+    fn drive_several(&self, setups: Vec<WorkerSetup>, hooks: Option<HookCalls>) -> Result<Driven, EngineError> {
         let (report, mut reports) = unbounded_channel::<(usize, Event)>();
         let mut threads = Vec::new();
         let mut links = Vec::new();
@@ -142,7 +143,7 @@ impl Load {
         let runtime = local_runtime()?;
         sharpen_timers();
         let driven = runtime.block_on(async {
-            let conductor = self.conductor();
+            let conductor = self.conductor(hooks);
             conductor.set_workers(Workers::Remote(links));
             let listener = conductor.clone();
             let listen = tokio::task::spawn_local(async move {
@@ -168,8 +169,8 @@ impl Load {
         Ok((self.conduct(&conductor, steps, waits), conductor.phase_runs()))
     }
 
-    fn conductor(&self) -> Rc<Conductor> {
-        Conductor::new(&self.plan, self.queue.clone(), self.phases.clone(), self.events.clone())
+    fn conductor(&self, hooks: Option<HookCalls>) -> Rc<Conductor> {
+        Conductor::new(&self.plan, self.queue.clone(), self.phases.clone(), self.events.clone(), hooks)
     }
 
     /// A worker's thread, until its commands end.

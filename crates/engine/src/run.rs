@@ -5,6 +5,7 @@ use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::SharedSweepLine;
 use crate::error::EngineError;
 use crate::events::Events;
+use crate::hooks::{self, HookThread, PhaseHooks};
 use crate::load::{Load, Shared, WorkerSetup};
 use crate::phases::{self, PhaseTrack};
 use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
@@ -46,6 +47,8 @@ pub struct Setup {
     pub sinks: Vec<RecordSink>,
     pub stop: Stop,
     pub events: Events,
+    /// What is done around profiling phases.
+    pub hooks: Option<Box<dyn PhaseHooks>>,
 }
 
 /// What came of a run.
@@ -59,6 +62,8 @@ pub struct Outcome {
     pub was_stopped: bool,
     /// Why, where it was the failures.
     pub too_many_failed: Option<String>,
+    /// Why a phase could not start, which ended the run.
+    pub hook_failure: Option<String>,
     /// Sinks that could not take all records.
     pub sink_failures: Vec<SinkFailure>,
 }
@@ -95,7 +100,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let (stolen, throttled) = (stolen_ticks(), throttled_periods());
 
-    let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events } = setup;
+    let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events, hooks } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     let places = Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
@@ -143,7 +148,13 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let warnings = events.clone();
     let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
     let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events, pace };
-    let driven = load.drive(workers);
+    let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
+    let driven = load.drive(workers, calls);
+    let hook_failure = hook_thread.and_then(HookThread::finish);
+    if let Some(reason) = &hook_failure {
+        load.events.say(LogLevel::Error, reason.as_str());
+        stop.stop();
+    }
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     // Warm-up is nobody's result.
@@ -188,6 +199,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         conduct,
         was_stopped: stop.is_stopped(),
         too_many_failed,
+        hook_failure,
         sink_failures: failures,
     })
 }
@@ -293,6 +305,7 @@ mod tests {
             sinks: Vec::new(),
             stop,
             events: Events::new(anchor),
+            hooks: None,
         })
         .unwrap();
         assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");

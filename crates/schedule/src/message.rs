@@ -12,6 +12,8 @@ pub enum Event {
     Hold,
     /// They no longer do.
     Release,
+    /// What had to be done before the next phase is done.
+    MayStart,
     /// The user wants the run to end.
     Stop,
 }
@@ -28,6 +30,8 @@ pub enum RequestEnd {
 /// Something to do, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// Something has to be done before a phase starts.
+    AskToStart(PhaseIndex),
     /// A phase starts now.
     Start(PhaseIndex),
     Send(Dispatch),

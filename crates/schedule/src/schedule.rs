@@ -9,6 +9,9 @@ use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
 #[derive(Debug)]
 pub struct Schedule {
     plans: Vec<PhasePlan>,
+    /// Phases that start only when they are told to.
+    gated: fn(&PhasePlan) -> bool,
+    gate: Gate,
     current: Option<Phase>,
     next: usize,
     /// Draws of the dataset so far; phases share it.
@@ -19,10 +22,37 @@ pub struct Schedule {
     finished: bool,
 }
 
+/// Whether the next phase may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Gate {
+    #[default]
+    NotAsked,
+    Asked,
+    Open,
+}
+
 impl Schedule {
     /// A schedule that has not started.
     pub fn new(plans: Vec<PhasePlan>) -> Self {
-        Self { plans, current: None, next: 0, drawn: 0, sessions: 0, held: false, stopping: false, finished: false }
+        Self {
+            plans,
+            gated: |_| false,
+            gate: Gate::default(),
+            current: None,
+            next: 0,
+            drawn: 0,
+            sessions: 0,
+            held: false,
+            stopping: false,
+            finished: false,
+        }
+    }
+
+    /// The same, whose phases of a kind start only after it asked and was told that they may.
+    #[must_use]
+    pub fn asking_before(mut self, gated: fn(&PhasePlan) -> bool) -> Self {
+        self.gated = gated;
+        self
     }
 
     /// Takes what happened up to `now`, appends what to do, and says when to be asked again.
@@ -61,6 +91,7 @@ impl Schedule {
             }
             Event::Hold => self.held = true,
             Event::Release => self.held = false,
+            Event::MayStart => self.gate = Gate::Open,
             Event::Stop if self.stopping => {}
             Event::Stop => {
                 self.stopping = true;
@@ -108,7 +139,16 @@ impl Schedule {
     fn start_next(&mut self, now: MonoNs, actions: &mut Vec<Action>) -> bool {
         let plan = if self.stopping { None } else { self.plans.get(self.next) };
         match plan {
+            Some(plan) if (self.gated)(plan) && self.gate != Gate::Open => {
+                let is_new = self.gate == Gate::NotAsked;
+                if is_new {
+                    self.gate = Gate::Asked;
+                    actions.push(Action::AskToStart(PhaseIndex(self.next as u16)));
+                }
+                return is_new;
+            }
             Some(plan) => {
+                self.gate = Gate::NotAsked;
                 self.current = Some(Phase::start(plan.clone(), now));
                 self.next += 1;
                 actions.push(Action::Start(self.index()));

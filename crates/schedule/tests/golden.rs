@@ -114,6 +114,7 @@ impl Run<'_> {
     fn act(&mut self, now: MonoNs, action: Action) {
         let at = now.0 - START;
         match action {
+            Action::AskToStart(_) => unreachable!("nothing is to be done before these phases"),
             Action::Send(dispatch) => {
                 let conversation = self.conversation(dispatch.draw);
                 let (latency, end) = self.answer(self.sent, &conversation);

@@ -73,6 +73,19 @@ fn a_hold_stops_sending_until_it_is_released() {
 }
 
 #[test]
+fn a_phase_that_something_comes_before_asks_once_and_starts_when_it_may() {
+    let phases = vec![phase(1, vec![StopWhen::Requests(1)], None), phase(1, vec![StopWhen::Requests(1)], None)];
+    let mut schedule = Schedule::new(phases.clone()).asking_before(|_| true);
+    assert_eq!(poll(&mut schedule, 1, &[]).0, [Action::AskToStart(PhaseIndex(0))]);
+    assert_eq!(poll(&mut schedule, 2, &[]).0, []);
+    let (started, _) = poll(&mut schedule, 3, &[Event::MayStart]);
+    assert_eq!((started[0], sends(&started)), (Action::Start(PhaseIndex(0)), 1));
+    let (over, _) = poll(&mut schedule, 4, &[answered(0)]);
+    assert_eq!(over.last(), Some(&Action::AskToStart(PhaseIndex(1))), "each phase asks anew");
+    assert_eq!(poll(&mut schedule, 5, &[Event::Stop]).0, [Action::Finished], "who stops does not wait for it");
+}
+
+#[test]
 fn a_stop_cancels_what_is_in_flight_and_starts_no_further_phase() {
     let plans = vec![phase(2, vec![StopWhen::Requests(9)], None), phase(2, vec![StopWhen::Requests(9)], None)];
     let mut schedule = Schedule::new(plans);

@@ -1,0 +1,105 @@
+//! Makes the calls around a run over the network, the way the run's requests travel.
+
+use crate::control::{Called, Caller, start_profilers, stop_profilers};
+use aiperf_dialect::control::{Call, Method};
+use aiperf_engine::hooks::PhaseHooks;
+use aiperf_engine::travel::{self, TlsError};
+use aiperf_engine::{Events, Stop};
+use aiperf_plan::Plan;
+use aiperf_plan::redact::Redactor;
+use aiperf_transport::clock::mono_now;
+use aiperf_transport::{Fetcher, fetch};
+use aiperf_types::{LogLevel, MonoNs, Nanos};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a wait looks whether somebody wants to stop.
+const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
+/// Nothing that is asked around a run has a longer answer than a list of models.
+const ANSWER_LIMIT: usize = 8 << 20;
+
+/// Calls over the network.
+#[derive(Clone)]
+pub(crate) struct NetworkCaller {
+    fetcher: Fetcher,
+    stop: Stop,
+    events: Events,
+    redactor: Arc<Redactor>,
+    /// Whether a wish to stop ends a call.
+    heeds_stop: bool,
+}
+
+impl NetworkCaller {
+    pub(crate) fn new(plan: &Plan, stop: Stop, events: Events, redactor: Arc<Redactor>) -> Result<Self, TlsError> {
+        Ok(Self { fetcher: travel::fetcher(plan)?, stop, events, redactor, heeds_stop: true })
+    }
+
+    /// The same, past all proxies, as hooks are called.
+    pub(crate) fn without_proxy(&self) -> Self {
+        Self { fetcher: self.fetcher.without_proxy(), ..self.clone() }
+    }
+}
+
+impl Caller for NetworkCaller {
+    fn call(&mut self, call: &Call, timeout: Nanos) -> Called {
+        let path = call.url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| rest[at..].to_owned()));
+        let call = fetch::Call {
+            method: match call.method {
+                Method::Get => "GET",
+                Method::Post => "POST",
+            },
+            origin: travel::origin(&call.server),
+            path: path.unwrap_or_else(|| "/".to_owned()),
+            headers: call.headers.clone(),
+            body: call.body.clone().into(),
+            timeout: Duration::from_nanos(timeout.0),
+            size_limit: ANSWER_LIMIT,
+            follows_redirects: true,
+        };
+        let called = self.fetcher.call(&call, || self.heeds_stop && self.stop.is_stopped());
+        called
+            .map(|answer| (answer.status, answer.body))
+            .map_err(|error| self.redactor.hide(&error.to_string()).into_owned())
+    }
+
+    fn now(&self) -> MonoNs {
+        mono_now()
+    }
+
+    fn wait_until(&mut self, at: MonoNs) {
+        while mono_now() < at && !self.is_stopped() {
+            let left = Duration::from_nanos(at.since(mono_now()).0);
+            std::thread::sleep(left.min(LOOK_WHETHER_STOPPED));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.heeds_stop && self.stop.is_stopped()
+    }
+
+    fn warn(&mut self, text: String) {
+        self.events.say(LogLevel::Warning, self.redactor.hide(&text).as_ref());
+    }
+}
+
+/// Switches the servers' profilers on and off around phases.
+pub(crate) struct Profilers {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) caller: NetworkCaller,
+}
+
+impl PhaseHooks for Profilers {
+    fn before(&mut self) -> Result<(), String> {
+        match start_profilers(&self.plan.endpoint, &mut self.caller) {
+            // Who wants to stop needs no reason.
+            Err(_) if self.caller.is_stopped() => Ok(()),
+            started => started.map_err(|error| error.to_string()),
+        }
+    }
+
+    fn after(&mut self) {
+        // Also after a run that was ended: a profiler left on would slow the next one down.
+        let mut caller = NetworkCaller { heeds_stop: false, ..self.caller.clone() };
+        stop_profilers(&self.plan.endpoint, &mut caller);
+    }
+}
