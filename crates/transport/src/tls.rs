@@ -143,6 +143,12 @@ fn certificate_fault(fault: &CertificateError) -> String {
                 .into()
         }
         CertificateError::Revoked => "the certificate was revoked".into(),
+        // What webpki says of a certificate that signs itself.
+        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "the certificate is signed by itself and made for an authority, not for a server; make one for the server, or \
+             verify nothing with AIPERF_HTTP_SSL_VERIFY=false"
+                .into()
+        }
         other => format!("the certificate does not verify: {other}; {trust}"),
     }
 }
