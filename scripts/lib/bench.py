@@ -9,7 +9,9 @@ import pathlib
 import re
 import shlex
 import signal
+import ssl
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.request
@@ -33,21 +35,40 @@ def aiperf_binary(given):
     return str(binary)
 
 
-class Sim:
-    """A simulated server, from its first line of output to its end."""
+# How client and server may speak: arguments of `aiperf profile`, and whether there is TLS.
+WAYS = {
+    "http": ([], False),
+    "https": ([], True),
+    "http2": (["--transport", "http2"], False),
+    "https2": (["--transport", "http2"], True),
+}
 
-    def __init__(self, aiperf, *options):
+
+class Sim:
+    """A simulated server, from its first line of output to its end. `profile` are arguments for clients of it."""
+
+    def __init__(self, aiperf, *options, way="http"):
+        self.profile, tls = WAYS[way]
         self.command = [aiperf, "sim", "--port", "0", *map(str, options)]
+        self.context = None
+        if tls:
+            self.folder = tempfile.TemporaryDirectory(prefix="sim-")
+            self.authority = os.path.join(self.folder.name, "ca.pem")
+            self.command += ["--tls", "--tls-ca-file", self.authority]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
-        found = re.search(r"listening on (http://\S+)", line)
+        found = re.search(r"listening on (https?://\S+)", line)
         if not found:
             self.process.kill()
             self.process.wait()
             raise SystemExit(f"error: {shlex.join(self.command)} did not say where it listens")
         self.url = found.group(1)
+        if self.url.startswith("https"):
+            # Clients inherit whom to trust.
+            os.environ["SSL_CERT_FILE"] = self.authority
+            self.context = ssl.create_default_context(cafile=self.authority)
         return self
 
     def __exit__(self, *_):
@@ -60,7 +81,7 @@ class Sim:
 
     def answers(self):
         """Inference requests answered so far, whatever the answer."""
-        with urllib.request.urlopen(self.url + "/metrics", timeout=10) as page:
+        with urllib.request.urlopen(self.url + "/metrics", timeout=10, context=self.context) as page:
             text = page.read().decode()
         counts = re.findall(r'^http_requests_total\{.*method="POST".*\} (\S+)$', text, re.MULTILINE)
         return int(sum(map(float, counts)))
