@@ -4,7 +4,7 @@
 //! the calls and what time it is, is asked of a [`Caller`].
 
 use aiperf_dialect::control::hooks::{self, Next, Retries};
-use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call};
+use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call, is_asked_in_its_own_type};
 use aiperf_dialect::control::{Call, Outcome};
 use aiperf_plan::{EndpointPlan, Plan};
 use aiperf_types::{MonoNs, Nanos};
@@ -42,6 +42,10 @@ pub enum ControlError {
 /// Waits until every server is ready for every model, if the plan says so.
 pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), ControlError> {
     let Some(readiness) = plan.endpoint.readiness else { return Ok(()) };
+    if readiness.mode.infers() && !is_asked_in_its_own_type(plan.endpoint.kind) {
+        let kind = plan.endpoint.kind.name();
+        caller.warn(format!("servers are asked for readiness by a chat request: there is none for {kind}"));
+    }
     for url in &plan.endpoint.urls {
         for probe in Probe::all(&readiness) {
             for model in &plan.models {

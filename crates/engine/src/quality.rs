@@ -33,6 +33,11 @@ pub struct Quality {
     pub connection_retries: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
+    /// TLS handshakes, and those of them that took up an earlier session.
+    pub tls_handshakes: u64,
+    pub tls_resumed: u64,
+    /// Redirects followed.
+    pub redirects: u64,
     /// Streams that the server left open after their last event.
     pub left_open: u64,
     /// Streams asked for that came as one body.
@@ -80,6 +85,9 @@ impl Quality {
         }
         self.connection_retries += u64::from(timeline.connection_retries);
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
+        self.tls_handshakes += u64::from(timeline.tls.1 != MonoNs(0));
+        self.tls_resumed += u64::from(timeline.tls_resumed);
+        self.redirects += timeline.earlier_legs.iter().filter(|leg| leg.status.is_some()).count() as u64;
         self.not_streamed += u64::from(record.did_not_stream);
         self.unreadable_events += u64::from(parsed.unreadable);
         self.unreadable_usage += u64::from(parsed.unreadable_usage);
@@ -105,6 +113,9 @@ impl Quality {
         self.connect_wait.merge(&other.connect_wait);
         self.connection_retries += other.connection_retries;
         self.syn_retransmits += other.syn_retransmits;
+        self.tls_handshakes += other.tls_handshakes;
+        self.tls_resumed += other.tls_resumed;
+        self.redirects += other.redirects;
         self.left_open += other.left_open;
         self.not_streamed += other.not_streamed;
         self.unreadable_events += other.unreadable_events;

@@ -42,6 +42,7 @@ pub(crate) fn http_trace(exchange: &Exchange, requests: &Requests, anchor: WallA
         tls: t.tls,
         local: t.local,
         remote: t.remote,
+        earlier_legs: t.earlier_legs.clone(),
     }
 }
 

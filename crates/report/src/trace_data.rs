@@ -1,7 +1,7 @@
 //! `trace_data` of a record line: the HTTP exchange step by step, in wall time.
 
 use crate::json::{push_int, push_str};
-use aiperf_types::{HttpTrace, MonoNs, Nanos, WallAnchor};
+use aiperf_types::{EarlierLeg, HttpTrace, MonoNs, Nanos, WallAnchor};
 use std::net::SocketAddr;
 
 /// Names the layout of the fields.
@@ -46,6 +46,7 @@ pub(crate) fn push(out: &mut Vec<u8>, trace: &HttpTrace) {
     members.length("dns_lookup_ns", HttpTrace::span(trace.dns_lookup));
     members.length("connecting_ns", HttpTrace::span(trace.connect));
     members.length("tls_handshaking_ns", HttpTrace::span(trace.tls));
+    members.legs("earlier_legs", &trace.earlier_legs);
     members.out.push(b'}');
 }
 
@@ -108,6 +109,37 @@ impl Members<'_> {
             push_str(self.out, value);
         }
         self.out.push(b'}');
+    }
+
+    /// Redirects and tries that went before, where there were any.
+    fn legs(&mut self, key: &str, legs: &[EarlierLeg]) {
+        if legs.is_empty() {
+            return;
+        }
+        self.key(key);
+        for (index, leg) in legs.iter().enumerate() {
+            self.out.extend_from_slice(if index == 0 { b"[{\"request\":" } else { b",{\"request\":" });
+            push_str(self.out, &leg.request);
+            self.number("response_status_code", leg.status.map(u64::from));
+            self.at("start_ns", leg.start);
+            self.at("end_ns", leg.end);
+            let phases = &leg.phases;
+            for (key, length) in [
+                ("blocked_ns", phases.blocked),
+                ("dns_lookup_ns", phases.dns_lookup),
+                ("connecting_ns", phases.connecting),
+                ("tls_handshaking_ns", phases.tls_handshaking),
+                ("sending_ns", phases.sending),
+                ("waiting_ns", phases.waiting),
+                ("receiving_ns", phases.receiving),
+            ] {
+                self.length(key, Some(length));
+            }
+            self.number("request_bytes_total", Some(leg.bytes_sent));
+            self.number("response_bytes_total", Some(leg.bytes_received));
+            self.out.push(b'}');
+        }
+        self.out.push(b']');
     }
 
     fn chunks(&mut self, key: &str, chunks: &[(MonoNs, u32)]) {

@@ -4,7 +4,9 @@
 use aiperf_golden::{Area, Shape, Tally, has};
 use aiperf_metrics::{RecordMetrics, registry};
 use aiperf_report::RecordLine;
-use aiperf_types::{HttpTrace, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, WallAnchor, WallNs};
+use aiperf_types::{
+    EarlierLeg, HttpTrace, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, WallAnchor, WallNs,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -55,6 +57,7 @@ fn trace_of(perf: &Value) -> HttpTrace {
         tls: pair("tls_handshake"),
         local: address("local"),
         remote: address("remote"),
+        earlier_legs: Vec::new(),
     }
 }
 
@@ -170,6 +173,7 @@ fn the_guide_lists_every_field_of_a_trace_in_the_order_they_are_written() {
         tls: pair,
         local: address,
         remote: address,
+        earlier_legs: vec![EarlierLeg::default()],
     };
     let line = line(everything);
     let written: Vec<String> = line["trace_data"].as_object().unwrap().keys().cloned().collect();

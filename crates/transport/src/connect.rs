@@ -129,9 +129,10 @@ impl SocketOptions {
         setsockopt(&fd, sockopt::TcpKeepIdle, &self.keep_idle)?;
         setsockopt(&fd, sockopt::TcpKeepInterval, &self.keep_interval)?;
         setsockopt(&fd, sockopt::TcpKeepCount, &self.keep_count)?;
-        setsockopt(&fd, sockopt::TcpUserTimeout, &self.user_timeout_ms)?;
         shrink_until_accepted(self.recv_buffer, |size| setsockopt(&fd, sockopt::RcvBuf, &size))?;
-        shrink_until_accepted(self.send_buffer, |size| setsockopt(&fd, sockopt::SndBuf, &size))
+        shrink_until_accepted(self.send_buffer, |size| setsockopt(&fd, sockopt::SndBuf, &size))?;
+        sys::acknowledge_at_once(fd);
+        Ok(setsockopt(&fd, sockopt::TcpUserTimeout, &self.user_timeout_ms)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The few system calls that have no safe wrapper in `nix`.
 #![expect(
     unsafe_code,
-    reason = "TCP_INFO and sched_setscheduler have no safe wrapper in nix and only fill or read a plain struct; tokio cannot prove that a descriptor outlives its registration"
+    reason = "TCP_INFO, TCP_QUICKACK and sched_setscheduler have no safe wrapper in nix and only fill or read a plain value; tokio cannot prove that a descriptor outlives its registration"
 )]
 
 use nix::sys::timerfd::TimerFd;
@@ -29,6 +29,21 @@ pub fn tcp_counters(fd: BorrowedFd<'_>) -> io::Result<TcpCounters> {
         return Err(io::Error::last_os_error());
     }
     Ok(TcpCounters { total_retransmits: info.tcpi_total_retrans })
+}
+
+/// Has a TCP socket acknowledge at once, for now: the kernel goes back to its own ways after a while.
+pub(crate) fn acknowledge_at_once(fd: BorrowedFd<'_>) {
+    let on: libc::c_int = 1;
+    // SAFETY: the kernel reads one integer, which lives until the call returns. A socket that cannot do it stays as it is.
+    unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_QUICKACK,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        );
+    }
 }
 
 /// Puts the calling thread under SCHED_IDLE: it runs when nothing else wants the core, and the kernel counts a core

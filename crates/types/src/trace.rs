@@ -1,6 +1,6 @@
 //! The HTTP trace of one request: every step, write and read with its instant.
 
-use crate::{MonoNs, Nanos, WallAnchor};
+use crate::{EarlierLeg, MonoNs, Nanos, WallAnchor};
 use std::net::SocketAddr;
 
 /// What happened on the connection of one request, for those who ask for it. A zero instant was never reached.
@@ -45,6 +45,8 @@ pub struct HttpTrace {
     pub tls: (MonoNs, MonoNs),
     pub local: Option<SocketAddr>,
     pub remote: Option<SocketAddr>,
+    /// What came before the leg that all instants are of; counts and bytes are of all legs.
+    pub earlier_legs: Vec<EarlierLeg>,
 }
 
 impl HttpTrace {
@@ -64,7 +66,8 @@ impl HttpTrace {
 
     /// Zero for a single read: what came at once took no time that can be told.
     pub fn receiving(&self) -> Option<Nanos> {
-        match self.read_count {
+        let earlier: u64 = self.earlier_legs.iter().map(|leg| u64::from(leg.body_reads)).sum();
+        match self.read_count.saturating_sub(earlier) {
             0 => None,
             1 => Some(Nanos::ZERO),
             _ => Self::span((self.receive_start, self.receive_end)),
