@@ -211,7 +211,7 @@ fn both_agree((bytes, cuts): (Vec<u8>, Vec<usize>)) -> Result<(), TestCaseError>
 fn neither_is_misled((bytes, cuts): (Vec<u8>, Vec<usize>)) -> Result<(), TestCaseError> {
     let pieces = split(&bytes, &cuts);
     let read = ours(&pieces);
-    prop_assert_eq!(&read, &ours(&[bytes.clone()]), "split or whole: {:?}", bytes.escape_ascii().to_string());
+    prop_assert_eq!(&read, &ours(std::slice::from_ref(&bytes)), "split or whole: {}", bytes.escape_ascii());
     if let (Ok(ours), Ok(hypers)) = (read, hypers(&pieces)) {
         prop_assert_eq!(ours, hypers, "{}", bytes.escape_ascii());
     }
