@@ -2,7 +2,8 @@
 
 use aiperf_types::{PhaseKind, Preparing, Progress, RunEvent};
 use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use std::io;
 
 /// Columns of a terminal that does not say how many it has.
 const USUAL_COLUMNS: usize = 80;
@@ -10,7 +11,11 @@ const USUAL_COLUMNS: usize = 80;
 const WIDEST_BAR: usize = 24;
 const NARROWEST_BAR: usize = 8;
 
-/// A bar on stderr. Each frame is one text, so that no frame mixes two states.
+/// Frames a second, at most.
+const REFRESH: u8 = 20;
+
+/// A bar on stderr. Each frame is one text, so that no frame mixes two states. Clones are the same bar.
+#[derive(Clone)]
 pub(crate) struct Bar {
     line: ProgressBar,
     terminal: Term,
@@ -18,7 +23,16 @@ pub(crate) struct Bar {
 
 impl Bar {
     pub(crate) fn new() -> Self {
-        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let terminal = Term::buffered_stderr();
+        Self::on(if terminal.is_term() {
+            ProgressDrawTarget::term_like_with_hz(Box::new(FromTheLeft(terminal)), REFRESH)
+        } else {
+            ProgressDrawTarget::hidden()
+        })
+    }
+
+    fn on(target: ProgressDrawTarget) -> Self {
+        let line = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             line.set_style(style);
         }
@@ -30,8 +44,8 @@ impl Bar {
         self.line.suspend(print);
     }
 
-    /// Takes the bar away.
-    pub(crate) fn clear(self) {
+    /// Takes the bar away, for good.
+    pub(crate) fn clear(&self) {
         self.line.finish_and_clear();
     }
 
@@ -45,6 +59,56 @@ impl Bar {
             RunEvent::Preparing(preparing) => self.line.set_message(preparing_frame(preparing, columns)),
             _ => {}
         }
+    }
+}
+
+/// A terminal whose cursor waits where the bar begins. What a terminal echoes, such as the `^C` of whoever wants the run
+/// to end, is then on the line of the bar and goes away with it; behind the bar it would begin another line, and the
+/// bar would stay.
+#[derive(Debug)]
+struct FromTheLeft<T>(T);
+
+impl<T: TermLike> TermLike for FromTheLeft<T> {
+    fn width(&self) -> u16 {
+        // As for frames: the last column stays free.
+        self.0.width().saturating_sub(1)
+    }
+
+    fn height(&self) -> u16 {
+        self.0.height()
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, s: &str) -> io::Result<()> {
+        self.0.write_line(s)
+    }
+
+    fn write_str(&self, s: &str) -> io::Result<()> {
+        self.0.write_str(s)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.write_str("\r")?;
+        self.0.flush()
     }
 }
 
@@ -157,7 +221,7 @@ fn clock(seconds: f64) -> String {
 mod tests {
     use super::*;
     use aiperf_types::{Nanos, PhaseId, PhaseProgress, PhaseTargets};
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
     fn progress(targets: PhaseTargets, millis: u64, counts: PhaseProgress) -> Progress {
         let (name, kind) = ("profiling".into(), PhaseKind::Profiling);
@@ -175,6 +239,96 @@ mod tests {
     fn of_forty(millis: u64, completed: u64) -> Progress {
         let targets = PhaseTargets { requests: Some(40), length: None, concurrency: Some(1) };
         progress(targets, millis, PhaseProgress { completed, errors: 1, ..PhaseProgress::default() })
+    }
+
+    /// A terminal of 40 columns that never scrolls: its lines, and where its cursor is.
+    #[derive(Clone, Debug, Default)]
+    struct Paper(Arc<Mutex<Written>>);
+
+    #[derive(Debug, Default)]
+    struct Written {
+        lines: Vec<Vec<char>>,
+        row: usize,
+        column: usize,
+    }
+
+    impl Paper {
+        fn typed(&self, text: &str) {
+            let Written { lines, row, column } = &mut *self.0.lock().expect("a terminal");
+            for c in text.chars() {
+                if c == '\r' {
+                    *column = 0;
+                    continue;
+                }
+                if *column == 40 {
+                    (*row, *column) = (*row + 1, 0);
+                }
+                lines.resize(lines.len().max(*row + 1), vec![' '; 40]);
+                lines[*row][*column] = c;
+                *column += 1;
+            }
+        }
+
+        fn seen(&self) -> String {
+            let lines: Vec<String> =
+                self.0.lock().expect("a terminal").lines.iter().map(|line| line.iter().collect()).collect();
+            lines.join("\n").trim_end().to_owned()
+        }
+    }
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            40
+        }
+
+        fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+            self.0.lock().expect("a terminal").row -= n;
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+            self.0.lock().expect("a terminal").row += n;
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, _: &str) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_str(&self, s: &str) -> io::Result<()> {
+            self.typed(s);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            self.typed(&format!("\r{:39}\r", ""));
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_goes_away_with_what_was_echoed_over_it() {
+        let paper = Paper::default();
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(FromTheLeft(paper.clone()))));
+        bar.line.set_message(frame(&of_forty(4000, 20), 39));
+        assert!(paper.seen().starts_with("Profiling: 20/40 |"), "{}", paper.seen());
+        paper.typed("^C");
+        bar.clear();
+        assert_eq!(paper.seen(), "");
+        bar.line.set_message(frame(&of_forty(5000, 25), 39));
+        assert_eq!(paper.seen(), "", "a bar that was taken away came back");
     }
 
     #[test]

@@ -17,12 +17,11 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Starts showing, with a progress bar or without.
-    pub(crate) fn start(mut lines: LogLines, with_bar: bool, events: Subscription) -> Self {
+    pub(crate) fn start(mut lines: LogLines, mut bar: Option<Bar>, events: Subscription) -> Self {
         let stdout = Term::stdout();
         let colours = terminal::stdout_has_colours();
         let (all_shown, shown) = mpsc::channel();
         let show = move || {
-            let mut bar = with_bar.then(Bar::new);
             for event in events {
                 for line in lines.lines(&event) {
                     let columns = stdout.size_checked().map(|(_, columns)| usize::from(columns));

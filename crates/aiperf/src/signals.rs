@@ -1,11 +1,12 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first ends the run and writes everything, the second leaves at once.
 
+use crate::progress::Bar;
 use crate::terminal;
 use aiperf_campaign::Stop;
 use aiperf_report::{Page, cancelling_panel, force_quit_panel};
 use nix::sys::signal::{SigSet, Signal};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What ends a run.
@@ -27,6 +28,8 @@ struct State {
     first: AtomicI32,
     /// Everything is written: there is nothing to wait for any more.
     is_over: AtomicBool,
+    /// What stands where the panel about a cancelled run goes.
+    bar: OnceLock<Bar>,
 }
 
 impl Signals {
@@ -51,9 +54,13 @@ impl Signals {
                     let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
                     std::process::exit(128 + signal as i32);
                 }
-                stop.stop();
-                // Nobody may read what is said: the next signal counts all the same.
+                // What is going to happen is said before it happens, in the place of the bar. Nobody may read it: the
+                // run ends and the next signal counts all the same.
+                if let Some(bar) = state.bar.get().cloned() {
+                    let _ = terminal::within(LAST_WORDS, move || bar.clear());
+                }
                 let _ = terminal::within(LAST_WORDS, || terminal::complain(&cancelling_panel(page())));
+                stop.stop();
             }
         });
         signals
@@ -62,6 +69,11 @@ impl Signals {
     /// What a run is stopped by.
     pub(crate) fn stop(&self) -> Stop {
         self.stop.clone()
+    }
+
+    /// The first signal takes this bar away: how far a run is that ends means nothing.
+    pub(crate) fn take_away(&self, bar: &Bar) {
+        let _ = self.state.bar.set(bar.clone());
     }
 
     /// The number of the signal that ended the run.

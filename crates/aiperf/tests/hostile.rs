@@ -92,6 +92,8 @@ fn check(row: &'static Row) -> Result<(), String> {
     let summary: Value = serde_json::from_str(&read("profile_export_aiperf.json")?).unwrap();
     let told = read("logs/aiperf.log")? + &summary["measurement"]["doubts"].to_string();
     expect(row.warning, row.warning.is_empty() || told.matches(row.warning).count() == 1)?;
+    let untrue = row.untrue.filter(|untrue| told.contains(untrue));
+    expect(&format!("nothing of: {}", untrue.unwrap_or_default()), untrue.is_none())?;
     for (pointer, value) in row.holds {
         let found = summary.pointer(pointer).and_then(Value::as_f64);
         expect(&format!("{pointer} is {found:?} and should be {value}"), found == Some(*value))?;

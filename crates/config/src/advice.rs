@@ -4,63 +4,227 @@
 use crate::error::Problem;
 use crate::flags::{self, Flag, Status};
 
-/// What to use instead, by the reason for which something is refused.
-const INSTEAD: &[(&str, &str)] = &[
-    ("settings are not searched", "a run for each setting, as in --concurrency 8"),
-    ("settings are not swept", "one value, and a run for each"),
-    ("settings are not swept or searched", "one run for each setting"),
-    ("a benchmark is one run", "repeat the command, each time with another --artifact-dir"),
-    ("requests hold text only", "prompts of text: --isl N"),
-    ("videos are not generated", "prompts of text: --isl N"),
-    ("ranking requests are not made", "prompts of text: --isl N"),
-    ("a request has one prompt", "one prompt a request, and --concurrency N for many at once"),
-    ("traces are not replayed", "synthetic prompts: --isl N --osl N"),
-    ("traces are not reshaped", "synthetic prompts: --isl N --osl N"),
-    ("agentic traces are not replayed", "synthetic prompts: --isl N --osl N"),
-    ("conversations are not read", "synthetic prompts: --isl N --osl N"),
-    ("files of conversations are not read", "synthetic prompts: --isl N --osl N"),
-    ("public datasets are not downloaded", "synthetic prompts: --isl N --osl N"),
-    ("prompts come from the built-in corpus", "--random-seed N for other prompts of it"),
-    ("prompts have one normal length", "a mean and a deviation: --isl N --isl-stddev N"),
-    ("prompts have no prefix or system message", "longer prompts: --isl N"),
-    ("prompts carry no marker", "more prompts than requests: --num-dataset-entries N"),
-    ("conversations have one turn", "requests of one turn: --request-count N"),
-    ("history is sent as it is", "requests of one turn: --request-count N"),
-    ("requests are sent by concurrency, not by rate", "--concurrency N"),
-    ("requests are sent by concurrency, not by user", "--concurrency N"),
-    ("requests are not sent by timestamp", "--concurrency N"),
-    ("concurrency is constant", "--concurrency N, and --warmup-request-count N before it"),
-    ("load is constant within a phase", "phases of their own, each with its concurrency"),
-    ("prefills are not limited apart", "--concurrency N, which limits all requests"),
-    ("a phase begins when the one before has ended", "phases one after the other"),
-    ("answers are not graded", "the summary of speed alone"),
-    ("generated texts are not kept", "the records: --export-level records"),
-    ("results are not sent to MLflow", "the files of the run: --artifact-dir DIR"),
-    ("results are not sent to Weights & Biases", "the files of the run: --artifact-dir DIR"),
-    ("metrics are not sent by OTLP", "the files of the run: --artifact-dir DIR"),
-    ("there is no live API", "statistics in the log: --stats-interval SECONDS"),
-    ("plots are not drawn", "the files of the run, as CSV and JSON: --artifact-dir DIR"),
-    ("files of your own are not made", "the files of the run: --artifact-dir DIR"),
-    ("the network is not probed", "ping, beside the run"),
-    ("metrics of the server are not collected", "--no-server-metrics, and the server's /metrics page"),
-    ("GPU telemetry is not collected", "--no-gpu-telemetry, and nvidia-smi beside the run"),
-    ("prompts are sent to the first model only", "one model, and a run for each"),
-    ("adapters are not asked for", "the adapter's name as --model"),
-    ("the number of workers is decided by the load", "--workers-max N"),
-    ("the main branch of a tokenizer is used", "the directory of another: --tokenizer DIR"),
-    ("prompts are counted without a chat template", "the server's own count: --use-server-token-count"),
-    ("sessions are named by the standard headers only", "the header X-Correlation-ID, which names the session"),
-    ("only JSON bodies are sent", "JSON bodies, which are the default"),
-    ("bodies are not made from templates", "members of the body: --extra-inputs key:value"),
-];
-
-fn instead(reason: &str) -> Option<&'static str> {
-    INSTEAD.iter().find(|(known, _)| *known == reason).map(|(_, instead)| *instead)
+/// What to use instead of what is refused for a reason: where a flag asked for it, and where a file did.
+struct Instead {
+    reason: &'static str,
+    flag: &'static str,
+    key: &'static str,
 }
 
-/// The way around something that is refused for a reason.
-pub(crate) fn without(name: &str, reason: &str) -> String {
-    match instead(reason) {
+/// Advice that names neither flag nor key.
+const fn same(reason: &'static str, advice: &'static str) -> Instead {
+    Instead { reason, flag: advice, key: advice }
+}
+
+const INSTEAD: &[Instead] = &[
+    Instead {
+        reason: "settings are not searched",
+        flag: "a run for each setting, as in --concurrency 8",
+        key: "a run for each setting, as in concurrency: 8",
+    },
+    same("settings are not swept", "one value, and a run for each"),
+    same("settings are not swept or searched", "one run for each setting"),
+    Instead {
+        reason: "a benchmark is one run",
+        flag: "repeat the command, each time with another --artifact-dir",
+        key: "repeat the command, each time with another artifacts: {dir: DIR}",
+    },
+    Instead {
+        reason: "requests hold text only",
+        flag: "prompts of text: --isl N",
+        key: "prompts of text: dataset: {isl: N}",
+    },
+    Instead {
+        reason: "videos are not generated",
+        flag: "prompts of text: --isl N",
+        key: "prompts of text: dataset: {isl: N}",
+    },
+    Instead {
+        reason: "ranking requests are not made",
+        flag: "prompts of text: --isl N",
+        key: "prompts of text: dataset: {isl: N}",
+    },
+    Instead {
+        reason: "a request has one prompt",
+        flag: "one prompt a request, and --concurrency N for many at once",
+        key: "one prompt a request, and concurrency: N for many at once",
+    },
+    Instead {
+        reason: "traces are not replayed",
+        flag: "synthetic prompts: --isl N --osl N",
+        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+    },
+    Instead {
+        reason: "traces are not reshaped",
+        flag: "synthetic prompts: --isl N --osl N",
+        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+    },
+    Instead {
+        reason: "agentic traces are not replayed",
+        flag: "synthetic prompts: --isl N --osl N",
+        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+    },
+    Instead {
+        reason: "conversations are not read",
+        flag: "synthetic prompts: --isl N --osl N",
+        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+    },
+    Instead {
+        reason: "files of conversations are not read",
+        flag: "synthetic prompts: --isl N --osl N",
+        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+    },
+    Instead {
+        reason: "public datasets are not downloaded",
+        flag: "synthetic prompts: --isl N --osl N",
+        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+    },
+    Instead {
+        reason: "prompts come from the built-in corpus",
+        flag: "--random-seed N for other prompts of it",
+        key: "random_seed: N for other prompts of it",
+    },
+    Instead {
+        reason: "prompts have one normal length",
+        flag: "a mean and a deviation: --isl N --isl-stddev N",
+        key: "a mean and a deviation: isl: {mean: N, stddev: N}",
+    },
+    Instead {
+        reason: "prompts have no prefix or system message",
+        flag: "longer prompts: --isl N",
+        key: "longer prompts: dataset: {isl: N}",
+    },
+    Instead {
+        reason: "prompts carry no marker",
+        flag: "more prompts than requests: --num-dataset-entries N",
+        key: "more prompts than requests: entries: N",
+    },
+    Instead {
+        reason: "conversations have one turn",
+        flag: "requests of one turn: --request-count N",
+        key: "requests of one turn: requests: N",
+    },
+    Instead {
+        reason: "history is sent as it is",
+        flag: "requests of one turn: --request-count N",
+        key: "requests of one turn: requests: N",
+    },
+    Instead {
+        reason: "requests are sent by concurrency, not by rate",
+        flag: "--concurrency N",
+        key: "type: concurrency, concurrency: N",
+    },
+    Instead {
+        reason: "requests are sent by concurrency, not by user",
+        flag: "--concurrency N",
+        key: "type: concurrency, concurrency: N",
+    },
+    Instead {
+        reason: "requests are not sent by timestamp",
+        flag: "--concurrency N",
+        key: "type: concurrency, concurrency: N",
+    },
+    Instead {
+        reason: "concurrency is constant",
+        flag: "--concurrency N, and --warmup-request-count N before it",
+        key: "concurrency: N, and a warmup before it",
+    },
+    same("load is constant within a phase", "phases of their own, each with its concurrency"),
+    Instead {
+        reason: "prefills are not limited apart",
+        flag: "--concurrency N, which limits all requests",
+        key: "concurrency: N, which limits all requests",
+    },
+    same("a phase begins when the one before has ended", "phases one after the other"),
+    same("answers are not graded", "the summary of speed alone"),
+    Instead {
+        reason: "generated texts are not kept",
+        flag: "the records: --export-level records",
+        key: "the records: records: [jsonl]",
+    },
+    Instead {
+        reason: "results are not sent to MLflow",
+        flag: "the files of the run: --artifact-dir DIR",
+        key: "the files of the run: artifacts: {dir: DIR}",
+    },
+    Instead {
+        reason: "results are not sent to Weights & Biases",
+        flag: "the files of the run: --artifact-dir DIR",
+        key: "the files of the run: artifacts: {dir: DIR}",
+    },
+    Instead {
+        reason: "metrics are not sent by OTLP",
+        flag: "the files of the run: --artifact-dir DIR",
+        key: "the files of the run: artifacts: {dir: DIR}",
+    },
+    Instead {
+        reason: "there is no live API",
+        flag: "statistics in the log: --stats-interval SECONDS",
+        key: "statistics in the log: runtime: {stats_interval: SECONDS}",
+    },
+    Instead {
+        reason: "plots are not drawn",
+        flag: "the files of the run, as CSV and JSON: --artifact-dir DIR",
+        key: "the files of the run, as CSV and JSON: artifacts: {dir: DIR}",
+    },
+    Instead {
+        reason: "files of your own are not made",
+        flag: "the files of the run: --artifact-dir DIR",
+        key: "the files of the run: artifacts: {dir: DIR}",
+    },
+    same("the network is not probed", "ping, beside the run"),
+    Instead {
+        reason: "metrics of the server are not collected",
+        flag: "--no-server-metrics, and the server's /metrics page",
+        key: "server_metrics: {enabled: false}, and the server's /metrics page",
+    },
+    Instead {
+        reason: "GPU telemetry is not collected",
+        flag: "--no-gpu-telemetry, and nvidia-smi beside the run",
+        key: "gpu_telemetry: {enabled: false}, and nvidia-smi beside the run",
+    },
+    same("prompts are sent to the first model only", "one model, and a run for each"),
+    Instead {
+        reason: "adapters are not asked for",
+        flag: "the adapter's name as --model",
+        key: "the adapter's name as model",
+    },
+    Instead { reason: "the number of workers is decided by the load", flag: "--workers-max N", key: "workers: N" },
+    Instead {
+        reason: "the main branch of a tokenizer is used",
+        flag: "the directory of another: --tokenizer DIR",
+        key: "the directory of another: tokenizer: {name: DIR}",
+    },
+    Instead {
+        reason: "prompts are counted without a chat template",
+        flag: "the server's own count: --use-server-token-count",
+        key: "the server's own count: use_server_token_count: true",
+    },
+    same("sessions are named by the standard headers only", "the header X-Correlation-ID, which names the session"),
+    same("only JSON bodies are sent", "JSON bodies, which are the default"),
+    Instead {
+        reason: "bodies are not made from templates",
+        flag: "members of the body: --extra-inputs key:value",
+        key: "members of the body: extra: {key: value}",
+    },
+];
+
+fn instead(reason: &str) -> Option<&'static Instead> {
+    INSTEAD.iter().find(|instead| instead.reason == reason)
+}
+
+/// The way around a flag that is refused for a reason.
+pub(crate) fn without_flag(spelled: &str, reason: &str) -> String {
+    without(spelled, instead(reason).map(|instead| instead.flag))
+}
+
+/// The way around a setting of a file that is refused for a reason.
+pub(crate) fn without_key(path: &str, reason: &str) -> String {
+    without(path, instead(reason).map(|instead| instead.key))
+}
+
+fn without(name: &str, instead: Option<&str>) -> String {
+    match instead {
         Some(instead) => format!("without {name}: {instead}"),
         None => format!("leave {name} out"),
     }
@@ -91,7 +255,7 @@ pub(crate) fn followable(mut problem: Problem) -> Problem {
     problem.hint = refused.and_then(|(flag, reason)| {
         let spelled =
             problem.what.split_whitespace().find(|word| flags::find(word).is_some_and(|(one, _)| one == flag));
-        Some(format!("without {}: {}", spelled.unwrap_or(flag.name), instead(reason)?))
+        Some(format!("without {}: {}", spelled.unwrap_or(flag.name), instead(reason)?.flag))
     });
     problem
 }
@@ -104,11 +268,18 @@ mod tests {
     /// The advice of every refusal in the tables names only flags that are accepted.
     #[test]
     fn what_to_use_instead_is_never_refused_itself() {
-        for (reason, instead) in INSTEAD {
+        for Instead { reason, flag: instead, .. } in INSTEAD {
             for word in instead.split_whitespace().filter(|word| word.starts_with("--")) {
                 let (flag, _) = flags::find(word.trim_end_matches([',', '.', ':'])).expect(word);
                 assert!(refused_for(flag).is_none(), "{reason}: {word} is refused");
             }
+        }
+    }
+
+    #[test]
+    fn what_a_file_should_say_instead_names_no_flag() {
+        for Instead { reason, key, .. } in INSTEAD {
+            assert!(!key.contains("--"), "{reason}: {key}");
         }
     }
 
@@ -123,7 +294,7 @@ mod tests {
     #[test]
     fn every_row_is_about_a_reason_for_which_something_is_refused() {
         let reasons: Vec<&str> = flags::all().filter_map(refused_for).chain(keys::reasons()).collect();
-        for (reason, _) in INSTEAD {
+        for Instead { reason, .. } in INSTEAD {
             assert!(reasons.contains(reason), "nothing is refused because {reason}");
         }
     }

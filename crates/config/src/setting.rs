@@ -55,8 +55,8 @@ impl Reader {
         for (key, value) in node.entries() {
             if !known.contains(&key.as_str()) {
                 // Advice is sought for as many as are shown.
-                let known = if self.problems.len() < SHOWN { known } else { &[] };
-                self.problems.push(unknown_key(&self.places, value, path, key, known));
+                let known = if self.problems.len() < SHOWN { with_shorthands(known, path) } else { Vec::new() };
+                self.problems.push(unknown_key(&self.places, value, path, key, &known));
             }
         }
         Some(())
@@ -75,6 +75,12 @@ impl Reader {
         }
         Some(read)
     }
+}
+
+/// The keys that may be written at a path: those of its section, and the shorter ways to write them.
+fn with_shorthands(known: &[&'static str], path: &str) -> Vec<&'static str> {
+    let short = crate::file::shorthands(path).filter(|key| !known.contains(key));
+    known.iter().copied().chain(short).collect()
 }
 
 /// A key nobody knows, and the nearest one somebody does.

@@ -97,7 +97,9 @@ impl Reader {
             cancelled_at: was_cancelled.then_some(request_end),
         };
         let counts = measured.tokens.input.or(measured.tokens.output);
-        let without_counts = self.tokenizer.is_none() && measured.error.is_none() && counts.is_none();
+        // Counts that cannot be were given all the same, and are told as such.
+        let gave_none = counts.is_none() && !parsed.unreadable_usage;
+        let without_counts = self.tokenizer.is_none() && measured.error.is_none() && gave_none;
         Record { meta, measured, parsed, did_not_stream, without_counts }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Sockets are watched edge-triggered and registered once. Nothing blocks: what a socket does not take stays pending.
 
+mod answers;
 mod streams;
 
 use std::collections::VecDeque;
@@ -16,22 +17,20 @@ use self::streams::Http2;
 use crate::canned::CannedResponses;
 use crate::clock::{monotonic_ns, wall_ns};
 use crate::error::SimError;
-use crate::exchange::{Context, Exchange, Next, ReceivedRequest, Stage};
-use crate::fault::Fault;
-use crate::http::{self, Head, Heads, Received, Request, Status};
+use crate::exchange::{Context, Exchange, Next, Stage};
+use crate::http::{self, Heads, Received};
 use crate::http2::{PREFACE, Session};
-use crate::inference::{self, ApiError, Endpoint};
+use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Finished;
-use crate::redirect::Followed;
-use crate::reply::{Extent, Outlet, Reply};
+use crate::reply::Outlet;
 use crate::script::Purpose;
-use crate::shared::{Page, Shared};
+use crate::shared::Shared;
 use crate::slots::{Key, Slots, Task};
 use crate::socket::{Arrival, ReadResult, Socket};
 use crate::stream::{Listener, Stream};
 use crate::timers::Timers;
 use crate::tls::Tls;
-use crate::truth::{ConnectionFacts, Payload, TruthRecord};
+use crate::truth::{ConnectionFacts, Payload};
 
 const TIMER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
@@ -436,107 +435,6 @@ impl Reactor {
         }
     }
 
-    fn start_exchange(&mut self, task: Task, connection: &mut Connection, request: &Request<'_>) -> Disposition {
-        let stream = task.stream;
-        let asked = Endpoint::at(request.path);
-        let followed = asked.and(request.query).and_then(Followed::of_query);
-        let endpoint = asked.filter(|_| request.method == "POST");
-        let now_ns = monotonic_ns();
-        let number = match endpoint {
-            Some(_) => self.shared.requests.fetch_add(1, Ordering::Relaxed),
-            None => 0,
-        };
-        let script = &self.shared.script;
-        let fault = match (followed, endpoint) {
-            (Some(followed), _) => script.faults.after_redirect(followed),
-            (None, Some(_)) => script.faults.draw(&mut script.random(Purpose::Fault, number)),
-            (None, None) => None,
-        };
-        let truth = self.record(connection, stream, request, fault.as_ref().map(Fault::name));
-        if let (Some(endpoint), Some(Fault::Redirect(redirect))) = (asked, &fault) {
-            let (row, hops) = (script.faults.row(redirect), followed.map_or(0, |followed| followed.hops));
-            let location = redirect.location(row, hops, endpoint.path(), &self.shared.origin);
-            let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
-            self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", redirect.status, 1);
-            connection.closing |= !request.keep_alive;
-            self.answer(connection, stream, &head, b"", truth);
-            return Disposition::Keep;
-        }
-        let Some(endpoint) = endpoint else {
-            connection.closing |= !request.keep_alive;
-            self.answer_other(connection, stream, request, truth);
-            return Disposition::Keep;
-        };
-        let refused = match fault {
-            Some(Fault::Reset) => {
-                self.log(truth);
-                return Disposition::Reset;
-            }
-            Some(Fault::Status(code)) => Some(ApiError::of_status(Status(code))),
-            _ => None,
-        };
-        let held_for = match fault {
-            Some(Fault::SlowHeaders(time)) => Some(time),
-            _ => None,
-        };
-        let going_away = fault == Some(Fault::Goaway);
-        let planned = match refused {
-            Some(error) => Err((error, truth)),
-            None => match inference::parse(endpoint, request.body) {
-                Err(error) => Err((error, truth)),
-                Ok(inference) => {
-                    let reply = Reply::new(stream, request.keep_alive && !going_away, script.config.encoding);
-                    let received =
-                        ReceivedRequest { endpoint, request: inference, number, reply, fault, now_ns, truth };
-                    Exchange::plan(script, received)
-                }
-            },
-        };
-        match planned {
-            Err((error, truth)) => {
-                connection.closing |= !request.keep_alive;
-                self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", error.status.0, 1);
-                self.answer_error(connection, stream, &error, truth);
-            }
-            Ok(exchange) => {
-                connection.put_exchange(stream, Box::new(exchange));
-                if going_away && stream > 0 {
-                    self.send_goaway(connection);
-                }
-                match held_for {
-                    Some(time) => self.timers.set(now_ns + time.as_nanos() as u64, task),
-                    None => self.open(task, connection),
-                }
-            }
-        }
-        Disposition::Keep
-    }
-
-    /// What the log will say of a request, as far as it is known.
-    fn record(
-        &self,
-        connection: &Connection,
-        stream: u32,
-        request: &Request<'_>,
-        fault: Option<&'static str>,
-    ) -> Option<Box<TruthRecord>> {
-        self.shared.truth.as_ref()?;
-        Some(Box::new(TruthRecord {
-            request_id: request.request_id.unwrap_or_default().to_owned(),
-            method: request.method.to_owned().into(),
-            path: Endpoint::at(request.path).map_or_else(|| request.path.to_owned().into(), |at| at.path().into()),
-            connection: connection.facts(),
-            stream,
-            status: 200,
-            fault,
-            finished: false,
-            received_kernel_ns: connection.arrival.kernel_ns,
-            received_read_ns: connection.arrival.read_ns,
-            head: None,
-            chunks: Vec::new(),
-        }))
-    }
-
     /// Sends the head and queues the exchange for the batch.
     fn open(&mut self, task: Task, connection: &mut Connection) {
         let Some((exchange, socket, session)) = connection.parts(task.stream) else { return };
@@ -657,66 +555,6 @@ impl Reactor {
         for mut connection in connections {
             self.drop_exchange(&mut connection, Finished::Abort);
         }
-    }
-
-    fn log(&self, record: Option<Box<TruthRecord>>) {
-        if let (Some(truth), Some(record)) = (&self.shared.truth, record) {
-            truth.send(*record);
-        }
-    }
-
-    fn answer_error(
-        &mut self,
-        connection: &mut Connection,
-        stream: u32,
-        error: &ApiError,
-        truth: Option<Box<TruthRecord>>,
-    ) {
-        self.answer(connection, stream, &Head::json(error.status), error.body().as_bytes(), truth);
-    }
-
-    /// Everything that is not inference.
-    fn answer_other(
-        &mut self,
-        connection: &mut Connection,
-        stream: u32,
-        request: &Request<'_>,
-        mut truth: Option<Box<TruthRecord>>,
-    ) {
-        let Page { handler, method, status, fault, content_type, body } =
-            self.shared.page(request.method, request.path);
-        self.shared.metrics(self.thread).record_http_response(handler, method, status.0, 1);
-        if let Some(truth) = &mut truth {
-            truth.fault = fault;
-        }
-        self.answer(connection, stream, &Head { status, content_type, fields: &[] }, &body, truth);
-    }
-
-    /// Answers a request at once.
-    fn answer(
-        &mut self,
-        connection: &mut Connection,
-        stream: u32,
-        head: &Head<'_>,
-        body: &[u8],
-        mut truth: Option<Box<TruthRecord>>,
-    ) {
-        if let Some(truth) = &mut truth {
-            truth.status = head.status.0;
-            truth.finished = true;
-        }
-        let session = connection.http2.as_mut().map(|http2| &mut http2.session);
-        let mut outlet =
-            Outlet { socket: &mut connection.socket, session, heads: &mut self.heads, scratch: &mut self.scratch };
-        let whole = (body, Extent::All);
-        let mut reply = Reply::new(stream, !connection.closing, None);
-        reply.whole(&mut outlet, truth.as_deref_mut(), Payload::Nothing, head, whole);
-        if let Some(session) = outlet.session
-            && session.waiting(stream).is_some_and(|waiting| waiting.is_empty())
-        {
-            session.forget(stream);
-        }
-        self.log(truth);
     }
 }
 

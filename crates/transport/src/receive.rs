@@ -4,7 +4,8 @@ use crate::framer::{FrameError, Framer};
 use aiperf_types::{Exchange, Failure, MonoNs, Read};
 
 /// Tells the framer of a read, whose bytes lie behind those recorded so far, and adds it to the timeline, without what
-/// came after the end of the message. What does not fit into `kept_limit` bytes is counted and not kept.
+/// came after the end of the message. What does not fit into `kept_limit` bytes is counted and not kept, and nothing that
+/// comes after it either: what is kept has no gap.
 #[inline]
 pub fn record_read(
     mut read: Read,
@@ -35,12 +36,44 @@ pub fn record_read(
             timeline.body_start = read.at;
         }
     }
-    // A read of one byte takes more room than the byte: both count.
-    if filled + timeline.reads.len() * size_of::<Read>() <= kept_limit {
+    let has_gap = matches!(exchange.failure, Some(Failure::TooLarge { .. }));
+    if !has_gap && fits(filled, &timeline.reads, kept_limit) {
         exchange.raw_len = filled;
         timeline.reads.push(read);
     } else {
         exchange.failure.get_or_insert(Failure::TooLarge { limit: kept_limit });
     }
     fed
+}
+
+/// Whether so many bytes of an answer may be kept. A read of one byte takes more room than the byte: both count.
+#[inline]
+pub(crate) fn fits(filled: usize, reads: &[Read], kept_limit: usize) -> bool {
+    filled + size_of_val(reads) <= kept_limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept_limit: usize) {
+        exchange.raw.truncate(exchange.raw_len);
+        exchange.raw.extend_from_slice(bytes);
+        let read = Read { len: bytes.len() as u32, ..Read::default() };
+        record_read(read, exchange, framer, kept_limit).expect("bytes of a message");
+    }
+
+    #[test]
+    fn nothing_is_kept_behind_bytes_that_did_not_fit() {
+        let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 306\r\n\r\n";
+        let limit = head.len() + 100;
+        record(&mut exchange, &mut framer, head, limit);
+        record(&mut exchange, &mut framer, &[b'x'; 300], limit);
+        record(&mut exchange, &mut framer, b"behind", limit);
+        assert!(framer.is_done());
+        assert_eq!((exchange.raw_len, exchange.timeline.reads.len()), (head.len(), 1));
+        assert_eq!(exchange.timeline.bytes_received, head.len() as u64 + 306);
+        assert!(matches!(exchange.failure, Some(Failure::TooLarge { limit: told }) if told == limit));
+    }
 }

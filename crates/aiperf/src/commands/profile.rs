@@ -2,6 +2,7 @@
 
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
+use crate::progress::Bar;
 use crate::screen::Screen;
 use crate::signals::Signals;
 use crate::terminal;
@@ -116,7 +117,11 @@ fn profile(
     // The screen has them already, and listens only from now on.
     notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
-    let screen = Screen::start(lines.clone(), with_bar, events);
+    let bar = with_bar.then(Bar::new);
+    if let Some(bar) = &bar {
+        signals.take_away(bar);
+    }
+    let screen = Screen::start(lines.clone(), bar, events);
     let mut log = None;
     let finished = campaign.prepare(plan).and_then(|prepared| {
         // The log lies among the run's files: it is there once they are prepared for.

@@ -17,6 +17,8 @@ use crate::terminal;
 ///
 /// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean
 /// and deviation are those of the drawn values.
+///
+/// HTTP/1.1 and HTTP/2 are spoken, as the client begins: with --tls by agreement, without it HTTP/2 by prior knowledge.
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     /// Address to listen on.
@@ -34,7 +36,7 @@ pub(crate) struct SimArgs {
     /// A further name in the certificate; may be given several times.
     #[arg(long = "tls-host", value_name = "NAME", requires = "tls")]
     tls_hosts: Vec<String>,
-    /// Where to write the certificate of the authority for clients to trust, in PEM.
+    /// Where to write the certificate of the authority for clients to trust, in PEM; aiperf profile does with SSL_CERT_FILE=FILE.
     #[arg(long, value_name = "FILE", requires = "tls")]
     tls_ca_file: Option<PathBuf>,
     /// What the certificate is like: good, expired, wrong-host, or unknown-ca (signed by another authority than is written).

@@ -54,6 +54,8 @@ pub(crate) struct Row {
     pub(crate) holds: &'static [(&'static str, f64)],
     /// Part of a warning, told once.
     pub(crate) warning: &'static str,
+    /// Part of a warning that would not be true.
+    pub(crate) untrue: Option<&'static str>,
 }
 
 /// Two requests for a stream.
@@ -68,6 +70,7 @@ pub(crate) const fn stream(name: &'static str, connections: &'static [Script], o
         text: "",
         holds: &[],
         warning: "",
+        untrue: None,
     }
 }
 
@@ -95,6 +98,10 @@ impl Row {
 
     pub(crate) const fn warns(self, warning: &'static str) -> Self {
         Self { warning, ..self }
+    }
+
+    pub(crate) const fn warns_not(self, untrue: &'static str) -> Self {
+        Self { untrue: Some(untrue), ..self }
     }
 
     pub(crate) const fn holds(self, holds: &'static [(&'static str, f64)]) -> Self {

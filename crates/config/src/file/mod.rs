@@ -15,7 +15,7 @@ use crate::tree::{Node, Places};
 use crate::{os_text, small_file};
 use serde_json::Value;
 
-pub(crate) use shorthand::{body as spell_out, snake, snake_keys};
+pub(crate) use shorthand::{body as spell_out, keys as shorthands, snake, snake_keys};
 
 /// A configuration file as read: references to the environment resolved, templates not yet rendered.
 #[derive(Clone, Debug)]

@@ -28,6 +28,24 @@ const FLAT: &[&str] = &[
     "accuracy",
 ];
 
+/// Keys that no section has and a file may use: each is spelled out below. List items are written `*`.
+const KEYS: &[(&str, &[&str])] = &[
+    ("", FLAT),
+    ("benchmark", &["model", "dataset", "warmup", "profiling"]),
+    ("benchmark.endpoint", &["url"]),
+    ("benchmark.gpu_telemetry", &["url"]),
+    ("benchmark.server_metrics", &["url"]),
+    ("benchmark.datasets.*", &["isl", "osl"]),
+];
+
+/// The shorter keys that may be written at a path.
+pub(crate) fn keys(path: &str) -> impl Iterator<Item = &'static str> {
+    let general = |part: &str| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty();
+    let path: Vec<&str> = path.split('.').map(|part| if general(part) { "*" } else { part }).collect();
+    let path = path.join(".");
+    KEYS.iter().filter(move |(at, _)| *at == path).flat_map(|(_, keys)| keys.iter().copied())
+}
+
 /// Maps whose keys are the user's own.
 const OWN_KEYS: &[&str] = &[
     "headers",

@@ -34,7 +34,8 @@ pub(super) fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<Endpo
     {
         let reason = "bodies are not made from templates";
         let what = format!("{spelled} payload_template");
-        problems.push(not_yet(&what, reason).hint(advice::without("it", reason)).at("benchmark.endpoint.template"));
+        problems
+            .push(not_yet(&what, reason).hint(advice::without_flag("it", reason)).at("benchmark.endpoint.template"));
     }
     let urls: Vec<BaseUrl> = endpoint.urls().iter().map(|url| url.0.clone()).collect();
     let transport = endpoint.transport.unwrap_or_default();

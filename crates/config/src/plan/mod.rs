@@ -72,7 +72,7 @@ fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
                 if given.value == Value::Bool(false) && given.flag.default().as_deref() != Some("true") => {}
             Status::NotYet(reason) => problems.push(
                 not_yet(&given.spelled, reason)
-                    .hint(advice::without(&given.spelled, reason))
+                    .hint(advice::without_flag(&given.spelled, reason))
                     .at(given.flag.to.location()),
             ),
         }
@@ -98,7 +98,7 @@ fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>
         Some(Status::NotYet(_)) if says_nothing(node) => {}
         Some(Status::NotYet(reason)) => {
             let what = tree.places.subject_key(node, path);
-            problems.push(not_yet(&what, reason).hint(advice::without(path, reason)).at(path));
+            problems.push(not_yet(&what, reason).hint(advice::without_key(path, reason)).at(path));
         }
         Some(Status::NoEffect(reason)) => {
             notes.push(format!("{} has no effect here: {reason}", tree.places.subject_key(node, path)))
@@ -379,14 +379,14 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: 
     let base = ctx.cwd.join(given.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
     if artifacts.raw() {
-        let what = if tree.flags.has(EXPORT_LEVEL) {
-            format!("{} raw", tree.flags.spelled(EXPORT_LEVEL))
+        let (what, instead) = if tree.flags.has(EXPORT_LEVEL) {
+            (format!("{} raw", tree.flags.spelled(EXPORT_LEVEL)), "--export-level records")
         } else {
-            subject(tree, "benchmark.artifacts.raw")
+            (subject(tree, "benchmark.artifacts.raw"), "records: [jsonl]")
         };
         problems.push(
             not_yet(&what, "requests and responses are not written as they were")
-                .hint("--export-level records")
+                .hint(instead)
                 .at("benchmark.artifacts.raw"),
         );
     }

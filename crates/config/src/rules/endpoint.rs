@@ -142,7 +142,13 @@ fn usage(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &
     if kind == EndpointKind::Responses && stored && !counted {
         problems.push(
             facts
-                .problem("endpoint.extra.store", "storing responses needs --use-server-token-count".into())
+                .problem(
+                    "endpoint.extra.store",
+                    format!(
+                        "storing responses needs {}",
+                        facts.ask("--use-server-token-count", "use_server_token_count")
+                    ),
+                )
                 .because("what the server keeps is not sent again, so it cannot be counted here")
                 .hint(facts.ask("add --use-server-token-count", "add use_server_token_count: true")),
         );
@@ -171,7 +177,14 @@ fn waiting(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
         if set {
             problems.push(
                 facts
-                    .problem(at, format!("{} needs --wait-for-model-timeout", facts.subject(at)))
+                    .problem(
+                        at,
+                        format!(
+                            "{} needs {}",
+                            facts.subject(at),
+                            facts.ask("--wait-for-model-timeout", "wait_for_model_timeout")
+                        ),
+                    )
                     .because("without a timeout the run does not wait")
                     .hint(facts.ask("add --wait-for-model-timeout SECONDS", "add wait_for_model_timeout: SECONDS")),
             );

@@ -7,17 +7,32 @@ use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
 
 /// Header fields that say how a message travels, not what it says: each is the client's own, and a second one would
-/// contradict it. With what to use instead.
-const OWN: &[(&str, &str, &str)] = &[
-    ("content-length", "the length of each body is counted", "leave it out: it is sent with every request"),
-    ("transfer-encoding", "bodies are sent whole, with their length", "leave it out: Content-Length is sent"),
-    ("connection", "the client decides how long a connection lives", "--connection-reuse-strategy never"),
-    ("keep-alive", "the client decides how long a connection lives", "AIPERF_HTTP_KEEPALIVE_TIMEOUT"),
-    ("proxy-connection", "the client decides how long a connection lives", "--connection-reuse-strategy never"),
-    ("upgrade", "a connection speaks one protocol throughout", "leave it out: --transport http2 speaks HTTP/2"),
-    ("expect", "a body is sent with its head, without asking first", "leave it out: the body follows at once"),
-    ("te", "trailers are not read", "leave it out: answers are read without trailers"),
-    ("trailer", "bodies are sent without trailers", "leave it out: a header field says the same"),
+/// contradict it. With what to use instead, and what to write instead where a file said it, if that has other words.
+const OWN: &[(&str, &str, &str, Option<&str>)] = &[
+    ("content-length", "the length of each body is counted", "leave it out: it is sent with every request", None),
+    ("transfer-encoding", "bodies are sent whole, with their length", "leave it out: Content-Length is sent", None),
+    (
+        "connection",
+        "the client decides how long a connection lives",
+        "--connection-reuse-strategy never",
+        Some("connection_reuse: never"),
+    ),
+    ("keep-alive", "the client decides how long a connection lives", "AIPERF_HTTP_KEEPALIVE_TIMEOUT", None),
+    (
+        "proxy-connection",
+        "the client decides how long a connection lives",
+        "--connection-reuse-strategy never",
+        Some("connection_reuse: never"),
+    ),
+    (
+        "upgrade",
+        "a connection speaks one protocol throughout",
+        "leave it out: --transport http2 speaks HTTP/2",
+        Some("leave it out: transport: http2 speaks HTTP/2"),
+    ),
+    ("expect", "a body is sent with its head, without asking first", "leave it out: the body follows at once", None),
+    ("te", "trailers are not read", "leave it out: answers are read without trailers", None),
+    ("trailer", "bodies are sent without trailers", "leave it out: a header field says the same", None),
 ];
 
 pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
@@ -51,10 +66,11 @@ fn headers(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
         let lower = name.to_ascii_lowercase();
         if !is_token(name) {
             problems.push(bad_name(facts, &at, &from, name));
-        } else if let Some((_, why, instead)) = OWN.iter().find(|(own, ..)| *own == lower) {
+        } else if let Some((_, why, flag, key)) = OWN.iter().find(|(own, ..)| *own == lower) {
             let what = format!("{from} {name} cannot be set");
             let what = if flagged(entry) { what } else { format!("{from} cannot be set") };
-            problems.push(facts.problem(&at, what).because(*why).hint(*instead));
+            let instead = if flagged(entry) { *flag } else { key.unwrap_or(flag) };
+            problems.push(facts.problem(&at, what).because(*why).hint(instead));
         } else if let Some(fault) = fault(value) {
             let from = if flagged(entry) { format!("{from} {name}") } else { from };
             problems.push(broken(facts, &at, &from, fault));

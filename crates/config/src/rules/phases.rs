@@ -116,13 +116,16 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
 
 fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let path = |key: &str| format!("{at}.{key}");
+    let node = facts.node.find(at);
     let Some(kind) = phase.r#type else {
-        problems.push(
-            facts.problem(&path("type"), format!("{} needs a type", facts.subject(at))).hint("type: concurrency"),
-        );
+        // A type that could not be read has been told as such.
+        if node.is_none_or(|node| node.set("type").is_none()) {
+            problems.push(
+                facts.problem(&path("type"), format!("{} needs a type", facts.subject(at))).hint("type: concurrency"),
+            );
+        }
         return;
     };
-    let node = facts.node.find(at);
     for (key, types) in KEYS_OF {
         if !types.contains(&kind) && node.is_some_and(|node| node.set(key).is_some()) {
             let what = format!("{} does not belong to a phase of type {}", facts.subject(&path(key)), kind.name());
@@ -293,7 +296,7 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
         problems.push(
             facts
                 .problem(&at, format!("{} is for agentic replay only", facts.subject(&at)))
-                .hint("add --scenario, or leave it out"),
+                .hint(facts.ask("add --scenario, or leave it out", "add scenario, or leave it out")),
         );
     }
     let dataset = benchmark.datasets.as_ref().and_then(|datasets| datasets.first());

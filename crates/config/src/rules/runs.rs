@@ -11,7 +11,7 @@ use crate::sections::artifacts::Formats;
 use crate::sections::envelope::Envelope;
 use crate::sections::runs::ConvergenceMode;
 use crate::sections::sweep::{IterationOrder, KEYS_OF, SweepType};
-use crate::tree::{Node, Places};
+use crate::tree::{Node, Origin, Places};
 use aiperf_plan::UiKind;
 
 const TRIALS_ONLY: &[&Flag] =
@@ -109,8 +109,8 @@ pub(crate) fn check(
     }
     let runtime = node.find("benchmark.runtime").filter(|node| node.choice("ui") == Some(UiKind::Dashboard));
     if let Some(ui) = runtime.and_then(|runtime| runtime.get("ui")) {
-        problems
-            .push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint("--ui simple"));
+        let simple = if matches!(ui.origin, Origin::File { .. }) { "ui: simple" } else { "--ui simple" };
+        problems.push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint(simple));
     }
     if let Some(scenario) = node.find("benchmark.scenario")
         && !flags.on(UNSAFE_OVERRIDE)

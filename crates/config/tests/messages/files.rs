@@ -231,3 +231,39 @@ fn a_checked_file_says_what_a_run_of_it_says() {
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     seen!(validate("c.yaml", &ctx).expect("a valid file").notes.join("\n"));
 }
+
+/// What a file says wrong is told once, with every key that may be written there, and the way out as a file writes it.
+#[test]
+fn files_are_answered_in_the_words_of_files() {
+    let usual = [
+        ("model", "m"),
+        ("endpoint", "{url: h:1}"),
+        ("dataset", "{isl: 8}"),
+        ("profiling", "{type: concurrency, requests: 4}"),
+    ];
+    let but = |key: &str, value: &str| {
+        let mut settings: Vec<(&str, &str)> = usual.iter().copied().filter(|(name, _)| *name != key).collect();
+        settings.push((key, value));
+        let lines = settings.iter().map(|(key, value)| format!("  {key}: {value}\n"));
+        format!("benchmark:\n{}", lines.collect::<String>())
+    };
+    let texts = [
+        but("profiling", "{type: blah, requests: 4}"),
+        but("profiling", "{type: 5, requests: 4}"),
+        but("profiling", "{requests: 4}"),
+        but("profiling", "{type: poisson, rate: 3, requests: 4}"),
+        but("zzz", "1"),
+        format!("{}zzz: 1\n", but("model", "m")),
+        but("endpoint", "{url: h:1, zzz: 1}"),
+        but("endpoint", "{ulr: h:1}"),
+        but("dataset", "{zzz: 8}"),
+        but("dataset", "{ils: 8}"),
+        but("server_metrics", "{enabled: false, zzz: 8}"),
+        but("dataset", "{isl: 8, images: {width: 5}}"),
+        but("artifacts", "{raw: true}"),
+        but("endpoint", "{url: h:1, headers: {Connection: close, Upgrade: h2c}}"),
+        but("endpoint", "{url: h:1, wait_for_model_interval: 3}"),
+        but("server_metrics", "{urls: [h:2]}"),
+    ];
+    seen!(files(&texts.iter().map(String::as_str).collect::<Vec<_>>()));
+}

@@ -56,20 +56,52 @@ pub fn wrap_hanging(text: &str, columns: usize, indent: usize) -> Vec<String> {
 }
 
 /// A text of two columns, such as help, in the columns there are: what follows two spaces or more stays below itself.
+/// A line that is a command stays one that can be pasted into a shell, and a word is broken only where the whole width
+/// is too little for it.
 pub fn fit(text: &str, columns: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        let indent = line.len() - line.trim_start().len();
-        let second = line[indent..].find("  ").map(|at| indent + at);
-        let second = second.map(|at| at + line[at..].len() - line[at..].trim_start().len());
-        // A second column that leaves no room for words is none.
-        let hang = second.filter(|at| at + LEAST_COLUMN <= columns).unwrap_or(indent);
-        for line in wrap_hanging(line, columns, hang) {
+        for line in fit_line(line, columns) {
             out.push_str(&line);
             out.push('\n');
         }
     }
     out
+}
+
+/// What every command in help begins with.
+const COMMAND: &str = "aiperf ";
+
+fn fit_line(line: &str, columns: usize) -> Vec<String> {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let second = text.find("  ").map(|at| indent + at);
+    if width(line) > columns && second.is_none() && text.starts_with(COMMAND) {
+        return continued(line, columns, indent + 2);
+    }
+    let second = second.map(|at| at + line[at..].len() - line[at..].trim_start().len());
+    // A second column that leaves no room for words is none.
+    let hang = second.filter(|at| at + LEAST_COLUMN <= columns).unwrap_or(indent);
+    let widest = text.split_whitespace().map(width).max().unwrap_or(0);
+    if hang + widest <= columns {
+        return wrap_hanging(line, columns, hang);
+    }
+    if second.is_some() {
+        return wrap_hanging(line, columns, columns.saturating_sub(widest));
+    }
+    // The line moves to the left: as a whole where that is enough, as far as its widest word needs where not.
+    let whole = columns.checked_sub(width(text));
+    let left = whole.unwrap_or_else(|| columns.saturating_sub(widest)).min(indent);
+    wrap_hanging(&format!("{:left$}{text}", ""), columns, left)
+}
+
+/// A command in several lines, each but the last with the backslash that makes them one to a shell.
+fn continued(line: &str, columns: usize, indent: usize) -> Vec<String> {
+    let mut lines = wrap_hanging(line, columns.saturating_sub(" \\".len()), indent);
+    if let Some((_, but_last)) = lines.split_last_mut() {
+        but_last.iter_mut().for_each(|line| line.push_str(" \\"));
+    }
+    lines
 }
 
 /// Columns in which text can still be read.
@@ -178,6 +210,35 @@ mod tests {
             "  --flag          some words\n  that go on and on\n"
         );
         assert_eq!(fit(text, 100), text);
+    }
+
+    #[test]
+    fn a_word_that_does_not_fit_below_its_column_moves_to_the_left() {
+        let text = format!("{:30}file: benchmark.endpoint.timeout_seconds", "");
+        assert_eq!(fit(&text, 60), format!("{:20}file: benchmark.endpoint.timeout_seconds\n", ""));
+        assert_eq!(fit(&text, 36), "  file:\n  benchmark.endpoint.timeout_seconds\n");
+        let text = "  --flag                  is benchmark.endpoint.timeout_seconds";
+        assert_eq!(
+            fit(text, 50),
+            format!("  --flag                  is\n{:16}benchmark.endpoint.timeout_seconds\n", "")
+        );
+    }
+
+    #[test]
+    fn a_command_in_several_lines_can_be_pasted() {
+        let text = "Example:\n  aiperf profile --model m --url localhost:8000 --streaming\n";
+        insta::assert_snapshot!(fit(text, 36), @r"
+        Example:
+          aiperf profile --model m --url \
+            localhost:8000 --streaming
+        ");
+        let command = text.lines().nth(1).expect("a command").trim();
+        for columns in 20..60 {
+            let shown = fit(text, columns);
+            let pasted = shown.lines().skip(1).collect::<Vec<_>>().join("\n").replace("\\\n", "");
+            assert_eq!(pasted.split_whitespace().collect::<Vec<_>>().join(" "), command, "{columns}");
+            assert!(shown.lines().all(|line| line.len() <= columns), "{shown}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::failure::Http2Failure;
 use super::request;
 use super::tap::Arrival;
 use crate::clock::mono_now;
+use crate::receive::fits;
 use aiperf_types::{Exchange, MonoNs, Read};
 use bytes::Bytes;
 use h2::RecvStream;
@@ -201,8 +202,7 @@ impl Http2Exchange {
     fn keep(&mut self, bytes: &[u8], arrival: Arrival, exchange: &mut Exchange) {
         let filled = exchange.raw_len + bytes.len();
         let reads = &mut exchange.timeline.reads;
-        // A read of one byte takes more room than the byte: both count.
-        self.is_too_large |= filled + reads.len() * size_of::<Read>() > self.kept_limit;
+        self.is_too_large |= !fits(filled, reads, self.kept_limit);
         if self.is_too_large {
             return;
         }

@@ -311,7 +311,9 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     )
     .args(&["--streaming", "--use-server-token-count"])
-    .holds(&[("/measurement/unreadable_usage", 2.0)]),
+    .holds(&[("/measurement/unreadable_usage", 2.0)])
+    .warns("2 answers carried usage that cannot be")
+    .warns_not("carried no usage"),
     stream(
         "drips its stream",
         &[&[Request, Stream, Drip(b"2f\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n\r\n"), End]],
