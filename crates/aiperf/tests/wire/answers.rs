@@ -44,7 +44,8 @@ fn whole_answers_are_measured_over_every_kind_of_connection() {
         assert_eq!((avg(&summary, "request_count"), avg(&summary, "output_sequence_length")), (20.0, 8.0));
         assert!(summary.get("time_to_first_token").is_none());
         for record in run.records() {
-            assert!(value(&record, "http_req_waiting") > TTFT_MS, "{record}");
+            // A write may return late.
+            assert!(value(&record, "http_req_sending") + value(&record, "http_req_waiting") > TTFT_MS, "{record}");
             check_http_metrics(kind, &record);
         }
         check_truth(kind, &server.stop());
