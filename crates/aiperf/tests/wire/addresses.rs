@@ -1,9 +1,11 @@
 //! Where servers listen, and one that does not listen to what it is told.
 
+use crate::answers::check_phases;
 use crate::bench::{Bench, quick};
-use crate::kinds::{HTTP1, Server, error_types, run};
+use crate::kinds::{HTTP1, KINDS, Server, error_types, run, value};
 use aiperf_sim::SimConfig;
 use nix::sys::socket::{setsockopt, sockopt};
+use serde_json::Value;
 use std::net::{Ipv6Addr, TcpListener};
 
 #[test]
@@ -33,6 +35,23 @@ fn an_ipv6_address_is_reached() {
         let trace = &record["trace_data"];
         assert_eq!((&trace["remote_ip"], &trace["local_ip"]), (&"::1".into(), &"::1".into()));
         assert_eq!(trace["request_headers"]["Host"], server.url().replace("http://", ""));
+    }
+}
+
+#[test]
+fn a_name_is_resolved_once_and_the_wait_for_it_is_a_phase() {
+    for kind in KINDS.into_iter().filter(|kind| !kind.unix) {
+        let server = Server::start(kind, quick());
+        let url = server.url().replace("127.0.0.1", "localhost");
+        let args = ["--streaming", "--request-count", "6", "--export-http-trace"];
+        let run = run(server.bench_of(&url).with(&args));
+        assert_eq!((run.code(), run.records().len()), (Some(0), 6), "{}: {}", kind.name, run.stderr());
+        let mut records = run.records();
+        records.iter().for_each(check_phases);
+        records.sort_by_key(|record| record["metadata"]["request_start_ns"].as_u64());
+        let looked_up = |record: &Value| value(record, "http_req_dns_lookup") > 0.0;
+        assert_eq!(records.iter().map(looked_up).collect::<Vec<_>>(), [true, false, false, false, false, false]);
+        assert!(records[0]["trace_data"]["dns_cache_miss_ns"].is_u64(), "{}", kind.name);
     }
 }
 

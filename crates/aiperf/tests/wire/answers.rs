@@ -82,6 +82,7 @@ fn the_phases_of_every_trace_add_up_to_its_request() {
             assert_eq!(records.len(), 12);
             for record in &records {
                 check_phases(record);
+                check_spans(record);
                 check_chunks(record);
                 check_bytes(kind, record);
             }
@@ -93,16 +94,25 @@ fn nanos(trace: &Value, name: &str) -> i64 {
     trace[name].as_i64().unwrap_or_else(|| panic!("{name} in {trace}"))
 }
 
-fn check_phases(record: &Value) {
-    let ns = |tag: &str| (value(record, &format!("http_req_{tag}")) * 1e6).round() as i64;
-    let (trace, start) = (&record["trace_data"], nanos(&record["metadata"], "request_start_ns"));
-    let phases = PHASES.map(ns);
+fn phase(record: &Value, name: &str) -> i64 {
+    (value(record, &format!("http_req_{name}")) * 1e6).round() as i64
+}
+
+/// Holds the phases of a record against its request, wherever it was sent on to.
+pub(crate) fn check_phases(record: &Value) {
+    let start = nanos(&record["metadata"], "request_start_ns");
+    let phases = PHASES.map(|name| phase(record, name));
     assert!(phases.iter().all(|phase| *phase >= 0), "{record}");
-    let (sum, lasted) = (phases.iter().sum::<i64>(), nanos(trace, "response_receive_end_ns") - start);
-    assert!((sum - ns("total")).abs() <= 6, "{sum} in {record}");
+    let (sum, lasted) = (phases.iter().sum::<i64>(), nanos(&record["trace_data"], "response_receive_end_ns") - start);
+    assert!((sum - phase(record, "total")).abs() <= 6, "{sum} in {record}");
     assert!((sum - lasted).abs() <= 1000, "{sum} of {lasted} ns in {record}");
-    for (name, tag) in [("sending_ns", "sending"), ("waiting_ns", "waiting"), ("receiving_ns", "receiving")] {
-        assert!((nanos(trace, name) - ns(tag)).abs() <= 1, "{name} in {record}");
+}
+
+/// Holds the spans of a trace against the phases of its record, and TLS against its connection.
+fn check_spans(record: &Value) {
+    let trace = &record["trace_data"];
+    for name in ["sending", "waiting", "receiving", "duration"] {
+        assert!((nanos(trace, &format!("{name}_ns")) - phase(record, name)).abs() <= 1, "{name} in {record}");
     }
     if let Some(handshake) = trace["tls_handshaking_ns"].as_i64() {
         assert!(0 < handshake && handshake <= nanos(trace, "connecting_ns"), "{record}");

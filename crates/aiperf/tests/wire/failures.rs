@@ -7,6 +7,7 @@ use aiperf_sim::SimConfig;
 /// Something that goes wrong now and then, and the errors it may be told as, with `|` between them.
 struct Row {
     fault: &'static str,
+    concurrency: &'static str,
     http1: &'static str,
     /// A Unix socket cannot be reset.
     unix: &'static str,
@@ -16,6 +17,7 @@ struct Row {
 const ROWS: [Row; 5] = [
     Row {
         fault: "status:503=0.3",
+        concurrency: "2",
         http1: "Service Unavailable",
         unix: "Service Unavailable",
         // There are no reasons in it.
@@ -23,24 +25,27 @@ const ROWS: [Row; 5] = [
     },
     Row {
         fault: "reset=0.3",
+        concurrency: "2",
         http1: "ClientOSError|ServerDisconnectedError",
         unix: "ClientOSError|ServerDisconnectedError",
         http2: "ClientResponseError",
     },
     Row {
         fault: "reset-midway=0.3",
+        concurrency: "2",
         http1: "ClientOSError",
         unix: "ClientOSError|ClientPayloadError",
         http2: "ClientPayloadError",
     },
     Row {
         fault: "cut=0.3",
+        concurrency: "2",
         http1: "ClientPayloadError",
         unix: "ClientPayloadError",
         // It ends the others on its connection too, some of them before their answer.
         http2: "ClientPayloadError|ClientOSError|ServerDisconnectedError",
     },
-    Row { fault: "goaway=0.3", http1: "none", unix: "none", http2: "none" },
+    Row { fault: "goaway=0.3", concurrency: "1", http1: "none", unix: "none", http2: "none" },
 ];
 
 impl Row {
@@ -55,7 +60,7 @@ impl Row {
 
 fn check(kind: &'static Kind, row: &Row, streaming: &[&str]) {
     let server = Server::start(kind, SimConfig { faults: vec![row.fault.parse().unwrap()], ..quick() });
-    let args = ["--request-count", "24", "--concurrency", "2", "--workers-max", "1"];
+    let args = ["--request-count", "24", "--concurrency", row.concurrency, "--workers-max", "1"];
     let run = run(server.bench().with(&args).with(streaming));
     assert_eq!(run.code(), Some(0), "{}: {}", row.fault, run.stderr());
     let (summary, records, errors) = (run.summary(), run.records(), error_types(&run));
@@ -80,4 +85,22 @@ fn streams_that_fail_are_told_by_type_and_others_go_on() {
 #[test]
 fn whole_answers_that_fail_are_told_by_type_and_others_go_on() {
     over_every_kind(|kind| ROWS.iter().for_each(|row| check(kind, row, &[])));
+}
+
+#[test]
+fn what_a_server_looked_at_before_it_went_away_is_not_sent_again() {
+    over_every_kind(|kind| {
+        let server = Server::start(kind, SimConfig { faults: vec!["goaway=0.3".parse().unwrap()], ..quick() });
+        let args = ["--streaming", "--request-count", "40", "--concurrency", "4", "--workers-max", "1"];
+        let run = run(server.bench().with(&args));
+        assert_eq!((run.code(), run.records().len()), (Some(0), 40), "{}", run.stderr());
+        // One that met two such connections in a row was looked at by none.
+        let errors = error_types(&run);
+        assert!(errors.iter().all(|error| kind.http2 && error == "ServerDisconnectedError"), "{errors:?}");
+        let truth = server.stop();
+        let mut ids: Vec<&str> = truth.iter().map(|request| request["x_request_id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!((ids.len(), truth.len()), (40 - errors.len(), 40 - errors.len()));
+    });
 }

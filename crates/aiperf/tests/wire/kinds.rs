@@ -63,7 +63,12 @@ impl Server {
 
     /// A benchmark of it that trusts its certificate.
     pub(crate) fn bench(&self) -> Bench {
-        let bench = Bench::of(&self.url()).with(&["--transport", if self.kind.http2 { "http2" } else { "http" }]);
+        self.bench_of(&self.url())
+    }
+
+    /// A benchmark of it by another URL.
+    pub(crate) fn bench_of(&self, url: &str) -> Bench {
+        let bench = Bench::of(url).with(&["--transport", if self.kind.http2 { "http2" } else { "http" }]);
         if self.kind.tls { bench.env("SSL_CERT_FILE", &self.path("ca.pem")) } else { bench }
     }
 

@@ -1,5 +1,6 @@
 //! Forward proxies: whole URLs for plain HTTP, tunnels for TLS, and credentials that only they learn.
 
+use crate::answers::check_phases;
 use crate::bench::{Run, quick};
 use crate::kinds::{HTTP1, KINDS, Kind, Server, run};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -88,7 +89,11 @@ fn run_through(server: &Server, proxy: &str, also: &[(&str, &str)]) -> Run {
     let told = ["--export-http-trace", "-vv"];
     let bench = server.bench().with(&ARGS).with(&told).env("AIPERF_HTTP_TRUST_ENV", "true");
     let bench = bench.env("http_proxy", proxy).env("https_proxy", proxy).env("no_proxy", "");
-    run(also.iter().fold(bench, |bench, (name, value)| bench.env(name, value)))
+    let run = run(also.iter().fold(bench, |bench, (name, value)| bench.env(name, value)));
+    if run.code() == Some(0) {
+        run.records().iter().for_each(check_phases);
+    }
+    run
 }
 
 fn files(dir: &Path) -> Vec<(String, String)> {

@@ -1,5 +1,6 @@
 //! Redirects: followed with the method kept, and not for ever.
 
+use crate::answers::check_phases;
 use crate::bench::{answering, avg, quick, response};
 use crate::kinds::{HTTP1, KINDS, Server, error_types, over_every_kind, run};
 use aiperf_sim::SimConfig;
@@ -19,8 +20,9 @@ fn a_redirected_post_stays_a_post() {
     over_every_kind(|kind| {
         for status in [301, 302, 307, 308] {
             let server = Server::start(kind, redirecting(&format!("redirect:{status},2=1")));
-            let run = run(server.bench().with(&["--streaming", "--request-count", "2"]));
+            let run = run(server.bench().with(&["--streaming", "--request-count", "2", "--export-http-trace"]));
             assert_eq!(run.code(), Some(0), "{status}: {}", run.stderr());
+            run.records().iter().for_each(check_phases);
             assert_eq!(avg(&run.summary(), "output_sequence_length"), 8.0, "{status}");
             let once = [("POST", status), ("POST", status), ("POST", 200)];
             assert_eq!(asked(&server.stop()), [once, once].concat(), "{status}");
