@@ -63,21 +63,27 @@ fn deaf() -> (TcpListener, String) {
     (listener, url)
 }
 
-/// Requests of about a megabyte that the plan cancels once they are sent, which they never are.
+/// A request of about a megabyte.
 fn told_at_length(url: &str) -> Bench {
     let bench = Bench::bare().with(&["--model", "m", "--url", url, "--tokenizer", "builtin", "--isl", "200000"]);
     let bench = bench.with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry", "--request-count", "1"]);
-    let plan = ["--request-cancellation-rate", "100", "--request-cancellation-delay", "0"];
-    bench.with(&plan).env("AIPERF_HTTP_SO_SNDBUF", "4096")
+    bench.env("AIPERF_HTTP_SO_SNDBUF", "4096")
 }
+
+/// Has the plan cancel requests once they are sent.
+const CANCELLED: [&str; 4] = ["--request-cancellation-rate", "100", "--request-cancellation-delay", "0"];
 
 #[test]
 fn a_request_that_is_never_sent_whole_ends_with_its_time() {
     let (_listener, url) = deaf();
-    let run = run(told_at_length(&url).with(&["--request-timeout-seconds", "0.5"]));
-    assert_eq!(run.code(), Some(1), "{}", run.stderr());
-    assert_eq!(error_types(&run), ["RequestSendTimeout"]);
-    assert_eq!(run.records()[0]["error"]["code"], 0);
+    for (plan, error, code) in
+        [(&[][..], "TimeoutError", Value::Null), (&CANCELLED[..], "RequestSendTimeout", 0.into())]
+    {
+        let run = run(told_at_length(&url).with(&["--request-timeout-seconds", "0.5"]).with(plan));
+        assert_eq!(run.code(), Some(1), "{}", run.stderr());
+        assert_eq!(error_types(&run), [error]);
+        assert_eq!(run.records()[0]["error"]["code"], code);
+    }
 }
 
 #[test]
@@ -85,7 +91,10 @@ fn a_request_that_is_never_sent_whole_ends_with_its_time() {
 fn a_request_without_a_time_limit_has_one_for_sending() {
     let (_listener, url) = deaf();
     let limit = ["--request-timeout-seconds", "0"];
-    let run = run(told_at_length(&url).with(&limit).env("AIPERF_HTTP_REQUEST_CANCELLATION_SEND_TIMEOUT", "10"));
+    let run = run(told_at_length(&url)
+        .with(&CANCELLED)
+        .with(&limit)
+        .env("AIPERF_HTTP_REQUEST_CANCELLATION_SEND_TIMEOUT", "10"));
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
     assert_eq!(error_types(&run), ["RequestSendTimeout"]);
 }
