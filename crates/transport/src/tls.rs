@@ -128,7 +128,8 @@ fn certificate_fault(fault: &CertificateError) -> String {
     let trust =
         "trust its authority with SSL_CERT_FILE=<its PEM file>, or verify nothing with AIPERF_HTTP_SSL_VERIFY=false";
     match fault {
-        CertificateError::UnknownIssuer => {
+        // A bad signature: an authority of the right name that is another one, as after a new one was made.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             format!("the certificate is signed by an authority that is not trusted; {trust}")
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

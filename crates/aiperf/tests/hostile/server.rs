@@ -6,9 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Serves from a thread of its own until the test is over; gives the URL.
-pub(crate) fn serve(connections: &'static [Script]) -> String {
+pub(crate) fn serve(connections: &'static [Script], scheme: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
+    let url = format!("{scheme}://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let script = connections[number.min(connections.len() - 1)];
@@ -41,6 +41,10 @@ fn play(mut stream: TcpStream, script: Script) -> io::Result<()> {
                         std::thread::sleep(Duration::from_millis(1));
                     }
                 }
+                Step::Forever(bytes, ms) => loop {
+                    stream.write_all(bytes)?;
+                    std::thread::sleep(Duration::from_millis(*ms));
+                },
                 Step::Wait(ms) => std::thread::sleep(Duration::from_millis(*ms)),
                 Step::Hold => return hold(&mut stream),
                 Step::Close => return Ok(()),

@@ -18,6 +18,8 @@ pub(crate) enum Step {
     Repeat(&'static [u8], usize),
     /// Byte by byte, a millisecond between two.
     Drip(&'static [u8]),
+    /// The same bytes for ever, so many milliseconds between two times.
+    Forever(&'static [u8], u64),
     /// Nothing, for so many milliseconds.
     Wait(u64),
     /// Nothing, until the client goes.
@@ -41,6 +43,8 @@ pub(crate) type Script = &'static [Step];
 pub(crate) struct Row {
     /// A sentence about the server.
     pub(crate) name: &'static str,
+    /// Whether it is asked for TLS, which it does not speak.
+    pub(crate) tls: bool,
     /// The first connection gets the first script and so on; the last is for all that follow.
     pub(crate) connections: &'static [Script],
     pub(crate) args: &'static [&'static str],
@@ -62,6 +66,7 @@ pub(crate) struct Row {
 pub(crate) const fn stream(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
     Row {
         name,
+        tls: false,
         connections,
         args: &["--streaming"],
         requests: 2,
@@ -77,6 +82,16 @@ pub(crate) const fn stream(name: &'static str, connections: &'static [Script], o
 /// Two requests for a whole body.
 pub(crate) const fn whole(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
     Row { args: &[], ..stream(name, connections, outcome) }
+}
+
+/// Two requests over HTTP/2.
+pub(crate) const fn http2(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+    Row { args: &["--transport", "http2", "--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
+}
+
+/// Two requests over TLS.
+pub(crate) const fn tls(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+    Row { tls: true, args: &["--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
 }
 
 impl Row {

@@ -4,6 +4,7 @@
 use super::connection::{ConnectionState, Http2Connection};
 use super::failure::Http2Failure;
 use super::request;
+use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
 use crate::receive::fits;
@@ -119,8 +120,8 @@ impl Http2Exchange {
 
     /// When the request was written, once all of it is.
     pub fn sent(&self) -> Option<MonoNs> {
-        let sent = self.connection.taps.borrow().sent.of(self.stream);
-        sent.is_whole.then_some(sent.at)
+        let taps = self.connection.taps.borrow();
+        taps.sent.of(self.stream).filter(|sent| sent.is_whole).map(Sent::at)
     }
 
     /// Cancels the request, and notes what was sent and received of it.
@@ -232,10 +233,13 @@ impl Http2Exchange {
     /// Notes what the taps know.
     fn note(&self, exchange: &mut Exchange) {
         let taps = self.connection.taps.borrow();
-        let sent = taps.sent.of(self.stream);
         let timeline = &mut exchange.timeline;
         timeline.bytes_received = taps.received.bytes(self.stream);
-        (timeline.bytes_sent, timeline.writes, timeline.send_end) = (sent.bytes, sent.writes, sent.at);
+        if let Some(sent) = taps.sent.of(self.stream) {
+            (timeline.bytes_sent, timeline.send_end) = (sent.bytes, sent.at());
+            timeline.writes = sent.writes.len() as u32;
+            timeline.write_log.clone_from(&sent.writes);
+        }
         // Cause before effect: a stamp may say that the answer came before our write had returned.
         if let Some(first) = timeline.reads.first() {
             timeline.send_end = timeline.send_end.min(first.at);

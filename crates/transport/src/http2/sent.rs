@@ -5,14 +5,12 @@ use aiperf_types::MonoNs;
 use std::collections::HashMap;
 
 /// What was written of one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Bytes of head and body, frame headers included.
     pub bytes: u64,
-    /// Writes that took some of them.
-    pub writes: u32,
-    /// When the last of these returned.
-    pub at: MonoNs,
+    /// The writes that took some of them: when each returned, and how many of them it took.
+    pub writes: Vec<(MonoNs, u32)>,
     /// Nothing is left to write.
     pub is_whole: bool,
     /// Number of the last write on the connection.
@@ -30,6 +28,13 @@ pub struct SentTap {
 impl Default for SentTap {
     fn default() -> Self {
         Self { walker: FrameWalker::after_preface(), writes: 0, streams: HashMap::new() }
+    }
+}
+
+impl Sent {
+    /// When the last write returned.
+    pub fn at(&self) -> MonoNs {
+        self.writes.last().map_or(MonoNs(0), |(at, _)| *at)
     }
 }
 
@@ -53,16 +58,19 @@ impl SentTap {
                 let frame = part.frame;
                 let Some(sent) = streams.get_mut(&frame.stream).filter(|_| frame.is_of_message()) else { return };
                 sent.bytes += u64::from(part.fresh);
-                sent.writes += u32::from(sent.write != *writes);
-                (sent.write, sent.at) = (*writes, at);
+                match sent.writes.last_mut() {
+                    Some((_, taken)) if sent.write == *writes => *taken += part.fresh,
+                    _ => sent.writes.push((at, part.fresh)),
+                }
+                sent.write = *writes;
                 sent.is_whole |= part.is_last && frame.has(flag::END_STREAM);
             });
         }
     }
 
     /// What was written of a stream so far.
-    pub fn of(&self, stream: u32) -> Sent {
-        self.streams.get(&stream).copied().unwrap_or_default()
+    pub fn of(&self, stream: u32) -> Option<&Sent> {
+        self.streams.get(&stream)
     }
 }
 
@@ -80,13 +88,14 @@ mod tests {
         let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         let data = |stream: u8| [0, 0, 2, kind::DATA, 0, 0, 0, 0, stream, b'{', b'}'];
         tap.note([&preface[..5], &preface[5..], &settings].into_iter(), MonoNs(1));
-        assert_eq!(tap.of(1), Sent::default());
+        assert_eq!(tap.of(1), Some(&Sent::default()));
         // One write with all of one stream and a cut frame of another, and one with its rest.
         tap.note([&data(1)[..], &data(1), &data(3)[..10]].into_iter(), MonoNs(2));
         tap.note([&data(3)[10..]].into_iter(), MonoNs(3));
-        let noted = |stream| (tap.of(stream).bytes, tap.of(stream).writes, tap.of(stream).at);
-        assert_eq!((noted(1), noted(3)), ((22, 1, MonoNs(2)), (11, 2, MonoNs(3))));
+        let noted = |stream| tap.of(stream).map(|sent| (sent.bytes, sent.writes.clone(), sent.at()));
+        assert_eq!(noted(1), Some((22, vec![(MonoNs(2), 22)], MonoNs(2))));
+        assert_eq!(noted(3), Some((11, vec![(MonoNs(2), 10), (MonoNs(3), 1)], MonoNs(3))));
         tap.forget(1);
-        assert_eq!(tap.of(1), Sent::default());
+        assert_eq!(tap.of(1), None);
     }
 }

@@ -77,6 +77,17 @@ pub(crate) const ROWS: &[Row] = &[
         BAD_HEAD,
     ),
     whole(
+        "sends a header of 1 MB",
+        &[&[
+            Request,
+            Send(b"HTTP/1.1 200 OK\r\nX: "),
+            Repeat(b"a", 1 << 20),
+            Send(b"\r\nContent-Length: 2\r\n\r\n{}"),
+            Hold,
+        ]],
+        BAD_HEAD,
+    ),
+    whole(
         "sends headers without end",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\n"), Repeat(b"X: y\r\n", 1 << 18), Hold]],
         BAD_HEAD,

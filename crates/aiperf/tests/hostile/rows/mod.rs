@@ -5,10 +5,19 @@ mod chunks;
 mod connections;
 mod encodings;
 mod heads;
+mod protocols;
 mod statuses;
 mod streams;
 
 use crate::table::Row;
 
-pub(crate) const ROWS: &[&[Row]] =
-    &[connections::ROWS, heads::ROWS, statuses::ROWS, bodies::ROWS, chunks::ROWS, streams::ROWS, encodings::ROWS];
+pub(crate) const ROWS: &[&[Row]] = &[
+    connections::ROWS,
+    heads::ROWS,
+    statuses::ROWS,
+    bodies::ROWS,
+    chunks::ROWS,
+    streams::ROWS,
+    encodings::ROWS,
+    protocols::ROWS,
+];

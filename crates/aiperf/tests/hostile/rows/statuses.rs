@@ -6,10 +6,22 @@ use crate::table::{Row, stream, whole};
 
 pub(crate) const ROWS: &[Row] = &[
     whole(
-        "redirects to a server that is not there",
+        "redirects to where nobody listens",
         &[&[Request, Send(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")]],
         Fails("ClientConnectorError"),
+    )
+    .says("127.0.0.1:9"),
+    whole(
+        "redirects to no URL",
+        &[&[Request, Send(b"HTTP/1.1 302 Found\r\nLocation: javascript:alert(1)\r\nContent-Length: 0\r\n\r\n")]],
+        Fails("InvalidUrlRedirectClientError"),
     ),
+    whole(
+        "redirects and does not say where to",
+        &[&[Request, Send(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n")]],
+        Fails("Found"),
+    )
+    .code(302),
     whole(
         "redirects with 307 to itself",
         &[&[Request, Send(b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")]],

@@ -1,0 +1,51 @@
+//! Servers that take no end, and servers of another protocol.
+
+use crate::table::Outcome::Fails;
+use crate::table::Step::{Chunk, Close, Forever, Hold, Json, Repeat, Request, Send, Stream, Wait};
+use crate::table::{CHAT, Outcome, Row, WORD, http2, stream, tls, whole};
+
+const NO_HTTP2: Outcome = Fails("ClientResponseError|ClientOSError|ServerDisconnectedError");
+const NO_TLS: Outcome = Fails("ClientConnectorSSLError");
+/// The settings of an HTTP/2 server, all as usual.
+const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
+/// A chunk of an event stream with a word of an answer.
+const WORD_IN_A_CHUNK: &[u8] = b"34\r\ndata: {\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n\r\n";
+
+pub(crate) const ROWS: &[Row] = &[
+    stream(
+        "streams without end",
+        &[&[Request, Stream, Chunk(WORD), Forever(WORD_IN_A_CHUNK, 1)]],
+        Fails("TimeoutError"),
+    )
+    .args(&["--streaming", "--request-timeout-seconds", "0.4"]),
+    stream(
+        "streams comments without end",
+        &[&[Request, Stream, Chunk(WORD), Forever(b"9\r\n: still\n\n\r\n", 1)]],
+        Fails("TimeoutError"),
+    )
+    .args(&["--streaming", "--request-timeout-seconds", "0.4"]),
+    whole(
+        "sends a byte a second",
+        &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), Forever(b"a", 1000)]],
+        Fails("TimeoutError"),
+    )
+    .args(&["--request-timeout-seconds", "1.5"])
+    .requests(1),
+    whole("sends a byte of its head a second", &[&[Request, Forever(b"H", 1000)]], Fails("TimeoutError"))
+        .args(&["--request-timeout-seconds", "0.5"])
+        .requests(1),
+    http2("says rubbish after the preface of HTTP/2", &[&[Request, Repeat(b"rubbish ", 4096), Hold]], NO_HTTP2),
+    http2(
+        "says rubbish after the settings of HTTP/2",
+        &[&[Request, Send(SETTINGS), Repeat(b"rubbish ", 4096), Hold]],
+        NO_HTTP2,
+    ),
+    http2("speaks HTTP/1.1 where HTTP/2 is wanted", &[&[Request, Json(CHAT), Hold]], NO_HTTP2),
+    http2("closes after the preface of HTTP/2", &[&[Request, Close]], NO_HTTP2),
+    http2("says nothing in HTTP/2 but its settings", &[&[Request, Send(SETTINGS), Hold]], Fails("TimeoutError"))
+        .args(&["--transport", "http2", "--request-timeout-seconds", "0.4"]),
+    tls("speaks plain HTTP where TLS is wanted", &[&[Send(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Hold]], NO_TLS),
+    tls("says rubbish in a handshake", &[&[Wait(5), Repeat(b"rubbish ", 4096), Hold]], NO_TLS),
+    tls("closes in a handshake", &[&[Wait(5), Close]], Fails("ClientConnectorSSLError|ClientOSError")),
+    tls("says nothing in a handshake", &[&[Hold]], Fails("TimeoutError")).args(&["--request-timeout-seconds", "0.4"]),
+];
