@@ -8,7 +8,7 @@ use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Fetcher, fetch};
+use aiperf_transport::{Fetcher, fetch, redirect};
 use aiperf_types::{LogLevel, MonoNs, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,13 +25,11 @@ pub(crate) struct NetworkCaller {
     stop: Stop,
     events: Events,
     redactor: Arc<Redactor>,
-    /// Whether a wish to stop ends a call.
-    heeds_stop: bool,
 }
 
 impl NetworkCaller {
     pub(crate) fn new(plan: &Plan, stop: Stop, events: Events, redactor: Arc<Redactor>) -> Result<Self, TlsError> {
-        Ok(Self { fetcher: travel::fetcher(plan)?, stop, events, redactor, heeds_stop: true })
+        Ok(Self { fetcher: travel::fetcher(plan)?, stop, events, redactor })
     }
 
     /// The same, past all proxies, as hooks are called.
@@ -40,9 +38,9 @@ impl NetworkCaller {
     }
 }
 
-impl Caller for NetworkCaller {
-    fn call(&mut self, call: &Call, timeout: Nanos) -> Called {
-        let path = call.url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| rest[at..].to_owned()));
+impl NetworkCaller {
+    fn make(&self, call: &Call, timeout: Nanos, is_stopped: impl Fn() -> bool) -> Called {
+        let path = redirect::split_url(&call.url).map(|(_, path)| path);
         let call = fetch::Call {
             method: match call.method {
                 Method::Get => "GET",
@@ -56,10 +54,20 @@ impl Caller for NetworkCaller {
             size_limit: ANSWER_LIMIT,
             follows_redirects: true,
         };
-        let called = self.fetcher.call(&call, || self.heeds_stop && self.stop.is_stopped());
+        let called = self.fetcher.call(&call, is_stopped);
         called
             .map(|answer| (answer.status, answer.body))
             .map_err(|error| self.redactor.hide(&error.to_string()).into_owned())
+    }
+}
+
+impl Caller for NetworkCaller {
+    fn call(&mut self, call: &Call, timeout: Nanos) -> Called {
+        self.make(call, timeout, || self.stop.is_stopped())
+    }
+
+    fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called {
+        self.make(call, timeout, || false)
     }
 
     fn now(&self) -> MonoNs {
@@ -74,7 +82,11 @@ impl Caller for NetworkCaller {
     }
 
     fn is_stopped(&self) -> bool {
-        self.heeds_stop && self.stop.is_stopped()
+        self.stop.is_stopped()
+    }
+
+    fn tell(&mut self, text: String) {
+        self.events.say(LogLevel::Info, self.redactor.hide(&text).as_ref());
     }
 
     fn warn(&mut self, text: String) {
@@ -90,16 +102,14 @@ pub(crate) struct Profilers {
 
 impl PhaseHooks for Profilers {
     fn before(&mut self) -> Result<(), String> {
+        // A call that somebody stops may have reached its server: then it is switched off again, after the phase that never was.
         match start_profilers(&self.plan.endpoint, &mut self.caller) {
-            // Who wants to stop needs no reason.
             Err(_) if self.caller.is_stopped() => Ok(()),
             started => started.map_err(|error| error.to_string()),
         }
     }
 
     fn after(&mut self) {
-        // Also after a run that was ended: a profiler left on would slow the next one down.
-        let mut caller = NetworkCaller { heeds_stop: false, ..self.caller.clone() };
-        stop_profilers(&self.plan.endpoint, &mut caller);
+        stop_profilers(&self.plan.endpoint, &mut self.caller);
     }
 }

@@ -23,7 +23,7 @@ pub struct CertificatesError {
 /// Refuses a file of certificates that a run would use and cannot.
 pub(crate) fn check(plan: &Plan) -> Result<(), CertificatesError> {
     let http = &plan.endpoint.http;
-    let is_tls = plan.endpoint.urls.iter().chain(http.proxies.all().map(|proxy| proxy.url())).any(|url| url.is_tls());
+    let is_tls = plan.endpoint.urls.iter().any(|url| url.is_tls());
     match &http.ca_file {
         Some(path) if is_tls && http.verify_certificates => {
             fault(path).map_or(Ok(()), |fault| Err(CertificatesError { path: path.clone(), fault }))

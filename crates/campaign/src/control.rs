@@ -15,22 +15,26 @@ pub type Called = Result<(u16, Vec<u8>), String>;
 
 /// Makes calls and lets time pass.
 pub trait Caller {
+    /// Fails at once where somebody wants to stop.
     fn call(&mut self, call: &Call, timeout: Nanos) -> Called;
+    /// The same, but nobody's wish to stop ends it.
+    fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called;
     fn now(&self) -> MonoNs;
     /// Returns early where somebody wants to stop.
     fn wait_until(&mut self, at: MonoNs);
     fn is_stopped(&self) -> bool;
     fn warn(&mut self, text: String);
+    fn tell(&mut self, text: String);
 }
 
 /// Why a run did not begin.
 #[derive(Debug, Error, PartialEq)]
 pub enum ControlError {
     #[error(
-        "{url} was not ready for model '{model}' within {seconds} s ({attempts} attempts)\n  try: a longer \
-         --wait-for-model-timeout, or look at the server's log"
+        "{url} was not ready for model '{model}' within {seconds} s ({attempts} attempt{}): {last}\n  try: a longer \
+         --wait-for-model-timeout, or look at the server's log", if *.attempts == 1 { "" } else { "s" }
     )]
-    NotReady { url: String, model: String, seconds: f64, attempts: u32 },
+    NotReady { url: String, model: String, seconds: f64, attempts: u32, last: String },
     #[error("reset_kv_cache failed before benchmark start: {0}")]
     CacheReset(String),
     #[error("server_profiler failed to start: {0}")]
@@ -53,6 +57,8 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                 let base = base_call(&plan.endpoint, url);
                 let mut waiting = Waiting::new(probe, readiness, caller.now());
                 let mut step = waiting.go_on(caller.now());
+                let mut last = "it was not asked".to_owned();
+                caller.tell(format!("Waiting for {} to be ready for model '{model}'", call.url));
                 loop {
                     if caller.is_stopped() {
                         return Err(ControlError::Stopped);
@@ -60,10 +66,12 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                     step = match step {
                         Step::Ask { timeout } => {
                             let called = caller.call(&call, timeout);
+                            last = said(&called);
                             waiting.ended(outcome(&called), model, caller.now())
                         }
                         Step::AskBase { timeout } => {
                             let called = caller.call(&base, timeout);
+                            last = said(&called);
                             waiting.ended(outcome(&called), model, caller.now())
                         }
                         Step::Wait { until } => {
@@ -74,12 +82,13 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                             if let Some(status) = doubtful {
                                 caller.warn(format!("{} answers with status {status}", call.url));
                             }
+                            caller.tell(format!("{} is ready for model '{model}'", call.url));
                             break;
                         }
                         Step::GiveUp { attempts } => {
                             let (url, model) = (url.as_str().to_owned(), model.clone());
                             let seconds = readiness.timeout.as_secs_f64();
-                            return Err(ControlError::NotReady { url, model, seconds, attempts });
+                            return Err(ControlError::NotReady { url, model, seconds, attempts, last });
                         }
                     };
                 }
@@ -93,6 +102,7 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
 pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result<(), ControlError> {
     let Some(reset) = &endpoint.cache_reset else { return Ok(()) };
     for call in hooks::calls(endpoint, &reset.path) {
+        caller.tell(format!("Emptying the prefix cache: POST {}", call.url));
         let mut retries = Retries::new(reset.max_retry, caller.now());
         loop {
             if caller.is_stopped() {
@@ -101,7 +111,10 @@ pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result
             let called = caller.call(&call, reset.timeout);
             match retries.ended(outcome(&called), caller.now()) {
                 Next::Done => break,
-                Next::Again { at } => caller.wait_until(at),
+                Next::Again { at } => {
+                    caller.tell(format!("{}; trying again", failure(&call, &called)));
+                    caller.wait_until(at);
+                }
                 Next::Fail => return Err(ControlError::CacheReset(failure(&call, &called))),
             }
         }
@@ -114,6 +127,7 @@ pub fn start_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Res
     let Some(profiler) = &endpoint.server_profiler else { return Ok(()) };
     let stops = hooks::calls(endpoint, &profiler.stop_path);
     for (at, call) in hooks::calls(endpoint, &profiler.start_path).iter().enumerate() {
+        caller.tell(format!("Switching the server's profiler on: POST {}", call.url));
         let called = caller.call(call, profiler.timeout);
         if !hooks::is_success(outcome(&called)) {
             stops[..at].iter().rev().for_each(|stop| switch_off(stop, profiler.timeout, caller));
@@ -131,9 +145,19 @@ pub fn stop_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) {
 }
 
 fn switch_off(stop: &Call, timeout: Nanos, caller: &mut impl Caller) {
-    let called = caller.call(stop, timeout);
+    // Also when a run was ended: a profiler left on would slow the next one down.
+    let called = caller.call_regardless(stop, timeout);
     if !hooks::is_success(outcome(&called)) {
         caller.warn(failure(stop, &called));
+    }
+}
+
+/// What a call came to, for people.
+fn said(called: &Called) -> String {
+    match called {
+        Ok((status, _)) if (200..300).contains(status) => "it answers, but does not list the model".to_owned(),
+        Ok((status, _)) => format!("it answers with status {status}"),
+        Err(reason) => reason.clone(),
     }
 }
 
@@ -168,6 +192,9 @@ mod tests {
             self.called.push(format!("{} {}", call.method.name(), call.url));
             if self.answers.is_empty() { Ok((200, Vec::new())) } else { self.answers.remove(0) }
         }
+        fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called {
+            self.call(call, timeout)
+        }
         fn now(&self) -> MonoNs {
             MonoNs(self.now)
         }
@@ -180,6 +207,7 @@ mod tests {
         fn warn(&mut self, text: String) {
             self.warnings.push(text);
         }
+        fn tell(&mut self, _: String) {}
     }
 
     fn script(statuses: &[u16]) -> Script {

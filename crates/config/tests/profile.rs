@@ -57,7 +57,7 @@ fn a_time_limit_comes_with_a_grace_period_and_a_warmup_waits() {
 fn the_environment_reaches_the_http_settings() {
     let env = [("AIPERF_HTTP_CONNECTION_LIMIT", "7"), ("AIPERF_HTTP_CONECTION_LIMIT", "8")];
     let resolved = resolve_in(&["-m", "m"], &env, false).unwrap();
-    assert_eq!(resolved.plan.endpoint.http.connection_limit, 7);
+    assert_eq!(resolved.plan.endpoint.http.connection_limit, Some(7));
     assert!(
         resolved.notes.iter().any(|note| note.contains("did you mean AIPERF_HTTP_CONNECTION_LIMIT")),
         "{:?}",
@@ -69,7 +69,7 @@ fn the_environment_reaches_the_http_settings() {
 fn a_section_of_the_environment_may_be_json_and_single_names_win() {
     let env = [("AIPERF_HTTP", "{\"CONNECTION_LIMIT\": 66, \"TCP_KEEPIDLE\": 9}"), ("aiperf_http_tcp_keepidle", "11")];
     let http = resolve_in(&["-m", "m"], &env, false).unwrap().plan.endpoint.http;
-    assert_eq!((http.connection_limit, http.keep_idle), (66, 11));
+    assert_eq!((http.connection_limit, http.keep_idle), (Some(66), 11));
 }
 
 #[test]

@@ -48,9 +48,12 @@ impl HeadTemplate {
         let fields = fields(endpoint, base, version);
         let mut parts = vec![Part::Text(format!("POST {} HTTP/1.1\r\n", url::request_target(&url)).into_bytes())];
         let mut sent = collapse(&fields);
-        if !sent.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            sent.insert(0, ("Host".to_owned(), Field::Text(base.host_header())));
-        }
+        // The user's own or ours, it comes first.
+        let host = match sent.iter().position(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            Some(at) => sent.remove(at),
+            None => ("Host".to_owned(), Field::Text(base.host_header())),
+        };
+        sent.insert(0, host);
         for (name, value) in &sent {
             text(&mut parts, name);
             text(&mut parts, ": ");

@@ -29,8 +29,12 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
             let text = format!("connect to {address} failed: {reason}");
             exception("ClientConnectorSSLError", &text, "SSLError").caused_by(reason)
         }
-        Failure::Proxy { address, reason } => {
-            let text = format!("connect to {address} through a proxy failed: {reason}");
+        Failure::NoProxy { address, proxy, reason } => {
+            let text = format!("connect to {address} failed: cannot reach the proxy {proxy}: {reason}");
+            exception("ClientProxyConnectionError", &text, "ClientConnectorError").caused_by(reason)
+        }
+        Failure::Proxy { address, proxy, reason } => {
+            let text = format!("connect to {address} through the proxy {proxy} failed: {reason}");
             exception("ClientHttpProxyError", &text, "ClientResponseError").caused_by(reason)
         }
         Failure::Disconnected => RequestError::exception("ServerDisconnectedError", "Server disconnected", &[]),

@@ -77,13 +77,20 @@ fn serve(
     answer: &UnboundedSender<Event>,
     failure: &OnceLock<String>,
 ) {
+    let mut is_due = false;
     while let Ok(call) = asked.recv() {
         match call {
-            Call::After => hooks.after(),
+            Call::After => {
+                hooks.after();
+                is_due = false;
+            }
             Call::Before => {
+                is_due = true;
                 let event = match hooks.before() {
                     Ok(()) => Event::MayStart,
                     Err(reason) => {
+                        // What was done before it failed, it has undone.
+                        is_due = false;
                         let _ = failure.set(reason);
                         Event::Stop
                     }
@@ -91,5 +98,9 @@ fn serve(
                 let _ = answer.send(event);
             }
         }
+    }
+    // The run was ended before its phase could start.
+    if is_due {
+        hooks.after();
     }
 }

@@ -16,7 +16,8 @@ use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, Protocol, Reuse, StampMode, StreamEnd,
+    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Protocol, Reuse, StampMode,
+    StreamEnd,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -29,8 +30,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// What all workers share of the way to the servers.
 pub(crate) struct Shared {
     pub(crate) connect: ConnectSettings,
-    /// A place for each connection in use.
-    pub(crate) places: Arc<Semaphore>,
+    /// A place for each connection in use, where they can run out.
+    pub(crate) places: Option<Arc<Semaphore>>,
 }
 
 /// What a worker's thread starts from. The client itself is made there: it belongs to that thread.
@@ -117,7 +118,7 @@ impl Load {
             };
             let worker = self.worker(setup, Box::new(tell));
             conductor.set_workers(Workers::Local(worker.clone()));
-            tokio::task::spawn_local(worker.clone().keep_time());
+            tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
             tokio::task::spawn_local(worker.clone().launch());
             conductor.drive(self.stop.clone()).await?;
@@ -189,7 +190,7 @@ impl Load {
                 let _ = report.send((number, event));
             };
             let worker = self.worker(setup, Box::new(tell));
-            let time = tokio::task::spawn_local(worker.clone().keep_time());
+            let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             let nudge = tokio::task::spawn_local(worker.clone().nudge());
             let launch = tokio::task::spawn_local(worker.clone().launch());
             while let Some(command) = commands.recv().await {

@@ -7,7 +7,7 @@ use crate::stop::Stop;
 use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;
 use aiperf_schedule::FailureCount;
-use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError};
+use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError, TokenCounts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,6 +30,12 @@ pub(crate) struct OddLength {
 impl OddLength {
     pub(crate) fn of(measured: &Measured, metrics: &RecordMetrics) -> Option<Self> {
         let requested = i64::from(measured.requested_osl?);
+        // Nearly all are as long as they should be, and are not looked at any closer.
+        let TokenCounts { output, reasoning, .. } = measured.tokens;
+        let counted = output.unwrap_or(0).saturating_add(reasoning.unwrap_or(0));
+        if i64::try_from(counted) == Ok(requested) {
+            return None;
+        }
         let value = |tag: &str| match metrics.base().find(|(metric, _)| metric.tag == tag)?.1 {
             BaseValue::Int(value) => Some(value),
             _ => None,

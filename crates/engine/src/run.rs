@@ -103,7 +103,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events, hooks } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
-    let places = Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
+    // Nobody waits for what cannot run out, and what all workers share costs each request.
+    let can_run_out = plan.peak_in_flight().is_none_or(|peak| peak > sizing.connections);
+    let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
+    let places = can_run_out.then(places);
     let shared = Shared { connect: travel::connect_settings(&plan)?, places };
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
@@ -150,13 +153,13 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events, pace };
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let driven = load.drive(workers, calls);
+    // Whatever happened, what was measured is written.
+    let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     let hook_failure = hook_thread.and_then(HookThread::finish);
     if let Some(reason) = &hook_failure {
         load.events.say(LogLevel::Error, reason.as_str());
         stop.stop();
     }
-    // Whatever happened, what was measured is written.
-    let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     // Warm-up is nobody's result.
     let of = |kind: PhaseKind| {
         let of_kind = phases.iter().enumerate().filter(|(_, phase)| phase.id.kind == kind);
@@ -164,6 +167,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let (done, all) = (queue.recorded().saturating_sub(of(PhaseKind::Warmup)), of(PhaseKind::Profiling));
     let what = match stop.is_stopped() {
+        true if hook_failure.is_some() => "No more requests are sent",
         true => {
             load.events.say(LogLevel::Warning, "The run was ended early: requests in flight were cancelled");
             "No more requests are sent"

@@ -38,8 +38,8 @@ pub(crate) struct Demand {
     pub(crate) peak_in_flight: Option<u64>,
     /// Workers that the user asked for.
     pub(crate) workers: Option<u32>,
-    /// Connections that the pool may hold even when fewer requests are in flight.
-    pub(crate) connection_limit: u32,
+    /// Connections in use at once that the user allows.
+    pub(crate) connection_limit: Option<u32>,
 }
 
 impl Demand {
@@ -79,7 +79,8 @@ impl Sizing {
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;
-        let wanted = peak.map_or(u64::MAX, |peak| peak.max(u64::from(demand.connection_limit)));
+        let limit = demand.connection_limit.map_or(u64::MAX, u64::from);
+        let wanted = peak.unwrap_or(u64::MAX).min(limit);
         let most_workers = (cores / 2).max(1) as u64;
         let workers = match demand.workers {
             Some(wanted) => u64::from(wanted).min(peak.unwrap_or(u64::MAX)),
@@ -88,8 +89,8 @@ impl Sizing {
         let workers = workers.max(1);
         let others = OTHER_DESCRIPTORS + workers.saturating_mul(DESCRIPTORS_A_WORKER);
         let allowed = descriptors.saturating_sub(others);
-        if let Some(peak) = peak.filter(|peak| *peak > allowed) {
-            let needed = peak.saturating_add(others);
+        if peak.is_some() && wanted > allowed {
+            let needed = wanted.saturating_add(others);
             return Err(TooFewDescriptors { needed, allowed: descriptors, concurrency: allowed });
         }
         let workers = workers as usize;
@@ -106,7 +107,7 @@ mod tests {
     const LARGE: Machine = Machine { cores: 16, descriptors: 1_000_000 };
 
     fn sized(peak_in_flight: Option<u64>, machine: Machine) -> Result<Sizing, TooFewDescriptors> {
-        Sizing::of(Demand { peak_in_flight, workers: None, connection_limit: 2500 }, machine)
+        Sizing::of(Demand { peak_in_flight, workers: None, connection_limit: None }, machine)
     }
 
     #[test]
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn the_number_of_workers_asked_for_wins_unless_there_is_less_to_do() {
         let workers = |workers, peak| {
-            let demand = Demand { peak_in_flight: Some(peak), workers: Some(workers), connection_limit: 2500 };
+            let demand = Demand { peak_in_flight: Some(peak), workers: Some(workers), connection_limit: None };
             Sizing::of(demand, SMALL).unwrap().workers
         };
         assert_eq!((workers(7, 1000), workers(7, 3), workers(0, 3)), (7, 3, 1));
@@ -136,6 +137,13 @@ mod tests {
         assert_eq!(sizing, Sizing { workers: 8, record_threads: 8, connections: 999_904 });
         let few = Machine { cores: 16, descriptors: 1024 };
         assert_eq!(sized(None, few).unwrap().connections, 928);
+    }
+
+    #[test]
+    fn a_limit_of_the_users_holds_and_needs_no_more_descriptors() {
+        let demand = Demand { peak_in_flight: Some(5000), workers: None, connection_limit: Some(100) };
+        let few = Machine { cores: 2, descriptors: 1024 };
+        assert_eq!(Sizing::of(demand, few).unwrap().connections, 100);
     }
 
     #[test]

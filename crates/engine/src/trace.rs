@@ -40,8 +40,8 @@ pub(crate) fn http_trace(exchange: &Exchange, requests: &Requests, anchor: WallA
         dns_miss: t.dns.0,
         dns_lookup: t.dns,
         tls: t.tls,
-        local: t.local,
-        remote: t.remote,
+        local: t.addresses.as_ref().map(|addresses| addresses.0),
+        remote: t.addresses.as_ref().map(|addresses| addresses.1),
         earlier_legs: t.earlier_legs.clone(),
     }
 }

@@ -5,7 +5,9 @@ use crate::requests::Requests;
 use aiperf_plan::{CancellationDraws, Plan};
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Cancel, CancelReason, Client, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects};
+use aiperf_transport::{
+    Cancel, CancelReason, Client, DeadlineTimer, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects,
+};
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -208,8 +210,8 @@ impl Worker {
     }
 
     /// Ends requests whose time is up, for ever.
-    pub(crate) async fn keep_time(self: Rc<Self>) -> io::Result<()> {
-        self.client.timers().keep_time().await
+    pub(crate) async fn keep_time(self: Rc<Self>, timer: DeadlineTimer) -> io::Result<()> {
+        self.client.timers().keep_time(timer).await
     }
 
     /// Has each request look once in a while whether it waits for nothing, a few at a time, so that many do not keep what

@@ -12,8 +12,8 @@ use aiperf_metrics::{
 use aiperf_plan::{BaseUrl, ExportLevel, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, PlannedCancel, Protocol, ProxyChoice,
-    Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body, charset, clock, encoding,
+    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, PlannedCancel, Protocol,
+    ProxyChoice, Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body, charset, clock, encoding,
 };
 use aiperf_types::{
     self as types, ContentMark, EndpointKind, Exchange, Measured, MonoNs, Nanos, PhaseId, PhaseKind, RequestError,
@@ -120,7 +120,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
             proxies: ProxyChoice::default(),
             outstanding: 1,
         },
-        places: Arc::new(Semaphore::new(1)),
+        places: Some(Arc::new(Semaphore::new(1))),
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         reuse: Reuse::Always,
@@ -151,7 +151,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
         let (cancel, mut redirects) = (Cancel::default(), Redirects::default());
         tokio::select! {
             exchange = client.send(out, &cancel, &mut redirects) => exchange,
-            _ = timers.keep_time() => unreachable!("time goes on for ever"),
+            _ = timers.keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
         }
     })
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// How connections are made and kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HttpSettings {
-    /// Connections in the pool, for the process; raised to what the plan's concurrency needs.
-    pub connection_limit: u32,
+    /// Connections in use at once, for the process (over HTTP/2: requests); `None`: as many as the plan's concurrency needs.
+    pub connection_limit: Option<u32>,
     /// Idle connections are dropped after this; 0 never.
     pub keepalive_timeout_seconds: f64,
     /// Receive buffer in bytes.
@@ -44,7 +44,7 @@ pub struct HttpSettings {
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
-            connection_limit: 2500,
+            connection_limit: None,
             keepalive_timeout_seconds: 300.0,
             recv_buffer: 10_485_760,
             send_buffer: 10_485_760,

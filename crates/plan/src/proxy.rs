@@ -34,10 +34,11 @@ impl Proxies {
 pub struct Proxy(BaseUrl);
 
 impl Proxy {
-    /// Reads a proxy's URL; `http://` is added when there is no scheme.
+    /// Reads a proxy's URL; `http://` is added when there is no scheme, and no other is taken.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let url = BaseUrl::parse(text)?;
-        if url.is_unix() {
+        // What is said to a proxy is said in plain text: one that wants TLS would be told its credentials in the open.
+        if url.is_unix() || url.is_tls() {
             return Err(UrlError::Scheme(url.as_str().to_owned()));
         }
         Ok(Self(url))

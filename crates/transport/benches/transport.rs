@@ -12,7 +12,6 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 const TOKENS: usize = 32;
 
@@ -76,7 +75,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
             proxies: ProxyChoice::default(),
             outstanding: 1,
         },
-        places: Arc::new(Semaphore::new(1)),
+        places: None,
         keepalive: Nanos::MAX,
         kept_limit: 64 << 20,
         reuse: Reuse::Always,

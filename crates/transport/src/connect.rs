@@ -18,10 +18,14 @@ use nix::sys::socket::{
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
+
+const BETWEEN_UNIX_TRIES: Duration = Duration::from_millis(1);
 
 /// Which of a server's addresses are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,10 +195,10 @@ impl Connector {
             timeline.connect_wait = (since, mono_now());
             timeline.blocked = (timeline.leg_start, timeline.connect_wait.1);
         }
-        let socket = match &target.origin {
+        let socket = match &*target.origin {
             Origin::Unix(path) => {
                 timeline.connect.0 = timeline.blocked.1.taken().unwrap_or(timeline.leg_start);
-                let opened = UnixStream::connect(path).await.map(Socket::Unix);
+                let opened = open_unix(path).await.map(Socket::Unix);
                 opened.map_err(|error| self.failed(target, &error))?
             }
             Origin::Http { host, port, .. } => {
@@ -230,11 +234,11 @@ impl Connector {
         mut connection: Connection,
         timeline: &mut Timeline,
     ) -> Result<Connection, Failure> {
-        let Origin::Http { tls: true, host, .. } = &target.origin else { return Ok(connection) };
+        let Origin::Http { tls: true, host, .. } = &*target.origin else { return Ok(connection) };
         let address = || target.address.clone();
         if let Some(proxy) = &target.proxy {
             let tunnel = proxy.open_tunnel(&mut connection, &target.address).await;
-            tunnel.map_err(|reason| Failure::Proxy { address: address(), reason })?;
+            tunnel.map_err(|reason| Failure::Proxy { address: address(), proxy: proxy.address(), reason })?;
         }
         let config = self.settings.tls.config();
         let config = config.map_err(|error| Failure::Handshake { address: address(), reason: error.to_string() })?;
@@ -262,6 +266,11 @@ impl Connector {
     }
 
     fn failed(&self, target: &Target, error: &io::Error) -> Failure {
+        if let Some(proxy) = &target.proxy {
+            let (proxy, reason) = (proxy.address(), os_reason(error));
+            self.pace.note_failure(&target.address, &format!("fail: cannot reach the proxy {proxy}: {reason}"));
+            return Failure::NoProxy { address: target.address.clone(), proxy, reason };
+        }
         match error.kind() {
             io::ErrorKind::ConnectionRefused => self.pace.note_failure(&target.address, "are refused"),
             _ => self.pace.note_failure(&target.address, &format!("fail: {}", os_reason(error))),
@@ -290,6 +299,16 @@ impl Connector {
         match stream.take_error()? {
             Some(error) => Err(error),
             None => Ok(stream),
+        }
+    }
+}
+
+/// A Unix socket whose server has not taken earlier connections yet says so instead of waiting.
+async fn open_unix(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(BETWEEN_UNIX_TRIES).await,
+            outcome => return outcome,
         }
     }
 }

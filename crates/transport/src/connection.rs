@@ -36,8 +36,8 @@ impl Connection {
     }
 
     /// Our address and the other side's, where there are addresses.
-    pub fn addresses(&self) -> (Option<SocketAddr>, Option<SocketAddr>) {
-        (self.local, self.remote)
+    pub fn addresses(&self) -> Option<Box<(SocketAddr, SocketAddr)>> {
+        Some(Box::new((self.local?, self.remote?)))
     }
 
     /// Whether the TLS session took up an earlier one.

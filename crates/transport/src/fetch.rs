@@ -15,10 +15,8 @@ use crate::target::Origin;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, RequestTag};
 use bytes::Bytes;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use tokio::sync::Semaphore;
 
 /// How often somebody is asked whether to go on.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
@@ -127,7 +125,7 @@ impl Fetcher {
         let settings = ClientSettings {
             stamps: StampMode::User,
             connect: self.connect.clone(),
-            places: Arc::new(Semaphore::new(1)),
+            places: None,
             keepalive: Nanos(0),
             kept_limit: call.size_limit,
             reuse: Reuse::Never,
@@ -190,7 +188,12 @@ fn told(failure: &Failure) -> String {
         Failure::Connect { address, reason, .. }
         | Failure::Certificate { address, reason }
         | Failure::Handshake { address, reason } => format!("connect to {address} failed: {reason}"),
-        Failure::Proxy { address, reason } => format!("connect to {address} through a proxy failed: {reason}"),
+        Failure::NoProxy { address, proxy, reason } => {
+            format!("connect to {address} failed: cannot reach the proxy {proxy}: {reason}")
+        }
+        Failure::Proxy { address, proxy, reason } => {
+            format!("connect to {address} through the proxy {proxy} failed: {reason}")
+        }
         Failure::Disconnected => "the server closed the connection before a response".to_owned(),
         Failure::Lost { reason, .. } => format!("connection lost: {reason}"),
         Failure::UnknownCharset(name) => format!("unknown charset '{name}'"),

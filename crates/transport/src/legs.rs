@@ -3,11 +3,12 @@
 use crate::target::Origin;
 use aiperf_types::{Exchange, Failure, Nanos};
 use bytes::Bytes;
+use std::rc::Rc;
 
 /// One request on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leg {
-    pub origin: Origin,
+    pub origin: Rc<Origin>,
     /// Request line and header fields, with the empty line.
     pub head: Vec<u8>,
     pub body: Bytes,

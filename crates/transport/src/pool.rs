@@ -24,51 +24,67 @@ struct Idle {
 
 /// Connections of one worker to its targets.
 pub struct Pool {
-    idle: RefCell<HashMap<(usize, Holder), Vec<Idle>>>,
-    /// Places of the whole process.
-    in_use: Arc<Semaphore>,
+    /// By target.
+    anyones: RefCell<Vec<Vec<Idle>>>,
+    sessions: RefCell<HashMap<(usize, u128), Idle>>,
+    /// Places of the whole process, where they can run out.
+    places: Option<Arc<Semaphore>>,
     keep: Nanos,
 }
 
 impl Pool {
-    /// An empty pool. `in_use` has a place for each connection that the process may use at once; `keep` is how long an idle one
-    /// lives.
-    pub fn new(in_use: Arc<Semaphore>, keep: Nanos) -> Self {
-        Self { idle: RefCell::default(), in_use, keep }
+    /// An empty pool. `places` has one for each connection that the process may use at once; `keep` is how long an idle
+    /// one lives.
+    pub fn new(places: Option<Arc<Semaphore>>, keep: Nanos) -> Self {
+        Self { anyones: RefCell::default(), sessions: RefCell::default(), places, keep }
     }
 
     /// A place among the connections in use; waiting for one is noted.
     pub async fn acquire(&self, timeline: &mut Timeline) -> Option<SemaphorePermit<'_>> {
-        if let Ok(place) = self.in_use.try_acquire() {
+        let places = self.places.as_ref()?;
+        if let Ok(place) = places.try_acquire() {
             return Some(place);
         }
-        let place = self.in_use.acquire().await.ok();
+        let place = places.acquire().await.ok();
         timeline.blocked = (timeline.leg_start, mono_now());
         place
     }
 
     /// An idle connection that the server has not closed.
     pub(crate) fn take(&self, target: usize, holder: Holder) -> Option<Connection> {
-        let mut all = self.idle.borrow_mut();
-        let idle = all.get_mut(&(target, holder))?;
         let now = mono_now();
-        let mut found = None;
-        while let Some(Idle { mut connection, since }) = idle.pop() {
-            if now.since(since) < self.keep && connection.is_quiet() {
-                found = Some(connection);
-                break;
+        let is_good = |idle: &mut Idle| now.since(idle.since) < self.keep && idle.connection.is_quiet();
+        match holder {
+            Holder::Session(session) => {
+                let mut idle = self.sessions.borrow_mut().remove(&(target, session))?;
+                is_good(&mut idle).then_some(idle.connection)
+            }
+            Holder::Anyone => {
+                let mut anyones = self.anyones.borrow_mut();
+                let idle = anyones.get_mut(target)?;
+                while let Some(mut found) = idle.pop() {
+                    if is_good(&mut found) {
+                        return Some(found.connection);
+                    }
+                }
+                None
             }
         }
-        if idle.is_empty() && holder != Holder::Anyone {
-            all.remove(&(target, holder));
-        }
-        found
     }
 
     /// Keeps a connection for the next request.
     pub(crate) fn give(&self, target: usize, holder: Holder, connection: Connection) {
         let idle = Idle { connection, since: mono_now() };
-        self.idle.borrow_mut().entry((target, holder)).or_default().push(idle);
+        match holder {
+            Holder::Session(session) => drop(self.sessions.borrow_mut().insert((target, session), idle)),
+            Holder::Anyone => {
+                let mut anyones = self.anyones.borrow_mut();
+                if anyones.len() <= target {
+                    anyones.resize_with(target + 1, Vec::new);
+                }
+                anyones[target].push(idle);
+            }
+        }
     }
 }
 
@@ -94,7 +110,7 @@ mod tests {
             let reader = Rc::new(StampedReader::new(StampMode::User));
             (Connection::plain(socket, reader), listener.accept().unwrap().0)
         };
-        let pool = Pool::new(Arc::new(Semaphore::new(1)), Nanos::MAX);
+        let pool = Pool::new(None, Nanos::MAX);
         let (quiet, _server) = connect();
         pool.give(0, Holder::Anyone, quiet);
         assert!(pool.take(0, Holder::Session(1)).is_none(), "nobody's but anyone's");
@@ -107,6 +123,6 @@ mod tests {
         pool.give(0, Holder::Session(1), closed);
         drop(server);
         assert!(pool.take(0, Holder::Session(1)).is_none(), "a close");
-        assert!(!pool.idle.borrow().contains_key(&(0, Holder::Session(1))), "nothing stays of a session");
+        assert!(pool.sessions.borrow().is_empty(), "nothing stays of a session");
     }
 }

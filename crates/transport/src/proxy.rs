@@ -43,6 +43,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// Host and port as people write them.
+    pub(crate) fn address(&self) -> String {
+        Origin::http(&self.host, self.port).address()
+    }
+
     fn authorization_line(&self) -> String {
         self.authorization.as_ref().map_or(String::new(), |value| format!("Proxy-Authorization: {value}\r\n"))
     }

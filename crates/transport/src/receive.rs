@@ -30,8 +30,10 @@ pub fn record_read(
         exchange.body_at = head.len;
         exchange.chunked = head.chunked;
     }
+    // Over TLS, what one read brought may come out in several pieces.
+    let is_another = timeline.reads.last().is_none_or(|last| last.at != read.at || last.lag != read.lag);
     if in_body {
-        timeline.body_reads += 1;
+        timeline.body_reads += u32::from(is_another || timeline.body_reads == 0);
         if timeline.body_start == MonoNs::default() {
             timeline.body_start = read.at;
         }
@@ -39,7 +41,10 @@ pub fn record_read(
     let has_gap = matches!(exchange.failure, Some(Failure::TooLarge { .. }));
     if !has_gap && fits(filled, &timeline.reads, kept_limit) {
         exchange.raw_len = filled;
-        timeline.reads.push(read);
+        match timeline.reads.last_mut() {
+            Some(last) if !is_another => last.len += read.len,
+            _ => timeline.reads.push(read),
+        }
     } else {
         exchange.failure.get_or_insert(Failure::TooLarge { limit: kept_limit });
     }
@@ -59,7 +64,8 @@ mod tests {
     fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept_limit: usize) {
         exchange.raw.truncate(exchange.raw_len);
         exchange.raw.extend_from_slice(bytes);
-        let read = Read { len: bytes.len() as u32, ..Read::default() };
+        let at = MonoNs(exchange.timeline.bytes_received + 1);
+        let read = Read { at, len: bytes.len() as u32, ..Read::default() };
         record_read(read, exchange, framer, kept_limit).expect("bytes of a message");
     }
 

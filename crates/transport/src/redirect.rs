@@ -4,11 +4,12 @@ use crate::body;
 use crate::legs::{Leg, Script, Step};
 use crate::target::Origin;
 use aiperf_types::{Exchange, Failure, Nanos};
+use std::rc::Rc;
 
 /// Redirects of a request; the last of so many is not followed.
 const LIMIT: u8 = 10;
-/// What is not told to another server.
-const PRIVATE: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
+/// Parts of the names of header fields that another server is not told.
+const PRIVATE: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "password", "credential", "signature"];
 
 /// Follows redirects. 301 and 302 keep the method: as a GET, a benchmark's POST would measure something else.
 #[derive(Clone, Debug, Default)]
@@ -127,14 +128,15 @@ fn without_dots(path: &str) -> String {
 fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
     let (method, _) = leg.request_line();
     let becomes_get = status == 303 && method != "HEAD";
-    let is_elsewhere = origin != leg.origin;
+    let is_elsewhere = origin != *leg.origin;
     let method = if becomes_get { "GET" } else { method };
     let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
     for line in leg.head.split(|&b| b == b'\n').skip(1).map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
     {
         let name = line.split(|&b| b == b':').next().unwrap_or_default().to_ascii_lowercase();
         let of_content = name.starts_with(b"content-");
-        if becomes_get && of_content || is_elsewhere && PRIVATE.iter().any(|private| private.as_bytes() == name) {
+        let is_private = || PRIVATE.iter().any(|part| memchr::memmem::find(&name, part.as_bytes()).is_some());
+        if becomes_get && of_content || is_elsewhere && is_private() {
             continue;
         }
         if is_elsewhere && name == b"host" {
@@ -146,7 +148,7 @@ fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
     }
     head.extend_from_slice(b"\r\n");
     let body = if becomes_get { Default::default() } else { leg.body.clone() };
-    Leg { origin, head, body }
+    Leg { origin: Rc::new(origin), head, body }
 }
 
 #[cfg(test)]
@@ -162,7 +164,7 @@ mod tests {
     fn post() -> Leg {
         let head = "POST /v1/chat?x=1 HTTP/1.1\r\nHost: h:8\r\nAuthorization: secret\r\nContent-Type: application/json\r\n\
                     Content-Length: 2\r\n\r\n";
-        Leg { origin: Origin::http("h", 8), head: head.into(), body: "{}".into() }
+        Leg { origin: Origin::http("h", 8).into(), head: head.into(), body: "{}".into() }
     }
 
     #[test]

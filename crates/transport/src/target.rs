@@ -67,7 +67,7 @@ fn written(host: &str, port: u16) -> String {
 
 /// A server, the way to it, and what is known of its addresses.
 pub(crate) struct Target {
-    pub(crate) origin: Origin,
+    pub(crate) origin: Rc<Origin>,
     pub(crate) address: String,
     pub(crate) proxy: Option<Proxy>,
     /// The addresses last resolved, and when.
@@ -78,7 +78,7 @@ impl Target {
     /// A target that is not resolved yet.
     pub(crate) fn new(origin: Origin, proxies: &ProxyChoice) -> Self {
         let proxy = proxies.for_origin(&origin);
-        Self { address: origin.address(), origin, proxy, resolved: RefCell::new(None) }
+        Self { address: origin.address(), origin: Rc::new(origin), proxy, resolved: RefCell::new(None) }
     }
 
     pub(crate) fn unresolved(&self, reason: &str) -> Failure {

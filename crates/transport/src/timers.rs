@@ -57,8 +57,7 @@ impl Timers {
     }
 
     /// Fires what is due, for ever.
-    pub async fn keep_time(&self) -> io::Result<()> {
-        let mut timer = DeadlineTimer::new()?;
+    pub async fn keep_time(&self, mut timer: DeadlineTimer) -> io::Result<()> {
         loop {
             let due = self.0.queue.borrow_mut().take_due(mono_now());
             due.iter().for_each(|(cancel, reason)| cancel.cancel(*reason));

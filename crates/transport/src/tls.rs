@@ -4,13 +4,18 @@ use crate::socket::Socket;
 use crate::stamp::StampedReader;
 use aiperf_types::Read;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, RootCertStore};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind,
+    RootCertStore,
+};
 use rustls_pki_types::pem::PemObject;
 use std::cell::RefCell;
 use std::io::{self, IoSlice, Read as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use thiserror::Error;
@@ -78,7 +83,11 @@ fn client_config(trust: &Trust, http2: bool) -> Result<Arc<ClientConfig>, TlsSet
             let verifier = Arc::new(TrustAnybody(provider));
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         }
-        Trust::System | Trust::File(_) => builder.with_root_certificates(roots(trust)?).with_no_client_auth(),
+        Trust::System => builder.with_root_certificates(system_roots()?).with_no_client_auth(),
+        Trust::File(path) => {
+            let verifier = Arc::new(TrustFile::read(path, provider)?);
+            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+        }
     };
     if http2 {
         config.alpn_protocols = vec![HTTP2.to_vec()];
@@ -86,14 +95,8 @@ fn client_config(trust: &Trust, http2: bool) -> Result<Arc<ClientConfig>, TlsSet
     Ok(Arc::new(config))
 }
 
-fn roots(trust: &Trust) -> Result<RootCertStore, TlsSetupError> {
+fn system_roots() -> Result<RootCertStore, TlsSetupError> {
     let mut roots = RootCertStore::empty();
-    if let Trust::File(path) = trust {
-        let shown = path.display().to_string();
-        let text = std::fs::read(path).map_err(|source| TlsSetupError::File { path: shown.clone(), source })?;
-        let (added, _) = roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).flatten());
-        return if added > 0 { Ok(roots) } else { Err(TlsSetupError::NoCertificate(shown)) };
-    }
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() { Err(TlsSetupError::NoRoots) } else { Ok(roots) }
 }
@@ -110,6 +113,13 @@ impl From<rustls::Error> for HandshakeError {
     fn from(error: rustls::Error) -> Self {
         match error {
             rustls::Error::InvalidCertificate(fault) => Self::Certificate(certificate_fault(&fault)),
+            rustls::Error::InvalidMessage(_) => {
+                Self::Other("the server does not speak TLS here; try http:// instead of https://".into())
+            }
+            rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)
+            | rustls::Error::NoApplicationProtocol => {
+                Self::Other("the server does not offer HTTP/2; leave --transport http2 out".into())
+            }
             other => Self::Other(format!("TLS handshake failed: {other}")),
         }
     }
@@ -144,11 +154,8 @@ fn certificate_fault(fault: &CertificateError) -> String {
                 .into()
         }
         CertificateError::Revoked => "the certificate was revoked".into(),
-        // What webpki says of a certificate that signs itself.
-        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "the certificate is signed by itself and made for an authority, not for a server; make one for the server, or \
-             verify nothing with AIPERF_HTTP_SSL_VERIFY=false"
-                .into()
+        fault if is_of_an_authority(fault) => {
+            format!("the certificate is signed by itself and not trusted; {trust}")
         }
         other => format!("the certificate does not verify: {other}; {trust}"),
     }
@@ -226,7 +233,12 @@ impl Session {
                 return Poll::Ready(Ok(0));
             }
             self.newest = read;
-            self.feed(&raw[..came])?;
+            let unfed = std::mem::take(&mut self.unfed);
+            if unfed.is_empty() {
+                self.feed(&raw[..came])?;
+            } else {
+                self.feed(&[&unfed, &raw[..came]].concat())?;
+            }
             Poll::Ready(Ok(came))
         })
     }
@@ -234,9 +246,12 @@ impl Session {
     /// Decrypts what the session has room for, and keeps the rest.
     fn feed(&mut self, mut rest: &[u8]) -> io::Result<()> {
         while !rest.is_empty() {
-            // No room: what was decrypted has to be read first.
-            if self.connection.read_tls(&mut rest).is_err() {
-                break;
+            match self.connection.read_tls(&mut rest) {
+                // The other side has said that it is done: what follows belongs to nobody.
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                // No room: what was decrypted has to be read first.
+                Err(_) => break,
             }
             self.connection.process_new_packets().map_err(io::Error::other)?;
         }
@@ -303,7 +318,8 @@ impl Session {
     pub(crate) fn receive(&mut self, socket: &Socket, reader: &StampedReader) -> io::Result<()> {
         RAW.with_borrow_mut(|raw| {
             let came = reader.read(socket, raw)?.len as usize;
-            self.feed(&raw[..came])
+            let unfed = std::mem::take(&mut self.unfed);
+            self.feed(&[&unfed, &raw[..came]].concat())
         })
     }
 
@@ -337,6 +353,78 @@ impl Write for ToSocket<'_, '_> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Trusts the authorities of a file, and the file's own certificates where a server shows one of them: a certificate that signs
+/// itself, as `openssl req -x509` makes it, is an authority to the rules and a server to its user.
+#[derive(Debug)]
+struct TrustFile {
+    by_rules: Arc<WebPkiServerVerifier>,
+    own: Vec<CertificateDer<'static>>,
+}
+
+impl TrustFile {
+    fn read(path: &Path, provider: Arc<CryptoProvider>) -> Result<Self, TlsSetupError> {
+        let shown = path.display().to_string();
+        let text = std::fs::read(path).map_err(|source| TlsSetupError::File { path: shown.clone(), source })?;
+        let own: Vec<_> = CertificateDer::pem_slice_iter(&text).flatten().collect();
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(own.iter().cloned());
+        if roots.is_empty() {
+            return Err(TlsSetupError::NoCertificate(shown));
+        }
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        let by_rules = built.map_err(|error| TlsSetupError::Other(rustls::Error::General(error.to_string())))?;
+        Ok(Self { by_rules, own })
+    }
+}
+
+impl ServerCertVerifier for TrustFile {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self.by_rules.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            Err(rustls::Error::InvalidCertificate(fault))
+                if is_of_an_authority(&fault) && self.own.iter().any(|own| own == end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.by_rules.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.by_rules.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.by_rules.supported_verify_schemes()
+    }
+}
+
+/// Whether a server showed an authority's certificate, which webpki says in words alone.
+fn is_of_an_authority(fault: &CertificateError) -> bool {
+    matches!(fault, CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity"))
 }
 
 /// Takes any certificate for good, as the user asked.

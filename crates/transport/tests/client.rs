@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
-    Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
+    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Protocol, ProxyChoice,
+    Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
 };
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
@@ -74,7 +74,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
             proxies: ProxyChoice::default(),
             outstanding: 4,
         },
-        places: Arc::new(Semaphore::new(4)),
+        places: Some(Arc::new(Semaphore::new(4))),
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
         reuse: Reuse::Always,
@@ -102,7 +102,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
             let (cancel, mut redirects) = (Cancel::default(), Redirects::default());
             exchanges.push(tokio::select! {
                 exchange = client.send(out, &cancel, &mut redirects) => exchange,
-                _ = client.timers().keep_time() => unreachable!("time goes on for ever"),
+                _ = client.timers().keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
             });
         }
         exchanges

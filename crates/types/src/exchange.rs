@@ -73,9 +73,8 @@ pub struct Timeline {
     pub tls: (MonoNs, MonoNs),
     /// The handshake took up an earlier session.
     pub tls_resumed: bool,
-    /// Both ends of the connection, where they have addresses.
-    pub local: Option<SocketAddr>,
-    pub remote: Option<SocketAddr>,
+    /// Both ends of the connection, ours first, where they have addresses and that was asked for.
+    pub addresses: Option<Box<(SocketAddr, SocketAddr)>>,
     /// Whether a pooled connection was used.
     pub reused: bool,
     /// The connection was in hand.

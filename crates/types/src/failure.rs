@@ -26,9 +26,16 @@ pub enum Failure {
         address: String,
         reason: String,
     },
+    /// The proxy could not be reached.
+    NoProxy {
+        address: String,
+        proxy: String,
+        reason: String,
+    },
     /// The proxy would not pass the connection on.
     Proxy {
         address: String,
+        proxy: String,
         reason: String,
     },
     /// The server closed the connection before a response.

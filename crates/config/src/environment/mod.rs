@@ -242,7 +242,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
     let is_true = || boolean(value).unwrap_or_default();
     let http = &mut out.http;
     match name {
-        "AIPERF_HTTP_CONNECTION_LIMIT" => http.connection_limit = number,
+        "AIPERF_HTTP_CONNECTION_LIMIT" => http.connection_limit = Some(number),
         "AIPERF_HTTP_KEEPALIVE_TIMEOUT" => http.keepalive_timeout_seconds = number.into(),
         "AIPERF_HTTP_SO_RCVBUF" => http.recv_buffer = number,
         "AIPERF_HTTP_SO_SNDBUF" => http.send_buffer = number,

@@ -22,7 +22,11 @@ const OVERFLOW_ROOM: usize = 64 << 10;
 /// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
 /// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
 /// request, and a second one would be work done twice and a failure hidden.
-const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
+pub(super) const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
+
+/// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its core:
+/// they left when it began, and what passed since is the server's time.
+const LOST_CORE: Nanos = Nanos(1_000_000);
 
 /// How the reading of a response ended.
 enum End {
@@ -122,7 +126,9 @@ impl Client {
         let cancel = sending.cancel;
         let timeline = &mut exchange.timeline;
         timeline.send_start = timeline.connect.1.taken().or(timeline.blocked.1.taken()).unwrap_or(timeline.leg_start);
-        (timeline.local, timeline.remote) = connection.addresses();
+        if self.settings.detailed {
+            timeline.addresses = connection.addresses();
+        }
         std::future::poll_fn(|cx| {
             match cancel.poll(cx) {
                 Some(_) if patience.is_some() => return Poll::Ready(End::SaidDone),
@@ -133,10 +139,12 @@ impl Client {
                 return Poll::Ready(End::SaidDone);
             }
             while sent < total {
+                let before = mono_now();
                 match write_some(connection, cx, head, body, sent) {
                     Poll::Ready(Ok(written)) => {
                         sent += written;
-                        let now = mono_now();
+                        let after = mono_now();
+                        let now = if after.since(before) > LOST_CORE { before } else { after };
                         let timeline = &mut exchange.timeline;
                         timeline.send_end = now;
                         timeline.writes += 1;

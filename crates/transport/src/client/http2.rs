@@ -1,5 +1,6 @@
 //! One leg over HTTP/2: a stream of a connection that others use too.
 
+use super::http1::CLOSED_BEFORE;
 use super::{Client, Reuse, Sending, described, lost};
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
@@ -37,6 +38,12 @@ impl Client {
         let place = cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
         let _place = place.map_err(|reason| sending.stopped(reason))?;
         let target = self.targets.borrow()[sending.target].clone();
+        let _session = SessionOver {
+            client: self,
+            target: sending.target,
+            sending_ends: sending.ends_session,
+            holder: sending.holder,
+        };
         let connection = self.http2_connection(&target, sending, exchange).await?;
         let mut end = self.exchange_http2(&connection, leg, exchange, sending).await;
         if exchange.timeline.reused && end.was_not_looked_at(&exchange.timeline) {
@@ -44,9 +51,6 @@ impl Client {
             exchange.timeline.connection_retries += 1;
             let connection = self.http2_connection(&target, sending, exchange).await?;
             end = self.exchange_http2(&connection, leg, exchange, sending).await;
-        }
-        if sending.ends_session && matches!(sending.holder, Holder::Session(_)) {
-            self.http2.forget(sending.target, sending.holder);
         }
         match end {
             End::Complete => Ok(()),
@@ -100,7 +104,7 @@ impl Client {
             return Err(Failure::Handshake { address: target.origin.address(), reason });
         }
         let scheme = if target.origin.is_tls() { Scheme::HTTPS } else { Scheme::HTTP };
-        (timeline.local, timeline.remote) = connection.addresses();
+        timeline.addresses = connection.addresses();
         Http2Connection::open(connection, scheme).await.map_err(named)
     }
 
@@ -179,12 +183,29 @@ impl Client {
     }
 }
 
+/// Forgets the connection of a session after its last request, however that ends.
+struct SessionOver<'a> {
+    client: &'a Client,
+    target: usize,
+    holder: Holder,
+    sending_ends: bool,
+}
+
+impl Drop for SessionOver<'_> {
+    fn drop(&mut self) {
+        if self.sending_ends && self.holder != Holder::Anyone {
+            self.client.http2.forget(self.target, self.holder);
+        }
+    }
+}
+
 impl End {
     /// Whether the server is known to have done nothing, or closed a connection that was idle to it.
     fn was_not_looked_at(&self, timeline: &Timeline) -> bool {
         let Self::Failed(failure) = self else { return false };
         let is_closed = matches!(failure, Http2Failure::Closed { after_head: false } | Http2Failure::Io(_));
-        failure.may_be_sent_again() || is_closed && timeline.bytes_received == 0
+        let was_at_once = mono_now().since(timeline.send_start.max(timeline.send_end)) <= CLOSED_BEFORE;
+        failure.may_be_sent_again() || is_closed && timeline.bytes_received == 0 && was_at_once
     }
 }
 
@@ -195,7 +216,7 @@ fn adopt(timeline: &mut Timeline, opening: &Timeline) {
     (timeline.dns_hit, timeline.dns) = (opening.dns_hit, opening.dns);
     (timeline.connect, timeline.tls) = (opening.connect, opening.tls);
     (timeline.tls_resumed, timeline.syn_retransmits) = (opening.tls_resumed, opening.syn_retransmits);
-    (timeline.local, timeline.remote) = (opening.local, opening.remote);
+    timeline.addresses = opening.addresses.clone();
 }
 
 fn named(failure: Http2Failure) -> Failure {
@@ -206,7 +227,10 @@ fn named(failure: Http2Failure) -> Failure {
         Http2Failure::Closed { after_head: true } | Http2Failure::Reset { after_head: true, .. } => {
             Failure::Framing(text)
         }
-        Http2Failure::Reset { after_head: false, .. } | Http2Failure::Protocol(_) => Failure::Head(text),
+        Http2Failure::Protocol(_) => {
+            Failure::Head(format!("{text}; where a server speaks HTTP/1.1 alone, leave --transport http2 out"))
+        }
+        Http2Failure::Reset { after_head: false, .. } => Failure::Head(text),
         Http2Failure::Io(error) => lost(&error),
         Http2Failure::TooLarge { limit } => Failure::TooLarge { limit },
     }

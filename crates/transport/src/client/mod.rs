@@ -38,8 +38,8 @@ pub struct ClientSettings {
     /// Which instant a read gets.
     pub stamps: StampMode,
     pub connect: ConnectSettings,
-    /// Places for connections in use, of the whole process.
-    pub places: Arc<Semaphore>,
+    /// Places for connections in use (over HTTP/2: requests), of the whole process, where they can run out.
+    pub places: Option<Arc<Semaphore>>,
     /// How long an idle connection lives.
     pub keepalive: Nanos,
     /// Bytes of a response that are kept.
@@ -194,7 +194,7 @@ impl Client {
     /// The target of an origin that a leg leads to.
     fn target_of(&self, origin: &Origin) -> usize {
         let mut targets = self.targets.borrow_mut();
-        targets.iter().position(|target| target.origin == *origin).unwrap_or_else(|| {
+        targets.iter().position(|target| *target.origin == *origin).unwrap_or_else(|| {
             targets.push(Rc::new(Target::new(origin.clone(), &self.settings.connect.proxies)));
             targets.len() - 1
         })
