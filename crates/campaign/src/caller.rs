@@ -10,11 +10,14 @@ use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{Fetcher, fetch, redirect};
 use aiperf_types::{LogLevel, MonoNs, Nanos};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a wait looks whether somebody wants to stop.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
+/// What a call that undoes something may take once somebody wants to stop.
+const AFTER_STOP: Nanos = Nanos(2_000_000_000);
 /// Nothing that is asked around a run has a longer answer than a list of models.
 const ANSWER_LIMIT: usize = 8 << 20;
 
@@ -67,7 +70,14 @@ impl Caller for NetworkCaller {
     }
 
     fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called {
-        self.make(call, timeout, || false)
+        let stopped_at = Cell::new(None);
+        let is_over = || {
+            if self.stop.is_stopped() && stopped_at.get().is_none() {
+                stopped_at.set(Some(mono_now()));
+            }
+            stopped_at.get().is_some_and(|at| mono_now().since(at) > AFTER_STOP)
+        };
+        self.make(call, timeout, is_over)
     }
 
     fn now(&self) -> MonoNs {

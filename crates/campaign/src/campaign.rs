@@ -8,7 +8,7 @@ use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use aiperf_dataset::DatasetError;
-use aiperf_engine::hooks::PhaseHooks;
+use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
@@ -197,7 +197,13 @@ impl Campaign {
             events: self.events.clone(),
             hooks,
         });
-        let finished = outcome.map(|outcome| self.finish(&plan, &artifacts, &metrics, outcome));
+        let finished = outcome.map(|mut outcome| {
+            let hooks = outcome.hooks.take();
+            let finished = self.finish(&plan, &artifacts, &metrics, outcome);
+            // Written first: a hook may hang.
+            hooks.into_iter().for_each(HookThread::finish);
+            finished
+        });
         self.events.emit(RunEvent::RunFinished { was_stopped: self.stop.is_stopped() });
         Ok(finished?)
     }

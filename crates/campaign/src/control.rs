@@ -17,7 +17,7 @@ pub type Called = Result<(u16, Vec<u8>), String>;
 pub trait Caller {
     /// Fails at once where somebody wants to stop.
     fn call(&mut self, call: &Call, timeout: Nanos) -> Called;
-    /// The same, but nobody's wish to stop ends it.
+    /// The same, but a wish to stop leaves it a moment.
     fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called;
     fn now(&self) -> MonoNs;
     /// Returns early where somebody wants to stop.

@@ -47,16 +47,20 @@ impl HookCalls {
 }
 
 /// The thread, and why it ended the run.
-pub(crate) struct HookThread {
+pub struct HookThread {
     thread: JoinHandle<()>,
     failure: Arc<OnceLock<String>>,
 }
 
 impl HookThread {
-    /// Waits until all that was asked for is done.
-    pub(crate) fn finish(self) -> Option<String> {
-        let _ = self.thread.join();
+    /// Why a phase could not start, if one could not.
+    pub(crate) fn failure(&self) -> Option<String> {
         self.failure.get().cloned()
+    }
+
+    /// Waits until all that was asked for is done.
+    pub fn finish(self) {
+        let _ = self.thread.join();
     }
 }
 

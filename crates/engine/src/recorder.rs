@@ -132,6 +132,7 @@ impl Recorder {
             if let Some(trace) = &mut record.measured.http_trace {
                 let fields = [&mut trace.request_headers, &mut trace.response_headers];
                 fields.into_iter().flatten().for_each(|fields| self.context.redactor.headers(fields));
+                trace.reason = trace.reason.as_ref().map(|reason| self.context.redactor.hide(reason).into_owned());
                 for leg in &mut trace.earlier_legs {
                     leg.request = self.context.redactor.hide(&leg.request).into_owned();
                 }

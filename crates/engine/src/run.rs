@@ -64,6 +64,8 @@ pub struct Outcome {
     pub too_many_failed: Option<String>,
     /// Why a phase could not start, which ended the run.
     pub hook_failure: Option<String>,
+    /// What is still being done after the last phase. Nothing waits for it but the end of the program.
+    pub hooks: Option<HookThread>,
     /// Sinks that could not take all records.
     pub sink_failures: Vec<SinkFailure>,
 }
@@ -155,7 +157,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let driven = load.drive(workers, calls);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
-    let hook_failure = hook_thread.and_then(HookThread::finish);
+    let hook_failure = hook_thread.as_ref().and_then(HookThread::failure);
     if let Some(reason) = &hook_failure {
         load.events.say(LogLevel::Error, reason.as_str());
         stop.stop();
@@ -204,6 +206,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         was_stopped: stop.is_stopped(),
         too_many_failed,
         hook_failure,
+        hooks: hook_thread,
         sink_failures: failures,
     })
 }

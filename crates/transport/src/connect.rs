@@ -25,6 +25,9 @@ use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 
+/// Seconds that Linux allows for keep-alive timings; the reference's settings allow more.
+const KEEPALIVE_MOST: u32 = 32767;
+
 const BETWEEN_UNIX_TRIES: Duration = Duration::from_millis(1);
 
 /// Which of a server's addresses are used.
@@ -130,8 +133,8 @@ impl SocketOptions {
         let fd = socket.as_fd();
         setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
         setsockopt(&fd, sockopt::KeepAlive, &true)?;
-        setsockopt(&fd, sockopt::TcpKeepIdle, &self.keep_idle)?;
-        setsockopt(&fd, sockopt::TcpKeepInterval, &self.keep_interval)?;
+        setsockopt(&fd, sockopt::TcpKeepIdle, &self.keep_idle.min(KEEPALIVE_MOST))?;
+        setsockopt(&fd, sockopt::TcpKeepInterval, &self.keep_interval.min(KEEPALIVE_MOST))?;
         setsockopt(&fd, sockopt::TcpKeepCount, &self.keep_count)?;
         shrink_until_accepted(self.recv_buffer, |size| setsockopt(&fd, sockopt::RcvBuf, &size))?;
         shrink_until_accepted(self.send_buffer, |size| setsockopt(&fd, sockopt::SndBuf, &size))?;

@@ -42,7 +42,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_WEKA_AUX_REDUCTION_OSL_MAX", kind: Int(at_least(0.0)), default: "4000", status: NotYet, about: "Output bound of the large-in/short-out auxiliary test; 0 = off" },
     Variable { name: "AIPERF_DATASET_WEKA_AUX_REDUCTION_RATIO", kind: Float(at_least(0.0)), default: "20.0", status: NotYet, about: "Input/output ratio of that test" },
     Variable { name: "AIPERF_DATASET_WEKA_WORKER_GROUP_MIN", kind: Int(at_least(0.0)), default: "3", status: NotYet, about: "Concurrent siblings needed to form a worker group; 0 = off" },
-    Variable { name: "AIPERF_HTTP_CONNECTION_LIMIT", kind: Int(between(1.0, true, 65000.0, true)), default: "2500", status: Acts, about: "Most open connections per client" },
+    Variable { name: "AIPERF_HTTP_CONNECTION_LIMIT", kind: Int(between(1.0, true, 65000.0, true)), default: "unset", status: Acts, about: "Most connections in use at once, for the process (over HTTP/2: requests); unset = as many as the concurrency needs" },
     Variable { name: "AIPERF_HTTP_KEEPALIVE_TIMEOUT", kind: Int(between(0.0, true, 10000.0, true)), default: "300", status: Acts, about: "Idle seconds before a pooled connection closes" },
     Variable { name: "AIPERF_HTTP_SO_RCVBUF", kind: Int(between(1024.0, true, 1073741824.0, true)), default: "10485760", status: Acts, about: "Receive buffer bytes" },
     Variable { name: "AIPERF_HTTP_SO_SNDBUF", kind: Int(between(1024.0, true, 1073741824.0, true)), default: "10485760", status: Acts, about: "Send buffer bytes" },

@@ -17,8 +17,6 @@ use std::task::{Context, Poll};
 
 /// When less than this is left in a buffer, it grows before the next read.
 const LEAST_ROOM: usize = 2 << 10;
-/// What a body that is no longer kept is read into.
-const OVERFLOW_ROOM: usize = 64 << 10;
 /// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
 /// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
 /// request, and a second one would be work done twice and a failure hidden.
@@ -85,6 +83,8 @@ impl Client {
         if let Some(first) = timeline.reads.first() {
             timeline.send_end = timeline.send_end.min(first.at);
             timeline.send_start = timeline.send_start.min(timeline.send_end);
+            timeline.head_sent = timeline.head_sent.min(timeline.send_end);
+            timeline.write_log.iter_mut().for_each(|(at, _)| *at = timeline.send_end.min(*at));
         }
         match end {
             End::Complete => {
@@ -180,6 +180,10 @@ impl Client {
                 if let Err(error) = record_read(read, exchange, framer, self.settings.kept_limit) {
                     return Poll::Ready(End::Failed(unframed(error)));
                 }
+                // An answer without end would otherwise be read until the request's time is up, for nothing.
+                if let Some(failure) = &exchange.failure {
+                    return Poll::Ready(End::Failed(failure.clone()));
+                }
                 if framer.is_done() {
                     // An answer that came before the request was written leaves the connection unusable.
                     return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
@@ -197,7 +201,7 @@ impl Client {
     fn room<'a>(&self, exchange: &'a mut Exchange) -> &'a mut [u8] {
         let filled = exchange.raw_len;
         if exchange.raw.len() - filled < LEAST_ROOM {
-            let wanted = if filled < self.settings.kept_limit { filled * 2 } else { filled + OVERFLOW_ROOM };
+            let wanted = (filled * 2).min(self.settings.kept_limit + LEAST_ROOM);
             exchange.raw.resize(wanted.max(filled + LEAST_ROOM), 0);
         }
         &mut exchange.raw[filled..]

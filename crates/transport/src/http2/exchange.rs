@@ -153,10 +153,12 @@ impl Http2Exchange {
                     // Of a stream that ended meanwhile, nothing can be released, and nothing needs to be.
                     let _ = body.flow_control().release_capacity(data.len());
                     self.add_data(&data, exchange);
+                    if self.is_too_large {
+                        return Poll::Ready(Err(Http2Failure::TooLarge { limit: self.kept_limit }));
+                    }
                     Poll::Ready(Ok(Progress::Received))
                 }
                 Some(Err(error)) => Poll::Ready(Err(self.failure(error))),
-                None if self.is_too_large => Poll::Ready(Err(Http2Failure::TooLarge { limit: self.kept_limit })),
                 None => Poll::Ready(Ok(Progress::Complete)),
             },
             Answer::Over => Poll::Ready(Ok(Progress::Complete)),

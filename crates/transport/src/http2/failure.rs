@@ -32,7 +32,7 @@ pub enum Http2Failure {
     /// Reading or writing failed.
     #[error("connection lost: {0}")]
     Io(io::Error),
-    /// The answer is complete, but longer than what is kept.
+    /// The answer is longer than what is kept.
     #[error("response is longer than the {limit} bytes that are kept")]
     TooLarge { limit: usize },
 }
