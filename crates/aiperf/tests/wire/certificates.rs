@@ -1,13 +1,8 @@
 //! Certificates that do not verify, and whom to trust instead.
 
 use crate::bench::{Bench, quick};
-use crate::kinds::{Kind, Server, error_types, run};
+use crate::kinds::{HTTP1_TLS, KINDS, Server, error_types, run};
 use aiperf_sim::{Certificate, SimConfig, TlsOptions};
-
-const TLS: [&Kind; 2] = [
-    &Kind { name: "HTTP/1.1 over TLS", unix: false, tls: true, http2: false },
-    &Kind { name: "HTTP/2 over TLS", unix: false, tls: true, http2: true },
-];
 
 const ARGS: [&str; 3] = ["--streaming", "--request-count", "2"];
 
@@ -22,7 +17,7 @@ fn a_certificate_that_does_not_verify_is_named_with_the_check_that_failed_and_th
         (Certificate::WrongHost, "the certificate is for another host name", "use the name it was made for"),
         (Certificate::UnknownCa, "signed by an authority that is not trusted", "SSL_CERT_FILE=<its PEM file>"),
     ] {
-        for kind in TLS {
+        for kind in KINDS.into_iter().filter(|kind| kind.tls) {
             let server = Server::start(kind, with(certificate));
             let refused = run(server.bench().with(&ARGS));
             assert_eq!(refused.code(), Some(1), "{}", refused.stderr());
@@ -40,7 +35,7 @@ fn a_certificate_that_does_not_verify_is_named_with_the_check_that_failed_and_th
 
 #[test]
 fn certificates_that_cannot_be_read_are_refused_before_anything_is_sent() {
-    let server = Server::start(TLS[0], with(Certificate::Good));
+    let server = Server::start(HTTP1_TLS, with(Certificate::Good));
     let empty = server.write("empty.pem", "no certificate");
     for (file, why) in [("nowhere/ca.pem", "nowhere/ca.pem cannot be read"), (&empty, "empty.pem")] {
         let run = run(Bench::of(&server.url()).with(&ARGS).env("SSL_CERT_FILE", file));

@@ -2,7 +2,8 @@
 
 use crate::bench::{avg, quick};
 use crate::kinds::{Kind, Server, error_types, over_every_kind, run, value};
-use aiperf_sim::SimConfig;
+use aiperf_sim::{Latency, SimConfig};
+use std::time::Duration;
 
 /// Something that goes wrong now and then, and the errors it may be told as, with `|` between them.
 struct Row {
@@ -102,5 +103,21 @@ fn connections_that_go_away_take_few_requests_with_them() {
         let seen = server.stop().iter().filter(|request| request["finished"] == true).count();
         assert!(seen as f64 >= answered, "{seen} finished, {answered} answered");
         assert!(kind.http2 || seen == 40, "{seen} finished");
+    });
+}
+
+#[test]
+fn a_request_that_a_server_worked_on_is_not_sent_again() {
+    over_every_kind(|kind| {
+        let (ttft, faults) = (Latency::constant(Duration::from_millis(1500)), vec!["cut=0.5".parse().unwrap()]);
+        let server = Server::start(kind, SimConfig { ttft, faults, ..quick() });
+        let run = run(server.bench().with(&["--request-count", "8", "--concurrency", "8", "--workers-max", "1"]));
+        assert_eq!(run.records().len(), 8, "{}", run.stderr());
+        assert!(!error_types(&run).is_empty());
+        let truth = server.stop();
+        let mut ids: Vec<&str> = truth.iter().map(|request| request["x_request_id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!((ids.len(), truth.len()), (8, 8));
     });
 }

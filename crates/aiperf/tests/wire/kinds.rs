@@ -15,12 +15,14 @@ pub(crate) struct Kind {
 }
 
 pub(crate) const HTTP1: &Kind = &Kind { name: "HTTP/1.1", unix: false, tls: false, http2: false };
+pub(crate) const HTTP1_TLS: &Kind = &Kind { name: "HTTP/1.1 over TLS", unix: false, tls: true, http2: false };
+pub(crate) const HTTP2: &Kind = &Kind { name: "HTTP/2", unix: false, tls: false, http2: true };
 
 pub(crate) const KINDS: [&Kind; 5] = [
     HTTP1,
     &Kind { name: "HTTP/1.1 over a Unix socket", unix: true, tls: false, http2: false },
-    &Kind { name: "HTTP/1.1 over TLS", unix: false, tls: true, http2: false },
-    &Kind { name: "HTTP/2", unix: false, tls: false, http2: true },
+    HTTP1_TLS,
+    HTTP2,
     &Kind { name: "HTTP/2 over TLS", unix: false, tls: true, http2: true },
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::answers::check_phases;
 use crate::bench::{Run, quick};
-use crate::kinds::{HTTP1, KINDS, Kind, Server, run};
+use crate::kinds::{HTTP1, HTTP2, KINDS, Server, run};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
@@ -175,8 +175,7 @@ fn a_proxy_is_not_used_unless_the_environment_is_trusted() {
 
 #[test]
 fn http2_through_a_proxy_of_plain_http_is_refused_before_anything_is_sent() {
-    let http2: &Kind = &Kind { name: "HTTP/2", unix: false, tls: false, http2: true };
-    let (server, proxy) = (Server::start(http2, quick()), Proxy::start());
+    let (server, proxy) = (Server::start(HTTP2, quick()), Proxy::start());
     let run = run_through(&server, &proxy.address, &[]);
     assert_eq!(run.code(), Some(2), "{}", run.stderr());
     assert!(run.stderr().contains("--transport http2") && run.stderr().contains("NO_PROXY"), "{}", run.stderr());

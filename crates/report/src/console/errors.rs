@@ -134,7 +134,8 @@ impl Known {
     }
 
     fn panel(&self, run: &RunResult) -> Panel {
-        let plain = |text: String| (text.replace(RECORDS, &run.artifacts.names.records_jsonl), Style::PLAIN);
+        let records = literal(&run.artifacts.names.records_jsonl);
+        let plain = |text: String| (text.replace(RECORDS, &records), Style::PLAIN);
         let bullets = |items: &[&str]| items.iter().map(|item| plain(format!("  • {item}"))).collect::<Vec<_>>();
         let steps = self.steps.iter().enumerate().map(|(at, step)| plain(format!("  {}. {step}", at + 1))).collect();
         let mut lines = vec![(self.problem.to_owned(), Style::BOLD)];

@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use super::panel::Panel;
-use crate::console::text::one_line;
+use crate::console::text::{literal, one_line};
 use crate::number::commas;
 use crate::run::RunResult;
 use aiperf_types::RequestError;
@@ -11,7 +11,7 @@ use aiperf_types::RequestError;
 pub(crate) fn token_counts(run: &RunResult, page: Page) -> Option<String> {
     let share = share(run, "usage_discrepancy_count")?;
     let limit = run.limits.usage_diff_pct;
-    let records = &run.artifacts.names.records_jsonl;
+    let records = literal(&run.artifacts.names.records_jsonl);
     let text = format!(
         "{share} show a difference exceeding {limit}% between:
   - API-reported usage tokens (from 'usage' field)
@@ -56,7 +56,7 @@ Fix Options:
 pub(crate) fn output_lengths(run: &RunResult, page: Page) -> Option<String> {
     let share = share(run, "osl_mismatch_count")?;
     let (percent, tokens) = (run.limits.osl_mismatch_pct, run.limits.osl_mismatch_tokens);
-    let records = &run.artifacts.names.records_jsonl;
+    let records = literal(&run.artifacts.names.records_jsonl);
     let average = run.metrics.avg("osl_mismatch_diff_pct").map_or("N/A".into(), |average| format!("{average:.1}%"));
     let text = format!(
         "{share} have output length differing from requested by more than the threshold.

@@ -1,6 +1,6 @@
 //! One leg over HTTP/1.1: the write, and a read loop that does as little as possible.
 
-use super::{Client, Reuse, Sending, described, lost};
+use super::{Client, Reuse, Sending, closed_before_it_came, described, lost};
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
 use crate::connection::Connection;
@@ -17,10 +17,6 @@ use std::task::{Context, Poll};
 
 /// When less than this is left in a buffer, it grows before the next read.
 const LEAST_ROOM: usize = 2 << 10;
-/// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
-/// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
-/// request, and a second one would be work done twice and a failure hidden.
-pub(super) const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
 
 /// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its core:
 /// they left when it began, and what passed since is the server's time.
@@ -40,10 +36,7 @@ impl End {
     /// Whether a pooled connection was closed while it was idle, before the request came: the write failed, or the
     /// close followed it at once, without a byte of an answer.
     fn is_of_idle(&self, timeline: &Timeline, now: MonoNs) -> bool {
-        let sent = timeline.send_start.max(timeline.send_end);
-        let had_no_request = timeline.bytes_sent == 0 || now.since(sent) <= CLOSED_BEFORE;
-        let is_over = matches!(self, Self::Closed | Self::Failed(_));
-        timeline.reused && timeline.bytes_received == 0 && is_over && had_no_request
+        timeline.reused && matches!(self, Self::Closed | Self::Failed(_)) && closed_before_it_came(timeline, now)
     }
 }
 
@@ -232,6 +225,7 @@ fn unframed(error: FrameError) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CLOSED_BEFORE;
     use super::*;
 
     #[test]

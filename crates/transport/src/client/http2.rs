@@ -1,7 +1,6 @@
 //! One leg over HTTP/2: a stream of a connection that others use too.
 
-use super::http1::CLOSED_BEFORE;
-use super::{Client, Reuse, Sending, described, lost};
+use super::{Client, Reuse, Sending, closed_before_it_came, described, lost};
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
 use crate::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
@@ -10,7 +9,7 @@ use crate::phases;
 use crate::pool::Holder;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
-use aiperf_types::{Exchange, Failure, Nanos, Timeline};
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Timeline};
 use http::uri::Scheme;
 use std::rc::Rc;
 use std::task::Poll;
@@ -46,7 +45,7 @@ impl Client {
         };
         let connection = self.http2_connection(&target, sending, exchange).await?;
         let mut end = self.exchange_http2(&connection, leg, exchange, sending).await;
-        if exchange.timeline.reused && end.was_not_looked_at(&exchange.timeline) {
+        if exchange.timeline.reused && end.was_not_looked_at(&exchange.timeline, mono_now()) {
             phases::begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
             let connection = self.http2_connection(&target, sending, exchange).await?;
@@ -201,11 +200,10 @@ impl Drop for SessionOver<'_> {
 
 impl End {
     /// Whether the server is known to have done nothing, or closed a connection that was idle to it.
-    fn was_not_looked_at(&self, timeline: &Timeline) -> bool {
+    fn was_not_looked_at(&self, timeline: &Timeline, now: MonoNs) -> bool {
         let Self::Failed(failure) = self else { return false };
         let is_closed = matches!(failure, Http2Failure::Closed { after_head: false } | Http2Failure::Io(_));
-        let was_at_once = mono_now().since(timeline.send_start.max(timeline.send_end)) <= CLOSED_BEFORE;
-        failure.may_be_sent_again() || is_closed && timeline.bytes_received == 0 && was_at_once
+        failure.may_be_sent_again() || is_closed && closed_before_it_came(timeline, now)
     }
 }
 
@@ -233,5 +231,23 @@ fn named(failure: Http2Failure) -> Failure {
         Http2Failure::Reset { after_head: false, .. } => Failure::Head(text),
         Http2Failure::Io(error) => lost(&error),
         Http2Failure::TooLarge { limit } => Failure::TooLarge { limit },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CLOSED_BEFORE;
+    use super::*;
+
+    #[test]
+    fn a_request_goes_out_again_when_the_server_refused_it_or_had_closed_before_it_came() {
+        const SENT: MonoNs = MonoNs(5_000_000_000);
+        let closed = || End::Failed(Http2Failure::Closed { after_head: false });
+        let sent = Timeline { send_start: MonoNs(1), send_end: SENT, bytes_sent: 9, ..Timeline::default() };
+        let (soon, late) = (MonoNs(SENT.0 + CLOSED_BEFORE.0), MonoNs(SENT.0 + CLOSED_BEFORE.0 + 1));
+        assert!(closed().was_not_looked_at(&sent, soon) && !closed().was_not_looked_at(&sent, late));
+        assert!(!closed().was_not_looked_at(&Timeline { bytes_received: 1, ..sent.clone() }, soon));
+        assert!(End::Failed(Http2Failure::NotProcessed).was_not_looked_at(&sent, late));
+        assert!(!End::Failed(Http2Failure::Closed { after_head: true }).was_not_looked_at(&sent, soon));
     }
 }

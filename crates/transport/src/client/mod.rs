@@ -233,6 +233,17 @@ impl Sending<'_> {
     }
 }
 
+/// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
+/// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
+/// request, and a second one would be work done twice and a failure hidden.
+const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
+
+/// Whether a connection that ended without a byte of an answer was closed before the request came.
+fn closed_before_it_came(timeline: &Timeline, now: MonoNs) -> bool {
+    let sent = timeline.send_start.max(timeline.send_end);
+    timeline.bytes_received == 0 && (timeline.bytes_sent == 0 || now.since(sent) <= CLOSED_BEFORE)
+}
+
 /// What a leg asked for, as an account of it says.
 fn described(leg: &Leg) -> String {
     let (method, path) = leg.request_line();
