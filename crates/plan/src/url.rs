@@ -69,7 +69,7 @@ pub enum UrlError {
     #[error("URL '{0}' contains white space")]
     Whitespace(String),
     /// Something other than http, https or unix.
-    #[error("URL '{0}' must start with http://, https:// or unix://")]
+    #[error("URL '{0}' must start with http:// or https://")]
     Scheme(String),
     #[error(
         "URL '{0}' names no socket: after unix:// stands its whole path, of at most 107 bytes, as in unix:///run/llm.sock"

@@ -55,8 +55,7 @@ fn read_request(stream: &mut TcpStream) -> bool {
     stream.read_exact(&mut request).is_ok()
 }
 
-/// Sends some requests one after another.
-fn send(port: u16, requests: usize) -> Vec<Exchange> {
+fn settings() -> ClientSettings {
     let socket = SocketOptions {
         recv_buffer: 1 << 16,
         send_buffer: 1 << 16,
@@ -65,7 +64,7 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
         keep_count: 1,
         user_timeout_ms: 30_000,
     };
-    let settings = ClientSettings {
+    ClientSettings {
         stamps: StampMode::Kernel,
         connect: ConnectSettings {
             socket,
@@ -81,10 +80,14 @@ fn send(port: u16, requests: usize) -> Vec<Exchange> {
         protocol: Protocol::Http1,
         detailed: false,
         stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), ..StreamEnd::NONE },
-    };
+    }
+}
+
+/// Sends some requests one after another.
+fn send(port: u16, requests: usize) -> Vec<Exchange> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let client = Client::new(settings, vec![Origin::http("127.0.0.1", port)], Default::default());
+        let client = Client::new(settings(), vec![Origin::http("127.0.0.1", port)], Default::default());
         let mut exchanges = Vec::new();
         for _ in 0..requests {
             let (head, body) = REQUEST.split_at(REQUEST.len() - 2);
@@ -164,4 +167,26 @@ fn a_stream_that_does_not_end_after_its_last_event_is_ended_here() {
     assert_eq!((kind(stalled), body::collect(stalled)), (None, b"data: a\n\ndata: [DONE]".to_vec()));
     assert_eq!(Some(stalled.timeline.end), stalled.timeline.reads.last().map(|read| read.at));
     assert!(!exchanges[1].timeline.reused);
+}
+
+#[test]
+fn the_task_of_a_request_stays_small() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    let client = Client::new(settings(), vec![Origin::http("127.0.0.1", 1)], Default::default());
+    let out = OutgoingRequest {
+        tag: RequestTag::default(),
+        intended: MonoNs(0),
+        issued: MonoNs(0),
+        target: 0,
+        head: Vec::new(),
+        body: Default::default(),
+        timeout: None,
+        cancelled: None,
+        ends_session: true,
+    };
+    let (cancel, mut redirects) = (Cancel::default(), Redirects::default());
+    // Every request is one, made and moved: at 9 KB that cost 4% of all processor time.
+    let size = std::mem::size_of_val(&client.send(out, &cancel, &mut redirects));
+    assert!(size < 3 << 10, "{size} bytes");
 }

@@ -102,10 +102,12 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
             continue;
         };
         if let Err(rule) = check(variable.kind, &value) {
-            problems.push(
-                Problem::new(format!("{name}={} {rule}", value.escape_debug()))
-                    .hint(format!("unset {name} for its default, {}", variable.default)),
-            );
+            problems.push(Problem::new(format!("{name}={} {rule}", value.escape_debug())).hint(
+                match variable.default {
+                    "unset" => format!("unset {name}"),
+                    default => format!("unset {name} for its default, {default}"),
+                },
+            ));
             continue;
         }
         match variable.status {

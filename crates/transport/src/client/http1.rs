@@ -60,7 +60,7 @@ impl Client {
         exchange.timeline.reused = idle.is_some();
         let mut connection = match idle {
             Some(connection) => connection,
-            None => self.connect(&target, sending, exchange).await?,
+            None => Box::pin(self.connect(&target, sending, exchange)).await?,
         };
         let mut framer = Framer::default();
         let mut end = self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending).await;
@@ -68,8 +68,8 @@ impl Client {
             // Nobody failed: it goes out again, and all of it is part of the request's time.
             phases::begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
-            connection = self.connect(&target, sending, exchange).await?;
-            end = self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending).await;
+            connection = Box::pin(self.connect(&target, sending, exchange)).await?;
+            end = Box::pin(self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending)).await;
         }
         let timeline = &mut exchange.timeline;
         // Cause before effect: a stamp may say that the answer came before our write had returned.

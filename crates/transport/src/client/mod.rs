@@ -159,9 +159,11 @@ impl Client {
         let origin = self.targets.borrow()[out.target].origin.clone();
         let mut leg = Leg { origin, head: out.head, body: out.body };
         let outcome = loop {
+            // Boxed, here and below, is what few requests go through: a task is as large as the largest thing it may wait for,
+            // and every request is one.
             let ran = match self.settings.protocol {
                 Protocol::Http1 => self.run_http1(&mut sending, &leg, &mut exchange).await,
-                Protocol::Http2 => self.run_http2(&mut sending, &leg, &mut exchange).await,
+                Protocol::Http2 => Box::pin(self.run_http2(&mut sending, &leg, &mut exchange)).await,
             };
             if let Err(failure) = ran {
                 break Err(failure);
@@ -172,7 +174,7 @@ impl Client {
                 Step::Next(pause, next) => {
                     phases::begin_leg(&mut exchange, described(&leg), mono_now());
                     if pause > Nanos(0)
-                        && let Err(reason) = cancel.or(self.timers.sleep_until(mono_now().plus(pause))).await
+                        && let Err(reason) = cancel.or(Box::pin(self.timers.sleep_until(mono_now().plus(pause)))).await
                     {
                         break Err(sending.stopped(reason));
                     }
@@ -207,7 +209,7 @@ impl Client {
         sending: &Sending<'_>,
         exchange: &mut Exchange,
     ) -> Result<Connection, Failure> {
-        let connect = self.connector.connect(target, &mut exchange.timeline);
+        let connect = Box::pin(self.connector.connect(target, &mut exchange.timeline));
         sending.cancel.or(connect).await.map_err(|reason| sending.stopped(reason))?
     }
 }
