@@ -39,7 +39,7 @@ impl Proxy {
         let url = BaseUrl::parse(text)?;
         // What is said to a proxy is said in plain text: one that wants TLS would be told its credentials in the open.
         if url.is_unix() || url.is_tls() {
-            return Err(UrlError::Scheme(url.as_str().to_owned()));
+            return Err(UrlError::Proxy(url.as_str().to_owned()));
         }
         Ok(Self(url))
     }
@@ -100,6 +100,13 @@ mod tests {
     fn goes_by(no_proxy: &str, url: &str) -> Option<String> {
         let url = BaseUrl::parse(url).unwrap();
         proxies(no_proxy).for_url(&url).map(|proxy| proxy.url().host().to_owned())
+    }
+
+    #[test]
+    fn a_proxy_is_never_told_its_credentials_where_it_wants_tls() {
+        for url in ["https://u:p@proxy:1", "unix:///proxy.sock"] {
+            assert!(matches!(Proxy::parse(url), Err(UrlError::Proxy(_))), "{url}");
+        }
     }
 
     #[test]

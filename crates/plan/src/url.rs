@@ -75,6 +75,9 @@ pub enum UrlError {
         "URL '{0}' names no socket: after unix:// stands its whole path, of at most 107 bytes, as in unix:///run/llm.sock"
     )]
     Socket(String),
+    /// A proxy that is to be spoken to in TLS or through a socket.
+    #[error("proxy '{0}' must start with http://: proxies are spoken to in plain text, https servers through a tunnel")]
+    Proxy(String),
     #[error("URL '{0}' names no host")]
     Host(String),
     /// A host that is neither a name nor an address.
