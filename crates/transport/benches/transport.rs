@@ -94,6 +94,19 @@ fn exchange(c: &mut Criterion) {
     let body = Bytes::from_static(b"{\"model\":\"tiny\",\"stream\":true,\"messages\":[]}");
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
     let mut group = c.benchmark_group("exchange over loopback");
+    // The floor: a socket, a write, reads until the answer is whole, and nothing else.
+    group.bench_function("bare socket", |b| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
+        let (request, whole) = ([head.as_bytes(), &body[..]].concat(), response().len());
+        let mut buffer = vec![0; 64 << 10];
+        b.iter(|| {
+            stream.write_all(&request).expect("a write");
+            let mut came = 0;
+            while came < whole {
+                came += stream.read(&mut buffer).expect("a read");
+            }
+        });
+    });
     for (name, stamps) in [("kernel stamps", StampMode::Kernel), ("read instants", StampMode::User)] {
         let client = client(port, stamps);
         let send = || async {

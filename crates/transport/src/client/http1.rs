@@ -17,6 +17,8 @@ use std::task::{Context, Poll};
 
 /// When less than this is left in a buffer, it grows before the next read.
 const LEAST_ROOM: usize = 2 << 10;
+/// From here on a buffer grows fourfold.
+const LARGE: usize = 4 << 20;
 
 /// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its core:
 /// they left when it began, and what passed since is the server's time.
@@ -194,7 +196,9 @@ impl Client {
     fn room<'a>(&self, exchange: &'a mut Exchange) -> &'a mut [u8] {
         let filled = exchange.raw_len;
         if exchange.raw.len() - filled < LEAST_ROOM {
-            let wanted = (filled * 2).min(self.settings.kept_limit + LEAST_ROOM);
+            // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
+            let factor = if filled < LARGE { 2 } else { 4 };
+            let wanted = (filled * factor).min(self.settings.kept_limit + LEAST_ROOM);
             exchange.raw.resize(wanted.max(filled + LEAST_ROOM), 0);
         }
         &mut exchange.raw[filled..]
