@@ -245,13 +245,12 @@ impl Connector {
         }
         let config = self.settings.tls.config();
         let config = config.map_err(|error| Failure::Handshake { address: address(), reason: error.to_string() })?;
-        timeline.tls.0 = mono_now();
         let (socket, reader) = connection.socket();
-        let session = tls::handshake(socket, reader, config, host).await.map_err(|error| match error {
+        let (session, start) = tls::handshake(socket, reader, config, host).await.map_err(|error| match error {
             HandshakeError::Certificate(reason) => Failure::Certificate { address: address(), reason },
             HandshakeError::Other(reason) => Failure::Handshake { address: address(), reason },
         })?;
-        timeline.tls.1 = mono_now();
+        timeline.tls = (start, mono_now());
         timeline.tls_resumed = session.is_resumed();
         Ok(connection.with_tls(session))
     }

@@ -1,8 +1,9 @@
 //! TLS by rustls: its settings, the handshake, and a session over a socket whose reads are stamped.
 
+use crate::clock::mono_now;
 use crate::socket::Socket;
 use crate::stamp::StampedReader;
-use aiperf_types::Read;
+use aiperf_types::{MonoNs, Read};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -161,19 +162,21 @@ fn certificate_fault(fault: &CertificateError) -> String {
     }
 }
 
-/// Makes a TLS session on a socket.
+/// Makes a TLS session on a socket, and says when its first byte was ready: making keys before that is our own time, not the
+/// server's.
 pub(crate) async fn handshake(
     socket: &Socket,
     reader: &StampedReader,
     config: &Arc<ClientConfig>,
     host: &str,
-) -> Result<Session, HandshakeError> {
+) -> Result<(Session, MonoNs), HandshakeError> {
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| HandshakeError::Other(format!("'{host}' is no name that a certificate can be for")))?;
     let connection = ClientConnection::new(config.clone(), name)?;
     let mut session = Session { connection, newest: Read::default(), unfed: Vec::new(), unsent: 0 };
+    let start = mono_now();
     std::future::poll_fn(|cx| session.poll_handshake(cx, socket, reader)).await?;
-    Ok(session)
+    Ok((session, start))
 }
 
 /// A TLS session and what lies between it and its socket.
