@@ -112,7 +112,8 @@ pub(crate) struct Profilers {
 
 impl PhaseHooks for Profilers {
     fn before(&mut self) -> Result<(), String> {
-        // A call that somebody stops may have reached its server: then it is switched off again, after the phase that never was.
+        // A call that somebody stops may have reached its server: then it is switched off again, after the phase that
+        // never was.
         match start_profilers(&self.plan.endpoint, &mut self.caller) {
             Err(_) if self.caller.is_stopped() => Ok(()),
             started => started.map_err(|error| error.to_string()),

@@ -130,14 +130,16 @@ impl Campaign {
         Ok(aiperf_engine::check(plan)?)
     }
 
-    /// Checks what can be checked before anything is sent, waits for the servers, loads the tokenizer, makes the dataset,
-    /// empties the servers' caches and writes `inputs.json`, as far as the plan says so. What an earlier run left is removed last, when nothing is in the way any more.
+    /// Checks what can be checked before anything is sent, waits for the servers, loads the tokenizer, makes the
+    /// dataset, empties the servers' caches and writes `inputs.json`, as far as the plan says so. What an earlier run
+    /// left is removed last, when nothing is in the way any more.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
         Self::check(&plan)?;
         let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);
         let plan = Arc::new(plan);
-        let mut caller = self.caller(&plan)?;
-        control::wait_for_servers(&plan, &mut caller)?;
+        if plan.endpoint.readiness.is_some() {
+            control::wait_for_servers(&plan, &mut self.caller(&plan)?)?;
+        }
         let preparation = Preparation {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
@@ -147,7 +149,9 @@ impl Campaign {
             stop: self.stop.clone(),
         };
         let Loaded { requests, tokenizer, inputs } = preparation.run()?;
-        control::reset_caches(&plan.endpoint, &mut caller.without_proxy())?;
+        if plan.endpoint.cache_reset.is_some() {
+            control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
+        }
         artifacts.remove_stale()?;
         artifacts.publish_inputs(inputs)?;
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts })

@@ -1,7 +1,7 @@
 //! Calls to the servers around a run: they are waited for, their caches emptied, their profilers switched on and off.
 //!
-//! What is asked and what follows from an answer is decided in `aiperf_dialect::control`; here it is done, in order. Who makes
-//! the calls and what time it is, is asked of a [`Caller`].
+//! What is asked and what follows from an answer is decided in `aiperf_dialect::control`; here it is done, in order.
+//! Who makes the calls and what time it is, is asked of a [`Caller`].
 
 use aiperf_dialect::control::hooks::{self, Next, Retries};
 use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call, is_asked_in_its_own_type};

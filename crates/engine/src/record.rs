@@ -71,7 +71,7 @@ impl Reader {
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
             http: Some(http_timing(exchange)),
-            http_trace: traces.then(|| Box::new(http_trace(exchange, &self.requests, anchor))),
+            http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
             spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),

@@ -6,7 +6,7 @@ use aiperf_dialect::kinds::Request;
 use aiperf_dialect::{Dialect, DialectError, HeadTemplate, dialect, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{EndpointKind, RequestTag, uuid_text};
+use aiperf_types::EndpointKind;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -106,13 +106,6 @@ impl Requests {
         let mut head = Vec::with_capacity(640);
         self.heads[target].write(&mut head, request_id, correlation_id, body_len);
         head
-    }
-
-    /// The header fields of a request, as its head has them.
-    pub fn sent_fields(&self, tag: &RequestTag, body_len: usize) -> Vec<(String, String)> {
-        let text = |id| String::from_utf8_lossy(&uuid_text(id)).into_owned();
-        let head = &self.heads[self.target_of(tag.session)];
-        head.sent_fields(&text(tag.request_id), &text(tag.correlation_id), body_len)
     }
 
     /// What is sent for a conversation. One that is not kept is encoded on the spot.

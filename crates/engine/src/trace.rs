@@ -1,11 +1,10 @@
 //! The HTTP trace of an exchange, for records that hold it.
 
-use crate::requests::Requests;
 use aiperf_transport::body;
 use aiperf_types::{EarlierLeg, Exchange, HttpTrace, MonoNs, WallAnchor};
 
 /// Everything that is known of the exchange's steps: those of its last leg, and the bytes of all.
-pub(crate) fn http_trace(exchange: &Exchange, requests: &Requests, anchor: WallAnchor) -> HttpTrace {
+pub(crate) fn http_trace(exchange: &Exchange, anchor: WallAnchor) -> HttpTrace {
     let t = &exchange.timeline;
     let has_head = t.head.taken().is_some();
     let last = t.reads.last().map_or(MonoNs(0), |read| read.at);
@@ -13,10 +12,7 @@ pub(crate) fn http_trace(exchange: &Exchange, requests: &Requests, anchor: WallA
     HttpTrace {
         anchor,
         send_start: t.send_start,
-        request_headers: t.send_start.taken().map(|_| match exchange.request_head.as_slice() {
-            [] => requests.sent_fields(&exchange.tag, exchange.request_body.len()),
-            head => fields(head),
-        }),
+        request_headers: t.send_start.taken().map(|_| fields(&exchange.request_head)),
         head_sent: t.head_sent,
         writes: t.write_log.clone(),
         send_end: t.send_end,

@@ -214,8 +214,8 @@ impl Worker {
         self.client.timers().keep_time(timer).await
     }
 
-    /// Has each request look once in a while whether it waits for nothing, a few at a time, so that many do not keep what
-    /// arrives waiting.
+    /// Has each request look once in a while whether it waits for nothing, a few at a time, so that many do not keep
+    /// what arrives waiting.
     pub(crate) async fn nudge(self: Rc<Self>) {
         for round in 0.. {
             self.client.timers().sleep_until(mono_now().plus(BETWEEN_NUDGES)).await;

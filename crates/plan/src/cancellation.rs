@@ -19,11 +19,6 @@ impl Cancellation {
         let purpose = draws.purpose(&format!("request_cancellation:{phase}"));
         CancellationDraws { purpose, threshold: threshold(self.rate_percent) }
     }
-
-    /// Whether one request of a phase is given up: a draw of its own, whatever else was drawn.
-    pub fn falls_on(&self, draws: &Draws, phase: u16, number: u64) -> bool {
-        self.draws(draws, phase).fall_on(number)
-    }
 }
 
 /// The draws of one phase, made once and asked for every request.
@@ -71,7 +66,8 @@ mod tests {
         assert_ne!(chosen(10.0, 1, 0), chosen(10.0, 2, 0));
         let (cancellation, draws) =
             (Cancellation { rate_percent: 10.0, delay: Nanos::ZERO }, Draws::new(Some(1), "ignored"));
-        let one_by_one: Vec<u64> = (0..4000).rev().filter(|number| cancellation.falls_on(&draws, 0, *number)).collect();
+        let one_by_one: Vec<u64> =
+            (0..4000).rev().filter(|number| cancellation.draws(&draws, 0).fall_on(*number)).collect();
         assert!(one_by_one.into_iter().rev().eq(chosen(10.0, 1, 0)));
     }
 

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// How connections are made and kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HttpSettings {
-    /// Connections in use at once, for the process (over HTTP/2: requests); `None`: as many as the plan's concurrency needs.
+    /// Connections in use at once, for the process (over HTTP/2: requests); `None`: as many as the plan's concurrency
+    /// needs.
     pub connection_limit: Option<u32>,
     /// Idle connections are dropped after this; 0 never.
     pub keepalive_timeout_seconds: f64,

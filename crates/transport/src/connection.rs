@@ -1,5 +1,5 @@
-//! A connection: a socket, with TLS on it or not. Whatever lies between, bytes that come carry the instant of the raw read that
-//! completed them.
+//! A connection: a socket, with TLS on it or not. Whatever lies between, bytes that come carry the instant of the raw
+//! read that completed them.
 
 use crate::socket::Socket;
 use crate::stamp::StampedReader;
@@ -40,18 +40,14 @@ impl Connection {
         Some(Box::new((self.local?, self.remote?)))
     }
 
-    /// Whether the TLS session took up an earlier one.
-    pub fn is_resumed(&self) -> bool {
-        self.tls.as_ref().is_some_and(|session| session.is_resumed())
-    }
-
     /// Whether both sides agreed on HTTP/2.
     pub fn speaks_http2(&self) -> bool {
         self.tls.as_ref().is_some_and(|session| session.speaks_http2())
     }
 
-    /// Whether nothing came while it was idle: a close, or bytes that belong to no request and would be taken for the beginning
-    /// of the next answer. The kernel is asked every time: what came since the worker last polled is not known here.
+    /// Whether nothing came while it was idle: a close, or bytes that belong to no request and would be taken for the
+    /// beginning of the next answer. The kernel is asked every time: what came since the worker last polled is not
+    /// known here.
     pub(crate) fn is_quiet(&mut self) -> bool {
         match (&mut self.tls, self.socket.peek()) {
             (_, Some(0)) => false,

@@ -1,5 +1,5 @@
-//! Calls that nobody measures: probes, hooks, scrapes, downloads. Any method, with redirects, TLS, proxies and encodings as
-//! measured requests have them, and limits on size and time.
+//! Calls that nobody measures: probes, hooks, scrapes, downloads. Any method, with redirects, TLS, proxies and
+//! encodings as measured requests have them, and limits on size and time.
 
 use crate::body;
 use crate::cancel::Cancel;
@@ -76,7 +76,7 @@ pub struct Fetched {
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum FetchError {
-    #[error("{}", told(.0))]
+    #[error("{0}")]
     Failed(Failure),
     #[error("timed out after {} s", .0.as_secs_f64())]
     TimedOut(Duration),
@@ -179,34 +179,4 @@ fn fetched(exchange: &Exchange, size_limit: usize) -> Result<Fetched, FetchError
         media_type: body::media_type(&plain),
         body: body::collect(&plain),
     })
-}
-
-/// A failure in words for people.
-fn told(failure: &Failure) -> String {
-    match failure {
-        Failure::Resolve { address, reason } => format!("connect to {address} failed: cannot resolve host: {reason}"),
-        Failure::Connect { address, reason, .. }
-        | Failure::Certificate { address, reason }
-        | Failure::Handshake { address, reason } => format!("connect to {address} failed: {reason}"),
-        Failure::NoProxy { address, proxy, reason } => {
-            format!("connect to {address} failed: cannot reach the proxy {proxy}: {reason}")
-        }
-        Failure::Proxy { address, proxy, reason } => {
-            format!("connect to {address} through the proxy {proxy} failed: {reason}")
-        }
-        Failure::Disconnected => "the server closed the connection before a response".to_owned(),
-        Failure::Lost { reason, .. } => format!("connection lost: {reason}"),
-        Failure::UnknownCharset(name) => format!("unknown charset '{name}'"),
-        Failure::Encoding(text)
-        | Failure::Text(text)
-        | Failure::Head(text)
-        | Failure::Framing(text)
-        | Failure::Unsendable(text)
-        | Failure::Redirect(text) => text.clone(),
-        Failure::ShortBody { got, announced } => format!("body ended after {got} of {announced} bytes"),
-        Failure::TooLarge { limit } => format!("the answer is longer than {limit} bytes"),
-        Failure::TooManyRedirects { limit } => format!("the server redirected more than {limit} times"),
-        Failure::TimedOut | Failure::SendTimedOut => "timed out".to_owned(),
-        Failure::CutOff | Failure::Cancelled { .. } => "cancelled".to_owned(),
-    }
 }

@@ -2,8 +2,8 @@
 
 use aiperf_types::{EarlierLeg, Exchange, MonoNs, Nanos, Phases, Timeline};
 
-/// The phases of the last leg of an exchange, which ended at an instant: they begin with the leg, each begins where the one
-/// before it ended, and what was not reached took no time.
+/// The phases of the last leg of an exchange, which ended at an instant: they begin with the leg, each begins where the
+/// one before it ended, and what was not reached took no time.
 pub fn of(timeline: &Timeline, end: MonoNs) -> Phases {
     let reached = |at: MonoNs, before: MonoNs| at.taken().map_or(before, |at| at.clamp(before, end.max(before)));
     let blocked = reached(timeline.blocked.1, timeline.leg_start);

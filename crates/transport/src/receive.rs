@@ -4,8 +4,8 @@ use crate::framer::{FrameError, Framer};
 use aiperf_types::{Exchange, Failure, MonoNs, Read};
 
 /// Tells the framer of a read, whose bytes lie behind those recorded so far, and adds it to the timeline, without what
-/// came after the end of the message. What does not fit into `kept_limit` bytes is counted and not kept, and nothing that
-/// comes after it either: what is kept has no gap.
+/// came after the end of the message. What does not fit into `kept_limit` bytes is counted and not kept, and nothing
+/// that comes after it either: what is kept has no gap.
 #[inline]
 pub fn record_read(
     mut read: Read,

@@ -68,7 +68,8 @@ impl Socket {
         }
     }
 
-    /// One `writev`. A new connection is mostly writable before the runtime has had a chance to find out: it is just tried.
+    /// One `writev`. A new connection is mostly writable before the runtime has had a chance to find out: it is just
+    /// tried.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         loop {
             match writev(self, parts) {

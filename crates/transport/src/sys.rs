@@ -34,7 +34,8 @@ pub fn tcp_counters(fd: BorrowedFd<'_>) -> io::Result<TcpCounters> {
 /// Has a TCP socket acknowledge at once, for now: the kernel goes back to its own ways after a while.
 pub(crate) fn acknowledge_at_once(fd: BorrowedFd<'_>) {
     let on: libc::c_int = 1;
-    // SAFETY: the kernel reads one integer, which lives until the call returns. A socket that cannot do it stays as it is.
+    // SAFETY: the kernel reads one integer, which lives until the call returns. A socket that cannot do it stays as it
+    // is.
     unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),

@@ -55,8 +55,8 @@ pub enum Trust {
     Anybody,
 }
 
-/// What all TLS connections of a run share, so that sessions can be taken up again. Made when the first of them asks: reading the
-/// system's certificates takes milliseconds that a run without TLS does not have.
+/// What all TLS connections of a run share, so that sessions can be taken up again. Made when the first of them asks:
+/// reading the system's certificates takes milliseconds that a run without TLS does not have.
 #[derive(Debug, Default)]
 pub struct TlsSettings {
     trust: Trust,
@@ -162,8 +162,8 @@ fn certificate_fault(fault: &CertificateError) -> String {
     }
 }
 
-/// Makes a TLS session on a socket, and says when its first byte was ready: making keys before that is our own time, not the
-/// server's.
+/// Makes a TLS session on a socket, and says when its first byte was ready: making keys before that is our own time,
+/// not the server's.
 pub(crate) async fn handshake(
     socket: &Socket,
     reader: &StampedReader,
@@ -358,8 +358,8 @@ impl Write for ToSocket<'_, '_> {
     }
 }
 
-/// Trusts the authorities of a file, and the file's own certificates where a server shows one of them: a certificate that signs
-/// itself, as `openssl req -x509` makes it, is an authority to the rules and a server to its user.
+/// Trusts the authorities of a file, and the file's own certificates where a server shows one of them: a certificate
+/// that signs itself, as `openssl req -x509` makes it, is an authority to the rules and a server to its user.
 #[derive(Debug)]
 struct TrustFile {
     by_rules: Arc<WebPkiServerVerifier>,

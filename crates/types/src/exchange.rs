@@ -54,12 +54,12 @@ pub struct Timeline {
     pub issued: MonoNs,
     /// When the worker began it: before pool wait, DNS and connect. Latencies count from here.
     pub start: MonoNs,
-    /// When its last leg began: `start`, unless there were earlier ones. Each phase of a leg begins at the very instant at
-    /// which the one before it ended.
+    /// When its last leg began: `start`, unless there were earlier ones. Each phase of a leg begins at the very instant
+    /// at which the one before it ended.
     pub leg_start: MonoNs,
     pub earlier_legs: Vec<EarlierLeg>,
-    /// Waiting for what others hold: a connection when all were in use, a place among the outstanding connects, the next try
-    /// at a server that takes none.
+    /// Waiting for what others hold: a connection when all were in use, a place among the outstanding connects, the
+    /// next try at a server that takes none.
     pub blocked: (MonoNs, MonoNs),
     /// Of that, the waiting for a connect.
     pub connect_wait: (MonoNs, MonoNs),
@@ -99,10 +99,11 @@ pub struct Timeline {
     pub body_reads: u32,
     /// When the exchange was over: the read that completed it, or the error.
     pub end: MonoNs,
-    /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the last.
+    /// Times it was sent anew because a pooled connection turned out to be closed; what is noted of sending is the
+    /// last.
     pub connection_retries: u8,
-    /// The last event of a stream came and the server did not end the stream: it was ended here, and the wait for it is in no
-    /// latency.
+    /// The last event of a stream came and the server did not end the stream: it was ended here, and the wait for it is
+    /// in no latency.
     pub left_open: bool,
     /// SYN retransmits of the connection used, when it was opened for this request.
     pub syn_retransmits: u8,
@@ -122,7 +123,8 @@ pub struct Phases {
     pub receiving: Nanos,
 }
 
-/// A leg of an exchange that was not its last: a redirect, or a request on a pooled connection that turned out to be closed.
+/// A leg of an exchange that was not its last: a redirect, or a request on a pooled connection that turned out to be
+/// closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlierLeg {
     pub start: MonoNs,

@@ -1,6 +1,8 @@
-//! Why an exchange ended without a whole answer, as the transport saw it. How records name it is for their writer to say.
+//! Why an exchange ended without a whole answer, as the transport saw it. How records name it is for their writer to
+//! say.
 
 use crate::Nanos;
+use std::fmt;
 use std::io;
 
 /// What went wrong on the way to a whole answer.
@@ -79,4 +81,39 @@ pub enum Failure {
     Unsendable(String),
     /// A redirect that cannot be followed.
     Redirect(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resolve { address, reason } => {
+                write!(f, "connect to {address} failed: cannot resolve host: {reason}")
+            }
+            Self::Connect { address, reason, .. }
+            | Self::Certificate { address, reason }
+            | Self::Handshake { address, reason } => write!(f, "connect to {address} failed: {reason}"),
+            Self::NoProxy { address, proxy, reason } => {
+                write!(f, "connect to {address} failed: cannot reach the proxy {proxy}: {reason}")
+            }
+            Self::Proxy { address, proxy, reason } => {
+                write!(f, "connect to {address} through the proxy {proxy} failed: {reason}")
+            }
+            Self::Disconnected => f.write_str("the server closed the connection before a response"),
+            Self::Lost { reason, .. } => write!(f, "connection lost: {reason}"),
+            Self::UnknownCharset(name) => write!(f, "unknown encoding: {name}"),
+            Self::Encoding(text)
+            | Self::Text(text)
+            | Self::Head(text)
+            | Self::Framing(text)
+            | Self::Unsendable(text)
+            | Self::Redirect(text) => f.write_str(text),
+            Self::ShortBody { got, announced } => write!(f, "body ended after {got} of {announced} bytes"),
+            Self::TooLarge { limit } => write!(f, "response is longer than the {limit} bytes that are kept"),
+            Self::TooManyRedirects { limit } => write!(f, "the server redirected more than {limit} times"),
+            Self::TimedOut => f.write_str("timed out"),
+            Self::SendTimedOut => f.write_str("Timed out waiting for request to be sent"),
+            Self::CutOff => f.write_str("Request cancelled by external signal"),
+            Self::Cancelled { after } => write!(f, "Request cancelled {:.3}s after being sent", after.as_secs_f64()),
+        }
+    }
 }

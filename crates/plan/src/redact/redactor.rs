@@ -126,7 +126,8 @@ impl Redactor {
         })
     }
 
-    /// Header fields as they may be kept: what their names say is secret, and the secrets of the user wherever they stand.
+    /// Header fields as they may be kept: what their names say is secret, and the secrets of the user wherever they
+    /// stand.
     pub fn headers(&self, fields: &mut [(String, String)]) {
         for (name, value) in fields {
             if is_sensitive_header(name) {

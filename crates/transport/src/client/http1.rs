@@ -1,6 +1,6 @@
 //! One leg over HTTP/1.1: the write, and a read loop that does as little as possible.
 
-use super::{Client, Reuse, Sending, closed_before_it_came, described, lost};
+use super::{Client, Reuse, Sending, closed_before_it_came, described, leave_open, lost};
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
 use crate::connection::Connection;
@@ -11,6 +11,7 @@ use crate::pool::Holder;
 use crate::receive::record_read;
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
+use crate::target::Target;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Timeline};
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
@@ -20,8 +21,8 @@ const LEAST_ROOM: usize = 2 << 10;
 /// From here on a buffer grows fourfold.
 const LARGE: usize = 4 << 20;
 
-/// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its core:
-/// they left when it began, and what passed since is the server's time.
+/// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its
+/// core: they left when it began, and what passed since is the server's time.
 const LOST_CORE: Nanos = Nanos(1_000_000);
 
 /// How the reading of a response ended.
@@ -46,14 +47,11 @@ impl Client {
     /// Runs one leg over a connection of its own.
     pub(super) async fn run_http1(
         &self,
+        target: &Target,
         sending: &mut Sending<'_>,
         leg: &Leg,
         exchange: &mut Exchange,
     ) -> Result<(), Failure> {
-        let cancel = sending.cancel;
-        let place = cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
-        let _place = place.map_err(|reason| sending.stopped(reason))?;
-        let target = self.targets.borrow()[sending.target].clone();
         let through_proxy = target.proxy.as_ref().filter(|_| !target.origin.is_tls());
         let rewritten = through_proxy.map(|proxy| proxy.head(&leg.head, &target.origin));
         let head = rewritten.as_ref().unwrap_or(&leg.head);
@@ -62,7 +60,7 @@ impl Client {
         exchange.timeline.reused = idle.is_some();
         let mut connection = match idle {
             Some(connection) => connection,
-            None => Box::pin(self.connect(&target, sending, exchange)).await?,
+            None => Box::pin(self.connect(target, sending, exchange)).await?,
         };
         let mut framer = Framer::default();
         let mut end = self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending).await;
@@ -70,7 +68,7 @@ impl Client {
             // Nobody failed: it goes out again, and all of it is part of the request's time.
             phases::begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
-            connection = Box::pin(self.connect(&target, sending, exchange)).await?;
+            connection = Box::pin(self.connect(target, sending, exchange)).await?;
             end = Box::pin(self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending)).await;
         }
         let timeline = &mut exchange.timeline;
@@ -91,8 +89,7 @@ impl Client {
                 Ok(())
             }
             End::SaidDone => {
-                timeline.left_open = true;
-                timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
+                leave_open(timeline);
                 Ok(())
             }
             End::Closed => {
@@ -196,7 +193,8 @@ impl Client {
     fn room<'a>(&self, exchange: &'a mut Exchange) -> &'a mut [u8] {
         let filled = exchange.raw_len;
         if exchange.raw.len() - filled < LEAST_ROOM {
-            // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
+            // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at
+            // once.
             let factor = if filled < LARGE { 2 } else { 4 };
             let wanted = (filled * factor).min(self.settings.kept_limit + LEAST_ROOM);
             exchange.raw.resize(wanted.max(filled + LEAST_ROOM), 0);

@@ -1,6 +1,6 @@
 //! One leg over HTTP/2: a stream of a connection that others use too.
 
-use super::{Client, Reuse, Sending, closed_before_it_came, described, lost};
+use super::{Client, Reuse, Sending, closed_before_it_came, described, leave_open, lost};
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
 use crate::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
@@ -29,34 +29,29 @@ impl Client {
     /// Runs one leg over a connection that others use too.
     pub(super) async fn run_http2(
         &self,
+        target: &Target,
         sending: &mut Sending<'_>,
         leg: &Leg,
         exchange: &mut Exchange,
     ) -> Result<(), Failure> {
-        let cancel = sending.cancel;
-        let place = cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
-        let _place = place.map_err(|reason| sending.stopped(reason))?;
-        let target = self.targets.borrow()[sending.target].clone();
         let _session = SessionOver {
             client: self,
             target: sending.target,
             sending_ends: sending.ends_session,
             holder: sending.holder,
         };
-        let connection = self.http2_connection(&target, sending, exchange).await?;
+        let connection = self.http2_connection(target, sending, exchange).await?;
         let mut end = self.exchange_http2(&connection, leg, exchange, sending).await;
         if exchange.timeline.reused && end.was_not_looked_at(&exchange.timeline, mono_now()) {
             phases::begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
-            let connection = self.http2_connection(&target, sending, exchange).await?;
+            let connection = self.http2_connection(target, sending, exchange).await?;
             end = self.exchange_http2(&connection, leg, exchange, sending).await;
         }
         match end {
             End::Complete => Ok(()),
             End::SaidDone => {
-                let timeline = &mut exchange.timeline;
-                timeline.left_open = true;
-                timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
+                leave_open(&mut exchange.timeline);
                 Ok(())
             }
             End::Failed(failure) => Err(named(failure)),

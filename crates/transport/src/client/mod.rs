@@ -159,13 +159,7 @@ impl Client {
         let origin = self.targets.borrow()[out.target].origin.clone();
         let mut leg = Leg { origin, head: out.head, body: out.body };
         let outcome = loop {
-            // Boxed, here and below, is what few requests go through: a task is as large as the largest thing it may wait for,
-            // and every request is one.
-            let ran = match self.settings.protocol {
-                Protocol::Http1 => self.run_http1(&mut sending, &leg, &mut exchange).await,
-                Protocol::Http2 => Box::pin(self.run_http2(&mut sending, &leg, &mut exchange)).await,
-            };
-            if let Err(failure) = ran {
+            if let Err(failure) = self.run_leg(&mut sending, &leg, &mut exchange).await {
                 break Err(failure);
             }
             match script.next(&leg, &exchange) {
@@ -191,6 +185,19 @@ impl Client {
             exchange.timeline.end = mono_now();
         }
         exchange
+    }
+
+    /// Runs one leg, once it has a place among the connections in use.
+    async fn run_leg(&self, sending: &mut Sending<'_>, leg: &Leg, exchange: &mut Exchange) -> Result<(), Failure> {
+        let place = sending.cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
+        let _place = place.map_err(|reason| sending.stopped(reason))?;
+        let target = self.targets.borrow()[sending.target].clone();
+        // Boxed, here and below, is what few requests go through: a task is as large as the largest thing it may wait
+        // for, and every request is one.
+        match self.settings.protocol {
+            Protocol::Http1 => self.run_http1(&target, sending, leg, exchange).await,
+            Protocol::Http2 => Box::pin(self.run_http2(&target, sending, leg, exchange)).await,
+        }
     }
 
     /// The target of an origin that a leg leads to.
@@ -244,6 +251,12 @@ const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
 fn closed_before_it_came(timeline: &Timeline, now: MonoNs) -> bool {
     let sent = timeline.send_start.max(timeline.send_end);
     timeline.bytes_received == 0 && (timeline.bytes_sent == 0 || now.since(sent) <= CLOSED_BEFORE)
+}
+
+/// The last event of a stream came and nothing ended the stream: it is over with its last read.
+fn leave_open(timeline: &mut Timeline) {
+    timeline.left_open = true;
+    timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
 }
 
 /// What a leg asked for, as an account of it says.
