@@ -20,7 +20,8 @@
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
-//! - [`legs`]: a request of several legs; [`redirect`]: those that servers ask for; [`phases`]: how the time of a leg falls
+//! - [`legs`]: a request of several legs; [`redirect`]: those that servers ask for
+//! - [`phases`]: how the time of a leg falls
 //! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`sys`]: the few system calls that have no safe wrapper
