@@ -69,6 +69,10 @@ pub struct FileNames {
     pub console_txt: String,
     pub timeslices_json: String,
     pub timeslices_csv: String,
+    pub server_metrics_json: String,
+    pub server_metrics_csv: String,
+    pub server_metrics_jsonl: String,
+    pub server_metrics_parquet: String,
 }
 
 /// Endings that are taken off a given prefix, tried in this order, once.
@@ -102,6 +106,10 @@ impl FileNames {
                 console_txt: "profile_export_console.txt".into(),
                 timeslices_json: "profile_export_aiperf_timeslices.json".into(),
                 timeslices_csv: "profile_export_aiperf_timeslices.csv".into(),
+                server_metrics_json: "server_metrics_export.json".into(),
+                server_metrics_csv: "server_metrics_export.csv".into(),
+                server_metrics_jsonl: "server_metrics_export.jsonl".into(),
+                server_metrics_parquet: "server_metrics_export.parquet".into(),
             };
         }
         Self {
@@ -112,6 +120,10 @@ impl FileNames {
             console_txt: format!("{base}_console.txt"),
             timeslices_json: format!("{base}_timeslices.json"),
             timeslices_csv: format!("{base}_timeslices.csv"),
+            server_metrics_json: format!("{base}_server_metrics.json"),
+            server_metrics_csv: format!("{base}_server_metrics.csv"),
+            server_metrics_jsonl: format!("{base}_server_metrics.jsonl"),
+            server_metrics_parquet: format!("{base}_server_metrics.parquet"),
         }
     }
 }

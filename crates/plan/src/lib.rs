@@ -11,6 +11,7 @@
 //! - [`dataset`]: what they say
 //! - [`phase`]: when they are sent and when a phase ends; [`cancellation`]: which of them are given up
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
+//! - [`server_metrics`]: what is collected of the servers' own metrics
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
@@ -30,6 +31,7 @@ pub mod phase;
 pub mod proxy;
 pub mod redact;
 pub mod runtime;
+pub mod server_metrics;
 pub mod url;
 
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, SummaryFiles};
@@ -43,6 +45,7 @@ pub use metrics::MetricsPlan;
 pub use phase::{Arrival, PhasePlan, StopWhen};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
+pub use server_metrics::{DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan};
 pub use url::{BaseUrl, Credentials, UrlError};
 
 use serde::{Deserialize, Serialize};

@@ -29,6 +29,8 @@ pub enum RunEvent {
     Progress(Arc<Progress>),
     /// As often as the most eager listener wants it, the latest only.
     Metrics(Arc<MetricsSnapshot>),
+    /// What the servers say of themselves, while a profiling phase is on; the latest only.
+    ServerMetrics(Arc<ServerSnapshot>),
     /// A source of measurements beside the requests answers: a scraped endpoint, a GPU.
     SourceFound {
         at: MonoNs,
@@ -142,6 +144,18 @@ pub struct MetricsSnapshot {
     pub records: u64,
     pub failed: u64,
     pub metrics: Vec<MetricSnapshot>,
+}
+
+/// What the servers' own metrics say of the phase so far, by the names of the live display.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerSnapshot {
+    pub values: Vec<(&'static str, f64)>,
+}
+
+impl ServerSnapshot {
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
 }
 
 /// One metric of a snapshot, in its display unit.

@@ -38,7 +38,7 @@ pub use endpoint::{BodyKind, EndpointKind, Traits};
 pub use error::RequestError;
 pub use event::{
     Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Preparing,
-    Progress, RunEvent, RunStarted, Source,
+    Progress, RunEvent, RunStarted, ServerSnapshot, Source,
 };
 pub use exchange::{EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;

@@ -1,0 +1,16 @@
+//! Watches the servers while a run is on: their Prometheus pages are fetched, read, kept, and come to statistics.
+//!
+//! Everything but the shell that fetches takes texts and instants and gives values: no clock, no socket, no file.
+//!
+//! # Layout
+//! - [`scrape`]: what one page said, and when
+//! - [`results`]: what all pages of a run came to
+
+pub mod results;
+pub mod scrape;
+
+pub use results::{
+    Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
+    SeriesStats, ServerMetrics, SliceStats, TimeRange, Timeslice,
+};
+pub use scrape::{Family, HistogramSample, MetricKind, Samples, ScalarSample, Scrape, ScrapeTimes};

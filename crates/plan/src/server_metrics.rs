@@ -1,0 +1,64 @@
+//! Which pages of the servers' own metrics are fetched while a run is on, how, and what is written of them.
+
+use crate::url::BaseUrl;
+use aiperf_types::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// What is collected of the servers' own metrics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerMetricsPlan {
+    /// Endpoints in order, none twice.
+    pub endpoints: Vec<MetricsEndpoint>,
+    pub formats: ServerMetricsFormats,
+    pub discovery: PodDiscovery,
+    /// Between scrapes.
+    pub interval: Nanos,
+    /// From the last request to the final scrape.
+    pub flush: Nanos,
+    /// What a reachability check may take, and the connecting of any scrape.
+    pub reachability_timeout: Nanos,
+    /// What a scrape at the boundary of a phase may take.
+    pub scrape_timeout: Nanos,
+    /// What a server may stay silent within an answer.
+    pub read_timeout: Nanos,
+    /// Between live snapshots, at least.
+    pub publish_interval: Nanos,
+    /// What a cancelled run waits for what is still being read.
+    pub cancel_wait: Nanos,
+}
+
+/// A page to be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricsEndpoint {
+    pub url: BaseUrl,
+    /// Tried where the first does not answer.
+    pub fallback: Option<BaseUrl>,
+}
+
+/// Which files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerMetricsFormats {
+    pub json: bool,
+    pub csv: bool,
+    pub jsonl: bool,
+    pub parquet: bool,
+}
+
+/// How pods of a Kubernetes cluster are looked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PodDiscovery {
+    pub mode: DiscoveryMode,
+    pub label_selector: Option<String>,
+    /// `*` for all; the program's own where none is given.
+    pub namespace: Option<String>,
+    pub timeout: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscoveryMode {
+    /// Where the program runs in a cluster.
+    Auto,
+    Kubernetes,
+    Disabled,
+}
