@@ -4,8 +4,10 @@
 //!
 //! # Layout
 //! - [`scrape`]: what one page said, and when
+//! - [`exposition`]: a page's text becomes its families
 //! - [`results`]: what all pages of a run came to
 
+pub mod exposition;
 pub mod results;
 pub mod scrape;
 
