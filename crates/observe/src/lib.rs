@@ -4,10 +4,14 @@
 //!
 //! # Layout
 //! - [`scrape`]: what one page said, and when
+//! - [`exposition`]: a page's text becomes its families
+//! - [`units`]: what a family's values are in
 //! - [`results`]: what all pages of a run came to
 
+pub mod exposition;
 pub mod results;
 pub mod scrape;
+pub mod units;
 
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
