@@ -68,6 +68,13 @@ pub struct WrittenFile {
     pub path: PathBuf,
 }
 
+/// What came of the first part of writing a run down.
+#[derive(Debug)]
+#[must_use = "a run is written down only with the rest"]
+pub struct FirstWritten {
+    failures: Vec<ExportFailure>,
+}
+
 /// What came of writing a run down.
 #[derive(Debug, Default)]
 pub struct Written {
@@ -204,11 +211,24 @@ impl Artifacts {
         staged.publish().map_err(|source| ReportError::File { path: self.path(INPUTS), source })
     }
 
-    /// Writes everything that a finished run leaves, the ready marker last. `earlier` are exporters that failed before.
-    pub fn write(&self, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
+    /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before.
+    pub fn write_first(&self, run: &RunResult, earlier: Vec<ExportFailure>) -> FirstWritten {
         let mut failures = earlier;
+        self.export(run, false, &mut failures);
+        FirstWritten { failures }
+    }
+
+    /// Writes the rest, when what observers saw is in the result, and the ready marker last.
+    pub fn write_rest(&self, run: &RunResult, FirstWritten { mut failures }: FirstWritten) -> Written {
+        self.export(run, true, &mut failures);
+        self.mark_ready(run.was_cancelled, &mut failures);
+        Written { files: self.files_there(&failures), failures }
+    }
+
+    fn export(&self, run: &RunResult, with_observers: bool, failures: &mut Vec<ExportFailure>) {
         for kind in KINDS {
             if let FileKind::Export(exporter) = kind
+                && exporter.needs_observers == with_observers
                 && exporter.applies.is_none_or(|applies| applies(run))
             {
                 let mut folder = Folder::new(&self.plan.dir);
@@ -217,8 +237,6 @@ impl Artifacts {
                 failures.extend(failed.map(|(path, source)| ExportFailure::of(exporter.name, path, source)));
             }
         }
-        self.mark_ready(run.was_cancelled, &mut failures);
-        Written { files: self.files_there(&failures), failures }
     }
 
     fn mark_ready(&self, was_cancelled: bool, failures: &mut Vec<ExportFailure>) {

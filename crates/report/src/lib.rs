@@ -35,7 +35,9 @@ pub mod timeslices_csv;
 pub mod timeslices_json;
 mod trace_data;
 
-pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile};
+pub use artifacts::{
+    Artifacts, ExportFailure, FirstWritten, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile,
+};
 pub use console::footer::footer;
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::metrics::accepted_drafts_line;

@@ -20,6 +20,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "Phase Manifest",
     file: |_| PHASE_MANIFEST,
     applies: Some(|run| run.phases.len() > 1),
+    needs_observers: true,
     write: write_phases,
 };
 

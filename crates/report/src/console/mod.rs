@@ -32,6 +32,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "Console Output",
     file: |names| &names.console_txt,
     applies: None,
+    needs_observers: true,
     write: |run, folder| {
         folder.write(&run.artifacts.names.console_txt, |out| out.write_all(report(run, Page::file()).as_bytes()));
     },

@@ -4,7 +4,7 @@
 use aiperf_golden::{Area, has};
 use aiperf_metrics::{ConsoleGroup, Flags, Kind, MetricResult, Stats, Summary, Thresholds, registry};
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
-use aiperf_report::{RunInfo, RunResult};
+use aiperf_report::{Artifacts, ExportFailure, RunInfo, RunResult, Written};
 use aiperf_types::{EndpointKind, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::fs;
@@ -171,6 +171,12 @@ pub(crate) fn empty_run() -> RunResult {
         limits: Thresholds::default(),
         show_trace_timing: false,
     }
+}
+
+/// Writes everything of a run, one part after the other.
+pub(crate) fn write_all(artifacts: &Artifacts, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
+    let first = artifacts.write_first(run, earlier);
+    artifacts.write_rest(run, first)
 }
 
 /// The run that a summary was written of.
