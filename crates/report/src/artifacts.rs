@@ -9,6 +9,7 @@ use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
 use crate::phases::remove_phases;
 use crate::run::RunResult;
+use crate::server_metrics_jsonl::ScrapeFile;
 use aiperf_plan::ArtifactPlan;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -190,6 +191,11 @@ impl Artifacts {
             }
         };
         kinds.map(open).collect()
+    }
+
+    /// The file that takes scrapes of the servers' own metrics while the run is on.
+    pub fn scrape_file(&self) -> ScrapeFile {
+        ScrapeFile::new(self.path(&self.plan.names.server_metrics_jsonl))
     }
 
     /// Writes `inputs.json` beside its place: for each session its id and the body of each turn.

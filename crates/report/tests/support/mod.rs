@@ -1,6 +1,8 @@
 //! Golden data, and runs made from it.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
+pub(crate) mod observed;
+
 use aiperf_golden::{Area, has};
 use aiperf_metrics::{ConsoleGroup, Flags, Kind, MetricResult, Stats, Summary, Thresholds, registry};
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
@@ -149,6 +151,8 @@ pub(crate) fn empty_run() -> RunResult {
         version: "0.0.0".into(),
         info: RunInfo::single("465e2a4541a2", None, None),
         endpoint: EndpointKind::Chat,
+        models: vec!["m".into()],
+        concurrency: Some(4),
         input_config: Value::Object(Map::new()),
         artifacts: ArtifactPlan {
             dir: "/runs/one".into(),
@@ -170,6 +174,7 @@ pub(crate) fn empty_run() -> RunResult {
         doubts: Vec::new(),
         limits: Thresholds::default(),
         show_trace_timing: false,
+        server_metrics: None,
     }
 }
 
