@@ -1,0 +1,297 @@
+//! Every page of a run, kept as columns: a list of fetches an endpoint, and of each series its values alone.
+//!
+//! A value is found by the position of its fetch, which is written down only for series that some pages lacked. So an
+//! hour of pages costs little more than its numbers.
+
+mod column;
+mod warning;
+
+pub use column::Bound;
+pub use warning::{StoreFault, StoreWarning};
+
+use crate::scrape::{Family, Labels, MetricKind, Samples, Scrape};
+use aiperf_types::{Nanos, PhaseId, WallNs};
+use column::{Column, Values};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+/// The pages of all endpoints so far.
+#[derive(Debug, Default)]
+pub struct Store {
+    /// In the order in which they answered first.
+    endpoints: Vec<Endpoint>,
+    hasher: RandomState,
+    /// What was warned of, by series: each fault is told once.
+    warned: HashSet<(usize, u64, &'static str)>,
+    /// Pages added so far; tells the series that the page in hand has given already.
+    pages: u64,
+}
+
+/// The pages of one endpoint.
+#[derive(Debug)]
+pub struct Endpoint {
+    url: Arc<str>,
+    /// In order of their instants.
+    fetches: Vec<Fetch>,
+    /// In order of first appearance.
+    columns: Vec<Column>,
+    /// Columns by the hash of name and labels.
+    by_key: HashMap<u64, Vec<u32>>,
+    /// The columns that the last page gave values to, in its order: the next page has the same, as a rule.
+    page_order: Vec<u32>,
+}
+
+/// One page as endpoints count them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fetch {
+    pub at: WallNs,
+    pub latency: Nanos,
+    pub phase: Option<Arc<PhaseId>>,
+    pub is_duplicate: bool,
+}
+
+/// One series of one endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredSeries<'a> {
+    endpoint: &'a Endpoint,
+    column: &'a Column,
+}
+
+impl Store {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// Every series, endpoint by endpoint.
+    pub fn series(&self) -> impl Iterator<Item = StoredSeries<'_>> {
+        self.endpoints.iter().flat_map(Endpoint::series)
+    }
+
+    /// The last page, of any endpoint, that differed from the one before it.
+    pub fn last_update(&self) -> Option<WallNs> {
+        self.endpoints.iter().filter_map(Endpoint::last_update).max()
+    }
+
+    /// Adds a page, in its place in time; behind those of the same instant.
+    pub fn add(&mut self, scrape: Scrape) -> Vec<StoreWarning> {
+        self.pages += 1;
+        let number = self.endpoint(&scrape.endpoint_url);
+        let (pages, hasher, warned) = (self.pages, &self.hasher, &mut self.warned);
+        let endpoint = &mut self.endpoints[number];
+        let fetch = endpoint.place(&scrape);
+        let mut warnings = Vec::new();
+        let mut warn = |key: u64, name: &Arc<str>, labels: &Labels, fault: StoreFault| {
+            if warned.insert((number, key, fault.name())) {
+                let (endpoint_url, name) = (Arc::clone(&scrape.endpoint_url), Arc::clone(name));
+                warnings.push(StoreWarning { endpoint_url, name, labels: labels.clone(), fault });
+            }
+        };
+        let known = std::mem::take(&mut endpoint.page_order);
+        let mut page = Page { endpoint, known, order: Vec::new(), pages, hasher };
+        for family in &scrape.families {
+            match &family.samples {
+                Samples::Scalars(samples) => {
+                    for sample in samples {
+                        let found = page.column(family, &sample.labels, || Ok(Values::Scalars(Vec::new())));
+                        match found {
+                            Ok(column) => column.set_scalar(fetch, sample.value),
+                            Err(fault) => warn(page.key(family, &sample.labels), &family.name, &sample.labels, fault),
+                        }
+                    }
+                }
+                Samples::Histograms(samples) => {
+                    for sample in samples {
+                        let given = match page.column(family, &sample.labels, || column::histograms(&sample.buckets)) {
+                            Ok(column) => column.set_histogram(fetch, sample),
+                            Err(fault) => Err(fault),
+                        };
+                        if let Err(fault) = given {
+                            warn(page.key(family, &sample.labels), &family.name, &sample.labels, fault);
+                        }
+                    }
+                }
+            }
+        }
+        let order = page.order;
+        self.endpoints[number].page_order = order;
+        warnings
+    }
+
+    fn endpoint(&mut self, url: &Arc<str>) -> usize {
+        let known = self.endpoints.iter().position(|endpoint| endpoint.url == *url);
+        known.unwrap_or_else(|| {
+            self.endpoints.push(Endpoint {
+                url: Arc::clone(url),
+                fetches: Vec::new(),
+                columns: Vec::new(),
+                by_key: HashMap::new(),
+                page_order: Vec::new(),
+            });
+            self.endpoints.len() - 1
+        })
+    }
+}
+
+/// An endpoint while a page is added to it.
+struct Page<'a> {
+    endpoint: &'a mut Endpoint,
+    /// The columns of the page before, in its order.
+    known: Vec<u32>,
+    /// Those of this page.
+    order: Vec<u32>,
+    pages: u64,
+    hasher: &'a RandomState,
+}
+
+impl Page<'_> {
+    fn key(&self, family: &Family, labels: &Labels) -> u64 {
+        self.hasher.hash_one((&family.name, labels))
+    }
+
+    /// The column of a sample, found or made; it is marked as given.
+    fn column(
+        &mut self,
+        family: &Family,
+        labels: &Labels,
+        values: impl FnOnce() -> Result<Values, StoreFault>,
+    ) -> Result<&mut Column, StoreFault> {
+        let expected = self.known.get(self.order.len()).copied();
+        let number = match expected.filter(|&number| self.endpoint.columns[number as usize].is_of(family, labels)) {
+            Some(number) => number,
+            None => self.find(family, labels, values)?,
+        };
+        self.order.push(number);
+        let column = &mut self.endpoint.columns[number as usize];
+        column.given = self.pages;
+        Ok(column)
+    }
+
+    /// A series keeps the kind that it had first. Only where one page has several kinds of one name do they live side
+    /// by side.
+    fn find(
+        &mut self,
+        family: &Family,
+        labels: &Labels,
+        values: impl FnOnce() -> Result<Values, StoreFault>,
+    ) -> Result<u32, StoreFault> {
+        let key = self.key(family, labels);
+        let columns = &self.endpoint.columns;
+        let mut same: Vec<u32> = self.endpoint.by_key.get(&key).cloned().unwrap_or_default();
+        same.retain(|&number| columns[number as usize].is_named(family, labels));
+        let exact = same.iter().find(|&&number| columns[number as usize].kind == family.kind);
+        let free = same.iter().find(|&&number| columns[number as usize].given != self.pages);
+        let is_histogram = family.kind == MetricKind::Histogram;
+        match (exact, free) {
+            (Some(&number), _) => return Ok(number),
+            (None, Some(&number)) if columns[number as usize].is_histogram() == is_histogram => return Ok(number),
+            (None, Some(_)) => return Err(StoreFault::ChangedShape),
+            (None, None) => {}
+        }
+        let number = columns.len() as u32;
+        let column = Column::new(family, labels, values()?);
+        self.endpoint.columns.push(column);
+        self.endpoint.by_key.entry(key).or_default().push(number);
+        Ok(number)
+    }
+}
+
+impl Endpoint {
+    pub fn url(&self) -> &Arc<str> {
+        &self.url
+    }
+
+    pub fn fetches(&self) -> &[Fetch] {
+        &self.fetches
+    }
+
+    /// In order of first appearance.
+    pub fn series(&self) -> impl ExactSizeIterator<Item = StoredSeries<'_>> {
+        self.columns.iter().map(|column| StoredSeries { endpoint: self, column })
+    }
+
+    /// The last page that differed from the one before it.
+    pub fn last_update(&self) -> Option<WallNs> {
+        self.fetches.iter().rev().find(|fetch| !fetch.is_duplicate).map(|fetch| fetch.at)
+    }
+
+    /// Notes the fetch, makes room for its values, and says where.
+    fn place(&mut self, scrape: &Scrape) -> u32 {
+        let at = scrape.times.at;
+        let fetch =
+            Fetch { at, latency: scrape.times.latency, phase: scrape.phase.clone(), is_duplicate: scrape.is_duplicate };
+        let place = self.fetches.partition_point(|other| other.at <= at);
+        if place < self.fetches.len() {
+            self.columns.iter_mut().for_each(|column| column.make_room(place as u32));
+        }
+        self.fetches.insert(place, fetch);
+        place as u32
+    }
+}
+
+impl<'a> StoredSeries<'a> {
+    pub fn endpoint(self) -> &'a Endpoint {
+        self.endpoint
+    }
+
+    pub fn name(self) -> &'a Arc<str> {
+        &self.column.name
+    }
+
+    pub fn kind(self) -> MetricKind {
+        self.column.kind
+    }
+
+    pub fn description(self) -> &'a Arc<str> {
+        &self.column.description
+    }
+
+    pub fn labels(self) -> &'a Labels {
+        &self.column.labels
+    }
+
+    /// The number of its samples.
+    pub fn len(self) -> usize {
+        self.column.len()
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The fetch that brought a sample.
+    pub fn fetch(self, sample: usize) -> &'a Fetch {
+        &self.endpoint.fetches[self.column.place(sample)]
+    }
+
+    /// Of gauges, counters and the unknown; nothing of histograms.
+    pub fn scalars(self) -> &'a [f64] {
+        match &self.column.values {
+            Values::Scalars(values) => values,
+            Values::Histograms { .. } => &[],
+        }
+    }
+
+    /// Upper bounds of a histogram, sorted; none of other kinds.
+    pub fn bounds(self) -> &'a [Bound] {
+        match &self.column.values {
+            Values::Scalars(_) => &[],
+            Values::Histograms { bounds, .. } => bounds,
+        }
+    }
+
+    /// One sample of a histogram: its sum, its count, and the observations up to each bound.
+    pub fn histogram(self, sample: usize) -> (f64, f64, &'a [f64]) {
+        let Values::Histograms { bounds, rows } = &self.column.values else { return (0.0, 0.0, &[]) };
+        let width = bounds.len() + 2;
+        let row = &rows[sample * width..(sample + 1) * width];
+        (row[0], row[1], &row[2..])
+    }
+}
+
+#[cfg(test)]
+mod tests;

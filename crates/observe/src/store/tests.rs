@@ -1,0 +1,106 @@
+use super::*;
+use crate::scrape::{HistogramSample, ScalarSample, ScrapeTimes};
+
+fn text(text: &str) -> Arc<str> {
+    Arc::from(text)
+}
+
+fn page(at: u64, families: Vec<Family>) -> Scrape {
+    let times = ScrapeTimes { at: WallNs(at), ..ScrapeTimes::default() };
+    Scrape { endpoint_url: text("http://a/metrics"), times, phase: None, is_duplicate: false, families }
+}
+
+fn family(name: &str, kind: MetricKind, samples: Samples) -> Family {
+    Family { name: text(name), kind, description: text(""), samples }
+}
+
+fn scalar(name: &str, value: f64) -> Family {
+    let samples = Samples::Scalars(vec![ScalarSample { labels: Vec::new(), value }]);
+    family(name, MetricKind::Gauge, samples)
+}
+
+fn histogram(name: &str, buckets: &[(&str, f64)]) -> Family {
+    let buckets = buckets.iter().map(|(le, count)| (text(le), *count)).collect();
+    let sample = HistogramSample { labels: Vec::new(), buckets, sum: Some(1.0), count: None };
+    family(name, MetricKind::Histogram, Samples::Histograms(vec![sample]))
+}
+
+/// Instants and values of a series.
+fn kept(store: &Store, name: &str) -> Vec<(u64, f64)> {
+    let series = store.series().find(|series| &**series.name() == name).unwrap();
+    (0..series.len()).map(|sample| (series.fetch(sample).at.0, series.scalars()[sample])).collect()
+}
+
+#[test]
+fn a_series_that_some_pages_lack_keeps_its_instants() {
+    let mut store = Store::new();
+    store.add(page(1, vec![scalar("a", 1.0)]));
+    store.add(page(2, vec![scalar("a", 2.0), scalar("b", 20.0)]));
+    store.add(page(3, vec![scalar("b", 30.0)]));
+    store.add(page(4, vec![scalar("a", 4.0), scalar("b", 40.0)]));
+    assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 2.0), (4, 4.0)]);
+    assert_eq!(kept(&store, "b"), [(2, 20.0), (3, 30.0), (4, 40.0)]);
+}
+
+#[test]
+fn a_late_page_goes_where_it_belongs_and_behind_those_of_its_instant() {
+    let mut store = Store::new();
+    store.add(page(10, vec![scalar("a", 1.0), scalar("b", 1.0)]));
+    store.add(page(30, vec![scalar("a", 3.0), scalar("b", 3.0)]));
+    store.add(page(20, vec![scalar("a", 2.0)]));
+    store.add(page(10, vec![scalar("a", 1.5), scalar("b", 1.5)]));
+    store.add(page(5, vec![scalar("b", 0.5)]));
+    assert_eq!(kept(&store, "a"), [(10, 1.0), (10, 1.5), (20, 2.0), (30, 3.0)]);
+    assert_eq!(kept(&store, "b"), [(5, 0.5), (10, 1.0), (10, 1.5), (30, 3.0)]);
+}
+
+#[test]
+fn bounds_are_matched_by_value_and_new_ones_are_told_once() {
+    let mut store = Store::new();
+    assert!(store.add(page(1, vec![histogram("h", &[("+Inf", 3.0), ("1.0", 1.0)])])).is_empty());
+    let later = || vec![histogram("h", &[("1", 2.0), ("5", 3.0), ("inf", 4.0)])];
+    let warnings = store.add(page(2, later()));
+    assert_eq!(warnings[0].fault, StoreFault::NewBound(text("5")));
+    assert!(store.add(page(3, later())).is_empty());
+    let series = store.series().next().unwrap();
+    let les: Vec<&str> = series.bounds().iter().map(|bound| &*bound.le).collect();
+    assert_eq!(les, ["1.0", "+Inf"]);
+    assert_eq!(series.histogram(0), (1.0, 0.0, &[1.0, 3.0][..]));
+    assert_eq!(series.histogram(1), (1.0, 0.0, &[2.0, 4.0][..]));
+}
+
+#[test]
+fn what_cannot_be_kept_costs_its_series_alone_and_one_warning() {
+    let mut store = Store::new();
+    let bad = || vec![histogram("h", &[("soon", 3.0)]), scalar("a", 1.0)];
+    assert_eq!(store.add(page(1, bad())).len(), 1);
+    assert!(store.add(page(2, bad())).is_empty());
+    let changed = || vec![histogram("a", &[("+Inf", 3.0)]), scalar("b", 1.0)];
+    let warnings = store.add(page(3, changed()));
+    assert_eq!(warnings[0].fault, StoreFault::ChangedShape);
+    assert!(store.add(page(4, changed())).is_empty());
+    assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 1.0)]);
+    assert_eq!(kept(&store, "b"), [(3, 1.0), (4, 1.0)]);
+    assert_eq!(
+        warnings[0].to_string(),
+        "http://a/metrics: a: changed between a histogram and a single value; only what it was first is kept, the rest \
+         is left out"
+    );
+}
+
+#[test]
+fn kinds_of_one_name_on_one_page_live_side_by_side_and_a_later_change_is_ignored() {
+    let counter = |value| {
+        let samples = Samples::Scalars(vec![ScalarSample { labels: Vec::new(), value }]);
+        family("a", MetricKind::Counter, samples)
+    };
+    let mut store = Store::new();
+    store.add(page(1, vec![scalar("a", 1.0), counter(10.0)]));
+    store.add(page(2, vec![counter(20.0)]));
+    let kinds: Vec<(MetricKind, usize)> = store.series().map(|series| (series.kind(), series.len())).collect();
+    assert_eq!(kinds, [(MetricKind::Gauge, 1), (MetricKind::Counter, 2)]);
+    let mut store = Store::new();
+    store.add(page(1, vec![scalar("a", 1.0)]));
+    store.add(page(2, vec![counter(2.0)]));
+    assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 2.0)]);
+}

@@ -1,0 +1,167 @@
+//! Which samples of a series count, and over what length of time.
+
+use crate::results::TimeRange;
+use crate::store::{Store, StoredSeries};
+use aiperf_types::{PhaseId, PhaseKind, WallNs};
+use std::ops::Range;
+
+/// How a window of time is laid over samples that were tagged with phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Windowing {
+    /// A rate's divisor is the length of the phase, and gauges and slices stay inside it; totals may come from pages
+    /// fetched after its end, when the server has counted what it still had to.
+    #[default]
+    ProfilingWindow,
+    /// From the first tagged sample to the last, whenever the phase ended: what golden data was recorded with, and used
+    /// for nothing but comparing with it.
+    AsReference,
+}
+
+/// What statistics are over: samples of some phases, and the time these took.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    samples: Chosen,
+    range: TimeRange,
+    windowing: Windowing,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Chosen {
+    Kind(PhaseKind),
+    /// By its position among all phases.
+    Phase(u16),
+    /// No page was tagged: whatever lies in the range.
+    Untagged {
+        /// Totals may come from pages up to the last that brought something new.
+        and_updates: bool,
+    },
+}
+
+impl Window {
+    /// Over all phases of a kind; by time alone where no page was tagged so.
+    pub fn over_kind(store: &Store, kind: PhaseKind, range: TimeRange, windowing: Windowing) -> Self {
+        let mut fetches = store.endpoints().iter().flat_map(|endpoint| endpoint.fetches());
+        let is_tagged = fetches.any(|fetch| fetch.phase.as_ref().is_some_and(|phase| phase.kind == kind));
+        let and_updates = kind == PhaseKind::Profiling;
+        let samples = if is_tagged { Chosen::Kind(kind) } else { Chosen::Untagged { and_updates } };
+        Self { samples, range, windowing }
+    }
+
+    pub fn over_phase(index: u16, range: TimeRange, windowing: Windowing) -> Self {
+        Self { samples: Chosen::Phase(index), range, windowing }
+    }
+
+    /// Over whatever lies in a range, tagged or not.
+    pub fn over_time(range: TimeRange, windowing: Windowing) -> Self {
+        Self { samples: Chosen::Untagged { and_updates: false }, range, windowing }
+    }
+
+    /// From the start of the phases to their end.
+    pub fn range(&self) -> TimeRange {
+        self.range
+    }
+
+    pub(crate) fn is_tagged(&self, phase: Option<&PhaseId>) -> bool {
+        match self.samples {
+            Chosen::Kind(kind) => phase.is_some_and(|phase| phase.kind == kind),
+            Chosen::Phase(index) => phase.is_some_and(|phase| phase.index == index),
+            Chosen::Untagged { .. } => true,
+        }
+    }
+
+    /// The samples of a series that are in the window, or `None` where none is.
+    pub fn view<'a>(&self, series: StoredSeries<'a>) -> Option<View<'a>> {
+        let is_tagged = |sample: &usize| self.is_tagged(series.fetch(*sample).phase.as_deref());
+        let first = (0..series.len()).find(is_tagged)?;
+        let mut samples = Vec::with_capacity(series.len() - first + 1);
+        samples.extend(first.checked_sub(1));
+        samples.extend((first..series.len()).filter(is_tagged));
+        let times: Vec<u64> = samples.iter().map(|&sample| series.fetch(sample).at.0).collect();
+        let (first, last) = (series.fetch(first).at.0, *times.last()?);
+
+        let TimeRange { start: WallNs(start), end: WallNs(end) } = self.range;
+        let (range, totals_until) = match self.samples {
+            Chosen::Untagged { and_updates } => {
+                let updated = series.endpoint().last_update().filter(|_| and_updates);
+                (start..end, end.max(updated.map_or(0, |at| at.0)))
+            }
+            _ if start < end => (start..end, last),
+            // The phase's own times are not known.
+            _ => (first..last.max(first + 1), last),
+        };
+        let view = match self.windowing {
+            Windowing::ProfilingWindow => {
+                let seconds = Some((range.end.saturating_sub(range.start)) as f64 / 1e9);
+                View { series, samples, times, range, totals_until, seconds, learn_until: totals_until }
+            }
+            Windowing::AsReference => {
+                let range = match self.samples {
+                    Chosen::Untagged { .. } => range.start..totals_until,
+                    _ => first..last.max(first + 1),
+                };
+                View { series, samples, times, range, totals_until, seconds: None, learn_until: u64::MAX }
+            }
+        };
+        (view.range.start < view.range.end).then_some(view)
+    }
+}
+
+/// The samples of a series that a window chose, the one before them included.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    pub(crate) series: StoredSeries<'a>,
+    /// Positions in the series.
+    pub(crate) samples: Vec<usize>,
+    /// Their instants, in nanoseconds.
+    pub(crate) times: Vec<u64>,
+    /// Where gauges and slices lie, both ends included.
+    pub(crate) range: Range<u64>,
+    /// Totals may come from samples up to here.
+    pub(crate) totals_until: u64,
+    /// What rates are divided by, where that is not the time between two samples.
+    seconds: Option<f64>,
+    /// Samples up to here say where observations lie within buckets.
+    learn_until: u64,
+}
+
+impl View<'_> {
+    /// Of samples of gauges.
+    pub(crate) fn inside(&self) -> Range<usize> {
+        let inside = self.since()..self.until(self.range.end);
+        if inside.is_empty() && self.totals_until > self.range.end {
+            // The phase was shorter than the time between two pages: what came right after it is all there is.
+            let last = self.until(self.totals_until);
+            return last.saturating_sub(1).max(self.since())..last;
+        }
+        inside
+    }
+
+    /// Of samples that totals are made of.
+    pub(crate) fn totalled(&self) -> Range<usize> {
+        self.since()..self.until(self.totals_until)
+    }
+
+    /// Of samples to learn from, the reference being given.
+    pub(crate) fn learned_from(&self, reference: usize) -> Range<usize> {
+        reference..self.until(self.learn_until)
+    }
+
+    /// The last sample before the window.
+    pub(crate) fn reference(&self) -> Option<usize> {
+        self.since().checked_sub(1)
+    }
+
+    /// What rates of a total between two samples are divided by.
+    pub(crate) fn seconds(&self, from: usize, to: usize) -> f64 {
+        self.seconds.unwrap_or_else(|| self.times[to].saturating_sub(self.times[from]) as f64 / 1e9)
+    }
+
+    fn since(&self) -> usize {
+        self.times.partition_point(|time| *time < self.range.start)
+    }
+
+    /// The number of samples up to an instant.
+    pub(crate) fn until(&self, instant: u64) -> usize {
+        self.times.partition_point(|time| *time <= instant)
+    }
+}
