@@ -103,6 +103,8 @@ pub enum Declaration<'a> {
         name: Cow<'a, str>,
         kind: DeclaredKind,
     },
+    /// `# EOF`, which OpenMetrics alone has.
+    End,
     Comment,
 }
 
@@ -116,6 +118,9 @@ pub fn read_declaration(line: &str) -> Result<Declaration<'_>, Flaw> {
         return Ok(Declaration::Comment);
     }
     let keyword = cursor.word();
+    if keyword == "EOF" && cursor.rest().is_empty() {
+        return Ok(Declaration::End);
+    }
     if !matches!(keyword, "HELP" | "TYPE") {
         return Ok(Declaration::Comment);
     }
@@ -426,9 +431,10 @@ mod tests {
         assert_eq!(read_declaration(r#"# HELP "a b" text"#), help("a b", "text"));
         let gauge = Declaration::Type { name: name("g"), kind: DeclaredKind::Gauge };
         assert_eq!(read_declaration("#\tTYPE\tg\tgauge"), Ok(gauge));
-        for comment in ["#", "# ", "#HELP g x", "# EOF", "# UNIT g seconds", "# free words", "# HELP"] {
+        for comment in ["#", "# ", "#HELP g x", "# EOF x", "# UNIT g seconds", "# free words", "# HELP"] {
             assert_eq!(read_declaration(comment), Ok(Declaration::Comment), "{comment}");
         }
+        assert_eq!(read_declaration("# EOF"), Ok(Declaration::End));
         for bad in ["# TYPE", "# TYPE g", "# TYPE g GAUGE", "# TYPE g gauge x", "# HELP 9b x", "# HELP a-b x"] {
             assert!(read_declaration(bad).is_err(), "{bad}");
         }
