@@ -344,18 +344,20 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
 
-    fn sample(line: &str) -> Result<(String, Vec<(String, String)>, f64), Flaw> {
+    type Pairs = Vec<(String, String)>;
+
+    fn sample(line: &str) -> Result<(String, Pairs, f64), Flaw> {
         let mut labels = Vec::new();
         let (name, value) = read_sample(line, &mut labels)?;
         let labels = labels.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         Ok((name.into_owned(), labels, value))
     }
 
-    fn labels_of(line: &str) -> Vec<(String, String)> {
+    fn labels_of(line: &str) -> Pairs {
         sample(line).unwrap().1
     }
 
-    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn pairs(pairs: &[(&str, &str)]) -> Pairs {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 

@@ -7,14 +7,18 @@ const TYPES: &[&str] =
     &["counter", "gauge", "summary", "histogram", "gaugehistogram", "unknown", "info", "stateset", "untyped"];
 
 /// Without escapes, quoted names, exemplars, and commas or braces in label values.
-pub fn is_simple(text: &str) -> bool {
+pub(crate) fn is_simple(text: &str) -> bool {
     let has_exemplar = |line: &str| !line.trim_start().starts_with('#') && line.contains(" # ");
-    let quoted_parts = |line: &str| line.split('"').skip(1).step_by(2).any(|part| part.contains([',', '{', '}', '=']));
+    let has_data_like_syntax = |line: &str| {
+        closes_its_quotes(line) && line.split('"').skip(1).step_by(2).any(|part| part.contains([',', '{', '}', '=']))
+    };
     let is_label_like = |line: &str| line.contains("{\"") || line.contains("\"=");
     !text.contains('\\')
-        && !text.lines().any(|line| has_exemplar(line) || quoted_parts(line))
+        && !text.lines().any(|line| has_exemplar(line) || has_data_like_syntax(line))
         && !text.lines().any(|line| is_label_like(line) && !line.contains(':'))
 }
+
+type Labels = Vec<(String, String)>;
 
 struct Family {
     declared: String,
@@ -22,11 +26,11 @@ struct Family {
     help: String,
     line: usize,
     /// Suffix, labels sorted by name, value.
-    samples: Vec<(String, Vec<(String, String)>, f64)>,
+    samples: Vec<(String, Labels, f64)>,
 }
 
 /// The families of a page as golden files write them; `None` where it is to be refused.
-pub fn families(text: &str) -> Option<Vec<Value>> {
+pub(crate) fn families(text: &str) -> Option<Vec<Value>> {
     let lines: Vec<&str> = text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut families: Vec<Family> = Vec::new();
     let mut bad_lines = 0;
@@ -107,7 +111,14 @@ fn is_name(text: &str) -> bool {
     text.chars().all(is_allowed) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-fn sample(line: &str) -> Option<(String, Vec<(String, String)>, f64)> {
+fn closes_its_quotes(line: &str) -> bool {
+    line.matches('"').count().is_multiple_of(2)
+}
+
+fn sample(line: &str) -> Option<(String, Labels, f64)> {
+    if !closes_its_quotes(line) {
+        return None;
+    }
     let (name, inside, rest) = match line.split_once('{') {
         Some((name, rest)) => {
             let (inside, rest) = rest.split_once('}')?;
@@ -176,11 +187,14 @@ fn scalars(family: &Family) -> Vec<Value> {
     kept.into_iter().map(sample).collect()
 }
 
+/// Labels without `le`, buckets, sum and count, and whether all of it is numbers.
+type Group = (Labels, Map<String, Value>, [Option<f64>; 2], bool);
+
 fn histograms(family: &Family) -> Vec<Value> {
-    let mut groups: Vec<(Vec<(String, String)>, Map<String, Value>, [Option<f64>; 2], bool)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for (suffix, labels, value) in family.samples.iter().filter(|(suffix, ..)| suffix != "_created") {
         let le = labels.iter().find(|(name, _)| name == "le").map_or("+Inf", |(_, le)| le.as_str());
-        let labels: Vec<(String, String)> = labels.iter().filter(|(name, _)| name != "le").cloned().collect();
+        let labels: Labels = labels.iter().filter(|(name, _)| name != "le").cloned().collect();
         let known = groups.iter().position(|(known, ..)| *known == labels);
         let index = known.unwrap_or_else(|| {
             groups.push((labels, Map::new(), [None; 2], true));
@@ -197,14 +211,13 @@ fn histograms(family: &Family) -> Vec<Value> {
             }
         }
     }
-    let sample =
-        |(labels, buckets, [sum, count], _): (Vec<(String, String)>, Map<String, Value>, [Option<f64>; 2], bool)| {
-            let mut sample = with_labels(&labels);
-            sample.insert("buckets".to_owned(), buckets.into());
-            for (key, value) in [("sum", sum), ("count", count)] {
-                value.into_iter().for_each(|value| drop(sample.insert(key.to_owned(), json!(value))));
-            }
-            sample.into()
-        };
+    let sample = |(labels, buckets, [sum, count], _): Group| {
+        let mut sample = with_labels(&labels);
+        sample.insert("buckets".to_owned(), buckets.into());
+        for (key, value) in [("sum", sum), ("count", count)] {
+            value.into_iter().for_each(|value| drop(sample.insert(key.to_owned(), json!(value))));
+        }
+        sample.into()
+    };
     groups.into_iter().filter(|(.., is_sound)| *is_sound).map(sample).collect()
 }
