@@ -4,23 +4,42 @@
 //!
 //! # Layout
 //! - [`scrape`]: what one page said, and when
+//! - [`exposition`]: a page's text becomes its families
+//! - [`units`]: what a family's values are in
 //! - [`results`]: what all pages of a run came to
 //! - [`store`]: all pages so far, as columns
 //! - [`windows`]: which samples count, and over what length of time
-//! - [`deltas`]: samples as rows of a table
+//! - [`timeslices`]: a window cut into slices
+//! - [`statistics`]: what the samples of a series come to
+//! - [`estimator`]: percentiles of histograms
+//! - [`labels`]: the order of series
+//! - [`summarise`](mod@summarise): everything that is exported when a run is over
+//! - [`snapshot`](mod@snapshot): the few figures of the live display
+//! - [`deltas`](mod@deltas): samples as rows of a table
 
 pub mod deltas;
+pub mod estimator;
+pub mod exposition;
+pub mod labels;
 pub mod results;
 pub mod scrape;
+pub mod snapshot;
+pub mod statistics;
 pub mod store;
+pub mod summarise;
+pub mod timeslices;
+pub mod units;
 pub mod windows;
 
 pub use deltas::{DeltaColumns, Deltas, deltas};
+pub use labels::label_text;
 
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
     SeriesStats, ServerMetrics, SliceStats, TimeRange, Timeslice,
 };
 pub use scrape::{Family, HistogramSample, MetricKind, Samples, ScalarSample, Scrape, ScrapeTimes};
+pub use snapshot::snapshot;
 pub use store::{Bound, Endpoint, Fetch, Store, StoreFault, StoreWarning, StoredSeries};
+pub use summarise::{Observed, ObservedEndpoint, ObservedPhase, summarise};
 pub use windows::{View, Window, Windowing};

@@ -124,7 +124,11 @@ pub struct View<'a> {
     learn_until: u64,
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    pub fn series(&self) -> StoredSeries<'a> {
+        self.series
+    }
+
     /// Of samples of gauges.
     pub(crate) fn inside(&self) -> Range<usize> {
         let inside = self.since()..self.until(self.range.end);
