@@ -100,8 +100,8 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// Takes in all declarations, and lists the samples between them.
     fn declare(&mut self, text: &'a str) -> Vec<Step<'a>> {
-        let is_open_metrics = text.lines().next_back().is_some_and(|last| last.trim() == "# EOF");
-        let mut steps = Vec::new();
+        let mut is_open_metrics = false;
+        let (mut steps, mut helps) = (Vec::new(), Vec::new());
         for (index, text) in text.split('\n').enumerate() {
             let (line, text) = (index + 1, text.trim());
             if text.is_empty() {
@@ -114,7 +114,7 @@ impl<'a> Reading<'a> {
             match line::read_declaration(text) {
                 Ok(Declaration::Help { name, text }) => {
                     let family = self.declared_family(name, line);
-                    self.document.families[family].help = line::unescape_help(text, is_open_metrics);
+                    helps.push((family, text));
                     steps.push(Step::Enter(family));
                 }
                 Ok(Declaration::Type { name, kind }) => {
@@ -122,9 +122,13 @@ impl<'a> Reading<'a> {
                     self.document.families[family].kind = kind;
                     steps.push(Step::Enter(family));
                 }
+                Ok(Declaration::End) => is_open_metrics = true,
                 Ok(Declaration::Comment) => {}
                 Err(flaw) => self.note_bad_line(line, text, flaw),
             }
+        }
+        for (family, text) in helps {
+            self.document.families[family].help = line::unescape_help(text, is_open_metrics);
         }
         steps
     }
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_in_help_are_escaped_on_pages_that_end_as_openmetrics_does() {
+    fn quotes_in_help_are_escaped_on_pages_that_say_where_they_end() {
         let help = |text: &str| parse(text).families[0].help.to_string();
         assert_eq!(help("# HELP g \\\"q\\\" \\\\\ng 1\n"), r#"\"q\" \"#);
         assert_eq!(help("# HELP g \\\"q\\\" \\\\\ng 1\n# EOF\n"), r#""q" \"#);

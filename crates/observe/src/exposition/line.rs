@@ -103,6 +103,8 @@ pub enum Declaration<'a> {
         name: Cow<'a, str>,
         kind: DeclaredKind,
     },
+    /// `# EOF`, which OpenMetrics alone has.
+    End,
     Comment,
 }
 
@@ -116,6 +118,9 @@ pub fn read_declaration(line: &str) -> Result<Declaration<'_>, Flaw> {
         return Ok(Declaration::Comment);
     }
     let keyword = cursor.word();
+    if keyword == "EOF" && cursor.rest().is_empty() {
+        return Ok(Declaration::End);
+    }
     if !matches!(keyword, "HELP" | "TYPE") {
         return Ok(Declaration::Comment);
     }
@@ -339,18 +344,20 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
 
-    fn sample(line: &str) -> Result<(String, Vec<(String, String)>, f64), Flaw> {
+    type Pairs = Vec<(String, String)>;
+
+    fn sample(line: &str) -> Result<(String, Pairs, f64), Flaw> {
         let mut labels = Vec::new();
         let (name, value) = read_sample(line, &mut labels)?;
         let labels = labels.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         Ok((name.into_owned(), labels, value))
     }
 
-    fn labels_of(line: &str) -> Vec<(String, String)> {
+    fn labels_of(line: &str) -> Pairs {
         sample(line).unwrap().1
     }
 
-    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn pairs(pairs: &[(&str, &str)]) -> Pairs {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -426,9 +433,10 @@ mod tests {
         assert_eq!(read_declaration(r#"# HELP "a b" text"#), help("a b", "text"));
         let gauge = Declaration::Type { name: name("g"), kind: DeclaredKind::Gauge };
         assert_eq!(read_declaration("#\tTYPE\tg\tgauge"), Ok(gauge));
-        for comment in ["#", "# ", "#HELP g x", "# EOF", "# UNIT g seconds", "# free words", "# HELP"] {
+        for comment in ["#", "# ", "#HELP g x", "# EOF x", "# UNIT g seconds", "# free words", "# HELP"] {
             assert_eq!(read_declaration(comment), Ok(Declaration::Comment), "{comment}");
         }
+        assert_eq!(read_declaration("# EOF"), Ok(Declaration::End));
         for bad in ["# TYPE", "# TYPE g", "# TYPE g GAUGE", "# TYPE g gauge x", "# HELP 9b x", "# HELP a-b x"] {
             assert!(read_declaration(bad).is_err(), "{bad}");
         }
