@@ -50,7 +50,12 @@ fn guarded_estimate(case: &Value) -> Option<String> {
     let spelled =
         || bounds().any(is_respelled).then(|| "infinity is infinite, however it is spelled (15.13)".to_owned());
     let zero = sum(&case["sum"]) == 0.0 && bounds().any(is_negative);
-    quirk(case).or_else(spelled).or(zero.then(|| "a sum of zero of values of both signs (15.13)".to_owned()))
+    let finite = || bounds().filter_map(|le| le.parse().ok()).filter(|le: &f64| le.is_finite());
+    let below = finite().next().is_some() && finite().all(|le| le < 0.0);
+    quirk(case)
+        .or_else(spelled)
+        .or(zero.then(|| "a sum of zero of values of both signs (15.13)".to_owned()))
+        .or(below.then(|| "bounds below zero alone (15.13)".to_owned()))
 }
 
 /// Where pages spell one bound in several ways.

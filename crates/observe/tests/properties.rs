@@ -1,6 +1,6 @@
 //! What holds of any pages, in any order.
 
-use aiperf_observe::estimator::{estimate, learn};
+use aiperf_observe::estimator::{LearnedBucket, estimate, learn};
 use aiperf_observe::{
     Family, HistogramSample, Metric, MetricKind, Observed, Samples, ScalarSample, Scrape, ScrapeTimes, Series,
     SeriesStats, SliceStats, Store, TimeRange, Windowing, deltas, snapshot, summarise,
@@ -244,5 +244,25 @@ proptest! {
             prop_assert!(lower(below) - tolerance <= *estimate, "p{} is {}, below {}", percentile, estimate, below);
             prop_assert!(*estimate <= upper(above) + tolerance, "p{} is {}, above {}", percentile, estimate, above);
         }
+    }
+
+    #[test]
+    fn whatever_a_server_counts_the_estimates_are_ordered_and_finite(
+        mut bounds in prop::collection::vec(-100.0..1000.0_f64, 0..8),
+        has_infinity in any::<bool>(),
+        counts in prop::collection::vec(prop_oneof![0..50_i64, 0..1_000_000_000_i64, Just(i64::MAX)], 9),
+        means in prop::collection::vec((-100.0..1000.0_f64, 1.0..1e6_f64), 0..20),
+        sum in prop_oneof![-1e3..1e12_f64, Just(0.0), Just(f64::INFINITY)],
+    ) {
+        bounds.sort_by(f64::total_cmp);
+        bounds.extend(has_infinity.then_some(f64::INFINITY));
+        let mut learned = vec![LearnedBucket::default(); bounds.len()];
+        for (number, (mean, weight)) in means.into_iter().enumerate().filter(|_| !bounds.is_empty()) {
+            learned[number % bounds.len()].add(mean, weight);
+        }
+        let counts = &counts[..bounds.len()];
+        let estimates = estimate(&bounds, counts, sum, counts.last().copied().unwrap_or_default(), &learned);
+        let Some(estimates) = estimates else { return Ok(()) };
+        prop_assert!(estimates.is_sorted() && estimates.iter().all(|value| value.is_finite()), "{:?}", estimates);
     }
 }
