@@ -54,6 +54,7 @@ fn add(store: &mut Store, page: &mut Scrape, number: u64) -> Duration {
             Samples::Histograms(samples) => samples.iter_mut().for_each(grow),
         }
     }
+    let page = page.clone();
     let start = Instant::now();
     black_box(store.add(page));
     start.elapsed()

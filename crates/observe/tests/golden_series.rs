@@ -78,7 +78,7 @@ fn sum(value: &Value) -> f64 {
 /// The statistics of the only series of some pages, over the time of a case.
 fn shown(case: &Value, pages: impl Iterator<Item = Scrape>) -> (Store, Window) {
     let mut store = Store::new();
-    pages.for_each(|page| _ = store.add(&page));
+    pages.for_each(|page| _ = store.add(page));
     let range = TimeRange { start: instant(&case["start_ns"]), end: instant(&case["end_ns"]) };
     (store, Window::over_time(range, Windowing::AsReference))
 }

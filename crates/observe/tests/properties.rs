@@ -87,7 +87,7 @@ fn run(windowing: Windowing, slice: Option<u64>) -> Observed {
 
 fn store<'a>(pages: impl IntoIterator<Item = &'a Said>, url: &str) -> Store {
     let mut store = Store::new();
-    pages.into_iter().for_each(|said| assert!(store.add(&scrape(said, url)).is_empty()));
+    pages.into_iter().for_each(|said| assert!(store.add(scrape(said, url)).is_empty()));
     store
 }
 
@@ -171,8 +171,8 @@ proptest! {
         let (mut ones, mut others) = (one.iter(), other.iter());
         loop {
             let (one, other) = (ones.next(), others.next());
-            one.into_iter().for_each(|said| _ = both.add(&scrape(said, "http://a/metrics")));
-            other.into_iter().for_each(|said| _ = both.add(&scrape(said, "http://b/metrics")));
+            one.into_iter().for_each(|said| _ = both.add(scrape(said, "http://a/metrics")));
+            other.into_iter().for_each(|said| _ = both.add(scrape(said, "http://b/metrics")));
             if one.is_none() && other.is_none() {
                 break;
             }

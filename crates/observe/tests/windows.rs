@@ -44,9 +44,9 @@ fn run(slice: Option<f64>) -> Observed {
 fn flushed(kind: MetricKind) -> Store {
     let profiling = phase(0, PhaseKind::Profiling);
     let mut store = Store::new();
-    store.add(&scalar_page(at(-0.5), kind, 100.0));
+    store.add(scalar_page(at(-0.5), kind, 100.0));
     for (seconds, value) in [(0.25, 102.0), (0.5, 104.0), (0.75, 108.0), (1.5, 110.0), (3.0, 112.0)] {
-        store.add(&tagged(scalar_page(at(seconds), kind, value), &profiling));
+        store.add(tagged(scalar_page(at(seconds), kind, value), &profiling));
     }
     store
 }
@@ -130,7 +130,7 @@ fn histograms_are_counted_past_the_end_and_divided_by_the_window() {
     let mut store = Store::new();
     for (seconds, count) in [(0.25, 0.0), (0.5, 4.0), (2.0, 10.0)] {
         let buckets = vec![(Arc::from("1"), count / 2.0), (Arc::from("Inf"), count)];
-        store.add(&tagged(histogram_page(at(seconds), buckets, Some(count), Some(count)), &profiling));
+        store.add(tagged(histogram_page(at(seconds), buckets, Some(count), Some(count)), &profiling));
     }
     let summary = summarise(&store, &run(Some(0.25)));
     let series = only(&summary);
@@ -157,10 +157,10 @@ fn falls_of_what_only_grows_are_counted() {
     let profiling = phase(0, PhaseKind::Profiling);
     let mut store = Store::new();
     for (seconds, value) in [(0.1, 50.0), (0.2, 60.0), (0.3, 5.0), (0.4, 8.0), (0.5, 1.0)] {
-        store.add(&tagged(scalar_page(at(seconds), MetricKind::Counter, value), &profiling));
+        store.add(tagged(scalar_page(at(seconds), MetricKind::Counter, value), &profiling));
         let mut page = histogram_page(at(seconds), vec![(Arc::from("+Inf"), value)], Some(value), Some(value));
         page.endpoint_url = Arc::from("http://b/metrics");
-        store.add(&tagged(page, &profiling));
+        store.add(tagged(page, &profiling));
     }
     let summary = summarise(&store, &run(None));
     // Endpoints that disagree about the kind of a name keep theirs.
@@ -177,7 +177,7 @@ fn falls_of_what_only_grows_are_counted() {
 fn pages_without_phases_are_chosen_by_time() {
     let mut store = Store::new();
     for (seconds, value) in [(-1.0, 1.0), (0.5, 5.0), (2.0, 7.0)] {
-        store.add(&scalar_page(at(seconds), MetricKind::Counter, value));
+        store.add(scalar_page(at(seconds), MetricKind::Counter, value));
     }
     let summary = summarise(&store, &run(None));
     assert_eq!(counter(only(&summary)), CounterStats { total: 6.0, rate: 6.0, rates: None });
@@ -190,7 +190,7 @@ fn runs_of_several_phases_have_each_on_its_own() {
     for (seconds, value, phase) in
         [(-3.0, 1.0, &warmup), (-2.0, 5.0, &warmup), (0.0, 7.0, &profiling), (1.0, 9.0, &profiling)]
     {
-        store.add(&tagged(scalar_page(at(seconds), MetricKind::Counter, value), phase));
+        store.add(tagged(scalar_page(at(seconds), MetricKind::Counter, value), phase));
     }
     let warmed = TimeRange { start: at(-3.0), end: at(-2.5) };
     let display_name = Arc::from("a");

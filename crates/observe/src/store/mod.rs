@@ -78,12 +78,12 @@ impl Store {
     }
 
     /// Adds a page, in its place in time; behind those of the same instant.
-    pub fn add(&mut self, scrape: &Scrape) -> Vec<StoreWarning> {
+    pub fn add(&mut self, scrape: Scrape) -> Vec<StoreWarning> {
         self.pages += 1;
         let number = self.endpoint(&scrape.endpoint_url);
         let (pages, hasher, warned) = (self.pages, &self.hasher, &mut self.warned);
         let endpoint = &mut self.endpoints[number];
-        let fetch = endpoint.place(scrape);
+        let fetch = endpoint.place(&scrape);
         let mut warnings = Vec::new();
         let mut warn = |key: u64, name: &Arc<str>, labels: &Labels, fault: StoreFault| {
             if warned.insert((number, key, fault.name())) {

@@ -34,10 +34,10 @@ fn kept(store: &Store, name: &str) -> Vec<(u64, f64)> {
 #[test]
 fn a_series_that_some_pages_lack_keeps_its_instants() {
     let mut store = Store::new();
-    store.add(&page(1, vec![scalar("a", 1.0)]));
-    store.add(&page(2, vec![scalar("a", 2.0), scalar("b", 20.0)]));
-    store.add(&page(3, vec![scalar("b", 30.0)]));
-    store.add(&page(4, vec![scalar("a", 4.0), scalar("b", 40.0)]));
+    store.add(page(1, vec![scalar("a", 1.0)]));
+    store.add(page(2, vec![scalar("a", 2.0), scalar("b", 20.0)]));
+    store.add(page(3, vec![scalar("b", 30.0)]));
+    store.add(page(4, vec![scalar("a", 4.0), scalar("b", 40.0)]));
     assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 2.0), (4, 4.0)]);
     assert_eq!(kept(&store, "b"), [(2, 20.0), (3, 30.0), (4, 40.0)]);
 }
@@ -45,11 +45,11 @@ fn a_series_that_some_pages_lack_keeps_its_instants() {
 #[test]
 fn a_late_page_goes_where_it_belongs_and_behind_those_of_its_instant() {
     let mut store = Store::new();
-    store.add(&page(10, vec![scalar("a", 1.0), scalar("b", 1.0)]));
-    store.add(&page(30, vec![scalar("a", 3.0), scalar("b", 3.0)]));
-    store.add(&page(20, vec![scalar("a", 2.0)]));
-    store.add(&page(10, vec![scalar("a", 1.5), scalar("b", 1.5)]));
-    store.add(&page(5, vec![scalar("b", 0.5)]));
+    store.add(page(10, vec![scalar("a", 1.0), scalar("b", 1.0)]));
+    store.add(page(30, vec![scalar("a", 3.0), scalar("b", 3.0)]));
+    store.add(page(20, vec![scalar("a", 2.0)]));
+    store.add(page(10, vec![scalar("a", 1.5), scalar("b", 1.5)]));
+    store.add(page(5, vec![scalar("b", 0.5)]));
     assert_eq!(kept(&store, "a"), [(10, 1.0), (10, 1.5), (20, 2.0), (30, 3.0)]);
     assert_eq!(kept(&store, "b"), [(5, 0.5), (10, 1.0), (10, 1.5), (30, 3.0)]);
 }
@@ -57,11 +57,11 @@ fn a_late_page_goes_where_it_belongs_and_behind_those_of_its_instant() {
 #[test]
 fn bounds_are_matched_by_value_and_new_ones_are_told_once() {
     let mut store = Store::new();
-    assert!(store.add(&page(1, vec![histogram("h", &[("+Inf", 3.0), ("1.0", 1.0)])])).is_empty());
+    assert!(store.add(page(1, vec![histogram("h", &[("+Inf", 3.0), ("1.0", 1.0)])])).is_empty());
     let later = || vec![histogram("h", &[("1", 2.0), ("5", 3.0), ("inf", 4.0)])];
-    let warnings = store.add(&page(2, later()));
+    let warnings = store.add(page(2, later()));
     assert_eq!(warnings[0].fault, StoreFault::NewBound(text("5")));
-    assert!(store.add(&page(3, later())).is_empty());
+    assert!(store.add(page(3, later())).is_empty());
     let series = store.series().next().unwrap();
     let les: Vec<&str> = series.bounds().iter().map(|bound| &*bound.le).collect();
     assert_eq!(les, ["1.0", "+Inf"]);
@@ -73,12 +73,12 @@ fn bounds_are_matched_by_value_and_new_ones_are_told_once() {
 fn what_cannot_be_kept_costs_its_series_alone_and_one_warning() {
     let mut store = Store::new();
     let bad = || vec![histogram("h", &[("soon", 3.0)]), scalar("a", 1.0)];
-    assert_eq!(store.add(&page(1, bad())).len(), 1);
-    assert!(store.add(&page(2, bad())).is_empty());
+    assert_eq!(store.add(page(1, bad())).len(), 1);
+    assert!(store.add(page(2, bad())).is_empty());
     let changed = || vec![histogram("a", &[("+Inf", 3.0)]), scalar("b", 1.0)];
-    let warnings = store.add(&page(3, changed()));
+    let warnings = store.add(page(3, changed()));
     assert_eq!(warnings[0].fault, StoreFault::ChangedShape);
-    assert!(store.add(&page(4, changed())).is_empty());
+    assert!(store.add(page(4, changed())).is_empty());
     assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 1.0)]);
     assert_eq!(kept(&store, "b"), [(3, 1.0), (4, 1.0)]);
     assert_eq!(
@@ -95,12 +95,12 @@ fn kinds_of_one_name_on_one_page_live_side_by_side_and_a_later_change_is_ignored
         family("a", MetricKind::Counter, samples)
     };
     let mut store = Store::new();
-    store.add(&page(1, vec![scalar("a", 1.0), counter(10.0)]));
-    store.add(&page(2, vec![counter(20.0)]));
+    store.add(page(1, vec![scalar("a", 1.0), counter(10.0)]));
+    store.add(page(2, vec![counter(20.0)]));
     let kinds: Vec<(MetricKind, usize)> = store.series().map(|series| (series.kind(), series.len())).collect();
     assert_eq!(kinds, [(MetricKind::Gauge, 1), (MetricKind::Counter, 2)]);
     let mut store = Store::new();
-    store.add(&page(1, vec![scalar("a", 1.0)]));
-    store.add(&page(2, vec![counter(2.0)]));
+    store.add(page(1, vec![scalar("a", 1.0)]));
+    store.add(page(2, vec![counter(2.0)]));
     assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 2.0)]);
 }
