@@ -5,6 +5,7 @@
 //! only one bucket grew, and then the growth of the sum says where in it the observations lie.
 
 use crate::statistics::numbers::{percentiles, sum};
+use std::ops::Range;
 
 /// More observations than this are scaled down: percentiles do not change by it.
 const MOST_OBSERVATIONS: f64 = 100_000.0;
@@ -229,7 +230,7 @@ fn finite_observations(mut finite: Vec<Bucket>, mut target: f64) -> Vec<f64> {
     let wanted = wanted.clamp(0.0, MOST_OBSERVATIONS) as usize;
 
     let mut placed: Vec<f64> = Vec::with_capacity(wanted);
-    let mut filled: Vec<(Bucket, std::ops::Range<usize>)> = Vec::new();
+    let mut filled: Vec<(Bucket, Range<usize>)> = Vec::new();
     for (at, bucket) in finite.iter().enumerate() {
         let room = wanted - placed.len();
         let count = (bucket.count.trunc().max(0.0) as usize).min(room);
@@ -291,7 +292,7 @@ fn place(bucket: &Bucket, count: usize, average: Option<f64>, placed: &mut Vec<f
 }
 
 /// Moves each bucket's observations by its share of what the sum lacks, once.
-fn meet_sum(filled: &[(Bucket, std::ops::Range<usize>)], target: f64, placed: &mut [f64]) {
+fn meet_sum(filled: &[(Bucket, Range<usize>)], target: f64, placed: &mut [f64]) {
     let reached = sum(placed);
     if reached <= 0.0 || target <= 0.0 || (target - reached).abs() / target < SUM_TOLERANCE {
         return;
