@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::encoding::ContentEncoding;
 use crate::error::SimError;
+use crate::exposition::{MetricsFormat, MetricsKind};
 use crate::fault::FaultRate;
 use crate::spread::{Latency, Spread};
 use crate::tls::TlsOptions;
@@ -56,6 +57,9 @@ pub struct SimConfig {
     pub encoding: Option<ContentEncoding>,
     /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was asked.
     pub burst: bool,
+    /// Which server's metrics page is shown.
+    pub metrics: MetricsKind,
+    pub metrics_format: MetricsFormat,
     /// Where to write when each request arrived and each event was written.
     pub truth_log: Option<PathBuf>,
     /// Seed of every random draw.
@@ -88,6 +92,8 @@ impl Default for SimConfig {
             faults: Vec::new(),
             encoding: None,
             burst: false,
+            metrics: MetricsKind::Vllm,
+            metrics_format: MetricsFormat::Text,
             truth_log: None,
             seed: 0,
         }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aiperf_sim::{
-    Certificate, ContentEncoding, FaultRate, Latency, Sim, SimConfig, SimError, Spread, TlsOptions, parse_duration,
+    Certificate, ContentEncoding, FaultRate, Latency, MetricsFormat, MetricsKind, Sim, SimConfig, SimError, Spread,
+    TlsOptions, parse_duration,
 };
 use clap::{Args, Parser};
 
@@ -94,6 +95,12 @@ pub(crate) struct SimArgs {
     /// Answer every request at once with bytes made beforehand, --osl tokens each.
     #[arg(long)]
     burst: bool,
+    /// Whose metrics to show: vllm, sglang, dynamo or triton at /metrics; trtllm at /prometheus/metrics (and JSON at /metrics); none.
+    #[arg(long, value_name = "KIND", default_value = "vllm")]
+    metrics: MetricsKind,
+    /// How metrics are written: text or openmetrics.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    metrics_format: MetricsFormat,
     /// Write when each request arrived and each event left: one JSON line a request.
     #[arg(long, value_name = "FILE")]
     truth_log: Option<PathBuf>,
@@ -129,6 +136,8 @@ impl From<SimArgs> for SimConfig {
             faults: args.faults,
             encoding: args.encoding,
             burst: args.burst,
+            metrics: args.metrics,
+            metrics_format: args.metrics_format,
             truth_log: args.truth_log,
             seed: args.seed,
         }
