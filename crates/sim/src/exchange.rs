@@ -128,7 +128,7 @@ impl Exchange {
     pub(crate) fn open(&mut self, context: &mut Context<'_>) {
         self.stage = Stage::Waiting;
         if self.request.stream {
-            self.reply.stream_head(&mut context.outlet, self.truth.as_deref_mut());
+            self.reply.stream_head(&mut context.outlet, self.truth.as_deref_mut(), &Head::STREAM);
         }
     }
 

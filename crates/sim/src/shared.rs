@@ -9,7 +9,7 @@ use crate::events;
 use crate::http::Status;
 use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Metrics;
-use crate::pages::Pages;
+use crate::pages::{Pages, Show};
 use crate::script::{Purpose, Script};
 use crate::truth::TruthSender;
 
@@ -52,9 +52,6 @@ impl Shared {
     }
 
     pub(crate) fn page(&self, method: &str, path: &str) -> Page {
-        if let Some(page) = self.metrics_page(method, path) {
-            return page;
-        }
         let page = self.usual_page(method, path);
         if page.status != Status::OK {
             return page;
@@ -96,6 +93,7 @@ impl Shared {
             ("GET", "/health") => found("/health", JSON, Vec::new()),
             ("GET", "/v1/models") => found("/v1/models", JSON, self.models()),
             (_, "/health" | "/v1/models") => refused(method, Status::METHOD_NOT_ALLOWED),
+            (_, path) if Show::at(&self.script.config, path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
             (_, path) if Endpoint::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
             _ => refused(method, Status::NOT_FOUND),
         }
@@ -105,25 +103,6 @@ impl Shared {
         let config = &self.script.config;
         let longest = config.max_model_len.map_or(LISTED_MAX_MODEL_LEN, |limit| limit.get());
         events::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
-    }
-
-    /// What a path of metrics answers; nothing where the path is not one.
-    fn metrics_page(&self, method: &str, path: &str) -> Option<Page> {
-        let config = &self.script.config;
-        let kind = config.metrics.kind()?;
-        let show = self.pages.show(kind, path)?;
-        if method != "GET" {
-            return Some(refused(method, Status::METHOD_NOT_ALLOWED));
-        }
-        let made = self.pages.make(self, show);
-        Some(Page {
-            handler: made.handler,
-            method: "GET",
-            status: Status::OK,
-            fault: None,
-            content_type: made.content_type,
-            body: made.body,
-        })
     }
 
     /// What all threads counted, and when: they are all held while it is added up, and no longer.

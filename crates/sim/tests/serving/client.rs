@@ -140,6 +140,11 @@ impl<S: Stream> Client<S> {
         Ok(())
     }
 
+    /// Appends the next chunk; gives its length.
+    pub(crate) fn next_chunk(&mut self, body: &mut Vec<u8>) -> usize {
+        self.chunk(body).unwrap()
+    }
+
     fn chunk(&mut self, body: &mut Vec<u8>) -> std::io::Result<usize> {
         let mut size = String::new();
         if self.socket.read_line(&mut size)? == 0 {

@@ -6,8 +6,13 @@ use aiperf_sim::{MetricsFormat, MetricsKind, SimConfig};
 
 use crate::client::{CHAT, Client, Response, chat, header, quick, request, serve};
 
+type ByType = &'static [(&'static str, &'static [&'static str])];
+
+/// Names, labels that a sample must have, and the value of all such samples together.
+type Expected = &'static [(&'static str, &'static [&'static str], f64)];
+
 /// The metrics documented for each server, by type.
-const DOCUMENTED: [(MetricsKind, &str, &[(&str, &[&str])]); 5] = [
+const DOCUMENTED: [(MetricsKind, &str, ByType); 5] = [
     (
         MetricsKind::Vllm,
         "/metrics",
@@ -237,7 +242,7 @@ fn every_kind_shows_the_families_documented_for_its_server() {
 #[test]
 fn values_are_what_was_served() {
     // Of three chat requests: prompts of three tokens, answers of 1, 4 and 7.
-    let rows: &[(MetricsKind, &[(&str, &[&str], f64)])] = &[
+    let rows: &[(MetricsKind, Expected)] = &[
         (
             MetricsKind::Vllm,
             &[
