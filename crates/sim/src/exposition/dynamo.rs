@@ -68,38 +68,39 @@ fn add_frontend(page: &mut Families, server: &Snapshot<'_>) {
         ];
         (labels, Value::Number(*count as f64))
     });
-    page.labelled(FamilyType::Counter, "dynamo_frontend_requests", "Total number of LLM requests processed", answered);
+    page.labelled(
+        FamilyType::Counter,
+        "dynamo_frontend_requests",
+        "Requests answered, by endpoint, kind and outcome",
+        answered,
+    );
     let active = (metrics.running + metrics.waiting) as f64;
     for (name, help, value) in [
-        ("dynamo_frontend_active_requests", "Number of requests in HTTP handlers", active),
-        ("dynamo_frontend_inflight_requests", "Number of inflight requests", active),
+        ("dynamo_frontend_active_requests", "Requests that HTTP handlers have in hand", active),
+        ("dynamo_frontend_inflight_requests", "Requests that were passed to the engine and are not over", active),
         (
             "dynamo_frontend_queued_requests",
-            "Number of requests that wait for their first token",
+            "Requests that wait for their first token",
             (metrics.prefilling + metrics.waiting) as f64,
         ),
     ] {
         page.gauge(name, help, value);
     }
-    page.counter(
-        "dynamo_frontend_output_tokens",
-        "Total number of output tokens generated",
-        metrics.generation_tokens as f64,
-    );
+    page.counter("dynamo_frontend_output_tokens", "Tokens generated", metrics.generation_tokens as f64);
     for (name, help, histogram) in [
+        ("dynamo_frontend_request_duration_seconds", "Time of whole requests in seconds", &metrics.e2e_request_latency),
         (
-            "dynamo_frontend_request_duration_seconds",
-            "Duration of LLM requests in seconds",
-            &metrics.e2e_request_latency,
+            "dynamo_frontend_time_to_first_token_seconds",
+            "Time to the first token in seconds",
+            &metrics.time_to_first_token,
         ),
-        ("dynamo_frontend_time_to_first_token_seconds", "Time to first token in seconds", &metrics.time_to_first_token),
-        ("dynamo_frontend_inter_token_latency_seconds", "Inter-token latency in seconds", &metrics.inter_token_latency),
-        ("dynamo_frontend_input_sequence_tokens", "Input sequence length in tokens", &metrics.request_prompt_tokens),
         (
-            "dynamo_frontend_output_sequence_tokens",
-            "Output sequence length in tokens",
-            &metrics.request_generation_tokens,
+            "dynamo_frontend_inter_token_latency_seconds",
+            "Time from token to token in seconds",
+            &metrics.inter_token_latency,
         ),
+        ("dynamo_frontend_input_sequence_tokens", "Prompt length in tokens", &metrics.request_prompt_tokens),
+        ("dynamo_frontend_output_sequence_tokens", "Answer length in tokens", &metrics.request_generation_tokens),
     ] {
         page.histogram(name, help, histogram);
     }
@@ -108,25 +109,25 @@ fn add_frontend(page: &mut Families, server: &Snapshot<'_>) {
 fn add_component(page: &mut Families, server: &Snapshot<'_>) {
     let metrics = server.metrics;
     let over: u64 = metrics.finished.iter().sum();
-    page.counter("dynamo_component_requests", "Total number of requests processed by the work handler", over as f64);
+    page.counter("dynamo_component_requests", "Requests that the worker is done with", over as f64);
     page.histogram(
         "dynamo_component_request_duration_seconds",
-        "Time spent processing requests by the work handler",
+        "Time of requests in the worker in seconds",
         &metrics.inference_time,
     );
-    page.gauge(
-        "dynamo_component_inflight_requests",
-        "Number of requests being processed by the work handler",
-        metrics.running as f64,
-    );
+    page.gauge("dynamo_component_inflight_requests", "Requests that the worker has in hand", metrics.running as f64);
     page.by_label(
         FamilyType::Counter,
         "dynamo_component_errors",
-        "Total number of errors in the work handler",
+        "Requests that failed in the worker",
         "error_type",
         [("generate", metrics.finished(Finished::Error) as f64)],
     );
-    page.gauge("dynamo_component_gpu_cache_usage_percent", "GPU cache usage (0.0-1.0)", metrics.kv_usage());
+    page.gauge(
+        "dynamo_component_gpu_cache_usage_percent",
+        "Share of the KV cache in use (0.0-1.0)",
+        metrics.kv_usage(),
+    );
     page.gauge("dynamo_component_uptime_seconds", "Time since the worker was started in seconds", server.uptime);
     for (name, help) in [
         ("dynamo_component_embedding_cache_hits", "Hits in the cache of multimodal embeddings"),

@@ -73,45 +73,33 @@ fn families(server: &Snapshot<'_>) -> Families {
     ];
     let mut page = Families::new(labels, None);
     for (name, help, value) in [
-        ("sglang:num_running_reqs", "The number of running requests.", metrics.running as f64),
-        ("sglang:num_used_tokens", "The number of used tokens.", metrics.kv_tokens as f64),
-        ("sglang:token_usage", "The token usage.", metrics.kv_usage()),
-        ("sglang:gen_throughput", "The generation throughput (token/s).", server.generation_rate),
-        ("sglang:num_queue_reqs", "The number of requests in the waiting queue.", metrics.waiting as f64),
-        ("sglang:cache_hit_rate", "The prefix cache hit rate.", 0.0),
-        ("sglang:num_retracted_reqs", "The number of retracted requests.", 0.0),
-        ("sglang:max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", KV_CACHE_TOKENS as f64),
+        ("sglang:num_running_reqs", "Requests in the running batch.", metrics.running as f64),
+        ("sglang:num_used_tokens", "Tokens in the KV cache.", metrics.kv_tokens as f64),
+        ("sglang:token_usage", "Share of the KV cache in use.", metrics.kv_usage()),
+        ("sglang:gen_throughput", "Generated tokens since the page before (token/s).", server.generation_rate),
+        ("sglang:num_queue_reqs", "Requests that wait for a place in the batch.", metrics.waiting as f64),
+        ("sglang:cache_hit_rate", "Share of prompt tokens found in the prefix cache.", 0.0),
+        ("sglang:num_retracted_reqs", "Requests taken out of the batch again.", 0.0),
+        ("sglang:max_total_num_tokens", "Tokens that the KV cache holds.", KV_CACHE_TOKENS as f64),
     ] {
         page.gauge(name, help, value);
     }
     // What is counted where prompts become tokens is not counted by rank.
     page.relabel(vec![("model_name", server.model.to_owned().into())]);
     for (name, help, value) in [
-        ("sglang:prompt_tokens", "Number of prefill tokens processed.", metrics.prompt_tokens),
-        ("sglang:generation_tokens", "Number of generation tokens processed.", metrics.generation_tokens),
-        ("sglang:cached_tokens", "Number of cached prompt tokens.", 0),
-        ("sglang:num_requests", "Number of requests processed.", metrics.succeeded()),
-        ("sglang:num_aborted_requests", "Number of requests aborted.", metrics.finished(Finished::Abort)),
+        ("sglang:prompt_tokens", "Prompt tokens processed.", metrics.prompt_tokens),
+        ("sglang:generation_tokens", "Tokens generated.", metrics.generation_tokens),
+        ("sglang:cached_tokens", "Prompt tokens found in the prefix cache.", 0),
+        ("sglang:num_requests", "Requests answered to the end.", metrics.succeeded()),
+        ("sglang:num_aborted_requests", "Requests given up by their client.", metrics.finished(Finished::Abort)),
     ] {
         page.counter(name, help, value as f64);
     }
     for (name, help, histogram) in [
-        (
-            "sglang:time_to_first_token_seconds",
-            "Histogram of time to first token in seconds.",
-            &metrics.time_to_first_token,
-        ),
-        (
-            "sglang:inter_token_latency_seconds",
-            "Histogram of inter-token latency in seconds.",
-            &metrics.inter_token_latency,
-        ),
-        (
-            "sglang:e2e_request_latency_seconds",
-            "Histogram of End-to-end request latency in seconds",
-            &metrics.e2e_request_latency,
-        ),
-        ("sglang:queue_time_seconds", "Histogram of queueing time in seconds.", &metrics.queue_time),
+        ("sglang:time_to_first_token_seconds", "Time to the first token in seconds.", &metrics.time_to_first_token),
+        ("sglang:inter_token_latency_seconds", "Time from token to token in seconds.", &metrics.inter_token_latency),
+        ("sglang:e2e_request_latency_seconds", "Time of whole requests in seconds.", &metrics.e2e_request_latency),
+        ("sglang:queue_time_seconds", "Time in the queue in seconds.", &metrics.queue_time),
     ] {
         page.histogram(name, help, histogram);
     }
@@ -119,7 +107,7 @@ fn families(server: &Snapshot<'_>) -> Families {
     page.labelled(
         FamilyType::Histogram,
         "sglang:per_stage_req_latency_seconds",
-        "The latency of each stage of requests.",
+        "Time of each stage of a request in seconds.",
         [(vec![("stage", "prefill_forward".into())], prefill)],
     );
     page

@@ -24,11 +24,11 @@ fn families(server: &Snapshot<'_>) -> Families {
     let mut page = Families::new(labels, None);
     // Every request is executed alone.
     let succeeded = metrics.succeeded() as f64;
-    page.counter("nv_inference_request_success", "Number of successful inference requests, all batch sizes", succeeded);
+    page.counter("nv_inference_request_success", "Requests answered to the end", succeeded);
     page.by_label(
         FamilyType::Counter,
         "nv_inference_request_failure",
-        "Number of failed inference requests, all batch sizes",
+        "Requests that failed, by reason",
         "reason",
         [
             ("OTHER", 0.0),
@@ -38,58 +38,42 @@ fn families(server: &Snapshot<'_>) -> Families {
         ],
     );
     for (name, help, value) in [
-        ("nv_inference_count", "Number of inferences performed (does not include cached requests)", succeeded),
-        (
-            "nv_inference_exec_count",
-            "Number of model executions performed (does not include cached requests)",
-            succeeded,
-        ),
+        ("nv_inference_count", "Inferences made", succeeded),
+        ("nv_inference_exec_count", "Executions of the model, one for a batch", succeeded),
         (
             "nv_inference_request_duration_us",
-            "Cumulative inference request duration in microseconds (includes cached requests)",
+            "Time of all requests together, in microseconds",
             microseconds(&metrics.e2e_request_latency),
         ),
         (
             "nv_inference_queue_duration_us",
-            "Cumulative inference queuing duration in microseconds (includes cached requests)",
+            "Time of all requests in the queue, in microseconds",
             microseconds(&metrics.queue_time),
         ),
-        (
-            "nv_inference_compute_input_duration_us",
-            "Cumulative compute input duration in microseconds (does not include cached requests)",
-            0.0,
-        ),
+        ("nv_inference_compute_input_duration_us", "Time of preparing inputs, in microseconds", 0.0),
         (
             "nv_inference_compute_infer_duration_us",
-            "Cumulative compute inference duration in microseconds (does not include cached requests)",
+            "Time of executing the model, in microseconds",
             microseconds(&metrics.inference_time),
         ),
-        (
-            "nv_inference_compute_output_duration_us",
-            "Cumulative inference compute output duration in microseconds (does not include cached requests)",
-            0.0,
-        ),
-        ("nv_cache_num_hits_per_model", "Number of cache hits per model", 0.0),
-        ("nv_cache_num_misses_per_model", "Number of cache misses per model", 0.0),
+        ("nv_inference_compute_output_duration_us", "Time of collecting outputs, in microseconds", 0.0),
+        ("nv_cache_num_hits_per_model", "Answers found in the response cache", 0.0),
+        ("nv_cache_num_misses_per_model", "Answers not found in the response cache", 0.0),
     ] {
         page.counter(name, help, value);
     }
-    page.gauge(
-        "nv_inference_pending_request_count",
-        "Instantaneous number of pending requests awaiting execution per-model.",
-        metrics.waiting as f64,
-    );
+    page.gauge("nv_inference_pending_request_count", "Requests received and not yet executing", metrics.waiting as f64);
     page.histogram(
         "nv_inference_first_response_histogram_ms",
-        "Duration from request to first response in milliseconds",
+        "Time from a request to its first response in milliseconds",
         Distribution::scaled(&metrics.time_to_first_token, 1e3),
     );
     page.relabel(vec![("gpu_uuid", "GPU-00000000-0000-0000-0000-000000000000".into())]);
     for (name, help) in [
-        ("nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)"),
-        ("nv_gpu_memory_total_bytes", "GPU total memory, in bytes"),
-        ("nv_gpu_memory_used_bytes", "GPU used memory, in bytes"),
-        ("nv_gpu_power_usage", "GPU power usage in watts"),
+        ("nv_gpu_utilization", "Share of the GPU in use [0.0 - 1.0)"),
+        ("nv_gpu_memory_total_bytes", "Memory of the GPU, in bytes"),
+        ("nv_gpu_memory_used_bytes", "Memory of the GPU in use, in bytes"),
+        ("nv_gpu_power_usage", "Power that the GPU draws, in watts"),
     ] {
         page.gauge(name, help, 0.0);
     }

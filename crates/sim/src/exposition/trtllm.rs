@@ -26,68 +26,52 @@ fn families(server: &Snapshot<'_>) -> Families {
     page.by_label(
         FamilyType::Counter,
         "trtllm_request_success",
-        "Count of successfully processed requests.",
+        "Requests answered to the end.",
         "finished_reason",
         [("stop", metrics.finished(Finished::Stop) as f64), ("length", metrics.finished(Finished::Length) as f64)],
     );
     for (name, help, histogram) in [
-        (
-            "trtllm_e2e_request_latency_seconds",
-            "Histogram of end to end request latency in seconds.",
-            &metrics.e2e_request_latency,
-        ),
-        (
-            "trtllm_time_to_first_token_seconds",
-            "Histogram of time to first token in seconds.",
-            &metrics.time_to_first_token,
-        ),
+        ("trtllm_e2e_request_latency_seconds", "Time of whole requests in seconds.", &metrics.e2e_request_latency),
+        ("trtllm_time_to_first_token_seconds", "Time to the first token in seconds.", &metrics.time_to_first_token),
         (
             "trtllm_time_per_output_token_seconds",
-            "Histogram of time per output token in seconds.",
+            "Mean time from token to token of each request in seconds.",
             &metrics.time_per_output_token,
         ),
-        (
-            "trtllm_request_queue_time_seconds",
-            "Histogram of time spent in WAITING phase for request.",
-            &metrics.queue_time,
-        ),
+        ("trtllm_request_queue_time_seconds", "Time in the queue in seconds.", &metrics.queue_time),
         (
             "trtllm_request_prefill_time_seconds",
-            "Histogram of time spent in PREFILL phase for request.",
+            "Time from the queue to the first token in seconds.",
             &metrics.prefill_time,
         ),
         (
             "trtllm_request_decode_time_seconds",
-            "Histogram of time spent in DECODE phase for request.",
+            "Time from the first token to the last in seconds.",
             &metrics.decode_time,
         ),
-        (
-            "trtllm_request_inference_time_seconds",
-            "Histogram of time spent in RUNNING phase for request.",
-            &metrics.inference_time,
-        ),
+        ("trtllm_request_inference_time_seconds", "Time in the running batch in seconds.", &metrics.inference_time),
     ] {
         page.histogram(name, help, histogram);
     }
     for (name, help, value) in [
-        ("trtllm_prompt_tokens", "Number of prompt tokens processed.", metrics.prompt_tokens),
-        ("trtllm_generation_tokens", "Number of generated tokens.", metrics.generation_tokens),
-        ("trtllm_num_aborted_requests", "Number of aborted requests.", metrics.finished(Finished::Abort)),
+        ("trtllm_prompt_tokens", "Prompt tokens processed.", metrics.prompt_tokens),
+        ("trtllm_generation_tokens", "Tokens generated.", metrics.generation_tokens),
+        ("trtllm_num_aborted_requests", "Requests given up by their client.", metrics.finished(Finished::Abort)),
     ] {
         page.counter(name, help, value as f64);
     }
     for (name, help, value) in [
-        ("trtllm_num_requests_running", "Number of active requests.", metrics.running as f64),
-        ("trtllm_num_requests_waiting", "Number of queued requests.", metrics.waiting as f64),
-        ("trtllm_kv_cache_utilization", "KV cache utilization", metrics.kv_usage()),
-        ("trtllm_kv_cache_hit_rate", "KV cache hit rate", 0.0),
+        ("trtllm_num_requests_running", "Requests in the running batch.", metrics.running as f64),
+        ("trtllm_num_requests_waiting", "Requests that wait for a place in the batch.", metrics.waiting as f64),
+        ("trtllm_kv_cache_utilization", "Share of the KV cache in use.", metrics.kv_usage()),
+        ("trtllm_kv_cache_hit_rate", "Share of KV cache blocks that were reused.", 0.0),
     ] {
         page.gauge(name, help, value);
     }
     for (name, help, bounds) in [
-        ("trtllm_kv_transfer_latency_seconds", "KV cache transfer latency in seconds.", TRANSFER_SECONDS),
-        ("trtllm_kv_transfer_bytes", "KV cache transfer size in bytes.", TRANSFER_BYTES),
-        ("trtllm_kv_transfer_speed_gb_s", "KV cache transfer speed in GB/s.", TRANSFER_SPEED),
+        ("trtllm_kv_transfer_latency_seconds", "Time of each transfer of KV cache in seconds.", TRANSFER_SECONDS),
+        ("trtllm_kv_transfer_bytes", "Size of each transfer of KV cache in bytes.", TRANSFER_BYTES),
+        ("trtllm_kv_transfer_speed_gb_s", "Speed of each transfer of KV cache (GB/s).", TRANSFER_SPEED),
     ] {
         page.histogram(name, help, &Histogram::new(bounds));
     }

@@ -103,8 +103,8 @@ fn add_counters(page: &mut Families, server: &Snapshot<'_>) {
         ("vllm:prefix_cache_hits", "Prefix cache hits, in terms of number of cached tokens."),
         ("vllm:external_prefix_cache_queries", "Queries to a prefix cache shared by instances, in tokens."),
         ("vllm:external_prefix_cache_hits", "Hits in a prefix cache shared by instances, in tokens."),
-        ("vllm:mm_cache_queries", "Multi-modal cache queries, in terms of number of queried items."),
-        ("vllm:mm_cache_hits", "Multi-modal cache hits, in terms of number of cached items."),
+        ("vllm:mm_cache_queries", "Items looked for in the cache of images, audio and video."),
+        ("vllm:mm_cache_hits", "Items found in the cache of images, audio and video."),
         ("vllm:num_preemptions", "Cumulative number of preemption from the engine."),
     ] {
         page.counter(name, help, 0.0);
@@ -113,11 +113,11 @@ fn add_counters(page: &mut Families, server: &Snapshot<'_>) {
     page.by_label(
         FamilyType::Counter,
         "vllm:prompt_tokens_by_source",
-        "Number of prompt tokens by source.",
+        "Prompt tokens by where their state came from.",
         "source",
         [("local_compute", prompt_tokens), ("local_cache_hit", 0.0), ("external_kv_transfer", 0.0)],
     );
-    page.counter("vllm:prompt_tokens_cached", "Number of cached prompt tokens (local + external).", 0.0);
+    page.counter("vllm:prompt_tokens_cached", "Prompt tokens found in any prefix cache.", 0.0);
     page.counter("vllm:generation_tokens", "Number of generation tokens processed.", metrics.generation_tokens as f64);
     page.by_label(
         FamilyType::Counter,
@@ -191,7 +191,7 @@ fn add_histograms(page: &mut Families, server: &Snapshot<'_>) {
         // Nothing is cached: every prompt token is computed.
         (
             "vllm:request_prefill_kv_computed_tokens",
-            "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
+            "Prompt tokens of each request that were computed and not found in a cache.",
             &metrics.request_prompt_tokens,
         ),
     ] {

@@ -113,6 +113,12 @@ impl Reactor {
                     break;
                 }
             }
+            // What was answered at once and did not fit is over with its last part.
+            let is_sent = http2.session.waiting(stream).is_some_and(|waiting| waiting.is_empty());
+            let is_answered = !http2.exchanges.contains_key(&stream) && !connection.pages.contains_key(&stream);
+            if is_sent && is_answered {
+                http2.session.forget(stream);
+            }
         }
     }
 
