@@ -84,7 +84,15 @@ fn families(server: &Snapshot<'_>) -> Families {
     ] {
         page.gauge(name, help, value);
     }
-    // What is counted where prompts become tokens is not counted by rank.
+    page.histogram("sglang:queue_time_seconds", "Time in the queue in seconds.", &metrics.queue_time);
+    let prefill = Value::Distribution(Distribution::from(&metrics.prefill_time));
+    page.labelled(
+        FamilyType::Histogram,
+        "sglang:per_stage_req_latency_seconds",
+        "Time of each stage of a request in seconds.",
+        [(vec![("stage", "prefill_forward".into())], prefill)],
+    );
+    // The scheduler of each rank counts the above, the front of the server what follows.
     page.relabel(vec![("model_name", server.model.to_owned().into())]);
     for (name, help, value) in [
         ("sglang:prompt_tokens", "Prompt tokens processed.", metrics.prompt_tokens),
@@ -99,16 +107,8 @@ fn families(server: &Snapshot<'_>) -> Families {
         ("sglang:time_to_first_token_seconds", "Time to the first token in seconds.", &metrics.time_to_first_token),
         ("sglang:inter_token_latency_seconds", "Time from token to token in seconds.", &metrics.inter_token_latency),
         ("sglang:e2e_request_latency_seconds", "Time of whole requests in seconds.", &metrics.e2e_request_latency),
-        ("sglang:queue_time_seconds", "Time in the queue in seconds.", &metrics.queue_time),
     ] {
         page.histogram(name, help, histogram);
     }
-    let prefill = Value::Distribution(Distribution::from(&metrics.prefill_time));
-    page.labelled(
-        FamilyType::Histogram,
-        "sglang:per_stage_req_latency_seconds",
-        "Time of each stage of a request in seconds.",
-        [(vec![("stage", "prefill_forward".into())], prefill)],
-    );
     page
 }

@@ -262,7 +262,7 @@ fn values_are_what_was_served() {
                 ("sglang:num_requests_total", &[], 3.0),
                 ("sglang:time_to_first_token_seconds_count", &[], 3.0),
                 ("sglang:inter_token_latency_seconds_count", &[], 9.0),
-                ("sglang:per_stage_req_latency_seconds_count", &["stage=\"prefill_forward\""], 3.0),
+                ("sglang:per_stage_req_latency_seconds_count", &["stage=\"prefill_forward\"", "tp_rank=\"0\""], 3.0),
                 ("sglang:num_running_reqs", &["tp_rank=\"0\""], 0.0),
             ],
         ),
