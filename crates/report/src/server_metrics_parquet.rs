@@ -7,7 +7,7 @@ use crate::parquet_pages::ColumnData;
 use crate::run::RunResult;
 use crate::server_metrics::ServerMetricsResult;
 use crate::stamp::iso;
-use aiperf_observe::{DeltaColumns, Deltas, Metric, MetricKind, StoredSeries, deltas};
+use aiperf_observe::{DeltaColumns, Deltas, MetricKind, StoredSeries, deltas, units};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -100,11 +100,9 @@ fn write(out: &mut (impl Write + Send), run: &RunResult, observed: &ServerMetric
     let schema = schema(&names, &columns)?;
     let file = SerializedFileWriter::new(out, schema, properties.build().into())?;
     let mut table = Table { file, columns };
-    let units = units(observed);
     let mut small: Vec<Rows<'_>> = Vec::new();
     for series in observed.store.series() {
-        let unit = units.get(&(&**series.name(), series.kind())).copied().flatten();
-        let rows = Rows { series, unit, deltas: deltas(series, &observed.window) };
+        let rows = Rows::new(series, observed);
         if small.iter().map(Rows::len).sum::<usize>() + rows.len() > GROUP || rows.len() >= OWN_GROUP {
             table.write_together(&std::mem::take(&mut small))?;
         }
@@ -120,8 +118,7 @@ fn write(out: &mut (impl Write + Send), run: &RunResult, observed: &ServerMetric
 }
 
 fn has_rows(observed: &ServerMetricsResult) -> bool {
-    let rows = |series| Rows { series, unit: None, deltas: deltas(series, &observed.window) };
-    observed.store.series().any(|series| rows(series).len() > 0)
+    observed.store.series().any(|series| Rows::new(series, observed).len() > 0)
 }
 
 /// The samples of one series.
@@ -131,7 +128,12 @@ struct Rows<'a> {
     deltas: Deltas<'a>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    fn new(series: StoredSeries<'a>, observed: &'a ServerMetricsResult) -> Self {
+        let unit = units::infer(series.name(), series.description());
+        Self { series, unit, deltas: deltas(series, &observed.window) }
+    }
+
     /// Rows for each instant.
     fn width(&self) -> usize {
         match &self.deltas.columns {
@@ -145,7 +147,11 @@ impl Rows<'_> {
     }
 
     /// Something of each instant, and how many of the rows have it.
-    fn by_instant<'b, T: Copy>(&'b self, of: &'b [T], rows: &'b Range<usize>) -> impl Iterator<Item = (T, usize)> + Clone + 'b {
+    fn by_instant<'b, T: Copy>(
+        &'b self,
+        of: &'b [T],
+        rows: &'b Range<usize>,
+    ) -> impl Iterator<Item = (T, usize)> + Clone + 'b {
         let width = self.width().max(1);
         let instants = rows.start / width..rows.end.div_ceil(width);
         instants.map(move |at| {
@@ -336,12 +342,6 @@ fn schema(names: &[String], columns: &[Column]) -> Result<TypePtr> {
     };
     let fields: Result<Vec<TypePtr>> = names.iter().zip(columns).map(field).collect();
     Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields?).build()?))
-}
-
-/// Units by name and kind.
-fn units(observed: &ServerMetricsResult) -> HashMap<(&str, MetricKind), Option<&'static str>> {
-    let all = observed.metrics.warmup_metrics.iter().chain(&observed.metrics.metrics);
-    all.map(|Metric { name, kind, unit, .. }| ((&**name, *kind), *unit)).collect()
 }
 
 /// What a reader should know of the run.
