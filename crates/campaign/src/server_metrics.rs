@@ -115,6 +115,8 @@ impl ServerWatch {
         };
         let result = ServerMetricsResult {
             metrics: summarise(&store, &observed),
+            window: observed.profiling_window(&store),
+            store,
             formats: self.plan.formats,
             hostname: hostname(),
             exported: events.anchor().wall(mono_now()),
