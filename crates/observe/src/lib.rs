@@ -5,10 +5,13 @@
 //! # Layout
 //! - [`scrape`]: what one page said, and when
 //! - [`results`]: what all pages of a run came to
+//! - [`discovery`]: pages that pods of a Kubernetes cluster have
 
+pub mod discovery;
 pub mod results;
 pub mod scrape;
 
+pub use discovery::{Cluster, Discovered, discover};
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
     SeriesStats, ServerMetrics, SliceStats, TimeRange, Timeslice,
