@@ -231,7 +231,8 @@ impl Campaign {
             self.say(LogLevel::Error, &text);
         }
         let told = failures.len();
-        let written = artifacts.write(&result, failures);
+        let first = artifacts.write_first(&result, failures);
+        let written = artifacts.write_rest(&result, first);
         for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }

@@ -4,8 +4,8 @@ use crate::measurement::{self, Measurement, Observed};
 use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Outcome, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, Summary, Window};
-use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
+use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
 use aiperf_types::{PhaseKind, WallNs};
 
@@ -64,6 +64,8 @@ pub(crate) fn summarise(
         version: version.to_owned(),
         info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command)),
         endpoint: plan.endpoint.kind,
+        models: plan.models.clone(),
+        concurrency: first_profiling(plan).and_then(|phase| phase.concurrency),
         input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
@@ -81,8 +83,13 @@ pub(crate) fn summarise(
             .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned())),
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
+        server_metrics: None,
     };
     Summarised { result, no_slices }
+}
+
+fn first_profiling(plan: &Plan) -> Option<&PhasePlan> {
+    plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling)
 }
 
 /// From the start of the first profiling phase to the end of the last; of any phase where none profiled.

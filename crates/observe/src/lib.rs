@@ -4,6 +4,8 @@
 //!
 //! # Layout
 //! - [`scrape`]: what one page said, and when
+//! - [`exposition`]: a page's text becomes its families
+//! - [`units`]: what a family's values are in
 //! - [`results`]: what all pages of a run came to
 //! - [`store`]: all pages so far, as columns
 //! - [`windows`]: which samples count, and over what length of time
@@ -14,9 +16,12 @@
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
 //! - [`snapshot`](mod@snapshot): the few figures of the live display
 //! - [`deltas`](mod@deltas): samples as rows of a table
+//! - [`collection`]: the shell: pages fetched while a run is on
 
+pub mod collection;
 pub mod deltas;
 pub mod estimator;
+pub mod exposition;
 pub mod labels;
 pub mod results;
 pub mod scrape;
@@ -25,11 +30,12 @@ pub mod statistics;
 pub mod store;
 pub mod summarise;
 pub mod timeslices;
+pub mod units;
 pub mod windows;
 
+pub use collection::{Announce, Boundary, Collected, Collector, ScrapeFile, Setup};
 pub use deltas::{DeltaColumns, Deltas, deltas};
 pub use labels::label_text;
-
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
     SeriesStats, ServerMetrics, SliceStats, TimeRange, Timeslice,

@@ -9,6 +9,7 @@ use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
 use crate::phases::remove_phases;
 use crate::run::RunResult;
+use crate::server_metrics_jsonl::ScrapeFile;
 use aiperf_plan::ArtifactPlan;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -66,6 +67,13 @@ impl ExportFailure {
 pub struct WrittenFile {
     pub label: &'static str,
     pub path: PathBuf,
+}
+
+/// What came of the first part of writing a run down.
+#[derive(Debug)]
+#[must_use = "a run is written down only with the rest"]
+pub struct FirstWritten {
+    failures: Vec<ExportFailure>,
 }
 
 /// What came of writing a run down.
@@ -185,6 +193,11 @@ impl Artifacts {
         kinds.map(open).collect()
     }
 
+    /// The file that takes scrapes of the servers' own metrics while the run is on.
+    pub fn scrape_file(&self) -> ScrapeFile {
+        ScrapeFile::new(self.path(&self.plan.names.server_metrics_jsonl))
+    }
+
     /// Writes `inputs.json` beside its place: for each session its id and the body of each turn.
     pub fn stage_inputs<S, B, T>(&self, sessions: S) -> Result<StagedInputs, ReportError>
     where
@@ -204,11 +217,24 @@ impl Artifacts {
         staged.publish().map_err(|source| ReportError::File { path: self.path(INPUTS), source })
     }
 
-    /// Writes everything that a finished run leaves, the ready marker last. `earlier` are exporters that failed before.
-    pub fn write(&self, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
+    /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before.
+    pub fn write_first(&self, run: &RunResult, earlier: Vec<ExportFailure>) -> FirstWritten {
         let mut failures = earlier;
+        self.export(run, false, &mut failures);
+        FirstWritten { failures }
+    }
+
+    /// Writes the rest, when what observers saw is in the result, and the ready marker last.
+    pub fn write_rest(&self, run: &RunResult, FirstWritten { mut failures }: FirstWritten) -> Written {
+        self.export(run, true, &mut failures);
+        self.mark_ready(run.was_cancelled, &mut failures);
+        Written { files: self.files_there(&failures), failures }
+    }
+
+    fn export(&self, run: &RunResult, with_observers: bool, failures: &mut Vec<ExportFailure>) {
         for kind in KINDS {
             if let FileKind::Export(exporter) = kind
+                && exporter.needs_observers == with_observers
                 && exporter.applies.is_none_or(|applies| applies(run))
             {
                 let mut folder = Folder::new(&self.plan.dir);
@@ -217,8 +243,6 @@ impl Artifacts {
                 failures.extend(failed.map(|(path, source)| ExportFailure::of(exporter.name, path, source)));
             }
         }
-        self.mark_ready(run.was_cancelled, &mut failures);
-        Written { files: self.files_there(&failures), failures }
     }
 
     fn mark_ready(&self, was_cancelled: bool, failures: &mut Vec<ExportFailure>) {

@@ -29,6 +29,8 @@ pub(crate) struct Exporter {
     pub(crate) file: fn(&FileNames) -> &str,
     /// Whether a run has something for it to write; `None` where every run has.
     pub(crate) applies: Option<fn(&RunResult) -> bool>,
+    /// It says what observers saw, which is known a while after the last request.
+    pub(crate) needs_observers: bool,
     pub(crate) write: fn(&RunResult, &mut Folder<'_>),
 }
 

@@ -2,7 +2,10 @@
 //! ready marker names follow from it.
 
 use crate::export::{Exporter, RecordFile};
-use crate::{console, phases, records_jsonl, summary_csv, summary_json, timeslices_csv, timeslices_json};
+use crate::{
+    console, phases, records_jsonl, server_metrics_csv, server_metrics_json, server_metrics_jsonl, summary_csv,
+    summary_json, timeslices_csv, timeslices_json,
+};
 use aiperf_plan::FileNames;
 
 pub(crate) const INPUTS: &str = "inputs.json";
@@ -14,6 +17,9 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&summary_json::EXPORTER),
     FileKind::Records(&records_jsonl::SINK),
     FileKind::OfOthers { label: "Raw Records", file: |names| &names.raw_jsonl },
+    FileKind::Export(&server_metrics_csv::EXPORTER),
+    FileKind::Export(&server_metrics_json::EXPORTER),
+    FileKind::Scrapes { label: server_metrics_jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),
     FileKind::Prepared { label: "Inputs JSON", file: INPUTS },
@@ -28,6 +34,8 @@ pub(crate) enum FileKind {
     Prepared { label: &'static str, file: &'static str },
     /// While the run is on, record by record.
     Records(&'static RecordFile),
+    /// While the run is on, scrape by scrape.
+    Scrapes { label: &'static str, file: fn(&FileNames) -> &str },
     /// When the run is over.
     Export(&'static Exporter),
     /// Not by this program: what another left there must not be taken for this run's.
@@ -37,7 +45,7 @@ pub(crate) enum FileKind {
 impl FileKind {
     pub(crate) fn label(&self) -> &'static str {
         match self {
-            Self::Prepared { label, .. } | Self::OfOthers { label, .. } => label,
+            Self::Prepared { label, .. } | Self::Scrapes { label, .. } | Self::OfOthers { label, .. } => label,
             Self::Records(kind) => kind.label,
             Self::Export(kind) => kind.label,
         }
@@ -46,7 +54,7 @@ impl FileKind {
     pub(crate) fn file<'a>(&self, names: &'a FileNames) -> &'a str {
         match self {
             Self::Prepared { file, .. } => file,
-            Self::OfOthers { file, .. } => file(names),
+            Self::Scrapes { file, .. } | Self::OfOthers { file, .. } => file(names),
             Self::Records(kind) => (kind.file)(names),
             Self::Export(kind) => (kind.file)(names),
         }

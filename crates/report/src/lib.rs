@@ -9,6 +9,8 @@
 //! - [`inputs_json`]: what will be sent, written before it
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
+//! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
+//!   statistics; [`server_metrics_jsonl`]: every page, written while the run is on; `server_metrics_phases`: each phase
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
@@ -28,6 +30,11 @@ mod number;
 pub mod phases;
 pub mod records_jsonl;
 pub mod run;
+pub mod server_metrics;
+pub mod server_metrics_csv;
+pub mod server_metrics_json;
+pub mod server_metrics_jsonl;
+mod server_metrics_phases;
 pub mod stamp;
 pub mod summary_csv;
 pub mod summary_json;
@@ -35,7 +42,9 @@ pub mod timeslices_csv;
 pub mod timeslices_json;
 mod trace_data;
 
-pub use artifacts::{Artifacts, ExportFailure, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile};
+pub use artifacts::{
+    Artifacts, ExportFailure, FirstWritten, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile,
+};
 pub use console::footer::footer;
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::metrics::accepted_drafts_line;
@@ -48,4 +57,6 @@ pub use files::LinesFile;
 pub use log_lines::{LogLine, LogLines};
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
+pub use server_metrics::ServerMetricsResult;
+pub use server_metrics_jsonl::{ScrapeFile, scrape_line};
 pub use stamp::log_time;

@@ -4,9 +4,10 @@ use crate::export::{Exporter, Folder};
 use crate::files;
 use crate::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
+use crate::server_metrics_phases::{self, write_phase_metrics};
 use crate::summary_csv::summary_csv;
 use crate::summary_json::phase_summary_json;
-use aiperf_plan::{ArtifactPlan, FileNames};
+use aiperf_plan::ArtifactPlan;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -20,6 +21,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "Phase Manifest",
     file: |_| PHASE_MANIFEST,
     applies: Some(|run| run.phases.len() > 1),
+    needs_observers: true,
     write: write_phases,
 };
 
@@ -32,8 +34,15 @@ fn write_phases(run: &RunResult, folder: &mut Folder<'_>) {
         });
         folder
             .write(&format!("{of_phase}/{}", names.summary_json), |out| out.write_all(&phase_summary_json(run, phase)));
+        if let Some(observed) = run.observed() {
+            folder.write(&server_metrics_file(phase), |out| write_phase_metrics(out, run, phase, observed));
+        }
     }
     folder.write(PHASE_MANIFEST, |out| out.write_all(&phase_manifest(run)));
+}
+
+fn server_metrics_file(phase: &PhaseResult) -> String {
+    format!("{}/{}", phase_folder(&phase.id.name), server_metrics_phases::FILE)
 }
 
 /// Folder of a phase's own files, relative to the artifact directory.
@@ -47,7 +56,7 @@ pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let phases = plan.dir.join(PHASES);
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };
     for folder in folders.flatten().map(|entry| entry.path()) {
-        for name in [&plan.names.summary_csv, &plan.names.summary_json] {
+        for name in [&plan.names.summary_csv, &plan.names.summary_json, server_metrics_phases::FILE] {
             files::remove_if_there(&folder.join(name))?;
         }
         let _ = std::fs::remove_dir(&folder);
@@ -60,7 +69,7 @@ pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
 pub fn phase_manifest(run: &RunResult) -> Vec<u8> {
     let mut phases: Vec<&PhaseResult> = run.phases.iter().collect();
     phases.sort_by_key(|phase| phase.id.index);
-    let entries: Vec<Value> = phases.iter().map(|phase| entry(phase, &run.artifacts.names)).collect();
+    let entries: Vec<Value> = phases.iter().map(|phase| entry(phase, run)).collect();
     let mut document = json!({ "phases": entries, "schema_version": 1 });
     document.sort_all_objects();
     let mut text = Pretty::default();
@@ -70,11 +79,12 @@ pub fn phase_manifest(run: &RunResult) -> Vec<u8> {
     bytes
 }
 
-fn entry(phase: &PhaseResult, names: &FileNames) -> Value {
+fn entry(phase: &PhaseResult, run: &RunResult) -> Value {
+    let names = &run.artifacts.names;
     let folder = phase_folder(&phase.id.name);
     let errors: Vec<Value> =
         phase.errors.iter().map(|(error, count)| json!({ "error_details": error, "count": count })).collect();
-    json!({
+    let mut entry = json!({
         "phase_index": phase.id.index,
         "phase_kind": phase.id.kind.name(),
         "phase_name": phase.id.name,
@@ -88,7 +98,11 @@ fn entry(phase: &PhaseResult, names: &FileNames) -> Value {
         "error_summary": errors,
         "metrics_csv": format!("{folder}/{}", names.summary_csv),
         "metrics_json": format!("{folder}/{}", names.summary_json),
-    })
+    });
+    if run.observed().is_some() {
+        entry["server_metrics_json"] = server_metrics_file(phase).into();
+    }
+    entry
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What there is to write down: one finished run.
 
+use crate::server_metrics::ServerMetricsResult;
 use aiperf_metrics::{Slice, Summary, Thresholds};
 use aiperf_plan::ArtifactPlan;
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// One finished run, complete or not.
 #[derive(Clone, Debug)]
@@ -14,6 +16,9 @@ pub struct RunResult {
     pub info: RunInfo,
     /// Which kind of endpoint was measured.
     pub endpoint: EndpointKind,
+    pub models: Vec<String>,
+    /// Live sessions at most in the first profiling phase; `None` is no limit.
+    pub concurrency: Option<u32>,
     /// The resolved configuration, secrets redacted.
     pub input_config: Value,
     /// What is written where.
@@ -44,6 +49,8 @@ pub struct RunResult {
     pub limits: Thresholds,
     /// Show the HTTP trace table.
     pub show_trace_timing: bool,
+    /// What was seen of the servers; `None` where nobody looked, or nothing was seen.
+    pub server_metrics: Option<Arc<ServerMetricsResult>>,
 }
 
 /// What happened in one phase.
@@ -106,6 +113,11 @@ impl RunResult {
     /// Whether there were requests, and every one of them failed.
     pub fn nothing_succeeded(&self) -> bool {
         self.metrics.records > 0 && self.metrics.failed == self.metrics.records
+    }
+
+    /// What was seen of the servers, where there is anything to write or show of it.
+    pub(crate) fn observed(&self) -> Option<&ServerMetricsResult> {
+        self.server_metrics.as_deref().filter(|observed| observed.has_metrics())
     }
 
     /// Errors from the commonest to the rarest.

@@ -13,6 +13,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "CSV Export",
     file: |names| &names.summary_csv,
     applies: Some(|run| run.artifacts.summary.csv),
+    needs_observers: false,
     write: |run, folder| {
         folder.write(&run.artifacts.names.summary_csv, |out| out.write_all(summary_csv(&run.metrics).as_bytes()));
     },

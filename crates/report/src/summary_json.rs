@@ -18,6 +18,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "JSON Export",
     file: |names| &names.summary_json,
     applies: Some(|run| run.artifacts.summary.json),
+    needs_observers: false,
     write: |run, folder| {
         folder.write(&run.artifacts.names.summary_json, |out| out.write_all(&summary_json(run)));
     },

@@ -13,6 +13,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "Timeslice CSV Export",
     file: |names| &names.timeslices_csv,
     applies: Some(|run| !run.slices.is_empty()),
+    needs_observers: false,
     write: |run, folder| {
         folder.write(&run.artifacts.names.timeslices_csv, |out| write_timeslices_csv(out, &run.slices));
     },

@@ -14,6 +14,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "Timeslice JSON Export",
     file: |names| &names.timeslices_json,
     applies: Some(|run| !run.slices.is_empty()),
+    needs_observers: false,
     write: |run, folder| {
         folder.write(&run.artifacts.names.timeslices_json, |out| write_timeslices_json(out, run));
     },

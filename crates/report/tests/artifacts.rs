@@ -67,7 +67,7 @@ fn a_run_leaves_its_files_and_the_marker_says_so() {
     drop(records);
     let inputs = artifacts.stage_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
     artifacts.publish_inputs(inputs).unwrap();
-    let written = artifacts.write(&run(&plan), Vec::new());
+    let written = write_all(&artifacts, &run(&plan), Vec::new());
     assert!(written.failures.is_empty());
     assert_eq!(
         tree(&plan.dir),
@@ -91,7 +91,7 @@ fn the_marker_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path(), ExportLevel::Summary);
-    Artifacts::prepare(&plan).unwrap().write(&run(&plan), Vec::new());
+    write_all(&Artifacts::prepare(&plan).unwrap(), &run(&plan), Vec::new());
     let mode = fs::metadata(dir.path().join(".aiperf_results_ready.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -163,9 +163,9 @@ fn phases_have_folders_of_their_own_when_there_are_several() {
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let warmup = phase(0, "warmup", PhaseKind::Warmup);
     let profiling = phase(1, "profiling", PhaseKind::Profiling);
-    artifacts.write(&RunResult { phases: vec![profiling.clone()], ..run(&plan) }, Vec::new());
+    write_all(&artifacts, &RunResult { phases: vec![profiling.clone()], ..run(&plan) }, Vec::new());
     assert!(!dir.path().join("phase_manifest.json").exists());
-    artifacts.write(&RunResult { phases: vec![warmup, profiling], ..run(&plan) }, Vec::new());
+    write_all(&artifacts, &RunResult { phases: vec![warmup, profiling], ..run(&plan) }, Vec::new());
     let files = tree(dir.path());
     for name in [
         "phase_manifest.json",
@@ -177,6 +177,18 @@ fn phases_have_folders_of_their_own_when_there_are_several() {
 }
 
 #[test]
+fn what_observers_have_no_part_in_is_there_before_they_are_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let first = artifacts.write_first(&run(&plan), Vec::new());
+    assert_eq!(tree(dir.path()), ["profile_export_aiperf.csv", "profile_export_aiperf.json"]);
+    let written = artifacts.write_rest(&run(&plan), first);
+    assert_eq!(written.files.len(), 3);
+    assert!(dir.path().join(".aiperf_results_ready.json").is_file());
+}
+
+#[test]
 fn one_exporter_that_fails_does_not_stop_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path(), ExportLevel::Records);
@@ -185,7 +197,7 @@ fn one_exporter_that_fails_does_not_stop_the_others() {
     fs::create_dir_all(dir.path().join("profile_export_aiperf.csv/in the way")).unwrap();
     let earlier =
         ExportFailure::of("records", dir.path().join("profile_export.jsonl"), std::io::Error::other("disk full"));
-    let written = artifacts.write(&run(&plan), vec![earlier]);
+    let written = write_all(&artifacts, &run(&plan), vec![earlier]);
     let failed: Vec<&str> = written.failures.iter().map(|failure| failure.exporter).collect();
     assert_eq!(failed, ["records", "csv"]);
     let marker = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();

@@ -2,7 +2,22 @@
 
 use aiperf_golden::Area;
 use aiperf_report::{LiveBlock, ServerLine, accepted_drafts_line, live_block};
+use aiperf_types::ServerSnapshot;
 use serde_json::Value;
+
+/// What a server's snapshot may hold.
+const SERVER_KEYS: [&str; 10] = [
+    "prefix_cache_hit_rate",
+    "unique_input_tokens_srv",
+    "external_prefix_cache_hit_rate",
+    "kv_cache_usage_pct",
+    "cpu_kv_cache_usage_pct",
+    "num_running",
+    "num_waiting",
+    "num_preemptions",
+    "input_token_throughput_srv",
+    "output_token_throughput_srv",
+];
 
 fn area() -> Area {
     Area::of(env!("CARGO_MANIFEST_DIR"), "metrics")
@@ -29,15 +44,8 @@ fn golden_live_blocks() {
         |_| None,
         |case| {
             let server = case["server"].as_object().map(|_| {
-                let value = |name: &str| case["server"][name].as_f64();
-                let whole = |name: &str| case["server"][name].as_u64();
-                ServerLine {
-                    prefix_cache_hit: value("prefix_cache_hit_rate"),
-                    kv_usage: value("kv_cache_usage_pct"),
-                    queue: whole("num_running").zip(whole("num_waiting")),
-                    tput_out: value("output_token_throughput_srv"),
-                    ..ServerLine::default()
-                }
+                let value = |name: &&'static str| Some((*name, case["server"][*name].as_f64()?));
+                ServerLine::of(&ServerSnapshot { values: SERVER_KEYS.iter().filter_map(value).collect() })
             });
             let previous = case["previous"].as_array();
             let block = LiveBlock {

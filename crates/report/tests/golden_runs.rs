@@ -245,7 +245,7 @@ fn golden_ready_marker() {
                 names,
             };
             let run = RunResult { was_cancelled: file.json["was_cancelled"].as_bool().unwrap(), ..empty_run() };
-            Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
+            write_all(&Artifacts::prepare(&plan).unwrap(), &run, Vec::new());
             let written = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();
             assert_eq!(written, file.text);
         });

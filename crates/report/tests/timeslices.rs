@@ -110,7 +110,7 @@ fn slices_have_files_of_their_own_when_there_are_any() {
     let files = || ["deep/mine_timeslices.csv", "deep/mine_timeslices.json"].map(|name| dir.path().join(name).exists());
 
     let run = RunResult { artifacts: plan.clone(), ..sliced_run() };
-    let written = Artifacts::prepare(&plan).unwrap().write(&run, Vec::new());
+    let written = write_all(&Artifacts::prepare(&plan).unwrap(), &run, Vec::new());
     assert_eq!(files(), [true, true]);
     let labels: Vec<&str> = written.files.iter().map(|file| file.label).collect();
     assert_eq!(
@@ -122,7 +122,7 @@ fn slices_have_files_of_their_own_when_there_are_any() {
     let run = RunResult { slices: Vec::new(), ..run };
     let artifacts = Artifacts::prepare(&plan).unwrap();
     artifacts.remove_stale().unwrap();
-    let written = artifacts.write(&run, Vec::new());
+    let written = write_all(&artifacts, &run, Vec::new());
     assert_eq!(files(), [false, false]);
     assert!(!written.files.iter().any(|file| file.label.starts_with("Timeslice")));
 }

@@ -1,5 +1,6 @@
 //! A run while it is on, as lines of text: the block it prints now and then.
 
+use aiperf_types::ServerSnapshot;
 use std::fmt::Write;
 
 /// What a server's own metrics say, for the last line of the block.
@@ -21,6 +22,23 @@ pub struct ServerLine {
     pub tput_in: Option<f64>,
     /// Output tokens a second.
     pub tput_out: Option<f64>,
+}
+
+impl ServerLine {
+    /// The line of a snapshot.
+    pub fn of(snapshot: &ServerSnapshot) -> Self {
+        let whole = |name| snapshot.get(name).filter(|value| value.is_finite()).map(|value| value.max(0.0) as u64);
+        Self {
+            prefix_cache_hit: snapshot.get("prefix_cache_hit_rate"),
+            unique_in: snapshot.get("unique_input_tokens_srv"),
+            ext_cache_hit: snapshot.get("external_prefix_cache_hit_rate"),
+            kv_usage: snapshot.get("kv_cache_usage_pct"),
+            cpu_kv_usage: snapshot.get("cpu_kv_cache_usage_pct"),
+            queue: whole("num_running").zip(whole("num_waiting")),
+            tput_in: snapshot.get("input_token_throughput_srv"),
+            tput_out: snapshot.get("output_token_throughput_srv"),
+        }
+    }
 }
 
 /// A run while it is on, for [`live_block`].

@@ -5,6 +5,7 @@
 //! - `text`: wrapping and filling
 //! - `table`, `panel`: the two shapes everything takes
 //! - `metrics`: metric tables and the prompt-cache hint
+//! - `server_metrics`: what the servers said of themselves
 //! - `errors`: the error table, and advice on errors that are known
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
@@ -18,6 +19,7 @@ pub(crate) mod metrics;
 pub(crate) mod notices;
 pub mod page;
 pub(crate) mod panel;
+pub(crate) mod server_metrics;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod warnings;
@@ -32,6 +34,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     label: "Console Output",
     file: |names| &names.console_txt,
     applies: None,
+    needs_observers: true,
     write: |run, folder| {
         folder.write(&run.artifacts.names.console_txt, |out| out.write_all(report(run, Page::file()).as_bytes()));
     },
@@ -47,6 +50,8 @@ pub fn report(run: &RunResult, page: Page) -> String {
             metrics::cache_hint(&run.metrics, page),
             metrics::trace_table(run, page),
             metrics::spec_decode(&run.metrics, run.endpoint, page),
+            server_metrics::spec_decode(run, page),
+            server_metrics::tables(run, page),
             warnings::token_counts(run, page),
             warnings::output_lengths(run, page),
             warnings::failures(run, page),

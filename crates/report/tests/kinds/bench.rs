@@ -165,6 +165,8 @@ impl Bench {
             version: "0.0.0".into(),
             info: RunInfo::single("465e2a4541a2", None, None),
             endpoint,
+            models: vec!["m".into()],
+            concurrency: Some(4),
             input_config: json!({}),
             artifacts: ArtifactPlan {
                 dir: "/runs/one".into(),
@@ -186,6 +188,7 @@ impl Bench {
             limits: Thresholds::default(),
             slices: Vec::new(),
             show_trace_timing: self.with_trace,
+            server_metrics: None,
         };
         Shown {
             title: title(endpoint),

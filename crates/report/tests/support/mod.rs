@@ -1,10 +1,12 @@
 //! Golden data, and runs made from it.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
+pub(crate) mod observed;
+
 use aiperf_golden::{Area, has};
 use aiperf_metrics::{ConsoleGroup, Flags, Kind, MetricResult, Stats, Summary, Thresholds, registry};
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
-use aiperf_report::{RunInfo, RunResult};
+use aiperf_report::{Artifacts, ExportFailure, RunInfo, RunResult, Written};
 use aiperf_types::{EndpointKind, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::fs;
@@ -149,6 +151,8 @@ pub(crate) fn empty_run() -> RunResult {
         version: "0.0.0".into(),
         info: RunInfo::single("465e2a4541a2", None, None),
         endpoint: EndpointKind::Chat,
+        models: vec!["m".into()],
+        concurrency: Some(4),
         input_config: Value::Object(Map::new()),
         artifacts: ArtifactPlan {
             dir: "/runs/one".into(),
@@ -170,7 +174,14 @@ pub(crate) fn empty_run() -> RunResult {
         doubts: Vec::new(),
         limits: Thresholds::default(),
         show_trace_timing: false,
+        server_metrics: None,
     }
+}
+
+/// Writes everything of a run, one part after the other.
+pub(crate) fn write_all(artifacts: &Artifacts, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
+    let first = artifacts.write_first(run, earlier);
+    artifacts.write_rest(run, first)
 }
 
 /// The run that a summary was written of.

@@ -1,0 +1,99 @@
+//! Reads metrics pages: Prometheus text 0.0.4 and OpenMetrics, by one tolerant grammar.
+//!
+//! A bad line costs that line and a warning; a page is refused only when it has lines and not one sample among them.
+//! Nothing here looks at the content type: both ways of naming counters are understood wherever they appear.
+//!
+//! # Layout
+//! - [`line`]: one line
+//! - [`document`]: a page's lines as declared families with borrowed samples; any reader of such pages can stand on it
+//! - `kept`: which of them are kept, under which name, as [`Family`](crate::Family)
+//! - `strings`: texts that many samples and pages share
+
+pub mod document;
+mod kept;
+pub mod line;
+mod strings;
+
+use crate::scrape::Family;
+use aiperf_types::LogLevel;
+use std::fmt;
+use std::sync::Arc;
+
+pub use document::{DeclaredFamily, Document, Sample};
+pub use line::{DeclaredKind, Label, Part};
+
+/// What a page came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// In the order in which the page names them first; no two of one name and kind. None where a page is empty, or
+    /// nothing on it is kept.
+    pub families: Vec<Family>,
+    pub warnings: Vec<PageWarning>,
+}
+
+/// Something on a page that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageWarning {
+    /// The same for the same cause on a later page: a cause is said once an endpoint.
+    pub cause: WarningCause,
+    pub level: LogLevel,
+    pub text: String,
+}
+
+/// Why something was left out, with the family's name where each family is told of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WarningCause {
+    BadLine,
+    NotFinite(Arc<str>),
+    BadBound(Arc<str>),
+    Summary(Arc<str>),
+    GaugeHistogram(Arc<str>),
+}
+
+/// A page that has lines and not one sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incompatible {
+    /// What is wrong with the first bad line, and how the page begins.
+    pub reason: String,
+}
+
+impl fmt::Display for Incompatible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Incompatible {}
+
+/// Reads the pages of an endpoint one after the other. Names and label values that were on an earlier page are shared
+/// with it instead of being made anew.
+#[derive(Debug, Default)]
+pub struct Reader {
+    strings: strings::Strings,
+}
+
+impl Reader {
+    pub fn read(&mut self, text: &str) -> Result<Page, Incompatible> {
+        let document = document::parse(text);
+        if document.sample_count == 0
+            && let Some(bad) = &document.bad_lines
+        {
+            let reason = format!("{}; the page begins: {}", bad.describe(), shown(text, BEGINNING_SHOWN));
+            return Err(Incompatible { reason });
+        }
+        self.strings.forget_if_many();
+        Ok(kept::keep(document, &mut self.strings))
+    }
+}
+
+/// Reads one page on its own.
+pub fn read(text: &str) -> Result<Page, Incompatible> {
+    Reader::default().read(text)
+}
+
+const BEGINNING_SHOWN: usize = 200;
+
+/// The first characters of a text, fit for a line of a log.
+fn shown(text: &str, most: usize) -> String {
+    text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
