@@ -6,8 +6,8 @@ mod support;
 
 use aiperf_golden::{Tally, name};
 use aiperf_observe::{
-    DeltaColumns, Observed, ObservedEndpoint, ObservedPhase, Scrape, ScrapeTimes, ServerMetrics, Store, TimeRange,
-    Window, Windowing, deltas, exposition, snapshot, summarise, units,
+    DeltaColumns, Observed, Scrape, ScrapeTimes, ServerMetrics, Store, TimeRange, Window, Windowing, deltas,
+    exposition, snapshot, summarise,
 };
 use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use serde_json::{Map, Value, json};
@@ -80,14 +80,11 @@ fn observed(case: &Value, windowing: Windowing) -> Observed {
     Observed {
         configured: texts(&case["endpoints_configured"]),
         successful: texts(&case["endpoints_successful"]),
-        endpoints: Vec::<ObservedEndpoint>::new(),
         profiling: range(&case["window"], "start_ns", "end_ns").unwrap_or_default(),
         warmup: range(&case["window"], "warmup_start_ns", "warmup_end_ns"),
-        phases: Vec::<ObservedPhase>::new(),
         slice: slice_length(case),
-        errors: Vec::new(),
         windowing,
-        unit: units::infer,
+        ..Observed::default()
     }
 }
 
