@@ -2,7 +2,7 @@
 
 use aiperf_observe::{
     Family, HistogramSample, MetricKind, Observed, Samples, ScalarSample, Scrape, ScrapeTimes, Store, TimeRange,
-    Windowing, deltas, summarise,
+    deltas, summarise,
 };
 use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use std::hint::black_box;
@@ -101,16 +101,8 @@ fn page(scalars: usize, histograms: usize) -> Scrape {
 
 fn run(pages: u64) -> Observed {
     Observed {
-        configured: Vec::new(),
-        successful: Vec::new(),
-        endpoints: Vec::new(),
         profiling: TimeRange { start: WallNs(1_000_000_000), end: WallNs(1_000_000_000 + pages * INTERVAL) },
-        warmup: None,
-        phases: Vec::new(),
-        slice: None,
-        errors: Vec::new(),
-        windowing: Windowing::ProfilingWindow,
-        unit: |_, _| None,
+        ..Observed::default()
     }
 }
 

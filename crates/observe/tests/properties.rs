@@ -72,16 +72,10 @@ fn scrape(said: &Said, url: &str) -> Scrape {
 
 fn run(windowing: Windowing, slice: Option<u64>) -> Observed {
     Observed {
-        configured: Vec::new(),
-        successful: Vec::new(),
-        endpoints: Vec::new(),
         profiling: TimeRange { start: WallNs(1_000_000), end: WallNs(7_000_000) },
-        warmup: None,
-        phases: Vec::new(),
         slice: slice.map(Nanos),
-        errors: Vec::new(),
         windowing,
-        unit: |_, _| None,
+        ..Observed::default()
     }
 }
 

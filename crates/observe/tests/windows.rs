@@ -27,16 +27,9 @@ fn tagged(mut page: Scrape, phase: &Arc<PhaseId>) -> Scrape {
 /// Profiling from zero to one second; slices as given.
 fn run(slice: Option<f64>) -> Observed {
     Observed {
-        configured: Vec::new(),
-        successful: Vec::new(),
-        endpoints: Vec::new(),
         profiling: TimeRange { start: at(0.0), end: at(1.0) },
-        warmup: None,
-        phases: Vec::new(),
         slice: slice.map(|seconds| Nanos((seconds * 1e9) as u64)),
-        errors: Vec::new(),
-        windowing: Windowing::ProfilingWindow,
-        unit: |_, _| None,
+        ..Observed::default()
     }
 }
 
