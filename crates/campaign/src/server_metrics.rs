@@ -6,7 +6,7 @@ use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_observe::collection::Boundary;
 use aiperf_observe::{
-    Announce, Cluster, Collected, Collector, Observed, ObservedPhase, Setup, TimeRange, Windowing, summarise, units,
+    Announce, Cluster, Collected, Collector, Observed, ObservedPhase, Setup, TimeRange, Windowing, summarise,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ServerMetricsPlan};
@@ -116,7 +116,6 @@ impl ServerWatch {
             slice: plan.metrics.slice,
             errors,
             windowing: Windowing::ProfilingWindow,
-            unit: units::infer,
         };
         let result = ServerMetricsResult {
             metrics: summarise(&store, &observed),
