@@ -68,6 +68,16 @@ impl Bench {
             .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"])
     }
 
+    /// The same, with the servers' own metrics collected often and nearly without a wait at the end.
+    pub(crate) fn watching(url: &str) -> Self {
+        let mut bench = Self::of(url);
+        bench.args.retain(|arg| arg != "--no-server-metrics");
+        bench
+            .env("AIPERF_SERVER_METRICS_COLLECTION_INTERVAL", "0.02")
+            .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0.05")
+            .env("AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT", "2")
+    }
+
     /// A benchmark of nothing yet.
     pub(crate) fn bare() -> Self {
         Self { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new(), shell: None }

@@ -7,6 +7,7 @@
 //! - [`goodput`]: requests that meet objectives
 //! - [`slices`]: results cut into slices of time
 //! - [`live`]: statistics while it is on
+//! - [`server_metrics`]: what is collected of the servers' own metrics
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
@@ -27,6 +28,7 @@ mod input;
 mod live;
 mod results;
 mod secrets;
+mod server_metrics;
 #[path = "../../../report/tests/kinds/shown.rs"]
 mod shown;
 mod slices;

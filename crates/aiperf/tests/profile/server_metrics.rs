@@ -1,0 +1,323 @@
+//! The servers' own metrics: held against what the client counted and what the server says happened.
+
+use crate::bench::{Bench, Run, answering, avg, quick, response, serve};
+use aiperf_sim::{Latency, MetricsKind, SimConfig};
+use serde_json::Value;
+use std::time::Duration;
+
+const FILES: [&str; 4] = [
+    "server_metrics_export.json",
+    "server_metrics_export.csv",
+    "server_metrics_export.parquet",
+    "server_metrics_export.jsonl",
+];
+
+fn with_faults(faults: &[&str]) -> SimConfig {
+    SimConfig { metrics_faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(), ..quick() }
+}
+
+/// A run of forty requests that should succeed.
+fn run(sim: SimConfig, args: &[&str]) -> Run {
+    let sim = serve(sim);
+    let run = Bench::watching(&sim.url()).with(&["--streaming", "--request-count", "40"]).with(args).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    run
+}
+
+fn exported(run: &Run) -> Value {
+    serde_json::from_str(&run.text(FILES[0])).unwrap()
+}
+
+/// The sum of a statistic over all series of a metric.
+fn total(metrics: &Value, name: &str, stat: &str) -> f64 {
+    let series = metrics[name]["series"].as_array().unwrap_or_else(|| panic!("no {name}"));
+    series.iter().map(|series| series["stats"][stat].as_f64().unwrap()).sum()
+}
+
+/// What the server counted is what the client was told.
+fn agrees(metrics: &Value, summary: &Value) {
+    assert_eq!(total(metrics, "vllm:request_success", "total"), avg(summary, "request_count"));
+    assert_eq!(total(metrics, "vllm:prompt_tokens", "total"), avg(summary, "total_usage_prompt_tokens"));
+    assert_eq!(total(metrics, "vllm:generation_tokens", "total"), avg(summary, "total_usage_completion_tokens"));
+    assert_eq!(total(metrics, "vllm:e2e_request_latency_seconds", "count"), avg(summary, "request_count"));
+}
+
+#[test]
+fn counters_of_the_profiling_phase_are_what_the_client_counted() {
+    let run = run(quick(), &["--concurrency", "4"]);
+    let document = exported(&run);
+    agrees(&document["metrics"], &run.summary());
+    let summary = run.summary();
+    let rate = total(&document["metrics"], "vllm:request_success", "rate");
+    let throughput = avg(&summary, "request_throughput");
+    assert!((rate / throughput - 1.0).abs() < 0.05, "{rate} a second here, {throughput} there");
+    let info = document["summary"]["endpoint_info"].as_object().unwrap();
+    assert_eq!(info.len(), 1);
+    assert!(info.values().all(|info| info["errors"].is_null()));
+}
+
+#[test]
+fn a_warm_up_is_counted_apart() {
+    let run = run(quick(), &["--concurrency", "4", "--warmup-request-count", "12"]);
+    let document = exported(&run);
+    agrees(&document["metrics"], &run.summary());
+    assert_eq!(total(&document["warmup_metrics"], "vllm:request_success", "total"), 12.0);
+    let phase = |name: &str| -> Value {
+        serde_json::from_str(&run.text(&format!("phases/{name}/server_metrics.json"))).unwrap()
+    };
+    for (name, count) in [("warmup", 12.0), ("profiling", 40.0)] {
+        let phase = phase(name);
+        let endpoints = phase["data"]["endpoint_summaries"].as_object().unwrap();
+        let metrics = &endpoints.values().next().unwrap()["metrics"];
+        assert_eq!(total(metrics, "vllm:request_success", "total"), count, "{name}");
+    }
+    let manifest: Value = serde_json::from_str(&run.text("phase_manifest.json")).unwrap();
+    for phase in manifest["phases"].as_array().unwrap() {
+        let name = phase["phase_name"].as_str().unwrap();
+        assert_eq!(phase["server_metrics_json"], format!("phases/{name}/server_metrics.json"));
+    }
+}
+
+#[test]
+fn two_profiling_phases_count_together_and_each_for_itself() {
+    let sim = serve(quick());
+    let bench = Bench::bare();
+    let file = format!(
+        "benchmark:\n  model: m\n  endpoint: {{url: '{}', streaming: true}}\n  tokenizer: {{name: builtin}}\n  \
+         dataset: {{type: synthetic, prompts: {{isl: 16, osl: 8}}}}\n  gpu_telemetry: {{enabled: false}}\n  phases:\n    \
+         - {{name: first, kind: profiling, type: concurrency, concurrency: 3, requests: 15}}\n    \
+         - {{name: second, kind: profiling, type: concurrency, concurrency: 5, requests: 25}}\n",
+        sim.url()
+    );
+    std::fs::write(bench.dir.path().join("two.yaml"), file).unwrap();
+    let run = bench
+        .with(&["--config", "two.yaml", "--ui", "none"])
+        .env("AIPERF_SERVER_METRICS_COLLECTION_INTERVAL", "0.02")
+        .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0.05")
+        .run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    agrees(&exported(&run)["metrics"], &run.summary());
+    for (name, count) in [("first", 15.0), ("second", 25.0)] {
+        let phase: Value = serde_json::from_str(&run.text(&format!("phases/{name}/server_metrics.json"))).unwrap();
+        let endpoints = phase["data"]["endpoint_summaries"].as_object().unwrap();
+        let metrics = &endpoints.values().next().unwrap()["metrics"];
+        assert_eq!(total(metrics, "vllm:request_success", "total"), count, "{name}");
+    }
+}
+
+#[test]
+fn a_restart_is_counted_and_no_total_is_negative() {
+    let sim = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..with_faults(&["restart=6"]) };
+    let run = run(sim, &["--concurrency", "2"]);
+    let document = exported(&run);
+    let series = document["metrics"]["vllm:generation_tokens"]["series"][0].clone();
+    assert_eq!(series["resets"], 1, "{series}");
+    assert!(series["stats"]["total"].as_f64().unwrap() >= 0.0);
+}
+
+#[test]
+fn gauges_are_those_that_the_server_wrote_down() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let sim = serve(SimConfig { truth_log: Some(log.path().to_owned()), ..quick() });
+    let formats = ["--server-metrics-formats", "json", "jsonl"];
+    let run = Bench::watching(&sim.url())
+        .with(&["--streaming", "--request-count", "60", "--concurrency", "6"])
+        .with(&formats)
+        .run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    sim.stop().unwrap();
+    let truth = std::fs::read_to_string(log.path()).unwrap();
+    let pages: Vec<Value> = truth
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["page"].is_object())
+        .map(|line| line["page"].clone())
+        .collect();
+    let scrapes: Vec<Value> = run.text(FILES[3]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(pages.len(), scrapes.len(), "every page has its line");
+    assert!(scrapes.len() > 4);
+    for (page, scrape) in pages.iter().zip(&scrapes) {
+        let value = |name: &str| scrape["metrics"][name][0]["value"].as_f64().unwrap();
+        assert_eq!(value("vllm:num_requests_running"), page["running"].as_f64().unwrap());
+        assert_eq!(value("vllm:kv_cache_usage_perc"), page["kv_usage"].as_f64().unwrap());
+        assert_eq!(value("vllm:generation_tokens"), page["generation_tokens"].as_f64().unwrap());
+        // Made between the request and the first byte, by the server's clock, which is this machine's.
+        let made = page["made_ns"].as_u64().unwrap();
+        let sent = scrape["request_sent_ns"].as_u64().unwrap();
+        let came = scrape["first_byte_ns"].as_u64().unwrap();
+        assert!(sent <= made + 1_000_000 && made <= came + 1_000_000, "{sent} {made} {came}");
+    }
+    assert!(scrapes[0]["benchmark_phase"].is_null(), "the first page is of before the run");
+    assert_eq!(scrapes.last().unwrap()["benchmark_phase"], "profiling");
+}
+
+#[test]
+fn files_are_those_that_are_asked_for_and_none_of_an_earlier_run_stays() {
+    let there = |run: &Run| FILES.map(|file| run.path(file).exists());
+    let first = run(quick(), &[]);
+    assert_eq!(there(&first), [true, true, true, false]);
+    let sim = serve(quick());
+    let second = Bench::watching(&sim.url())
+        .with(&["--request-count", "5", "--server-metrics-formats", "jsonl", "CSV"])
+        .in_place_of(first)
+        .run();
+    assert_eq!(there(&second), [false, true, false, true]);
+    let third = Bench::of(&sim.url()).with(&["--request-count", "5"]).in_place_of(second).run();
+    assert_eq!(there(&third), [false; 4]);
+    let named = run(quick(), &["--profile-export-prefix", "mine", "--server-metrics-formats", "json,parquet"]);
+    assert!(named.path("mine_server_metrics.json").exists() && named.path("mine_server_metrics.parquet").exists());
+}
+
+#[test]
+fn a_server_without_metrics_costs_one_line() {
+    let run = run(SimConfig { metrics: MetricsKind::None, ..quick() }, &[]);
+    assert_eq!(run.stdout().matches("erver metrics").count(), 1, "{}", run.stdout());
+    assert!(run.stdout().contains("Server metrics are off: no Prometheus endpoint answers"));
+    assert_eq!(run.stderr(), "");
+    assert!(FILES.iter().all(|file| !run.path(file).exists()));
+}
+
+#[test]
+fn json_at_the_usual_place_leads_to_the_page_elsewhere() {
+    let run = run(SimConfig { metrics: MetricsKind::Trtllm, ..quick() }, &[]);
+    let document = exported(&run);
+    let urls = &document["summary"]["endpoints_successful"];
+    assert!(urls[0].as_str().unwrap().ends_with("/prometheus/metrics"), "{urls}");
+    assert_eq!(total(&document["metrics"], "trtllm_request_success", "total"), 40.0);
+}
+
+#[test]
+fn what_is_no_page_of_metrics_is_left_alone_after_one_warning() {
+    for (fault, says) in [
+        ("json=1-", "returned non-Prometheus content-type 'application/json'"),
+        ("malformed=1-", "Disabling server metrics collection for"),
+        ("malformed=4-", "Disabling server metrics collection for"),
+    ] {
+        let run = run(with_faults(&[fault]), &[]);
+        assert_eq!(run.stdout().matches("Disabling server metrics collection").count(), 1, "{fault}");
+        assert!(run.stdout().contains(says), "{fault}: {}", run.stdout());
+    }
+}
+
+#[test]
+fn a_page_that_goes_wrong_costs_itself_and_no_request() {
+    for (faults, errors) in [
+        (&["malformed-lines=3-5"][..], 0),
+        (&["status:503=3-4"], 1),
+        // One is replaced by another connection, as it may have been closed while it was idle.
+        (&["reset=3"], 0),
+        (&["reset=3-4"], 1),
+        (&["endless=3"], 1),
+        (&["huge=3"], 1),
+        (&["type:vllm:num_requests_running,histogram=3-4"], 0),
+        (&["gzip=2-", "redirect:307=4"], 0),
+        (&["trickle:100ms=3"], 0),
+    ] {
+        let run = run(with_faults(faults), &["--concurrency", "1"]);
+        let document = exported(&run);
+        let info = document["summary"]["endpoint_info"].as_object().unwrap().values().next().unwrap().clone();
+        let found = info["errors"].as_u64().unwrap_or(0);
+        assert!(if errors == 0 { found == 0 } else { found >= errors }, "{faults:?}: {info}");
+        assert_eq!(run.stdout().contains("scrapes failed"), errors > 0, "{faults:?}: {}", run.stdout());
+        assert_eq!(total(&document["metrics"], "vllm:request_success", "total"), 40.0, "{faults:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_no_reason_to_fail_later_than_without_metrics() {
+    let run = Bench::watching("http://127.0.0.1:9").with(&["--request-count", "1"]).run();
+    assert_eq!(run.code(), Some(1));
+    assert!(run.stdout().contains("Server metrics are off"), "{}", run.stdout());
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_there() {
+    let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_millis(30)), ..quick() });
+    let running = Bench::watching(&sim.url())
+        .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "30")
+        .with(&["--streaming", "--request-count", "2000", "--server-metrics-formats", "json", "jsonl"])
+        .start();
+    running.wait_for_records(10);
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(130), "{}", run.stderr());
+    assert!(total(&exported(&run)["metrics"], "vllm:request_success", "total") >= 5.0);
+    assert!(run.text(FILES[3]).lines().count() > 3);
+}
+
+#[test]
+fn several_endpoints_are_told_apart_and_secrets_are_not_told() {
+    let (sim, other) = (serve(quick()), serve(SimConfig { metrics: MetricsKind::Sglang, ..quick() }));
+    let extra = format!("{}/metrics?api_key=hunter22&x=1", other.url().replace("http://", "http://me:pa55word@"));
+    let missing = "http://127.0.0.1:9/metrics";
+    let run = Bench::watching(&sim.url())
+        .with(&["--request-count", "20", "--server-metrics", &extra, missing])
+        .with(&["--server-metrics-formats", "json", "csv", "jsonl", "parquet"])
+        .run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let summary = exported(&run)["summary"].clone();
+    assert_eq!(summary["endpoints_configured"].as_array().unwrap().len(), 3);
+    assert_eq!(summary["endpoints_successful"].as_array().unwrap().len(), 2);
+    assert!(summary["endpoints_configured"][1].as_str().unwrap().contains("<redacted>@127.0.0.1"));
+    assert!(run.stdout().contains("2/3 endpoint(s) reachable"));
+    assert!(run.stdout().contains("NVIDIA AIPerf | Server Metrics: vLLM"));
+    let texts =
+        [FILES[0], FILES[1], FILES[3], "logs/aiperf.log", "profile_export_aiperf.json"].map(|file| run.text(file));
+    let parquet = String::from_utf8_lossy(&std::fs::read(run.path(FILES[2])).unwrap()).into_owned();
+    for text in texts.iter().chain([&run.stdout(), &run.stderr(), &parquet]) {
+        assert!(!text.contains("hunter22") && !text.contains("pa55word"), "{text}");
+    }
+}
+
+#[test]
+fn a_path_of_the_server_is_no_obstacle() {
+    let sim = serve(quick());
+    let url = format!("{}/v1", sim.url());
+    let run = Bench::watching(&url).with(&["--request-count", "10"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert_eq!(total(&exported(&run)["metrics"], "vllm:request_success", "total"), 10.0);
+}
+
+#[test]
+fn the_live_block_has_a_line_of_the_server() {
+    let sim = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..quick() };
+    let sim = serve(sim);
+    let run = Bench::watching(&sim.url())
+        .with(&["--streaming", "--request-count", "40", "--stats-interval", "0.1"])
+        .env("AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS", "0.05")
+        .run();
+    assert!(run.stdout().lines().any(|line| line.contains("srv ") && line.contains("queue=")), "{}", run.stdout());
+}
+
+#[test]
+fn a_foreign_page_needs_no_help_and_no_type() {
+    let address = answering(|_, head, _| match head {
+        head if head.starts_with("GET /metrics") => response("200 OK", "text/plain", "plain 1\nplain{a=\"b\"} 2\n"),
+        _ => response(
+            "200 OK",
+            "application/json",
+            r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#,
+        ),
+    });
+    let run = Bench::watching(&format!("http://{address}")).with(&["--request-count", "5"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let document = exported(&run);
+    assert_eq!(document["metrics"]["plain"]["type"], "unknown");
+    assert_eq!(document["metrics"]["plain"]["series"].as_array().unwrap().len(), 2);
+    assert!(!run.stdout().contains("Server Metrics:"), "no table of an unknown server");
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_sent() {
+    for (args, says) in [
+        (&["--server-metrics", "h:1", "--no-server-metrics"][..], "--no-server-metrics"),
+        (&["--server-metrics", "node1"], "--server-metrics 'node1' is no URL"),
+        (&["--server-metrics", "http://h:0/metrics"], "port outside"),
+        (&["--server-metrics", "ftp://h/metrics"], "must start with http"),
+        (&["--server-metrics-formats", "xml"], "xml"),
+    ] {
+        let run = Bench::watching("http://127.0.0.1:9").with(&["--request-count", "1"]).with(args).run();
+        assert_eq!(run.code(), Some(2), "{args:?}: {}", run.stderr());
+        assert!(run.stderr().contains(says), "{args:?}: {}", run.stderr());
+    }
+}
