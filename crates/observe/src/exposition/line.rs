@@ -111,12 +111,10 @@ pub enum Declaration<'a> {
 /// Reads a line that begins with `#`.
 pub fn read_declaration(line: &str) -> Result<Declaration<'_>, Flaw> {
     let mut cursor = Cursor::new(line);
-    cursor.at = 1;
-    let keyword_at = cursor.at;
-    cursor.skip_blanks();
-    if cursor.at == keyword_at {
+    if cursor.word().contains('"') {
         return Ok(Declaration::Comment);
     }
+    cursor.skip_blanks();
     let keyword = cursor.word();
     if keyword == "EOF" && cursor.rest().is_empty() {
         return Ok(Declaration::End);
@@ -239,9 +237,12 @@ fn has_a_name_twice(labels: &[Label<'_>]) -> bool {
     labels.iter().enumerate().any(|(index, (name, _))| labels[..index].iter().any(|(other, _)| other == name))
 }
 
-/// The value is the first word; the last, a timestamp's or an exemplar's, must be a number too.
+/// The value is the first word; the last, a timestamp's or an exemplar's, must be a number too. Words are set apart by
+/// spaces, or by tabs where there is no space.
 fn read_value(rest: &str) -> Result<f64, Flaw> {
-    let mut words = rest.split_ascii_whitespace();
+    let rest = rest.trim_start();
+    let separator = if rest.contains(' ') { ' ' } else { '\t' };
+    let mut words = rest.split(separator).map(str::trim).filter(|word| !word.is_empty());
     let value = words.next().ok_or("there is no value")?;
     let value = value.parse().map_err(|_| "the value is not a number")?;
     match words.next_back().map(str::parse::<f64>) {
@@ -397,7 +398,7 @@ mod tests {
             assert_eq!(sample(&format!("g {text}")).unwrap().2, value);
         }
         assert!(sample("g nAn").unwrap().2.is_nan());
-        for text in ["1_000", "0x10", "abc", "", "1 later", "1 # {a=\"b\"}"] {
+        for text in ["1_000", "0x10", "abc", "", "1 later", "1 # {a=\"b\"}", "1 2\t3", "1\t2 3"] {
             assert!(sample(&format!("g {text}")).is_err(), "{text}");
         }
     }
@@ -432,8 +433,10 @@ mod tests {
         assert_eq!(read_declaration("# HELP g"), help("g", ""));
         assert_eq!(read_declaration(r#"# HELP "a b" text"#), help("a b", "text"));
         let gauge = Declaration::Type { name: name("g"), kind: DeclaredKind::Gauge };
-        assert_eq!(read_declaration("#\tTYPE\tg\tgauge"), Ok(gauge));
-        for comment in ["#", "# ", "#HELP g x", "# EOF x", "# UNIT g seconds", "# free words", "# HELP"] {
+        for declaration in ["#\tTYPE\tg\tgauge", "## TYPE g gauge"] {
+            assert_eq!(read_declaration(declaration), Ok(gauge.clone()), "{declaration}");
+        }
+        for comment in ["#", "# ", "#HELP g x", "#HELP", "# EOF x", "# UNIT g seconds", "# free words", "# HELP"] {
             assert_eq!(read_declaration(comment), Ok(Declaration::Comment), "{comment}");
         }
         assert_eq!(read_declaration("# EOF"), Ok(Declaration::End));
