@@ -12,6 +12,8 @@ pub type Label<'a> = (Cow<'a, str>, Cow<'a, str>);
 /// What is wrong with a line.
 pub type Flaw = &'static str;
 
+const NO_NUMBER: Flaw = "the value is not a number";
+
 /// What `# TYPE` may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeclaredKind {
@@ -240,11 +242,15 @@ fn has_a_name_twice(labels: &[Label<'_>]) -> bool {
 /// The value is the first word; the last, a timestamp's or an exemplar's, must be a number too. Words are set apart by
 /// spaces, or by tabs where there is no space.
 fn read_value(rest: &str) -> Result<f64, Flaw> {
-    let rest = rest.trim_start();
+    let rest = rest.trim();
+    // Nothing follows the value, mostly.
+    if !rest.is_empty() && !rest.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        return rest.parse().map_err(|_| NO_NUMBER);
+    }
     let separator = if rest.contains(' ') { ' ' } else { '\t' };
     let mut words = rest.split(separator).map(str::trim).filter(|word| !word.is_empty());
     let value = words.next().ok_or("there is no value")?;
-    let value = value.parse().map_err(|_| "the value is not a number")?;
+    let value = value.parse().map_err(|_| NO_NUMBER)?;
     match words.next_back().map(str::parse::<f64>) {
         Some(Err(_)) => Err("what follows the value is neither a timestamp nor an exemplar"),
         _ => Ok(value),
@@ -271,6 +277,18 @@ fn unescape(text: &str, quotes: bool) -> Cow<'_, str> {
     }
     Cow::Owned(plain)
 }
+
+/// The characters of names that need no quotes. A table, because names are most of a page.
+const IN_NAMES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let c = byte as u8;
+        table[byte] = c.is_ascii_alphanumeric() || c == b'_' || c == b':';
+        byte += 1;
+    }
+    table
+};
 
 /// A place in a line. It only ever stops at ASCII characters, so every slice is whole characters.
 struct Cursor<'a> {
@@ -317,7 +335,7 @@ impl<'a> Cursor<'a> {
         if self.peek().is_none_or(|byte| byte.is_ascii_digit()) {
             return "";
         }
-        self.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'))
+        self.take_while(|byte| IN_NAMES[usize::from(byte)])
     }
 
     /// The text in the quotes that open here.
@@ -325,15 +343,13 @@ impl<'a> Cursor<'a> {
         let (bytes, start) = (self.text.as_bytes(), self.at + 1);
         let (mut end, mut is_escaped) = (start, false);
         loop {
-            match bytes.get(end) {
-                None => return Err("a quote is not closed"),
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    is_escaped = true;
-                    end += 2;
-                }
-                Some(_) => end += 1,
+            let rest = bytes.get(end..).unwrap_or_default();
+            end += memchr::memchr2(b'"', b'\\', rest).ok_or("a quote is not closed")?;
+            if bytes[end] == b'"' {
+                break;
             }
+            is_escaped = true;
+            end += 2;
         }
         self.at = end + 1;
         let raw = &self.text[start..end];
