@@ -1,7 +1,7 @@
 //! One line of a metrics page: a declaration, or a sample.
 //!
-//! The grammar is that of the classic text format, with what OpenMetrics and UTF-8 names add. It is lenient about blanks
-//! and commas, as the readers that servers are tested with are.
+//! The grammar is that of the classic text format, with what OpenMetrics and UTF-8 names add. It is lenient about
+//! blanks and commas, as the readers that servers are tested with are.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -113,12 +113,13 @@ pub enum Declaration<'a> {
 /// Reads a line that begins with `#`.
 pub fn read_declaration(line: &str) -> Result<Declaration<'_>, Flaw> {
     let mut cursor = Cursor::new(line);
-    if cursor.word().contains('"') {
+    let mark = cursor.word();
+    if mark.contains('"') {
         return Ok(Declaration::Comment);
     }
     cursor.skip_blanks();
     let keyword = cursor.word();
-    if keyword == "EOF" && cursor.rest().is_empty() {
+    if (mark, keyword) == ("#", "EOF") && cursor.rest().is_empty() {
         return Ok(Declaration::End);
     }
     if !matches!(keyword, "HELP" | "TYPE") {
@@ -452,7 +453,9 @@ mod tests {
         for declaration in ["#\tTYPE\tg\tgauge", "## TYPE g gauge"] {
             assert_eq!(read_declaration(declaration), Ok(gauge.clone()), "{declaration}");
         }
-        for comment in ["#", "# ", "#HELP g x", "#HELP", "# EOF x", "# UNIT g seconds", "# free words", "# HELP"] {
+        for comment in
+            ["#", "# ", "#HELP g x", "#HELP", "# EOF x", "## EOF", "# UNIT g seconds", "# free words", "# HELP"]
+        {
             assert_eq!(read_declaration(comment), Ok(Declaration::Comment), "{comment}");
         }
         assert_eq!(read_declaration("# EOF"), Ok(Declaration::End));
