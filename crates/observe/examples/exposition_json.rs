@@ -1,5 +1,5 @@
-//! Reads metrics pages, each a JSON string on a line of its own, and prints what became of each, one JSON object a line:
-//! what the page declares, and the families that are kept of it. `scripts/check-exposition` compares it with another
+//! Reads metrics pages, each a JSON string on a line of its own, and prints what became of each, one JSON object a
+//! line: what the page declares, and the families that are kept of it. `scripts/check-exposition` compares it with another
 //! reader's.
 
 use aiperf_observe::exposition::line::SUFFIXES;
@@ -13,7 +13,9 @@ fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let page: String = serde_json::from_str(&line?)?;
         let mut told = Map::new();
-        told.insert("declared".to_owned(), declared(&exposition::document::parse(&page)));
+        let document = exposition::document::parse(&page);
+        told.insert("declared".to_owned(), declared(&document));
+        told.insert("bad_lines".to_owned(), json!(document.bad_lines.as_ref().map_or(0, |bad| bad.count)));
         match exposition::read(&page) {
             Ok(page) => {
                 told.insert("kept".to_owned(), page.families.iter().map(kept).collect());

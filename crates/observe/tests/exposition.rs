@@ -311,6 +311,29 @@ fn what_is_written_is_read((families, convention): (Vec<Family>, Convention)) ->
     Ok(())
 }
 
+/// Without the order in which families, samples and buckets stand.
+fn in_no_order(mut families: Vec<Family>) -> Vec<Family> {
+    families.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
+    for family in &mut families {
+        match &mut family.samples {
+            Samples::Scalars(scalars) => scalars.sort_by(|a, b| a.labels.cmp(&b.labels)),
+            Samples::Histograms(histograms) => {
+                histograms.sort_by(|a, b| a.labels.cmp(&b.labels));
+                histograms.iter_mut().for_each(|histogram| histogram.buckets.sort_by(|a, b| a.0.cmp(&b.0)));
+            }
+        }
+    }
+    families
+}
+
+/// A page's families, and its lines in any order.
+fn shuffled() -> impl Strategy<Value = (Vec<Family>, Vec<String>)> {
+    (families(), convention()).prop_flat_map(|(families, convention)| {
+        let lines: Vec<String> = write_page(&families, convention).split_inclusive('\n').map(str::to_owned).collect();
+        (Just(families), Just(lines).prop_shuffle())
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
@@ -321,6 +344,12 @@ proptest! {
     #[test]
     fn a_bad_line_costs_itself_alone_wherever_it_stands(case in page_and_bad_line()) {
         a_bad_line_costs_itself(case)?;
+    }
+
+    #[test]
+    fn lines_in_any_order_are_put_together_as_the_same_families((families, lines) in shuffled()) {
+        let read = exposition::read(&lines.concat()).unwrap();
+        prop_assert_eq!(in_no_order(read.families), in_no_order(families), "{}", lines.concat());
     }
 
     #[test]

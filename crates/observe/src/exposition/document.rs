@@ -102,6 +102,9 @@ impl<'a> Reading<'a> {
     fn declare(&mut self, text: &'a str) -> Vec<Step<'a>> {
         let mut is_open_metrics = false;
         let (mut steps, mut helps) = (Vec::new(), Vec::new());
+        // Guesses, so that what grows with the page is not moved again and again.
+        steps.reserve(text.len() / 96);
+        self.document.labels.reserve(text.len() / 48);
         for (index, text) in text.split('\n').enumerate() {
             let (line, text) = (index + 1, text.trim());
             if text.is_empty() {

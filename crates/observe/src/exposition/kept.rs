@@ -168,8 +168,8 @@ impl<'a> Keeping<'a> {
         }
         if let Some(bound) = groups.groups.iter().find_map(|group| group.bad_bound) {
             let text = format!(
-                "histogram {name} has a bucket whose bound is not a number (le={bound:?}); histograms with such buckets \
-                 are left out"
+                "histogram {name} has a bucket whose bound is not a number (le={bound:?}); histograms with such \
+                 buckets are left out"
             );
             self.warn(WarningCause::BadBound(name.clone()), LogLevel::Warning, text);
         }

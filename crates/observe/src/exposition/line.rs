@@ -1,7 +1,7 @@
 //! One line of a metrics page: a declaration, or a sample.
 //!
-//! The grammar is that of the classic text format, with what OpenMetrics and UTF-8 names add. It is lenient about blanks
-//! and commas, as the readers that servers are tested with are.
+//! The grammar is that of the classic text format, with what OpenMetrics and UTF-8 names add. It is lenient about
+//! blanks and commas, as the readers that servers are tested with are.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,6 +11,8 @@ pub type Label<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// What is wrong with a line.
 pub type Flaw = &'static str;
+
+const NO_NUMBER: Flaw = "the value is not a number";
 
 /// What `# TYPE` may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,14 +113,13 @@ pub enum Declaration<'a> {
 /// Reads a line that begins with `#`.
 pub fn read_declaration(line: &str) -> Result<Declaration<'_>, Flaw> {
     let mut cursor = Cursor::new(line);
-    cursor.at = 1;
-    let keyword_at = cursor.at;
-    cursor.skip_blanks();
-    if cursor.at == keyword_at {
+    let mark = cursor.word();
+    if mark.contains('"') {
         return Ok(Declaration::Comment);
     }
+    cursor.skip_blanks();
     let keyword = cursor.word();
-    if keyword == "EOF" && cursor.rest().is_empty() {
+    if (mark, keyword) == ("#", "EOF") && cursor.rest().is_empty() {
         return Ok(Declaration::End);
     }
     if !matches!(keyword, "HELP" | "TYPE") {
@@ -239,11 +240,18 @@ fn has_a_name_twice(labels: &[Label<'_>]) -> bool {
     labels.iter().enumerate().any(|(index, (name, _))| labels[..index].iter().any(|(other, _)| other == name))
 }
 
-/// The value is the first word; the last, a timestamp's or an exemplar's, must be a number too.
+/// The value is the first word; the last, a timestamp's or an exemplar's, must be a number too. Words are set apart by
+/// spaces, or by tabs where there is no space.
 fn read_value(rest: &str) -> Result<f64, Flaw> {
-    let mut words = rest.split_ascii_whitespace();
+    let rest = rest.trim();
+    // Nothing follows the value, mostly.
+    if !rest.is_empty() && !rest.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        return rest.parse().map_err(|_| NO_NUMBER);
+    }
+    let separator = if rest.contains(' ') { ' ' } else { '\t' };
+    let mut words = rest.split(separator).map(str::trim).filter(|word| !word.is_empty());
     let value = words.next().ok_or("there is no value")?;
-    let value = value.parse().map_err(|_| "the value is not a number")?;
+    let value = value.parse().map_err(|_| NO_NUMBER)?;
     match words.next_back().map(str::parse::<f64>) {
         Some(Err(_)) => Err("what follows the value is neither a timestamp nor an exemplar"),
         _ => Ok(value),
@@ -270,6 +278,18 @@ fn unescape(text: &str, quotes: bool) -> Cow<'_, str> {
     }
     Cow::Owned(plain)
 }
+
+/// The characters of names that need no quotes. A table, because names are most of a page.
+const IN_NAMES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let c = byte as u8;
+        table[byte] = c.is_ascii_alphanumeric() || c == b'_' || c == b':';
+        byte += 1;
+    }
+    table
+};
 
 /// A place in a line. It only ever stops at ASCII characters, so every slice is whole characters.
 struct Cursor<'a> {
@@ -316,7 +336,7 @@ impl<'a> Cursor<'a> {
         if self.peek().is_none_or(|byte| byte.is_ascii_digit()) {
             return "";
         }
-        self.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'))
+        self.take_while(|byte| IN_NAMES[usize::from(byte)])
     }
 
     /// The text in the quotes that open here.
@@ -324,15 +344,13 @@ impl<'a> Cursor<'a> {
         let (bytes, start) = (self.text.as_bytes(), self.at + 1);
         let (mut end, mut is_escaped) = (start, false);
         loop {
-            match bytes.get(end) {
-                None => return Err("a quote is not closed"),
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    is_escaped = true;
-                    end += 2;
-                }
-                Some(_) => end += 1,
+            let rest = bytes.get(end..).unwrap_or_default();
+            end += memchr::memchr2(b'"', b'\\', rest).ok_or("a quote is not closed")?;
+            if bytes[end] == b'"' {
+                break;
             }
+            is_escaped = true;
+            end += 2;
         }
         self.at = end + 1;
         let raw = &self.text[start..end];
@@ -397,7 +415,7 @@ mod tests {
             assert_eq!(sample(&format!("g {text}")).unwrap().2, value);
         }
         assert!(sample("g nAn").unwrap().2.is_nan());
-        for text in ["1_000", "0x10", "abc", "", "1 later", "1 # {a=\"b\"}"] {
+        for text in ["1_000", "0x10", "abc", "", "1 later", "1 # {a=\"b\"}", "1 2\t3", "1\t2 3"] {
             assert!(sample(&format!("g {text}")).is_err(), "{text}");
         }
     }
@@ -432,8 +450,12 @@ mod tests {
         assert_eq!(read_declaration("# HELP g"), help("g", ""));
         assert_eq!(read_declaration(r#"# HELP "a b" text"#), help("a b", "text"));
         let gauge = Declaration::Type { name: name("g"), kind: DeclaredKind::Gauge };
-        assert_eq!(read_declaration("#\tTYPE\tg\tgauge"), Ok(gauge));
-        for comment in ["#", "# ", "#HELP g x", "# EOF x", "# UNIT g seconds", "# free words", "# HELP"] {
+        for declaration in ["#\tTYPE\tg\tgauge", "## TYPE g gauge"] {
+            assert_eq!(read_declaration(declaration), Ok(gauge.clone()), "{declaration}");
+        }
+        for comment in
+            ["#", "# ", "#HELP g x", "#HELP", "# EOF x", "## EOF", "# UNIT g seconds", "# free words", "# HELP"]
+        {
             assert_eq!(read_declaration(comment), Ok(Declaration::Comment), "{comment}");
         }
         assert_eq!(read_declaration("# EOF"), Ok(Declaration::End));
