@@ -33,7 +33,7 @@ pub mod timeslices;
 pub mod units;
 pub mod windows;
 
-pub use collection::{Announce, Boundary, Collected, Collector, ScrapeFile, Setup};
+pub use collection::{Announce, Boundary, Collected, Collector, EncodeLine, Setup};
 pub use deltas::{DeltaColumns, Deltas, deltas};
 pub use labels::label_text;
 pub use results::{

@@ -3,8 +3,8 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, phases, records_jsonl, server_metrics_csv, server_metrics_json, server_metrics_jsonl, summary_csv,
-    summary_json, timeslices_csv, timeslices_json,
+    console, phases, records_jsonl, server_metrics_csv, server_metrics_json, server_metrics_jsonl,
+    server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -19,6 +19,7 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::OfOthers { label: "Raw Records", file: |names| &names.raw_jsonl },
     FileKind::Export(&server_metrics_csv::EXPORTER),
     FileKind::Export(&server_metrics_json::EXPORTER),
+    FileKind::Export(&server_metrics_parquet::EXPORTER),
     FileKind::Scrapes { label: server_metrics_jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),

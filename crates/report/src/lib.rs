@@ -10,7 +10,8 @@
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
-//!   statistics; [`server_metrics_jsonl`]: every page, written while the run is on; `server_metrics_phases`: each phase
+//!   statistics; [`server_metrics_parquet`], `parquet_pages`: every sample; [`server_metrics_jsonl`]: every page, written
+//!   while the run is on; `server_metrics_phases`: each phase
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
@@ -27,6 +28,7 @@ mod kinds;
 pub mod log_lines;
 pub mod marker;
 mod number;
+mod parquet_pages;
 pub mod phases;
 pub mod records_jsonl;
 pub mod run;
@@ -34,6 +36,7 @@ pub mod server_metrics;
 pub mod server_metrics_csv;
 pub mod server_metrics_json;
 pub mod server_metrics_jsonl;
+pub mod server_metrics_parquet;
 mod server_metrics_phases;
 pub mod stamp;
 pub mod summary_csv;

@@ -1,14 +1,18 @@
 //! What the servers' own metrics came to, as every file and table of them says it.
 
-use aiperf_observe::{MetricKind, SeriesStats, ServerMetrics};
+use aiperf_observe::{MetricKind, SeriesStats, ServerMetrics, Store, Window};
 use aiperf_plan::ServerMetricsFormats;
 use aiperf_types::WallNs;
 use std::collections::BTreeSet;
 
 /// What was seen of the servers while a run was on, and what its files need besides.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ServerMetricsResult {
     pub metrics: ServerMetrics,
+    /// Every sample.
+    pub store: Store,
+    /// What `metrics` are over: the samples that time series have too.
+    pub window: Window,
     pub formats: ServerMetricsFormats,
     /// Name of the machine that collected them.
     pub hostname: String,

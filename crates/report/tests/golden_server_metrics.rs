@@ -4,10 +4,18 @@
 mod support;
 
 use aiperf_golden::{File, Tally};
-use aiperf_report::RunResult;
+use aiperf_observe::{Samples, Scrape, ServerMetrics};
 use aiperf_report::server_metrics_csv::write_server_metrics_csv;
 use aiperf_report::server_metrics_json::write_server_metrics_json;
+use aiperf_report::server_metrics_parquet::write_server_metrics_parquet;
+use aiperf_report::{RunResult, scrape_line};
+use parquet::basic::{LogicalType, Type};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use parquet::schema::types::ColumnDescriptor;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use support::observed::*;
 use support::*;
 
@@ -54,5 +62,182 @@ fn golden_statistics_are_written_as_csv() {
     each_run("CSV of statistics", |file| {
         let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
         same_text(&csv_of(&run_of_document(&file.content)), &expected);
+    });
+}
+
+/// Series that the reference keeps of metrics which a page does not declare: of several label sets the last alone, where
+/// section 15.4 asks for all.
+fn is_kept_by_reference(golden: &Value, name: &str, labels: &[(&str, &str)]) -> bool {
+    let metric = &golden["expected"]["json"]["metrics"][name];
+    if metric["type"] != "unknown" || metric["description"] != "" {
+        return true;
+    }
+    let is_it = |series: &Value| {
+        let theirs = series["labels"].as_object().into_iter().flatten();
+        theirs.map(|(name, value)| (name.as_str(), value.as_str().unwrap())).eq(labels.iter().copied())
+    };
+    metric["series"].as_array().unwrap().iter().any(is_it)
+}
+
+/// What the pages of a golden file come to, less what section 15 asks for beyond it: more label sets (4), numbers of
+/// resets (2), more units (14).
+fn watched(golden: &Value) -> RunResult {
+    let mut run = watch(golden);
+    let mut observed = Arc::into_inner(run.server_metrics.take().unwrap()).unwrap();
+    let document = &golden["expected"]["json"];
+    let ServerMetrics { metrics, warmup_metrics, .. } = &mut observed.metrics;
+    for (metrics, theirs) in [(metrics, &document["metrics"]), (warmup_metrics, &document["warmup_metrics"])] {
+        for metric in metrics {
+            metric.unit = metric.unit.filter(|_| theirs[&*metric.name].get("unit").is_some());
+            metric.series.retain(|series| is_kept_by_reference(golden, &metric.name, &pairs(&series.labels)));
+            metric.series.iter_mut().for_each(|series| series.resets = 0);
+        }
+    }
+    RunResult { server_metrics: Some(Arc::new(observed)), ..run }
+}
+
+fn pairs(labels: &[(Arc<str>, Arc<str>)]) -> Vec<(&str, &str)> {
+    labels.iter().map(|(name, value)| (&**name, &**value)).collect()
+}
+
+#[test]
+fn golden_pages_come_to_json() {
+    each_run("JSON of pages", |file| same_json(&json_of(&watched(&file.content)), &file.content["expected"]["json"]));
+}
+
+#[test]
+fn golden_pages_come_to_csv() {
+    each_run("CSV of pages", |file| {
+        let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
+        same_text(&csv_of(&watched(&file.content)), &expected);
+    });
+}
+
+/// A page as the reference writes it: without what servers say of themselves, and without 15.4.
+fn as_reference_keeps_it(golden: &Value, mut scrape: Scrape) -> Scrape {
+    scrape.families.retain(|family| !family.name.ends_with("_info"));
+    for family in &mut scrape.families {
+        if let Samples::Scalars(samples) = &mut family.samples {
+            samples.retain(|sample| is_kept_by_reference(golden, &family.name, &pairs(&sample.labels)));
+        }
+    }
+    scrape
+}
+
+#[test]
+fn golden_pages_come_to_lines() {
+    each_run("lines of pages", |file| {
+        // The reference leaves duplicates out.
+        let unique = scrapes(&file.content).into_iter().filter(|scrape| !scrape.is_duplicate);
+        let mut text = Vec::new();
+        unique.for_each(|scrape| scrape_line(&mut text, &as_reference_keeps_it(&file.content, scrape)));
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        same_json(&Value::Array(lines), &file.content["expected"]["jsonl"]);
+    });
+}
+
+fn type_name(column: &ColumnDescriptor) -> &'static str {
+    match (column.physical_type(), column.logical_type_ref()) {
+        (Type::BYTE_ARRAY, Some(LogicalType::String)) => "string",
+        (Type::INT64, None) => "int64",
+        (Type::DOUBLE, None) => "double",
+        other => panic!("{other:?}"),
+    }
+}
+
+fn cell(field: &Field) -> Value {
+    match field {
+        Field::Null => Value::Null,
+        Field::Str(text) => text.as_str().into(),
+        Field::Long(value) => (*value).into(),
+        Field::Double(value) => (*value).into(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a Parquet file holds.
+struct ReadBack {
+    columns: Vec<(String, &'static str)>,
+    metadata: BTreeMap<String, String>,
+    rows: Vec<Vec<Value>>,
+}
+
+fn read_back(run: &RunResult) -> ReadBack {
+    let mut bytes = Vec::new();
+    write_server_metrics_parquet(&mut bytes, run, run.server_metrics.as_ref().unwrap()).unwrap();
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+    let facts = file.metadata().file_metadata();
+    let columns = facts.schema_descr().columns();
+    let pairs = facts.key_value_metadata().unwrap().iter();
+    let rows = file.get_row_iter(None).unwrap();
+    ReadBack {
+        columns: columns.iter().map(|column| (column.name().to_owned(), type_name(column))).collect(),
+        metadata: pairs.map(|pair| (pair.key.clone(), pair.value.clone().unwrap())).collect(),
+        rows: rows.map(|row| row.unwrap().get_column_iter().map(|(_, field)| cell(field)).collect()).collect(),
+    }
+}
+
+impl ReadBack {
+    fn column(&self, name: &str) -> usize {
+        self.columns.iter().position(|(known, _)| known == name).unwrap()
+    }
+
+    /// Without labels that are named like other columns: the reference drops them, and section 15.15 keeps them.
+    fn without_renamed_labels(mut self) -> Self {
+        let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        let is_renamed =
+            |name: &String| name.strip_prefix("label_").is_some_and(|label| names.iter().any(|known| known == label));
+        let kept: Vec<bool> = names.iter().map(|name| !is_renamed(name)).collect();
+        let mut keep = kept.iter();
+        self.columns.retain(|_| *keep.next().unwrap());
+        for row in &mut self.rows {
+            let mut keep = kept.iter();
+            row.retain(|_| *keep.next().unwrap());
+        }
+        self
+    }
+}
+
+#[test]
+fn golden_pages_come_to_parquet() {
+    each_run("Parquet of pages", |file| {
+        let (golden, expected) = (&file.content, &file.content["expected"]["parquet"]);
+        let mut ours = read_back(&watched(golden));
+        let keys: Vec<&str> = ours.metadata.keys().map(String::as_str).collect();
+        assert_eq!(serde_json::json!(keys), expected["metadata_keys"]);
+        let all_columns = ours.columns.len();
+        ours = ours.without_renamed_labels();
+        // More columns (15.15) and more series (15.4) than the reference has are counted too.
+        let counted = ["aiperf.label_columns", "aiperf.label_count"];
+        let series = ["aiperf.metric_count", "aiperf.metric_type_counts"];
+        let has_bare = golden["expected"]["json"]["metrics"]
+            .as_object()
+            .unwrap()
+            .values()
+            .any(|metric| metric["type"] == "unknown" && metric["description"] == "");
+        for (key, value) in expected["metadata"].as_object().unwrap() {
+            let is_ours = counted.contains(&key.as_str()) && all_columns != ours.columns.len();
+            if !is_ours && !(series.contains(&key.as_str()) && has_bare) {
+                assert_eq!(ours.metadata[key], value.as_str().unwrap(), "{key}");
+            }
+        }
+        assert_eq!(serde_json::json!(ours.columns), expected["columns"]);
+        let (name, unit) = (ours.column("metric_name"), ours.column("unit"));
+        let labels = ours.column("timestamp_ns") + 1..ours.column("value");
+        let names: Vec<&str> = ours.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let is_kept = |row: &Vec<Value>| {
+            let labels: Vec<(&str, &str)> =
+                labels.clone().filter_map(|at| Some((names[at], row[at].as_str()?))).collect();
+            is_kept_by_reference(golden, row[name].as_str().unwrap(), &labels)
+        };
+        let mut rows: Vec<Vec<Value>> = ours.rows.iter().filter(|row| is_kept(row)).cloned().collect();
+        let theirs = expected["rows"].as_array().unwrap();
+        // 15.14 knows more units.
+        rows.iter_mut()
+            .zip(theirs)
+            .filter(|(_, their)| their[unit].is_null())
+            .for_each(|(row, _)| row[unit] = Value::Null);
+        same_json(&serde_json::json!(rows), &expected["rows"]);
     });
 }

@@ -1,6 +1,7 @@
 //! Collection as a run holds it: started, told of phases, waited for.
 
 use super::keeper::{Keeper, Kept, Message, Verdict};
+use super::reading::EncodeLine;
 use super::scraper::{self, Command, Scraped};
 use crate::results::ScrapeError;
 use crate::store::Store;
@@ -8,14 +9,12 @@ use crate::summarise::ObservedEndpoint;
 use aiperf_plan::{MetricsEndpoint, ServerMetricsPlan};
 use aiperf_transport::Fetcher;
 use aiperf_types::{LogLevel, RunEvent, WallAnchor};
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-
-pub use super::keeper::ScrapeFile;
 
 /// How often a wait looks whether somebody wants to stop.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
@@ -34,6 +33,8 @@ pub struct Setup {
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
     pub announce: Arc<dyn Announce>,
+    /// Makes the lines that [`Collector::write_to`] writes; `None`: none are written.
+    pub encode: Option<EncodeLine>,
 }
 
 /// Collection while it is on.
@@ -55,15 +56,13 @@ pub struct Collected {
     pub successful: Vec<Arc<str>>,
     pub endpoints: Vec<ObservedEndpoint>,
     pub errors: Vec<ScrapeError>,
-    /// Lines in the file of scrapes.
-    pub lines: u64,
-    /// Why that file is not whole.
+    /// Why the file of scrapes is not whole.
     pub file_failure: Option<io::Error>,
 }
 
 impl Collector {
-    /// Starts to look who answers. Scrapes are written to the file from the first on.
-    pub fn start(setup: Setup, file: Option<ScrapeFile>) -> io::Result<Self> {
+    /// Starts to look who answers.
+    pub fn start(setup: Setup) -> io::Result<Self> {
         let (commands, obeyed) = unbounded_channel();
         let (messages, inbox) = mpsc::channel();
         let plan = setup.plan.clone();
@@ -75,7 +74,7 @@ impl Collector {
                 let _ = to_scraper.send(Command::Verdict { endpoint, result });
             }),
             announce: setup.announce.clone(),
-            file,
+            encode: setup.encode,
             publish_every: plan.publish_interval,
         };
         let endpoints: Vec<MetricsEndpoint> = plan.endpoints.clone();
@@ -86,12 +85,12 @@ impl Collector {
         Ok(Self { commands, messages, scraping, keeping, plan })
     }
 
-    /// Tells of something that happened in the run.
-    pub fn tell(&self, event: &RunEvent) {
-        forward(&self.commands, event);
+    /// Has every scrape written as a line, those before included.
+    pub fn write_to(&self, file: Box<dyn Write + Send>) {
+        let _ = self.messages.send(Message::WriteTo(file));
     }
 
-    /// The same as [`Self::tell`], for whoever emits events.
+    /// What takes the run's events.
     pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<> {
         let commands = self.commands.clone();
         move |event| forward(&commands, event)
@@ -124,7 +123,7 @@ impl Collector {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        let Kept { store, lines, file_failure } = self.keeping.join().ok()?;
+        let Kept { store, file_failure } = self.keeping.join().ok()?;
         let shown = |fetches: &scraper::Fetches| -> Arc<str> { fetches.url.shown().into() };
         let endpoints = scraped.endpoints.iter().map(|fetches| ObservedEndpoint {
             url: shown(fetches),
@@ -137,7 +136,6 @@ impl Collector {
             successful: scraped.endpoints.iter().filter(|fetches| fetches.was_reached).map(shown).collect(),
             endpoints: endpoints.collect(),
             errors: scraped.endpoints.iter().flat_map(|fetches| fetches.errors.clone()).collect(),
-            lines,
             file_failure,
         })
     }

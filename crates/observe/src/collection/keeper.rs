@@ -24,6 +24,8 @@ pub(super) enum Message {
     Read(u64, Box<ReadPage>),
     /// A profiling phase began, or none is on any more.
     Profiling(Option<WallNs>),
+    /// Lines are written there from now on, those that waited included.
+    WriteTo(Box<dyn Write + Send>),
     /// No page follows.
     Finish,
 }
@@ -34,16 +36,18 @@ pub(super) struct Verdict {
     pub(super) result: Result<(), String>,
 }
 
-/// Where scrapes are written as lines while the run is on.
-pub struct ScrapeFile {
-    pub encode: EncodeLine,
-    pub out: Box<dyn Write + Send>,
+/// The file that takes scrapes as lines.
+enum Lines {
+    /// Nobody wants them, or they can be written no more.
+    None,
+    /// It is not there yet.
+    Waiting(Vec<u8>),
+    Open(Box<dyn Write + Send>),
 }
 
 /// What is kept when all is over.
 pub(super) struct Kept {
     pub(super) store: Store,
-    pub(super) lines: u64,
     /// Why the file of lines is not whole.
     pub(super) file_failure: Option<io::Error>,
 }
@@ -68,7 +72,7 @@ pub(super) struct Keeper {
     pub(super) results: Sender<Message>,
     pub(super) verdicts: Box<dyn Fn(Verdict) + Send>,
     pub(super) announce: Arc<dyn Announce>,
-    pub(super) file: Option<ScrapeFile>,
+    pub(super) encode: Option<EncodeLine>,
     pub(super) publish_every: Nanos,
 }
 
@@ -76,7 +80,7 @@ impl Keeper {
     /// Keeps until nothing follows.
     pub(super) fn run(self) -> Kept {
         let (jobs, to_read) = channel::<(u64, Arc<Job>)>();
-        let encode = self.file.as_ref().map(|file| file.encode);
+        let encode = self.encode;
         let results = self.results.clone();
         let work = move || read_pages(&to_read, &results, encode);
         // Without that thread everything is read here.
@@ -84,7 +88,7 @@ impl Keeper {
         let jobs = reading.is_some().then_some(jobs);
         drop(self.results);
         let mut keeping = Keeping {
-            kept: Kept { store: Store::new(), lines: 0, file_failure: None },
+            kept: Kept { store: Store::new(), file_failure: None },
             waiting: VecDeque::new(),
             reader: Reader::default(),
             encode,
@@ -95,7 +99,7 @@ impl Keeper {
             publish_every: self.publish_every,
             verdicts: self.verdicts,
             announce: self.announce,
-            file: self.file,
+            lines: if encode.is_some() { Lines::Waiting(Vec::new()) } else { Lines::None },
         };
         let (mut next, mut finishing) = (0, false);
         while !(finishing && keeping.waiting.is_empty()) {
@@ -119,6 +123,7 @@ impl Keeper {
                 }
                 Ok(Message::Read(number, read)) => keeping.put(number, read),
                 Ok(Message::Profiling(start)) => keeping.profiling = start,
+                Ok(Message::WriteTo(file)) => keeping.write_to(file),
                 Ok(Message::Finish) => finishing = true,
                 Err(RecvTimeoutError::Timeout) => keeping.relieve(),
                 Err(RecvTimeoutError::Disconnected) => {
@@ -164,7 +169,7 @@ struct Keeping {
     publish_every: Nanos,
     verdicts: Box<dyn Fn(Verdict) + Send>,
     announce: Arc<dyn Announce>,
-    file: Option<ScrapeFile>,
+    lines: Lines,
 }
 
 impl Keeping {
@@ -218,14 +223,23 @@ impl Keeping {
         self.publish();
     }
 
+    fn write_to(&mut self, file: Box<dyn Write + Send>) {
+        if let Lines::Waiting(lines) = std::mem::replace(&mut self.lines, Lines::Open(file)) {
+            self.write(&lines);
+        }
+    }
+
     fn write(&mut self, line: &[u8]) {
-        let Some(file) = &mut self.file else { return };
-        // A few lines a second: each is on disk before the next comes.
-        match file.out.write_all(line).and_then(|()| file.out.flush()) {
-            Ok(()) => self.kept.lines += 1,
-            Err(error) => {
-                self.kept.file_failure = Some(error);
-                self.file = None;
+        match &mut self.lines {
+            _ if line.is_empty() => {}
+            Lines::None => {}
+            Lines::Waiting(lines) => lines.extend_from_slice(line),
+            // A few lines a second: each is on disk before the next comes.
+            Lines::Open(file) => {
+                if let Err(error) = file.write_all(line).and_then(|()| file.flush()) {
+                    self.kept.file_failure = Some(error);
+                    self.lines = Lines::None;
+                }
             }
         }
     }

@@ -48,7 +48,8 @@ pub fn percentiles(values: &mut [f64]) -> Option<[f64; 9]> {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(PERCENTILES.map(|percentile| {
-        let at = last as f64 * f64::from(percentile) / 100.0;
+        // In this order, as numpy has it: the last digit of a place decides the last digit of a cell.
+        let at = last as f64 * (f64::from(percentile) / 100.0);
         let (before, share) = (at.floor() as usize, at - at.floor());
         let (low, high) = (values[before], values[(before + 1).min(last)]);
         if share < 0.5 { low + (high - low) * share } else { high - (high - low) * (1.0 - share) }

@@ -253,3 +253,34 @@ pub(crate) fn same_text(ours: &str, theirs: &str) {
     }
     assert_eq!(ours.len(), theirs.len());
 }
+
+/// Compares JSON, the order of keys included; floats may differ by a billionth.
+#[track_caller]
+pub(crate) fn same_json(ours: &Value, theirs: &Value) {
+    let mut found = Vec::new();
+    differences("", ours, theirs, &mut found);
+    assert!(found.is_empty(), "{} differences: {}", found.len(), found[..found.len().min(6)].join("; "));
+}
+
+fn differences(path: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
+            theirs.iter().for_each(|(key, theirs)| differences(&format!("{path}.{key}"), &ours[key], theirs, found));
+        }
+        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
+            let pairs = ours.iter().zip(theirs).enumerate();
+            pairs.for_each(|(at, (ours, theirs))| differences(&format!("{path}[{at}]"), ours, theirs, found));
+        }
+        (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
+            let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
+            if (one - other).abs() > 1e-9 * other.abs().max(1e-3) {
+                found.push(format!("{path}: {one}, not {other}"));
+            }
+        }
+        _ if ours == theirs => {}
+        _ => {
+            let short = |value: &Value| value.to_string().chars().take(300).collect::<String>();
+            found.push(format!("{path}: {}, not {}", short(ours), short(theirs)));
+        }
+    }
+}

@@ -3,13 +3,15 @@
 use super::{empty_run, number};
 use aiperf_golden::{Area, File, has};
 use aiperf_observe::{
-    Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, MetricKind, Series, SeriesStats,
-    ServerMetrics, SliceStats, TimeRange, Timeslice,
+    Bucket, CounterStats, Endpoint, EndpointInfo, GaugeStats, HistogramStats, Metric, MetricKind, Observed,
+    ObservedEndpoint, Scrape, ScrapeTimes, Series, SeriesStats, ServerMetrics, SliceStats, Store, TimeRange, Timeslice,
+    Window, Windowing, exposition, summarise,
 };
 use aiperf_plan::ServerMetricsFormats;
 use aiperf_report::{RunInfo, RunResult, ServerMetricsResult};
-use aiperf_types::WallNs;
+use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) const ALL_FORMATS: ServerMetricsFormats =
@@ -24,13 +26,18 @@ pub(crate) fn watched_runs() -> Vec<File> {
 /// The run of a golden file, as if its statistics had been computed here.
 pub(crate) fn run_of_document(golden: &Value) -> RunResult {
     let document = &golden["expected"]["json"];
-    with_metrics(golden, metrics_of(document))
+    with_metrics(golden, metrics_of(document), Store::new())
 }
 
 /// The run of a golden file with these metrics.
-pub(crate) fn with_metrics(golden: &Value, metrics: ServerMetrics) -> RunResult {
+pub(crate) fn with_metrics(golden: &Value, metrics: ServerMetrics, store: Store) -> RunResult {
+    // Time series of the reference are over all of the time up to the last page that brought something new.
+    let TimeRange { start, end } = metrics.profiling;
+    let range = TimeRange { start, end: store.last_update().map_or(end, |update| update.max(end)) };
     let observed = ServerMetricsResult {
         metrics,
+        store,
+        window: Window::over_time(range, Windowing::AsReference),
         formats: ALL_FORMATS,
         hostname: "here".into(),
         exported: WallNs(1_765_793_070_000_000_000),
@@ -177,4 +184,62 @@ fn slice(kind: MetricKind, value: &Value) -> Timeslice {
     let range = range(value);
     let is_complete = value["is_complete"].as_bool().unwrap_or(true);
     Timeslice { start: range.start, end: range.end, is_complete, stats }
+}
+
+/// The pages of a golden file, in the order in which they came.
+pub(crate) fn scrapes(golden: &Value) -> Vec<Scrape> {
+    let mut last: HashMap<&str, u64> = HashMap::new();
+    let scrape = |scrape: &'static Value| {
+        let url = scrape["endpoint_url"].as_str().unwrap();
+        let text = scrape["text_index"].as_u64().unwrap();
+        let is_duplicate = last.insert(url, text) == Some(text);
+        let page = exposition::read(golden["texts"][text as usize].as_str().unwrap()).ok()?;
+        let first_byte = scrape["first_byte_ns"].as_u64().map(WallNs);
+        let sent = instant(&scrape["request_sent_ns"]);
+        let times = ScrapeTimes {
+            sent,
+            first_byte,
+            latency: Nanos(scrape["latency_ns"].as_u64().unwrap()),
+            at: first_byte.unwrap_or(sent),
+        };
+        let phase = phase(scrape);
+        let scrape = Scrape { endpoint_url: url.into(), times, phase, is_duplicate, families: page.families };
+        (!scrape.families.is_empty()).then_some(scrape)
+    };
+    golden["scrapes"].as_array().unwrap().clone().leak().iter().filter_map(scrape).collect()
+}
+
+fn phase(scrape: &Value) -> Option<Arc<PhaseId>> {
+    let name = scrape["phase"].as_str()?;
+    let kind = if name == "warmup" { PhaseKind::Warmup } else { PhaseKind::Profiling };
+    let index = |key: &str| scrape[key].as_u64().map(|index| index as u16);
+    let id =
+        PhaseId { index: index("phase_index")?, profiling_index: index("profiling_index"), name: name.into(), kind };
+    Some(Arc::new(id))
+}
+
+/// The run of a golden file, with what its pages come to here.
+pub(crate) fn watch(golden: &Value) -> RunResult {
+    let mut store = Store::new();
+    scrapes(golden).into_iter().for_each(|scrape| drop(store.add(scrape)));
+    let window = &golden["window"];
+    let at = |key: &str| window[key].as_u64().map(WallNs);
+    let endpoint = |endpoint: &Endpoint| ObservedEndpoint {
+        url: endpoint.url().clone(),
+        display_name: display_name(endpoint.url()).into(),
+        errors: 0,
+    };
+    let observed = Observed {
+        configured: texts(&golden["endpoints_configured"]),
+        successful: texts(&golden["endpoints_successful"]),
+        endpoints: store.endpoints().iter().map(endpoint).collect(),
+        profiling: range(window),
+        warmup: at("warmup_start_ns").zip(at("warmup_end_ns")).map(|(start, end)| TimeRange { start, end }),
+        phases: Vec::new(),
+        slice: golden["slice_duration_s"].as_f64().map(|seconds| Nanos((seconds * 1e9) as u64)),
+        errors: Vec::new(),
+        windowing: Windowing::AsReference,
+    };
+    let metrics = summarise(&store, &observed);
+    with_metrics(golden, metrics, store)
 }

@@ -1,0 +1,296 @@
+//! Column chunks of Parquet files, made of runs.
+//!
+//! In a table of time series most columns say the same for thousands of rows. The library's own column writers take
+//! them value by value, which costs some 30 ns each; here a run costs the same whatever its length. The library still
+//! writes page headers, row groups and the footer. `cargo bench -p aiperf-report` gives the cost of a file.
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+use std::collections::HashMap;
+
+/// A chunk ready to be appended to a row group.
+pub(crate) struct Chunk {
+    pub(crate) bytes: Bytes,
+    pub(crate) close: ColumnCloseResult,
+}
+
+/// The values of one column in one row group.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnData {
+    /// Whether rows have a value, and how many of them.
+    present: Vec<(bool, usize)>,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    /// One after the other, as they are.
+    Plain(Vec<u8>),
+    /// Those that occur, and for each row which: in runs, or packed to so many bits.
+    Dictionary { plain: Vec<u8>, entries: usize, indices: Indices },
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Plain(Vec::new())
+    }
+}
+
+#[derive(Debug)]
+enum Indices {
+    Runs(Vec<(usize, usize)>),
+    Each(Vec<usize>),
+}
+
+/// Runs that are at least so long on average are worth a dictionary.
+const LONG_RUN: usize = 4;
+
+impl ColumnData {
+    /// Texts in runs.
+    pub(crate) fn texts<'a>(runs: impl Iterator<Item = (Option<&'a str>, usize)>) -> Self {
+        let mut dictionary = Dictionary::default();
+        let mut present = Vec::new();
+        let mut indices: Vec<(usize, usize)> = Vec::new();
+        for (text, rows) in runs {
+            extend(&mut present, text.is_some(), rows);
+            if let Some(text) = text {
+                extend(&mut indices, dictionary.index(text), rows);
+            }
+        }
+        Self { present, values: dictionary.values(Indices::Runs(indices)) }
+    }
+
+    /// Texts that take turns: of each stretch its texts and the rows, or `None` and the rows without any.
+    pub(crate) fn cycles<'a, T: Iterator<Item = &'a str>>(
+        stretches: impl Iterator<Item = (Option<T>, std::ops::Range<usize>)>,
+    ) -> Self {
+        let mut dictionary = Dictionary::default();
+        let mut present = Vec::new();
+        let mut indices = Vec::new();
+        for (texts, rows) in stretches {
+            extend(&mut present, texts.is_some(), rows.len());
+            let cycle: Vec<usize> = texts.into_iter().flatten().map(|text| dictionary.index(text)).collect();
+            if !cycle.is_empty() {
+                let at = rows.start % cycle.len();
+                indices.extend(cycle.iter().copied().cycle().skip(at).take(rows.len()));
+            }
+        }
+        Self { present, values: dictionary.values(Indices::Each(indices)) }
+    }
+
+    /// Numbers of eight bytes in runs.
+    pub(crate) fn numbers(runs: &[(Option<[u8; 8]>, usize)]) -> Self {
+        let rows: usize = runs.iter().map(|(_, rows)| rows).sum();
+        let mut present = Vec::new();
+        runs.iter().for_each(|(value, rows)| extend(&mut present, value.is_some(), *rows));
+        let values = runs.iter().filter_map(|(value, rows)| Some((value.as_ref()?, *rows)));
+        let mut plain = Vec::new();
+        if runs.len() * LONG_RUN > rows {
+            values.for_each(|(value, rows)| (0..rows).for_each(|_| plain.extend_from_slice(value)));
+            return Self { present, values: Values::Plain(plain) };
+        }
+        let mut indices = Vec::with_capacity(runs.len());
+        for (index, (value, rows)) in values.enumerate() {
+            plain.extend_from_slice(value);
+            indices.push((index, rows));
+        }
+        Self { present, values: Values::Dictionary { plain, entries: indices.len(), indices: Indices::Runs(indices) } }
+    }
+
+    /// Floats as they are, in stretches; `None` are rows without.
+    pub(crate) fn floats<'a>(stretches: impl Iterator<Item = (Option<&'a [f64]>, usize)>) -> Self {
+        let mut present = Vec::new();
+        let mut plain = Vec::new();
+        for (values, rows) in stretches {
+            extend(&mut present, values.is_some(), rows);
+            let values = values.unwrap_or_default();
+            plain.reserve(values.len() * 8);
+            values.iter().for_each(|value| plain.extend_from_slice(&value.to_le_bytes()));
+        }
+        Self { present, values: Values::Plain(plain) }
+    }
+
+    pub(crate) fn nulls(&self) -> u64 {
+        self.present.iter().filter(|(present, _)| !present).map(|(_, rows)| *rows as u64).sum()
+    }
+
+    /// The chunk of a column, compressed.
+    pub(crate) fn chunk(&self, column: &ColumnDescPtr, statistics: Statistics) -> Result<Chunk> {
+        let rows: usize = self.present.iter().map(|(_, rows)| rows).sum();
+        let mut sink = TrackedWrite::new(Vec::new());
+        let mut pages = SerializedPageWriter::new(&mut sink);
+        let (mut compressed_size, mut uncompressed_size) = (0, 0);
+        let mut write = |page: fn(Bytes, u32, Encoding) -> Page, bytes: &[u8], count: usize, encoding| {
+            let compressed = snap::raw::Encoder::new().compress_vec(bytes).map_err(external)?;
+            let page = page(compressed.into(), count as u32, encoding);
+            let written = pages.write_page(CompressedPage::new(page, bytes.len()))?;
+            compressed_size += written.compressed_size as i64;
+            uncompressed_size += written.uncompressed_size as i64;
+            Ok::<_, ParquetError>(written.offset as i64)
+        };
+        let mut data = self.levels();
+        let (dictionary_at, encoding) = match &self.values {
+            Values::Plain(plain) => {
+                data.extend_from_slice(plain);
+                (None, Encoding::PLAIN)
+            }
+            Values::Dictionary { plain, entries, indices } => {
+                let at = write(dictionary_page, plain, *entries, Encoding::PLAIN)?;
+                indices.push(&mut data, bits(entries.saturating_sub(1)));
+                (Some(at), Encoding::RLE_DICTIONARY)
+            }
+        };
+        let data_at = write(data_page, &data, rows, encoding)?;
+        pages.close()?;
+        let bytes: Bytes = sink.into_inner()?.into();
+        let metadata = ColumnChunkMetaData::builder(column.clone())
+            .set_compression(Compression::SNAPPY)
+            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, encoding])
+            .set_total_compressed_size(compressed_size)
+            .set_total_uncompressed_size(uncompressed_size)
+            .set_num_values(rows as i64)
+            .set_data_page_offset(data_at)
+            .set_dictionary_page_offset(dictionary_at)
+            .set_statistics(statistics)
+            .build()?;
+        let close = ColumnCloseResult {
+            bytes_written: bytes.len() as u64,
+            rows_written: rows as u64,
+            metadata,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        Ok(Chunk { bytes, close })
+    }
+
+    /// Which rows have a value, with the length before.
+    fn levels(&self) -> Vec<u8> {
+        let mut levels = vec![0; 4];
+        self.present.iter().for_each(|(present, rows)| push_run(&mut levels, usize::from(*present), *rows, 1));
+        let length = (levels.len() as u32 - 4).to_le_bytes();
+        levels[..4].copy_from_slice(&length);
+        levels
+    }
+}
+
+fn dictionary_page(buf: Bytes, num_values: u32, encoding: Encoding) -> Page {
+    Page::DictionaryPage { buf, num_values, encoding, is_sorted: false }
+}
+
+fn data_page(buf: Bytes, num_values: u32, encoding: Encoding) -> Page {
+    let (def_level_encoding, rep_level_encoding) = (Encoding::RLE, Encoding::RLE);
+    Page::DataPage { buf, num_values, encoding, def_level_encoding, rep_level_encoding, statistics: None }
+}
+
+fn external(error: snap::Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
+}
+
+/// The texts of a column, each once.
+#[derive(Default)]
+struct Dictionary<'a> {
+    plain: Vec<u8>,
+    known: HashMap<&'a str, usize>,
+}
+
+impl<'a> Dictionary<'a> {
+    fn index(&mut self, text: &'a str) -> usize {
+        let next = self.known.len();
+        *self.known.entry(text).or_insert_with(|| {
+            self.plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            self.plain.extend_from_slice(text.as_bytes());
+            next
+        })
+    }
+
+    /// A column without any value needs no dictionary.
+    fn values(self, indices: Indices) -> Values {
+        match self.known.len() {
+            0 => Values::default(),
+            entries => Values::Dictionary { plain: self.plain, entries, indices },
+        }
+    }
+}
+
+impl Indices {
+    fn push(&self, out: &mut Vec<u8>, bits: u8) {
+        out.push(bits);
+        match self {
+            Self::Runs(runs) => runs.iter().for_each(|(index, rows)| push_run(out, *index, *rows, bits)),
+            Self::Each(indices) => push_packed(out, indices, bits),
+        }
+    }
+}
+
+fn extend<T: PartialEq>(runs: &mut Vec<(T, usize)>, value: T, rows: usize) {
+    match runs.last_mut() {
+        Some((last, length)) if *last == value => *length += rows,
+        _ if rows == 0 => {}
+        _ => runs.push((value, rows)),
+    }
+}
+
+/// Bits that the largest of some values takes, at least one.
+fn bits(largest: usize) -> u8 {
+    (usize::BITS - largest.leading_zeros()).max(1) as u8
+}
+
+/// A value and how often it stands there.
+fn push_run(out: &mut Vec<u8>, value: usize, length: usize, bits: u8) {
+    push_varint(out, length << 1);
+    out.extend_from_slice(&value.to_le_bytes()[..usize::from(bits.div_ceil(8))]);
+}
+
+/// Values of so many bits, one behind the other, in groups of eight.
+fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
+    let groups = values.len().div_ceil(8);
+    push_varint(out, groups << 1 | 1);
+    let (mut waiting, mut filled) = (0u64, 0u8);
+    for at in 0..groups * 8 {
+        waiting |= (values.get(at).copied().unwrap_or(0) as u64) << filled;
+        filled += bits;
+        while filled >= 8 {
+            out.push(waiting as u8);
+            waiting >>= 8;
+            filled -= 8;
+        }
+    }
+}
+
+fn push_varint(out: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_values_fill_whole_groups() {
+        let mut out = Vec::new();
+        push_packed(&mut out, &[0, 1, 2, 3, 4, 5, 6, 7], 3);
+        assert_eq!(out, [0b11, 0b1000_1000, 0b1100_0110, 0b1111_1010], "the example of the format's description");
+        out.clear();
+        push_packed(&mut out, &[1], 1);
+        assert_eq!(out, [0b11, 1]);
+    }
+
+    #[test]
+    fn a_run_is_its_length_and_its_value() {
+        let mut out = Vec::new();
+        push_run(&mut out, 300, 10_000, bits(300));
+        assert_eq!(out, [0xa0, 0x9c, 0x01, 0x2c, 0x01]);
+    }
+}
