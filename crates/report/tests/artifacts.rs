@@ -3,13 +3,18 @@
 
 mod support;
 
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
-use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult};
+use aiperf_observe::{
+    Family, MetricKind, Observed, ObservedEndpoint, ObservedPhase, Samples, ScalarSample, Scrape, ScrapeError,
+    ScrapeTimes, Store, TimeRange, Windowing, summarise,
+};
+use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames, ServerMetricsFormats};
+use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, ServerMetricsResult, scrape_line};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use support::*;
 
 fn plan(dir: &Path, level: ExportLevel) -> ArtifactPlan {
@@ -114,6 +119,12 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
         ".inputs.json.1.tmp",
         "phase_manifest.json",
         "phases/warmup/profile_export_aiperf.json",
+        "phases/warmup/server_metrics.json",
+        "server_metrics_export.json",
+        "server_metrics_export.csv",
+        "server_metrics_export.jsonl",
+        "server_metrics_export.parquet",
+        ".server_metrics_export.parquet.1.tmp",
     ];
     fs::create_dir_all(dir.path().join("phases/warmup")).unwrap();
     stale.iter().for_each(|name| fs::write(dir.path().join(name), "old").unwrap());
@@ -215,4 +226,133 @@ fn a_directory_that_cannot_be_made_is_named_with_the_way_out() {
     let error = Artifacts::prepare(&plan(&file.join("runs"), ExportLevel::Records)).unwrap_err();
     let text = error.to_string().replace(&dir.path().display().to_string(), "<dir>");
     insta::assert_snapshot!(text);
+}
+
+/// A page of one endpoint with a gauge.
+fn page(at: u64, phase: Option<&PhaseResult>, value: f64) -> Scrape {
+    let samples = Samples::Scalars(vec![ScalarSample { labels: Vec::new(), value }]);
+    let (name, kind, description) = ("vllm:num_requests_running".into(), MetricKind::Gauge, "Running.".into());
+    Scrape {
+        endpoint_url: "http://h:8000/metrics".into(),
+        times: ScrapeTimes { at: WallNs(at), ..ScrapeTimes::default() },
+        phase: phase.map(|phase| Arc::new(phase.id.clone())),
+        is_duplicate: false,
+        families: vec![Family { name, kind, description, samples }],
+    }
+}
+
+/// What pages came to in a run of these phases.
+fn watched(pages: Vec<Scrape>, phases: &[PhaseResult], formats: ServerMetricsFormats) -> Arc<ServerMetricsResult> {
+    let mut store = Store::new();
+    pages.into_iter().for_each(|page| drop(store.add(page)));
+    let range = |phase: &PhaseResult| TimeRange { start: phase.start, end: phase.end };
+    let observed = Observed {
+        configured: vec!["http://h:8000/metrics".into()],
+        successful: vec!["http://h:8000/metrics".into()],
+        endpoints: vec![ObservedEndpoint {
+            url: "http://h:8000/metrics".into(),
+            display_name: "h:8000".into(),
+            errors: 3,
+        }],
+        profiling: TimeRange { start: WallNs(1_000), end: WallNs(2_000) },
+        warmup: None,
+        phases: phases
+            .iter()
+            .map(|phase| ObservedPhase { id: Arc::new(phase.id.clone()), range: range(phase) })
+            .collect(),
+        slice: None,
+        errors: vec![ScrapeError {
+            endpoint_url: "http://h:8000/metrics".into(),
+            kind: "TimeoutError".into(),
+            message: "no answer".into(),
+            count: 3,
+        }],
+        windowing: Windowing::ProfilingWindow,
+    };
+    Arc::new(ServerMetricsResult {
+        metrics: summarise(&store, &observed),
+        window: observed.profiling_window(&store),
+        store,
+        formats,
+        hostname: "here".into(),
+        exported: WallNs(3_000),
+    })
+}
+
+const DEFAULT_FORMATS: ServerMetricsFormats =
+    ServerMetricsFormats { json: true, csv: true, jsonl: false, parquet: true };
+
+#[test]
+fn what_servers_said_is_written_in_the_formats_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let profiling = phase(0, "profiling", PhaseKind::Profiling);
+    let server_metrics = watched(vec![page(1_500, Some(&profiling), 2.0)], &[], DEFAULT_FORMATS);
+    let run = RunResult { server_metrics: Some(server_metrics), ..run(&plan) };
+    let mut scrapes = artifacts.scrape_file();
+    let mut line = Vec::new();
+    scrape_line(&mut line, &page(1_500, Some(&profiling), 2.0));
+    scrapes.write_all(&line).unwrap();
+    scrapes.flush().unwrap();
+    let written = write_all(&artifacts, &run, Vec::new());
+    assert!(written.failures.is_empty());
+    let labels: Vec<&str> =
+        written.files.iter().map(|file| file.label).filter(|label| label.contains("Server")).collect();
+    assert_eq!(
+        labels,
+        [
+            "Server Metrics CSV Export",
+            "Server Metrics JSON Export",
+            "Server Metrics Parquet Export",
+            "Server Metrics JSONL Export",
+        ]
+    );
+    assert!(!tree(dir.path()).iter().any(|name| name.ends_with(".tmp")));
+    let document: Value =
+        serde_json::from_slice(&fs::read(dir.path().join("server_metrics_export.json")).unwrap()).unwrap();
+    assert_eq!(document["summary"]["endpoint_info"]["http://h:8000/metrics"]["errors"], 3);
+    let text = fs::read_to_string(dir.path().join("profile_export_console.txt")).unwrap();
+    assert!(text.contains("NVIDIA AIPerf | Server Metrics: vLLM"), "{text}");
+}
+
+#[test]
+fn a_run_whose_servers_said_nothing_has_no_file_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let phases = vec![phase(0, "warmup", PhaseKind::Warmup), phase(1, "profiling", PhaseKind::Profiling)];
+    let server_metrics = Some(watched(Vec::new(), &phases, DEFAULT_FORMATS));
+    artifacts.scrape_file().flush().unwrap();
+    write_all(&artifacts, &RunResult { server_metrics, phases, ..run(&plan) }, Vec::new());
+    assert!(!tree(dir.path()).iter().any(|name| name.contains("server_metrics")), "{:?}", tree(dir.path()));
+    assert!(!fs::read_to_string(dir.path().join("phase_manifest.json")).unwrap().contains("server_metrics"));
+}
+
+#[test]
+fn samples_outside_of_profiling_give_no_time_series() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let server_metrics = Some(watched(vec![page(500, None, 2.0)], &[], DEFAULT_FORMATS));
+    write_all(&artifacts, &RunResult { server_metrics, ..run(&plan) }, Vec::new());
+    assert!(!dir.path().join("server_metrics_export.parquet").exists());
+}
+
+#[test]
+fn each_phase_has_what_servers_said_while_it_was_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path(), ExportLevel::Summary);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let mut phases = vec![phase(0, "warmup", PhaseKind::Warmup), phase(1, "profiling", PhaseKind::Profiling)];
+    (phases[0].start, phases[0].end) = (WallNs(100), WallNs(900));
+    let pages = vec![page(200, Some(&phases[0]), 1.0), page(1_500, Some(&phases[1]), 2.0)];
+    let server_metrics = Some(watched(pages, &phases, DEFAULT_FORMATS));
+    write_all(&artifacts, &RunResult { server_metrics, phases, ..run(&plan) }, Vec::new());
+    let text = fs::read_to_string(dir.path().join("phases/warmup/server_metrics.json")).unwrap();
+    insta::assert_snapshot!("phase_server_metrics", text);
+    let manifest: Value = serde_json::from_slice(&fs::read(dir.path().join("phase_manifest.json")).unwrap()).unwrap();
+    let files: Vec<&Value> =
+        manifest["phases"].as_array().unwrap().iter().map(|phase| &phase["server_metrics_json"]).collect();
+    assert_eq!(files, ["phases/warmup/server_metrics.json", "phases/profiling/server_metrics.json"]);
 }

@@ -133,8 +133,9 @@ impl Server {
             column("Value", Align::Right, false),
             column("Unit", Align::Left, false),
         ];
+        let rows = fitted(rows, &columns, page);
         let has_labels = rows.iter().any(|[_, labels, ..]| !labels.is_empty());
-        let rows = fitted(rows, &columns, has_labels, page).into_iter().map(cells).collect();
+        let rows = rows.into_iter().map(cells).collect();
         let title = format!("NVIDIA AIPerf | Server Metrics: {}", self.name);
         let mut table = Table { title, title_style: Style::ITALIC, columns, rows };
         if !has_labels {
@@ -198,7 +199,7 @@ fn short(statistic: &str) -> &str {
     if statistic == "p99_estimate" { "p99 (est)" } else { statistic }
 }
 
-/// A value in the units of the other tables: latencies in milliseconds, shares in percent, rates a second.
+/// A value in the units of the other tables: latencies in milliseconds, shares in percent, memory in gigabytes.
 fn shown(value: Option<f64>, unit: Option<&str>, statistic: &str) -> (Option<f64>, String) {
     if statistic == "rate" {
         let unit = unit.filter(|unit| *unit != "count");
@@ -210,6 +211,9 @@ fn shown(value: Option<f64>, unit: Option<&str>, statistic: &str) -> (Option<f64
         "microseconds" => (1e-3, "ms"),
         "ratio" => (1e2, "%"),
         "percent" => (1.0, "%"),
+        "bytes" => (1e-9, "GB"),
+        "tokens/s" => (1.0, "tokens/sec"),
+        "requests/s" => (1.0, "requests/sec"),
         other => (1.0, other),
     };
     (value.map(|value| value * factor), unit.to_owned())
@@ -246,24 +250,36 @@ fn cut_middle(value: &str) -> String {
     format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
 }
 
+/// Columns below which names and labels together are no use: labels go below the names then.
+const LEAST_ROOM: usize = 32;
+
 /// Rows whose names and labels have line breaks where the page is too narrow for them: names have no spaces, and break
 /// behind their joints.
-fn fitted(rows: Vec<[String; 5]>, columns: &[Column], has_labels: bool, page: Page) -> Vec<[String; 5]> {
-    let widest = |at: usize| {
-        let cells = rows.iter().map(|row| width(&row[at]));
-        cells.chain([width(columns[at].title)]).max().unwrap_or(0)
-    };
+fn fitted(rows: Vec<[String; 5]>, columns: &[Column], page: Page) -> Vec<[String; 5]> {
+    let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+    let titled = |at: usize| widest(at).max(width(columns[at].title));
+    let has_labels = widest(1) > 0;
     let shown = if has_labels { columns.len() } else { columns.len() - 1 };
-    let room = page.width().saturating_sub(widest(2) + widest(3) + widest(4) + 3 * shown + 1);
-    let (metric, labels) = (widest(0), if has_labels { widest(1) } else { 0 });
+    let room = page.width().saturating_sub(titled(2) + titled(3) + titled(4) + 3 * shown + 1);
+    let (metric, labels) = (titled(0), if has_labels { titled(1) } else { 0 });
     if metric + labels <= room {
         return rows;
     }
-    let labels = labels.min((room * 2 / 5).max(room.saturating_sub(metric)));
-    let metric = room - labels;
+    let is_below = has_labels && room < LEAST_ROOM;
+    let (metric, labels) = if is_below {
+        // A column less has a frame less.
+        (room + 3, room + 1)
+    } else {
+        let labels = labels.min((room * 2 / 5).max(room.saturating_sub(metric)));
+        (room - labels, labels)
+    };
     rows.into_iter()
         .map(|[name, label, statistic, value, unit]| {
-            [break_at_joints(&name, metric), break_at_joints(&label, labels), statistic, value, unit]
+            let (name, label) = (break_at_joints(&name, metric), break_at_joints(&label, labels));
+            match is_below && !label.is_empty() {
+                true => [format!("{name}\n  {}", label.replace('\n', "\n  ")), String::new(), statistic, value, unit],
+                false => [name, label, statistic, value, unit],
+            }
         })
         .collect()
 }
