@@ -164,12 +164,13 @@ fn a_histogram_of_very_many_buckets_is_taken_apart() {
 }
 
 fn any_shape() -> impl Strategy<Value = Shape> {
-    let labels = prop::sample::subsequence(
-        vec![("count", "1"), ("engine", "0"), ("model_name", "a/b"), ("unit", "")],
-        0..=4,
-    );
-    (labels, prop_oneof![Just(0), 1..40usize], 1..5usize)
-        .prop_map(|(labels, bounds, every)| Shape { labels, bounds, every })
+    let labels =
+        prop::sample::subsequence(vec![("count", "1"), ("engine", "0"), ("model_name", "a/b"), ("unit", "")], 0..=4);
+    (labels, prop_oneof![Just(0), 1..40usize], 1..5usize).prop_map(|(labels, bounds, every)| Shape {
+        labels,
+        bounds,
+        every,
+    })
 }
 
 proptest! {
