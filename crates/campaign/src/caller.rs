@@ -2,7 +2,6 @@
 
 use crate::control::{Called, Caller, start_profilers, stop_profilers};
 use aiperf_dialect::control::{Call, Method};
-use aiperf_engine::hooks::PhaseHooks;
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
@@ -110,8 +109,9 @@ pub(crate) struct Profilers {
     pub(crate) caller: NetworkCaller,
 }
 
-impl PhaseHooks for Profilers {
-    fn before(&mut self) -> Result<(), String> {
+impl Profilers {
+    /// Switches them on; the reason why not.
+    pub(crate) fn start(&mut self) -> Result<(), String> {
         // A call that somebody stops may have reached its server: then it is switched off again, after the phase that
         // never was.
         match start_profilers(&self.plan.endpoint, &mut self.caller) {
@@ -120,7 +120,7 @@ impl PhaseHooks for Profilers {
         }
     }
 
-    fn after(&mut self) {
+    pub(crate) fn stop(&mut self) {
         stop_profilers(&self.plan.endpoint, &mut self.caller);
     }
 }

@@ -7,6 +7,7 @@ use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
+use crate::server_metrics::{Hooks, ServerWatch, WatchError};
 use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::requests::RequestsError;
@@ -60,6 +61,15 @@ impl CampaignError {
     }
 }
 
+impl From<WatchError> for CampaignError {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Tls(error) => Self::Engine(error.into()),
+            WatchError::Thread(error) => Self::Engine(error.into()),
+        }
+    }
+}
+
 impl From<ControlError> for CampaignError {
     fn from(error: ControlError) -> Self {
         match error {
@@ -84,6 +94,7 @@ pub struct Prepared {
     requests: Arc<Requests>,
     tokenizer: Option<Tokenizer>,
     artifacts: Arc<Artifacts>,
+    server_metrics: Option<ServerWatch>,
 }
 
 /// A run that is over and written down.
@@ -140,6 +151,8 @@ impl Campaign {
         if plan.endpoint.readiness.is_some() {
             control::wait_for_servers(&plan, &mut self.caller(&plan)?)?;
         }
+        // Probed while the dataset is made.
+        let server_metrics = ServerWatch::start(&plan, &self.events, &self.redactor, &self.stop)?;
         let preparation = Preparation {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
@@ -152,9 +165,10 @@ impl Campaign {
         if plan.endpoint.cache_reset.is_some() {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
+        server_metrics.iter().for_each(ServerWatch::wait_until_settled);
         artifacts.remove_stale()?;
         artifacts.publish_inputs(inputs)?;
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, server_metrics })
     }
 
     fn caller(&self, plan: &Plan) -> Result<NetworkCaller, CampaignError> {
@@ -164,7 +178,7 @@ impl Campaign {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizer, artifacts } = prepared;
+        let Prepared { plan, anchor, requests, tokenizer, artifacts, server_metrics } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
@@ -182,12 +196,10 @@ impl Campaign {
             );
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
-        let hooks = match &plan.endpoint.server_profiler {
-            Some(_) => {
-                let caller = self.caller(&plan)?.without_proxy();
-                Some(Box::new(Profilers { plan: plan.clone(), caller }) as Box<dyn PhaseHooks>)
-            }
-            None => None,
+        let hooks = self.hooks(&plan, server_metrics.as_ref())?;
+        let events = match &server_metrics {
+            Some(watch) => watch.begin(&self.events, &artifacts),
+            None => self.events.clone(),
         };
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
@@ -198,12 +210,12 @@ impl Campaign {
             redactor: self.redactor.clone(),
             sinks: record_files.into_iter().map(|open| sink(open, id.clone())).collect(),
             stop: self.stop.clone(),
-            events: self.events.clone(),
+            events,
             hooks,
         });
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
-            let finished = self.finish(&plan, &artifacts, &metrics, outcome);
+            let finished = self.finish(&plan, &artifacts, &metrics, outcome, server_metrics);
             // Written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
             finished
@@ -212,14 +224,38 @@ impl Campaign {
         Ok(finished?)
     }
 
-    fn finish(&self, plan: &Plan, artifacts: &Artifacts, metrics: &Metrics, mut outcome: Outcome) -> Finished {
+    /// What is done around phases, where something is.
+    fn hooks(
+        &self,
+        plan: &Arc<Plan>,
+        watch: Option<&ServerWatch>,
+    ) -> Result<Option<Box<dyn PhaseHooks>>, CampaignError> {
+        let profilers = match &plan.endpoint.server_profiler {
+            Some(_) => Some(Profilers { plan: plan.clone(), caller: self.caller(plan)?.without_proxy() }),
+            None => None,
+        };
+        // What one phase did must be on the pages before the next does more.
+        let boundary = watch.filter(|_| plan.phases.len() > 1).map(ServerWatch::boundary);
+        let hooks = Hooks { boundary, profilers, stop: self.stop.clone() };
+        let is_needed = hooks.boundary.is_some() || hooks.profilers.is_some();
+        Ok(is_needed.then(|| Box::new(hooks) as Box<dyn PhaseHooks>))
+    }
+
+    fn finish(
+        &self,
+        plan: &Plan,
+        artifacts: &Artifacts,
+        metrics: &Metrics,
+        mut outcome: Outcome,
+        server_metrics: Option<ServerWatch>,
+    ) -> Finished {
         let failures: Vec<ExportFailure> = outcome
             .sink_failures
             .drain(..)
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
         let too_many_failed = outcome.too_many_failed.is_some();
-        let Summarised { result, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
+        let Summarised { mut result, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
         }
@@ -231,7 +267,12 @@ impl Campaign {
             self.say(LogLevel::Error, &text);
         }
         let told = failures.len();
-        let first = artifacts.write_first(&result, failures);
+        let mut first = artifacts.write_first(&result, failures);
+        if let Some(watch) = server_metrics {
+            let (watched, failure) = watch.finish(plan, &result, &self.events, artifacts);
+            result.server_metrics = watched.map(Arc::new);
+            first.failures.extend(failure);
+        }
         let written = artifacts.write_rest(&result, first);
         for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));

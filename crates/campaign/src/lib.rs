@@ -9,6 +9,7 @@
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
+//! - `server_metrics`: the servers' own metrics of a run
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
@@ -23,6 +24,7 @@ pub mod memory;
 pub mod objectives;
 mod preparation;
 mod result;
+mod server_metrics;
 mod slices;
 
 pub use aiperf_engine::{Interest, Stop, Subscription};

@@ -174,11 +174,6 @@ const INSTEAD: &[Instead] = &[
     },
     same("the network is not probed", "ping, beside the run"),
     Instead {
-        reason: "metrics of the server are not collected",
-        flag: "--no-server-metrics, and the server's /metrics page",
-        key: "server_metrics: {enabled: false}, and the server's /metrics page",
-    },
-    Instead {
         reason: "GPU telemetry is not collected",
         flag: "--no-gpu-telemetry, and nvidia-smi beside the run",
         key: "gpu_telemetry: {enabled: false}, and nvidia-smi beside the run",

@@ -144,6 +144,7 @@ fn sample(flag: &flags::Flag) -> Vec<String> {
         Kind::Goodput => "request_latency:100".to_owned(),
         Kind::Urls => "localhost:9".to_owned(),
         Kind::ExistingPath => "/".to_owned(),
+        Kind::Texts if flag.name == "--server-metrics" => "node:8001".to_owned(),
         Kind::Text | Kind::Texts | Kind::Path => "/text".to_owned(),
     };
     vec![flag.name.to_owned(), value]
@@ -187,7 +188,7 @@ fn no_flag_is_ignored() {
 fn what_is_not_collected_is_off_in_the_exported_configuration() {
     for args in [&["-m", "m"][..], &["-m", "m", "--no-gpu-telemetry"]] {
         let resolved = resolve(args).unwrap();
-        for section in ["server_metrics", "gpu_telemetry"] {
+        for section in ["gpu_telemetry"] {
             assert_eq!(resolved.plan.input_config[section]["enabled"], false, "{section}");
         }
     }

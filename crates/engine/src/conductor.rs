@@ -10,9 +10,7 @@ use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{
-    MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent,
-};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -74,7 +72,7 @@ impl Conductor {
     ) -> Rc<Self> {
         let schedule = Schedule::new(plan.phases.clone());
         let schedule = match &hooks {
-            Some(_) => schedule.asking_before(|phase| phase.kind == PhaseKind::Profiling),
+            Some(_) => schedule.asking_before(|_| true),
             None => schedule,
         };
         Rc::new(Self {
@@ -172,7 +170,10 @@ impl Conductor {
 
     fn act(&self, action: Action, now: MonoNs) {
         match action {
-            Action::AskToStart(_) => self.hooks.iter().for_each(HookCalls::before),
+            Action::AskToStart(phase) => {
+                let id = &self.tracks[usize::from(phase.0)].id;
+                self.hooks.iter().for_each(|hooks| hooks.before(id));
+            }
             Action::Start(phase) => {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
                 self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
@@ -194,9 +195,7 @@ impl Conductor {
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
                 let _ = self.tracks[index].requests_done.set(done);
-                if self.tracks[index].id.kind == PhaseKind::Profiling {
-                    self.hooks.iter().for_each(HookCalls::after);
-                }
+                self.hooks.iter().for_each(|hooks| hooks.after(&self.tracks[index].id));
             }
             Action::Finished => self.finished.set(true),
         }

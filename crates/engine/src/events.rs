@@ -2,7 +2,9 @@
 //! waits for a listener: phases and messages queue up, of snapshots the latest replaces the one before.
 
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, WallAnchor};
+use aiperf_types::{
+    LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot, WallAnchor,
+};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +22,11 @@ pub struct Interest {
 pub struct Events {
     anchor: WallAnchor,
     listeners: Vec<Listener>,
+    observers: Vec<Observer>,
 }
+
+/// Whoever follows the phases of a run and must not wait.
+pub type Observer = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 
 #[derive(Clone)]
 struct Listener {
@@ -29,6 +35,7 @@ struct Listener {
     progress: Arc<Latest<Progress>>,
     metrics: Arc<Latest<MetricsSnapshot>>,
     preparing: Arc<Latest<Preparing>>,
+    server_metrics: Arc<Latest<ServerSnapshot>>,
     backlog: Arc<Backlog>,
 }
 
@@ -48,6 +55,7 @@ enum Item {
     Progress,
     Metrics,
     Preparing,
+    ServerMetrics,
 }
 
 /// The latest of something, until it is taken.
@@ -88,24 +96,34 @@ impl Listener {
 impl Events {
     /// A stream that nobody listens to yet; messages are stamped by the anchor.
     pub fn new(anchor: WallAnchor) -> Self {
-        Self { anchor, listeners: Vec::new() }
+        Self { anchor, listeners: Vec::new(), observers: Vec::new() }
     }
 
     /// Adds a listener. It hears what is told through this value and through clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();
         let (progress, metrics, preparing) = (Latest::new(), Latest::new(), Latest::new());
-        let subscription = Subscription { receiver, progress, metrics, preparing, backlog: Arc::default() };
-        let Subscription { progress, metrics, preparing, backlog, .. } = &subscription;
+        let (server_metrics, backlog) = (Latest::new(), Arc::default());
+        let subscription = Subscription { receiver, progress, metrics, preparing, server_metrics, backlog };
+        let Subscription { progress, metrics, preparing, server_metrics, backlog, .. } = &subscription;
         self.listeners.push(Listener {
             sender,
             interest,
             progress: progress.clone(),
             metrics: metrics.clone(),
             preparing: preparing.clone(),
+            server_metrics: server_metrics.clone(),
             backlog: backlog.clone(),
         });
         subscription
+    }
+
+    /// The same stream, also told to an observer: phases alone, on the time of whoever emits them.
+    #[must_use]
+    pub fn observed_by(&self, observer: Observer) -> Self {
+        let mut events = self.clone();
+        events.observers.push(observer);
+        events
     }
 
     /// The pair of clock readings that messages are stamped by.
@@ -115,6 +133,13 @@ impl Events {
 
     /// Tells every listener who wants it. Waits for nobody, but may wake a listener that sleeps.
     pub fn emit(&self, event: RunEvent) {
+        if let RunEvent::PhaseStarted(_)
+        | RunEvent::SendingComplete(_)
+        | RunEvent::RequestsDone(_)
+        | RunEvent::PhaseComplete(_) = &event
+        {
+            self.observers.iter().for_each(|observer| observer(&event));
+        }
         for listener in &self.listeners {
             let item = match &event {
                 RunEvent::Progress(progress) => {
@@ -123,6 +148,9 @@ impl Events {
                 RunEvent::Metrics(metrics) => (listener.interest.metrics_every.is_some()
                     && listener.metrics.put(metrics))
                 .then_some(Item::Metrics),
+                RunEvent::ServerMetrics(snapshot) => (listener.interest.metrics_every.is_some()
+                    && listener.server_metrics.put(snapshot))
+                .then_some(Item::ServerMetrics),
                 RunEvent::Preparing(preparing) => {
                     (listener.interest.progress && listener.preparing.put(preparing)).then_some(Item::Preparing)
                 }
@@ -158,6 +186,7 @@ pub struct Subscription {
     progress: Arc<Latest<Progress>>,
     metrics: Arc<Latest<MetricsSnapshot>>,
     preparing: Arc<Latest<Preparing>>,
+    server_metrics: Arc<Latest<ServerSnapshot>>,
     backlog: Arc<Backlog>,
 }
 
@@ -176,6 +205,7 @@ impl Iterator for Subscription {
                 Item::Progress => self.progress.take().map(RunEvent::Progress),
                 Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
                 Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
+                Item::ServerMetrics => self.server_metrics.take().map(RunEvent::ServerMetrics),
             };
             if event.is_some() {
                 return event;

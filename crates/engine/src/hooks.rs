@@ -1,6 +1,7 @@
-//! What is done around profiling phases, by a thread of its own: a phase starts only when what comes before it is done.
+//! What is done around phases, by a thread of its own: a phase starts only when what comes before it is done.
 
 use aiperf_schedule::Event;
+use aiperf_types::PhaseId;
 use std::cell::RefCell;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,17 +10,17 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Something to do around each profiling phase.
+/// Something to do around phases.
 pub trait PhaseHooks: Send {
     /// Before a phase starts; the reason why it cannot ends the run.
-    fn before(&mut self) -> Result<(), String>;
+    fn before(&mut self, phase: &PhaseId) -> Result<(), String>;
     /// After its last request.
-    fn after(&mut self);
+    fn after(&mut self, phase: &PhaseId);
 }
 
 enum Call {
-    Before,
-    After,
+    Before(Arc<PhaseId>),
+    After(Arc<PhaseId>),
 }
 
 /// The conductor's end of the thread that calls.
@@ -29,12 +30,12 @@ pub(crate) struct HookCalls {
 }
 
 impl HookCalls {
-    pub(crate) fn before(&self) {
-        let _ = self.calls.send(Call::Before);
+    pub(crate) fn before(&self, phase: &Arc<PhaseId>) {
+        let _ = self.calls.send(Call::Before(phase.clone()));
     }
 
-    pub(crate) fn after(&self) {
-        let _ = self.calls.send(Call::After);
+    pub(crate) fn after(&self, phase: &Arc<PhaseId>) {
+        let _ = self.calls.send(Call::After(phase.clone()));
     }
 
     /// What became of what was asked for.
@@ -81,20 +82,22 @@ fn serve(
     answer: &UnboundedSender<Event>,
     failure: &OnceLock<String>,
 ) {
-    let mut is_due = false;
+    let mut due = None;
     while let Ok(call) = asked.recv() {
         match call {
-            Call::After => {
-                hooks.after();
-                is_due = false;
+            Call::After(phase) => {
+                hooks.after(&phase);
+                due = None;
             }
-            Call::Before => {
-                is_due = true;
-                let event = match hooks.before() {
-                    Ok(()) => Event::MayStart,
+            Call::Before(phase) => {
+                let event = match hooks.before(&phase) {
+                    Ok(()) => {
+                        due = Some(phase);
+                        Event::MayStart
+                    }
                     Err(reason) => {
                         // What was done before it failed, it has undone.
-                        is_due = false;
+                        due = None;
                         let _ = failure.set(reason);
                         Event::Stop
                     }
@@ -104,7 +107,7 @@ fn serve(
         }
     }
     // The run was ended before its phase could start.
-    if is_due {
-        hooks.after();
+    if let Some(phase) = due {
+        hooks.after(&phase);
     }
 }

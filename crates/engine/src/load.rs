@@ -71,6 +71,7 @@ impl WorkerSetup {
                 Transport::Http2 => Protocol::Http2,
             },
             detailed: plan.artifacts.records_hold_traces(),
+            connect_timeout: None,
             stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
         };
         Self { number: number as u16, settings, buffers: BufferReturn::default() }

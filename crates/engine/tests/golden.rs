@@ -126,6 +126,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
         reuse: Reuse::Always,
         protocol: Protocol::Http1,
         detailed: false,
+        connect_timeout: None,
         stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
     };
     let url = &plan.endpoint.urls[0];

@@ -5,6 +5,7 @@
 //! only one bucket grew, and then the growth of the sum says where in it the observations lie.
 
 use crate::statistics::numbers::{percentiles, sum};
+use std::ops::Range;
 
 /// More observations than this are scaled down: percentiles do not change by it.
 const MOST_OBSERVATIONS: f64 = 100_000.0;
@@ -199,11 +200,13 @@ fn unbounded_observations(finite: &[Bucket], beyond: f64, largest: f64, target: 
     let below: f64 = filled.map(|bucket| bucket.count * bucket.mean.unwrap_or(bucket.middle())).sum();
     let left = target - below;
     let mean = Some(left / count as f64).filter(|mean| left > 0.0 && *mean > largest);
-    let mean = mean.unwrap_or(UNBOUNDED_MEAN * largest);
+    // Below zero, a multiple of the bound would lie on its other side.
+    let beyond_bound = |factor: f64| (factor * largest).max(largest);
+    let mean = mean.unwrap_or(beyond_bound(UNBOUNDED_MEAN));
     if count == 1 {
         return vec![mean];
     }
-    let highest = Some(2.0 * mean - largest).filter(|highest| *highest > largest).unwrap_or(2.0 * largest);
+    let highest = Some(2.0 * mean - largest).filter(|highest| *highest > largest).unwrap_or(beyond_bound(2.0));
     let step = (highest - largest) / (count - 1) as f64;
     let mut placed: Vec<f64> = (0..count).map(|at| largest + at as f64 * step).collect();
     placed[count - 1] = highest;
@@ -222,11 +225,12 @@ fn finite_observations(mut finite: Vec<Bucket>, mut target: f64) -> Vec<f64> {
     }
     let average = if observations > 0.0 { target / observations } else { 0.0 };
     let dominant = dominant(&finite, observations);
-    let wanted: i64 = finite.iter().map(|bucket| bucket.count.trunc() as i64).sum();
-    let Ok(wanted) = usize::try_from(wanted) else { return Vec::new() };
+    // In floating point, where counts that contradict each other do not overflow.
+    let wanted: f64 = finite.iter().map(|bucket| bucket.count.trunc()).sum();
+    let wanted = wanted.clamp(0.0, MOST_OBSERVATIONS) as usize;
 
     let mut placed: Vec<f64> = Vec::with_capacity(wanted);
-    let mut filled: Vec<(Bucket, std::ops::Range<usize>)> = Vec::new();
+    let mut filled: Vec<(Bucket, Range<usize>)> = Vec::new();
     for (at, bucket) in finite.iter().enumerate() {
         let room = wanted - placed.len();
         let count = (bucket.count.trunc().max(0.0) as usize).min(room);
@@ -288,7 +292,7 @@ fn place(bucket: &Bucket, count: usize, average: Option<f64>, placed: &mut Vec<f
 }
 
 /// Moves each bucket's observations by its share of what the sum lacks, once.
-fn meet_sum(filled: &[(Bucket, std::ops::Range<usize>)], target: f64, placed: &mut [f64]) {
+fn meet_sum(filled: &[(Bucket, Range<usize>)], target: f64, placed: &mut [f64]) {
     let reached = sum(placed);
     if reached <= 0.0 || target <= 0.0 || (target - reached).abs() / target < SUM_TOLERANCE {
         return;
@@ -299,5 +303,38 @@ fn meet_sum(filled: &[(Bucket, std::ops::Range<usize>)], target: f64, placed: &m
         let most = MOST_SHIFT * bucket.width();
         let shift = ((target - reached) * share / observations.len() as f64).min(most).max(-most);
         observations.iter_mut().for_each(|value| *value = bucket.clip(*value + shift));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_of_zero_says_that_all_values_are_zero_only_where_none_is_below() {
+        assert_eq!(estimate(&[1.0, f64::INFINITY], &[4, 4], 0.0, 4, &[]), Some([0.0; 9]));
+        let estimates = estimate(&[-1.0, 0.0, 1.0], &[0, 5, 10], 0.0, 10, &[]).unwrap();
+        assert!(estimates[0] < 0.0 && estimates[8] > 0.0, "{estimates:?}");
+    }
+
+    #[test]
+    fn what_lies_beyond_a_bound_below_zero_is_not_put_before_it() {
+        let estimates = estimate(&[-2.0, f64::INFINITY], &[0, 3], 1e-9, 3, &[]).unwrap();
+        assert!(estimates[0] >= -2.0, "{estimates:?}");
+    }
+
+    #[test]
+    fn counts_that_contradict_each_other_do_not_overflow() {
+        let (bounds, up_to) = ([1.0, 2.0, 3.0, f64::INFINITY], [i64::MAX, 0, i64::MAX, 5]);
+        assert!(estimate(&bounds, &up_to, 10.0, 5, &[]).is_none_or(|estimates| estimates.is_sorted()));
+    }
+
+    #[test]
+    fn only_intervals_in_which_one_bucket_grew_teach_its_mean() {
+        let rows: [Snapshot<'_>; 4] =
+            [(0.0, 0.0, &[0.0, 0.0]), (0.8, 2.0, &[2.0, 2.0]), (4.8, 4.0, &[3.0, 4.0]), (7.8, 5.0, &[3.0, 5.0])];
+        let learned = learn(2, rows);
+        assert_eq!(learned.iter().map(LearnedBucket::intervals).collect::<Vec<_>>(), [1, 1]);
+        assert_eq!((learned[0].mean(), learned[1].mean()), (Some(0.4), Some(3.0)));
     }
 }

@@ -16,7 +16,9 @@
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
 //! - [`snapshot`](mod@snapshot): the few figures of the live display
 //! - [`deltas`](mod@deltas): samples as rows of a table
+//! - [`collection`]: the shell: pages fetched while a run is on
 
+pub mod collection;
 pub mod deltas;
 pub mod estimator;
 pub mod exposition;
@@ -31,9 +33,9 @@ pub mod timeslices;
 pub mod units;
 pub mod windows;
 
+pub use collection::{Announce, Boundary, Collected, Collector, EncodeLine, Setup};
 pub use deltas::{DeltaColumns, Deltas, deltas};
 pub use labels::label_text;
-
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
     SeriesStats, ServerMetrics, SliceStats, TimeRange, Timeslice,

@@ -6,13 +6,14 @@ use crate::scrape::MetricKind;
 use crate::statistics::numbers::median;
 use crate::statistics::{self, Statistics};
 use crate::store::{Endpoint, Fetch, Store, StoredSeries};
+use crate::units;
 use crate::windows::{Window, Windowing};
 use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is known of a run besides its pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// URLs as they may be shown, in the order in which they were found.
     pub configured: Vec<Arc<str>>,
@@ -28,8 +29,6 @@ pub struct Observed {
     pub slice: Option<Nanos>,
     pub errors: Vec<ScrapeError>,
     pub windowing: Windowing,
-    /// The unit of a metric, by its name and description.
-    pub unit: fn(&str, &str) -> Option<&'static str>,
 }
 
 /// An endpoint by the URL that its pages carry.
@@ -98,7 +97,7 @@ fn metrics(store: &Store, window: &Window, run: &Observed) -> Vec<Metric> {
             name: Arc::clone(series.name()),
             kind: series.kind(),
             description: Arc::clone(series.description()),
-            unit: (run.unit)(series.name(), series.description()),
+            unit: units::infer(series.name(), series.description()),
             series: Vec::new(),
         });
         metric.series.push(of_endpoint(series, statistics));

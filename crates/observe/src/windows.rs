@@ -80,28 +80,25 @@ impl Window {
         let (first, last) = (series.fetch(first).at.0, *times.last()?);
 
         let TimeRange { start: WallNs(start), end: WallNs(end) } = self.range;
-        let (range, totals_until) = match self.samples {
+        let tagged = first..last.max(first + 1);
+        let (window, scraped, totals_until) = match self.samples {
             Chosen::Untagged { and_updates } => {
                 let updated = series.endpoint().last_update().filter(|_| and_updates);
-                (start..end, end.max(updated.map_or(0, |at| at.0)))
+                let until = end.max(updated.map_or(0, |at| at.0));
+                (start..end, start..until, until)
             }
-            _ if start < end => (start..end, last),
+            _ if start < end => (start..end, tagged, last),
             // The phase's own times are not known.
-            _ => (first..last.max(first + 1), last),
+            _ => (tagged.clone(), tagged, last),
         };
-        let view = match self.windowing {
+        let (range, seconds, learn_until) = match self.windowing {
             Windowing::ProfilingWindow => {
-                let seconds = Some((range.end.saturating_sub(range.start)) as f64 / 1e9);
-                View { series, samples, times, range, totals_until, seconds, learn_until: totals_until }
+                let seconds = window.end.saturating_sub(window.start) as f64 / 1e9;
+                (window, Some(seconds), totals_until)
             }
-            Windowing::AsReference => {
-                let range = match self.samples {
-                    Chosen::Untagged { .. } => range.start..totals_until,
-                    _ => first..last.max(first + 1),
-                };
-                View { series, samples, times, range, totals_until, seconds: None, learn_until: u64::MAX }
-            }
+            Windowing::AsReference => (scraped, None, u64::MAX),
         };
+        let view = View { series, samples, times, range, totals_until, seconds, learn_until };
         (view.range.start < view.range.end).then_some(view)
     }
 }

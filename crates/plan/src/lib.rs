@@ -11,7 +11,7 @@
 //! - [`dataset`]: what they say
 //! - [`phase`]: when they are sent and when a phase ends; [`cancellation`]: which of them are given up
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
-//! - [`server_metrics`]: what is collected of the servers' own metrics
+//! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
@@ -26,6 +26,7 @@ pub mod draw;
 pub mod endpoint;
 pub mod http;
 pub mod metrics;
+pub mod metrics_url;
 pub mod nearest;
 pub mod phase;
 pub mod proxy;
@@ -42,6 +43,7 @@ pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport};
 pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
+pub use metrics_url::MetricsUrl;
 pub use phase::{Arrival, PhasePlan, StopWhen};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
@@ -65,6 +67,8 @@ pub struct Plan {
     pub phases: Vec<PhasePlan>,
     /// What is computed of the measurements.
     pub metrics: MetricsPlan,
+    /// What is collected of the servers' own metrics; `None`: nothing.
+    pub server_metrics: Option<ServerMetricsPlan>,
     pub artifacts: ArtifactPlan,
     pub runtime: RuntimePlan,
     /// The resolved configuration as exported under `input_config`, secrets redacted.

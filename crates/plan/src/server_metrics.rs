@@ -1,5 +1,6 @@
 //! Which pages of the servers' own metrics are fetched while a run is on, how, and what is written of them.
 
+use crate::metrics_url::MetricsUrl;
 use crate::url::BaseUrl;
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
@@ -30,9 +31,18 @@ pub struct ServerMetricsPlan {
 /// A page to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricsEndpoint {
-    pub url: BaseUrl,
-    /// Tried where the first does not answer.
-    pub fallback: Option<BaseUrl>,
+    pub url: MetricsUrl,
+    /// Tried where the first does not answer: the server's own page, for a URL with a path.
+    pub fallback: Option<MetricsUrl>,
+}
+
+impl MetricsEndpoint {
+    /// The page of a server that requests go to.
+    pub fn of_server(server: &BaseUrl) -> Self {
+        let url = MetricsUrl::of_server(server, server.path());
+        let root = MetricsUrl::of_server(server, "");
+        Self { fallback: (root != url).then_some(root), url }
+    }
 }
 
 /// Which files are written.

@@ -234,6 +234,14 @@ impl BaseUrl {
         base[..end].to_owned()
     }
 
+    /// Path and query as they were written, without a fragment; empty where there are none, and for a socket.
+    pub fn path(&self) -> &str {
+        let base = self.request_base();
+        let start = base.find("://").map_or(0, |at| at + 3);
+        let path = base[start..].find(['/', '?', '#']).map_or("", |at| &base[start + at..]);
+        path.find('#').map_or(path, |at| &path[..at])
+    }
+
     /// Whether two URLs are of one server.
     pub fn is_same_origin(&self, other: &Self) -> bool {
         let key = |url: &Self| (url.tls, url.host.to_ascii_lowercase(), url.port, url.socket.clone());

@@ -73,7 +73,7 @@ pub struct WrittenFile {
 #[derive(Debug)]
 #[must_use = "a run is written down only with the rest"]
 pub struct FirstWritten {
-    failures: Vec<ExportFailure>,
+    pub failures: Vec<ExportFailure>,
 }
 
 /// What came of writing a run down.

@@ -1,6 +1,6 @@
 //! Run events as lines of a log.
 
-use crate::console::live::{LiveBlock, live_block};
+use crate::console::live::{LiveBlock, ServerLine, live_block};
 use crate::console::text::literal;
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{
@@ -29,6 +29,8 @@ pub struct LogLines {
     stats_due: MonoNs,
     /// Records and seconds of the statistics shown last.
     shown: Option<(u64, f64)>,
+    /// What the servers said last.
+    server: Option<ServerLine>,
     redactor: Arc<Redactor>,
     /// Warnings and errors said so far: the same one is not said twice.
     said: BTreeSet<String>,
@@ -38,7 +40,8 @@ impl LogLines {
     /// Lines of this level and above, without secrets; statistics as often as asked for, if at all.
     pub fn new(level: LogLevel, stats_every: Option<Nanos>, redactor: Arc<Redactor>) -> Self {
         let (anchor, stats_due, said) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
-        Self { level, stats_every, anchor, lasted: BTreeMap::new(), stats_due, shown: None, redactor, said }
+        let (lasted, shown, server) = (BTreeMap::new(), None, None);
+        Self { level, stats_every, anchor, lasted, stats_due, shown, server, redactor, said }
     }
 
     /// The lines of one event, most often none or one.
@@ -47,6 +50,7 @@ impl LogLines {
             RunEvent::RunStarted(run) => {
                 self.anchor = run.anchor;
                 self.shown = None;
+                self.server = None;
                 self.said.clear();
                 None
             }
@@ -68,9 +72,13 @@ impl LogLines {
                 let elapsed = done.unwrap_or(moment.at).since(started);
                 Some(self.notice(moment.at, complete(moment, elapsed)))
             }
-            RunEvent::SourceFound { at, source } => Some(self.source(*at, LogLevel::Info, "found", source)),
+            RunEvent::SourceFound { at, source } => Some(self.source(*at, LogLevel::Debug, "found", source)),
             RunEvent::SourceLost { at, source } => Some(self.source(*at, LogLevel::Warning, "lost", source)),
             RunEvent::Metrics(snapshot) => return self.statistics(snapshot),
+            RunEvent::ServerMetrics(snapshot) => {
+                self.server = Some(ServerLine::of(snapshot));
+                None
+            }
             _ => None,
         };
         line.and_then(|line| self.safe(line)).into_iter().collect()
@@ -110,7 +118,8 @@ impl LogLines {
         let elapsed = snapshot.elapsed.as_secs_f64();
         let previous = self.shown.replace((snapshot.records, elapsed));
         let (records, failed) = (snapshot.records, snapshot.failed);
-        let block = LiveBlock { records, failed, elapsed, previous, ..LiveBlock::default() };
+        let block =
+            LiveBlock { records, failed, elapsed, previous, server: self.server.as_ref(), ..LiveBlock::default() };
         let at = self.anchor.wall(snapshot.at);
         let line = |text: &str| LogLine { at, level: LogLevel::Info, text: text.to_owned() };
         live_block(&block, |tag, name| snapshot.stat(tag, name)).lines().map(line).collect()

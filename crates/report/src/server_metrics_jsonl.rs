@@ -18,30 +18,28 @@ pub(crate) const LABEL: &str = "Server Metrics JSONL Export";
 pub struct ScrapeFile {
     path: PathBuf,
     file: Option<LinesFile>,
-    line: Vec<u8>,
 }
 
 impl ScrapeFile {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path, file: None, line: Vec::new() }
+        Self { path, file: None }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
 
-    /// Takes a scrape; it is on disk after the next flush at the latest.
-    pub fn write(&mut self, scrape: &Scrape) -> io::Result<()> {
+impl Write for ScrapeFile {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(LinesFile::create(&self.path)?),
         };
-        self.line.clear();
-        scrape_line(&mut self.line, scrape);
-        file.write_all(&self.line)
+        file.write_all(lines).map(|()| lines.len())
     }
 
-    pub fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         self.file.as_mut().map_or(Ok(()), LinesFile::flush)
     }
 }

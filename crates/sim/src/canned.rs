@@ -9,7 +9,7 @@ use crate::config::SimConfig;
 use crate::events::{self, Choice, Finish, Usage};
 use crate::http::{Head, Heads, LAST_CHUNK, Status, join, write_chunk};
 use crate::inference::Endpoint;
-use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
+use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
 use crate::vocabulary;
 
 const ENDPOINTS: [Endpoint; 3] = [Endpoint::Chat, Endpoint::Completions, Endpoint::Embeddings];
@@ -28,7 +28,8 @@ struct CannedResponse {
 /// The answers, and how many were given since they were last counted.
 pub(crate) struct CannedResponses {
     canned: [CannedResponse; ENDPOINTS.len()],
-    given: [u64; ENDPOINTS.len()],
+    /// By endpoint, whole and streamed.
+    given: [[u64; 2]; ENDPOINTS.len()],
     tokens: u32,
     stream_member: memmem::Finder<'static>,
 }
@@ -38,7 +39,7 @@ impl CannedResponses {
         let created = crate::clock::wall_ns() / 1_000_000_000;
         CannedResponses {
             canned: ENDPOINTS.map(|endpoint| make_response(endpoint, config, created)),
-            given: [0; ENDPOINTS.len()],
+            given: [[0; 2]; ENDPOINTS.len()],
             tokens: config.osl.get(),
             stream_member: memmem::Finder::new(br#""stream""#),
         }
@@ -46,16 +47,18 @@ impl CannedResponses {
 
     /// The whole response to a request.
     pub(crate) fn answer(&mut self, endpoint: Endpoint, body: &[u8]) -> &[u8] {
-        self.given[endpoint as usize] += 1;
+        let streamed = self.asks_for_stream(body);
+        self.given[endpoint as usize][usize::from(streamed)] += 1;
         let canned = &self.canned[endpoint as usize];
-        if self.asks_for_stream(body) { &canned.stream } else { &canned.whole }
+        if streamed { &canned.stream } else { &canned.whole }
     }
 
     /// The head and body of a response, without framing.
     pub(crate) fn answer_parts(&mut self, endpoint: Endpoint, body: &[u8]) -> (Head<'static>, &[u8]) {
-        self.given[endpoint as usize] += 1;
+        let streamed = self.asks_for_stream(body);
+        self.given[endpoint as usize][usize::from(streamed)] += 1;
         let canned = &self.canned[endpoint as usize];
-        if self.asks_for_stream(body) && endpoint != Endpoint::Embeddings {
+        if streamed && endpoint != Endpoint::Embeddings {
             (Head::STREAM, &canned.stream_body)
         } else {
             (Head::json(Status::OK), &canned.whole_body)
@@ -72,7 +75,8 @@ impl CannedResponses {
     /// Moves the answers given into the metrics.
     pub(crate) fn count_into(&mut self, metrics: &mut Metrics) {
         for (endpoint, given) in ENDPOINTS.iter().zip(&mut self.given) {
-            let times = std::mem::take(given);
+            let [whole, streamed] = std::mem::take(given);
+            let times = whole + streamed;
             if times == 0 {
                 continue;
             }
@@ -84,6 +88,9 @@ impl CannedResponses {
             let sizes =
                 RequestSizes { prompt_tokens: PROMPT_TOKENS, generated, choices: 1, n: 1, max_tokens: generated };
             metrics.record_completed(Finished::Length, sizes, RequestTimes::default(), times);
+            for (streamed, times) in [(false, whole), (true, streamed)].into_iter().filter(|(_, times)| *times > 0) {
+                metrics.record_answered(Answered { endpoint: *endpoint, streamed, succeeded: true }, times);
+            }
             metrics.record_http_response(endpoint.path(), "POST", 200, times);
         }
     }

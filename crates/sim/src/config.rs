@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use crate::encoding::ContentEncoding;
 use crate::error::SimError;
+use crate::exposition::{MetricsFormat, MetricsKind};
 use crate::fault::FaultRate;
+use crate::page_fault::PageFault;
+use crate::pages;
 use crate::spread::{Latency, Spread};
 use crate::tls::TlsOptions;
 
@@ -56,6 +59,11 @@ pub struct SimConfig {
     pub encoding: Option<ContentEncoding>,
     /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was asked.
     pub burst: bool,
+    /// Which server's metrics page is shown.
+    pub metrics: MetricsKind,
+    pub metrics_format: MetricsFormat,
+    /// What goes wrong with metrics pages, and with which of them.
+    pub metrics_faults: Vec<PageFault>,
     /// Where to write when each request arrived and each event was written.
     pub truth_log: Option<PathBuf>,
     /// Seed of every random draw.
@@ -88,6 +96,9 @@ impl Default for SimConfig {
             faults: Vec::new(),
             encoding: None,
             burst: false,
+            metrics: MetricsKind::Vllm,
+            metrics_format: MetricsFormat::Text,
+            metrics_faults: Vec::new(),
             truth_log: None,
             seed: 0,
         }
@@ -102,7 +113,7 @@ impl SimConfig {
                 "a limit of running requests needs a single thread, which keeps their queue",
             ));
         }
-        if self.burst && !self.faults.is_empty() {
+        if self.burst && !(self.faults.is_empty() && self.metrics_faults.is_empty()) {
             return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no faults"));
         }
         if self.burst && self.truth_log.is_some() {
@@ -110,6 +121,12 @@ impl SimConfig {
         }
         if self.burst && self.encoding.is_some() {
             return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no content encoding"));
+        }
+        if self.metrics == MetricsKind::None && !self.metrics_faults.is_empty() {
+            return Err(SimError::Conflict("a server without metrics has no faults of them"));
+        }
+        if let Some(family) = pages::unknown_family(self) {
+            return Err(SimError::UnknownFamily { family: family.to_owned(), kind: self.metrics.name() });
         }
         if self.step.is_some_and(|step| step.is_zero()) {
             return Err(SimError::Conflict("a step is longer than zero"));

@@ -14,6 +14,9 @@ pub enum SimError {
     /// The faults' rates add up to more than one.
     #[error("the rates of all faults add up to more than 1")]
     FaultRates,
+    /// A fault of a family that is on no page of the server.
+    #[error("a {kind} page has no family `{family}` to change the type of; names are those without `_total`")]
+    UnknownFamily { family: String, kind: &'static str },
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },

@@ -6,7 +6,7 @@ use crate::events::{self, Choice, Events, Finish, Piece, Usage};
 use crate::fault::Fault;
 use crate::http::{Head, Status};
 use crate::inference::{ApiError, Endpoint, InferenceRequest};
-use crate::metrics::{Finished, Metrics, RequestSizes, RequestTimes};
+use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
 use crate::reply::{Extent, Outlet, Reply};
 use crate::script::{Length, Purpose, Script};
 use crate::truth::{Payload, TruthRecord};
@@ -128,7 +128,7 @@ impl Exchange {
     pub(crate) fn open(&mut self, context: &mut Context<'_>) {
         self.stage = Stage::Waiting;
         if self.request.stream {
-            self.reply.stream_head(&mut context.outlet, self.truth.as_deref_mut());
+            self.reply.stream_head(&mut context.outlet, self.truth.as_deref_mut(), &Head::STREAM);
         }
     }
 
@@ -179,7 +179,16 @@ impl Exchange {
             Stage::Over => return,
         }
         self.stage = Stage::Over;
+        self.record_failure(why, metrics);
+    }
+
+    fn record_failure(&self, why: Finished, metrics: &mut Metrics) {
         metrics.record_abandoned(why);
+        metrics.record_answered(self.answered(false), 1);
+    }
+
+    fn answered(&self, succeeded: bool) -> Answered {
+        Answered { endpoint: self.endpoint, streamed: self.request.stream, succeeded }
     }
 
     fn choices(&self) -> u32 {
@@ -353,7 +362,7 @@ impl Exchange {
                 self.send_done(context);
                 self.leave_batch(context.metrics);
                 self.stage = Stage::Over;
-                context.metrics.record_abandoned(Finished::Error);
+                self.record_failure(Finished::Error, context.metrics);
                 context.metrics.record_http_response(self.endpoint.path(), "POST", 200, 1);
                 return Some(Next::Over);
             }
@@ -380,13 +389,13 @@ impl Exchange {
         self.reply.whole(&mut context.outlet, truth, Payload::Nothing, &head, (body.as_bytes(), Extent::All));
         self.leave_batch(context.metrics);
         self.stage = Stage::Over;
-        context.metrics.record_abandoned(Finished::Error);
+        self.record_failure(Finished::Error, context.metrics);
         context.metrics.record_http_response(self.endpoint.path(), "POST", error.status.0, 1);
         Next::Over
     }
 
     fn leave_batch(&self, metrics: &mut Metrics) {
-        metrics.record_stop(self.request.prompt_tokens, self.produced * self.choices());
+        metrics.record_stop(self.request.prompt_tokens, self.produced * self.choices(), self.sent > 0);
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Next {
@@ -412,6 +421,7 @@ impl Exchange {
             decode: seconds(self.latest_ns - self.first_ns),
         };
         context.metrics.record_completed(finished, sizes, times, 1);
+        context.metrics.record_answered(self.answered(true), 1);
         context.metrics.record_http_response(self.endpoint.path(), "POST", 200, 1);
         Next::Over
     }

@@ -19,10 +19,10 @@
 //! moments, so that a late one does not delay those after it. `prompt_tokens` counts words and
 //! punctuation marks.
 //!
-//! Layout, in reading order: [`config`](SimConfig) and its parts `spread` and `fault`; `sim` (bind, run, stop); `reactor`
+//! Layout, in reading order: [`config`](SimConfig) and its parts `spread`, `fault` and `page_fault`; `sim` (bind, run, stop); `reactor`
 //! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http`, `http2`, `hpack` and `inference` (requests in); `script`,
 //! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
-//! `metrics` and `exposition`; `truth` and `idle` (the log).
+//! `metrics`, `exposition` and `pages` (what is counted, and shown); `truth` and `idle` (the log).
 
 mod canned;
 mod clock;
@@ -39,6 +39,8 @@ mod http2;
 mod idle;
 mod inference;
 mod metrics;
+mod page_fault;
+mod pages;
 mod reactor;
 mod redirect;
 mod reply;
@@ -59,7 +61,9 @@ mod vocabulary;
 pub use config::{DEFAULT_MODEL, SimConfig};
 pub use encoding::{ContentEncoding, EncodingError};
 pub use error::SimError;
+pub use exposition::{FamilyType, MetricsFormat, MetricsFormatError, MetricsKind, MetricsKindError};
 pub use fault::{Fault, FaultError, FaultRate};
+pub use page_fault::{PageFault, PageFaultError, PageFaultKind};
 pub use redirect::{Redirect, Target};
 pub use sim::{Sim, SimHandle, StopHandle};
 pub use spread::{Latency, Spread, SpreadError, parse_duration};

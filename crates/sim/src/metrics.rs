@@ -1,8 +1,10 @@
-//! What the server counts about itself, in the sets vLLM keeps.
+//! What the server counts about itself, whichever page it is shown on.
 
 use std::collections::BTreeMap;
 
-/// Tokens the pretended KV cache holds; `kv_cache_usage_perc` is a share of it.
+use crate::inference::Endpoint;
+
+/// Tokens the pretended KV cache holds; its usage is a share of it.
 pub(crate) const KV_CACHE_TOKENS: u64 = 1 << 20;
 
 /// Why a request left the engine, in the order the page lists them.
@@ -23,18 +25,20 @@ impl Finished {
     ];
 }
 
-const TOKENS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5];
-const FIRST_TOKEN: &[f64] = &[
-    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
-    160.0, 640.0, 2560.0,
-];
-const BETWEEN_TOKENS: &[f64] =
-    &[0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0];
-const WHOLE_REQUEST: &[f64] = &[
-    0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0,
-    1920.0, 7680.0,
-];
-const CHOICES: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0];
+/// Upper bounds of buckets, one list for each thing that is counted in buckets. Times are in seconds.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    pub(crate) prompt_tokens: &'static [f64],
+    pub(crate) generation_tokens: &'static [f64],
+    pub(crate) choices: &'static [f64],
+    pub(crate) first_token: &'static [f64],
+    pub(crate) between_tokens: &'static [f64],
+    pub(crate) whole_request: &'static [f64],
+    pub(crate) queue: &'static [f64],
+    pub(crate) inference: &'static [f64],
+    pub(crate) prefill: &'static [f64],
+    pub(crate) decode: &'static [f64],
+}
 
 /// A Prometheus histogram: counts by bucket, and a sum.
 #[derive(Debug, Clone)]
@@ -42,16 +46,33 @@ pub(crate) struct Histogram {
     bounds: &'static [f64],
     /// One for each bound, and one beyond the last.
     counts: Vec<u64>,
+    /// The latest value of each bucket.
+    latest: Vec<Option<f64>>,
     sum: f64,
 }
 
+/// What a histogram says of one bucket.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Bucket {
+    pub(crate) bound: f64,
+    /// Values up to the bound.
+    pub(crate) cumulative: u64,
+    pub(crate) latest: Option<f64>,
+}
+
 impl Histogram {
-    fn new(bounds: &'static [f64]) -> Self {
-        Histogram { bounds, counts: vec![0; bounds.len() + 1], sum: 0.0 }
+    pub(crate) fn new(bounds: &'static [f64]) -> Self {
+        let buckets = bounds.len() + 1;
+        Histogram { bounds, counts: vec![0; buckets], latest: vec![None; buckets], sum: 0.0 }
     }
 
     pub(crate) fn observe_many(&mut self, value: f64, times: u64) {
-        self.counts[self.bounds.partition_point(|bound| *bound < value)] += times;
+        if times == 0 {
+            return;
+        }
+        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        self.counts[bucket] += times;
+        self.latest[bucket] = Some(value);
         self.sum += value * times as f64;
     }
 
@@ -59,7 +80,19 @@ impl Histogram {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
+        for (latest, other) in self.latest.iter_mut().zip(&other.latest) {
+            *latest = other.or(*latest);
+        }
         self.sum += other.sum;
+    }
+
+    fn subtract(&mut self, earlier: &Histogram) {
+        for ((count, less), latest) in self.counts.iter_mut().zip(&earlier.counts).zip(&mut self.latest) {
+            *count -= less;
+            *latest = latest.filter(|_| *count > 0);
+        }
+        // Rounding must not leave something of nothing.
+        self.sum = if self.count() == 0 { 0.0 } else { (self.sum - earlier.sum).max(0.0) };
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -70,12 +103,12 @@ impl Histogram {
         self.sum
     }
 
-    /// Upper bounds with the number of values up to them; the last bound is infinite.
-    pub(crate) fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+    /// The buckets in order; the last bound is infinite.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
-        bounds.zip(&self.counts).scan(0, |total, (bound, count)| {
+        bounds.zip(&self.counts).zip(&self.latest).scan(0, |total, ((bound, count), latest)| {
             *total += count;
-            Some((bound, *total))
+            Some(Bucket { bound, cumulative: *total, latest: *latest })
         })
     }
 }
@@ -86,6 +119,14 @@ pub(crate) struct HttpAnswer {
     pub(crate) handler: &'static str,
     pub(crate) method: &'static str,
     pub(crate) status_class: u16,
+}
+
+/// An inference request that is over, as those see it who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Answered {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) streamed: bool,
+    pub(crate) succeeded: bool,
 }
 
 /// How long the parts of a finished request took, in seconds.
@@ -108,75 +149,127 @@ pub(crate) struct RequestSizes {
 }
 
 macro_rules! metrics {
-    (counts { $($count:ident,)* } histograms { $($histogram:ident: $bounds:ident,)* }) => {
+    (
+        gauges { $($gauge:ident,)* }
+        counts { $($count:ident,)* }
+        histograms { $($histogram:ident: $bounds:ident,)* }
+    ) => {
         /// Everything counted by one serving thread.
         #[derive(Debug, Clone)]
         pub(crate) struct Metrics {
+            $(pub(crate) $gauge: u64,)*
             $(pub(crate) $count: u64,)*
             pub(crate) finished: [u64; Finished::ALL.len()],
             $(pub(crate) $histogram: Histogram,)*
             pub(crate) http: BTreeMap<HttpAnswer, u64>,
+            pub(crate) answered: BTreeMap<Answered, u64>,
         }
 
         impl Metrics {
-            pub(crate) fn new() -> Self {
+            pub(crate) fn new(bounds: &Bounds) -> Self {
                 Metrics {
+                    $($gauge: 0,)*
                     $($count: 0,)*
                     finished: [0; Finished::ALL.len()],
-                    $($histogram: Histogram::new($bounds),)*
+                    $($histogram: Histogram::new(bounds.$bounds),)*
                     http: BTreeMap::new(),
+                    answered: BTreeMap::new(),
                 }
             }
 
             /// Adds what another thread counted.
             pub(crate) fn add(&mut self, other: &Metrics) {
+                $(self.$gauge += other.$gauge;)*
                 $(self.$count += other.$count;)*
                 for (count, more) in self.finished.iter_mut().zip(other.finished) {
                     *count += more;
                 }
                 $(self.$histogram.add(&other.$histogram);)*
-                for (answer, count) in &other.http {
-                    *self.http.entry(answer.clone()).or_default() += count;
+                add_all(&mut self.http, &other.http);
+                add_all(&mut self.answered, &other.answered);
+            }
+
+            /// Takes away what had been counted at an earlier moment. What is going on stays as it is.
+            pub(crate) fn subtract(&mut self, earlier: &Metrics) {
+                $(self.$count -= earlier.$count;)*
+                for (count, less) in self.finished.iter_mut().zip(earlier.finished) {
+                    *count -= less;
                 }
+                $(self.$histogram.subtract(&earlier.$histogram);)*
+                subtract_all(&mut self.http, &earlier.http);
+                subtract_all(&mut self.answered, &earlier.answered);
             }
         }
     };
 }
 
+fn add_all<K: Ord + Clone>(counts: &mut BTreeMap<K, u64>, others: &BTreeMap<K, u64>) {
+    for (key, more) in others {
+        *counts.entry(key.clone()).or_default() += more;
+    }
+}
+
+fn subtract_all<K: Ord>(counts: &mut BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) {
+    for (key, count) in counts.iter_mut() {
+        *count -= earlier.get(key).copied().unwrap_or_default();
+    }
+    counts.retain(|_, count| *count > 0);
+}
+
 metrics! {
-    counts {
+    gauges {
         running,
         waiting,
+        // Running, and without a token yet.
+        prefilling,
         kv_tokens,
+    }
+    counts {
         prompt_tokens,
         generation_tokens,
     }
     histograms {
-        request_prompt_tokens: TOKENS,
-        request_generation_tokens: TOKENS,
-        request_max_num_generation_tokens: TOKENS,
-        request_params_n: CHOICES,
-        request_params_max_tokens: TOKENS,
-        time_to_first_token: FIRST_TOKEN,
-        inter_token_latency: BETWEEN_TOKENS,
-        time_per_output_token: BETWEEN_TOKENS,
-        e2e_request_latency: WHOLE_REQUEST,
-        queue_time: WHOLE_REQUEST,
-        inference_time: WHOLE_REQUEST,
-        prefill_time: WHOLE_REQUEST,
-        decode_time: WHOLE_REQUEST,
+        request_prompt_tokens: prompt_tokens,
+        request_generation_tokens: generation_tokens,
+        request_max_num_generation_tokens: generation_tokens,
+        request_params_n: choices,
+        request_params_max_tokens: generation_tokens,
+        time_to_first_token: first_token,
+        inter_token_latency: between_tokens,
+        time_per_output_token: between_tokens,
+        e2e_request_latency: whole_request,
+        queue_time: queue,
+        inference_time: inference,
+        prefill_time: prefill,
+        decode_time: decode,
     }
 }
 
 impl Metrics {
+    /// How full the pretended KV cache is, from 0 to 1.
+    pub(crate) fn kv_usage(&self) -> f64 {
+        (self.kv_tokens as f64 / KV_CACHE_TOKENS as f64).min(1.0)
+    }
+
+    pub(crate) fn finished(&self, why: Finished) -> u64 {
+        self.finished[why as usize]
+    }
+
+    /// Requests answered to the end.
+    pub(crate) fn succeeded(&self) -> u64 {
+        self.finished(Finished::Stop) + self.finished(Finished::Length)
+    }
+
     /// A request was taken from the queue into the running batch.
     pub(crate) fn record_start(&mut self, prompt_tokens: u32) {
         self.running += 1;
+        self.prefilling += 1;
         self.kv_tokens += u64::from(prompt_tokens);
     }
 
     /// The first tokens of a request came: so many of each choice.
     pub(crate) fn record_first_tokens(&mut self, prompt_tokens: u32, tokens: u32, choices: u32, latency: f64) {
+        self.prefilling -= 1;
         self.prompt_tokens += u64::from(prompt_tokens);
         self.time_to_first_token.observe_many(latency, u64::from(choices));
         self.record_tokens(tokens, choices);
@@ -194,9 +287,10 @@ impl Metrics {
         self.kv_tokens += all;
     }
 
-    /// A running request left the batch.
-    pub(crate) fn record_stop(&mut self, prompt_tokens: u32, generated: u32) {
+    /// A running request left the batch, before or after its first tokens.
+    pub(crate) fn record_stop(&mut self, prompt_tokens: u32, generated: u32, had_tokens: bool) {
         self.running -= 1;
+        self.prefilling -= u64::from(!had_tokens);
         self.kv_tokens -= u64::from(prompt_tokens) + u64::from(generated);
     }
 
@@ -231,6 +325,11 @@ impl Metrics {
         self.inference_time.observe_many(inference, choices);
         self.prefill_time.observe_many(times.prefill, choices);
         self.decode_time.observe_many(times.decode, choices);
+    }
+
+    /// So many alike requests are over.
+    pub(crate) fn record_answered(&mut self, answered: Answered, times: u64) {
+        *self.answered.entry(answered).or_default() += times;
     }
 
     /// The HTTP side answered.

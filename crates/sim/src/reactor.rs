@@ -3,9 +3,10 @@
 //! Sockets are watched edge-triggered and registered once. Nothing blocks: what a socket does not take stays pending.
 
 mod answers;
+mod pages;
 mod streams;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,6 +14,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 
+use self::pages::SlowPage;
 use self::streams::Http2;
 use crate::canned::CannedResponses;
 use crate::clock::{monotonic_ns, wall_ns};
@@ -50,6 +52,8 @@ struct Connection {
     /// The request being answered on HTTP/1.1.
     exchange: Option<Box<Exchange>>,
     http2: Option<Box<Http2>>,
+    /// Metrics pages that are not sent at once, by stream.
+    pages: BTreeMap<u32, Box<SlowPage>>,
     /// To be closed once everything pending was sent.
     closing: bool,
 }
@@ -250,6 +254,7 @@ impl Reactor {
             facts,
             exchange: None,
             http2: None,
+            pages: BTreeMap::new(),
             closing: false,
         };
         self.connections.put(key, Box::new(connection));
@@ -281,13 +286,17 @@ impl Reactor {
     fn handle_ready(&mut self, key: Key, events: EpollFlags) {
         self.with_connection(key, |reactor, connection| {
             if events.contains(EpollFlags::EPOLLOUT) && !connection.socket.flushed() {
-                let Connection { socket, exchange, http2, .. } = connection;
+                let Connection { socket, exchange, http2, pages, .. } = connection;
                 socket.flush(|stream, place, after_ns| {
                     let exchange = match http2 {
                         Some(http2) => http2.exchanges.get_mut(&stream),
                         None => exchange.as_mut(),
                     };
-                    if let Some(record) = exchange.and_then(|exchange| exchange.truth.as_deref_mut()) {
+                    let record = match exchange {
+                        Some(exchange) => exchange.truth.as_deref_mut(),
+                        None => pages.get_mut(&stream).and_then(|page| page.truth.as_deref_mut()),
+                    };
+                    if let Some(record) = record {
                         record.set_end(place, after_ns);
                     }
                 });
@@ -357,7 +366,8 @@ impl Reactor {
                         }
                         None => {
                             canned.count_into(&mut self.shared.metrics(self.thread));
-                            self.answer_other(connection, 0, &request, None);
+                            // Without faults, nothing is reset.
+                            let _ = self.answer_other(Task { key, stream: 0 }, connection, &request, None);
                         }
                     }
                     connection.closing |= !request.keep_alive;
@@ -378,7 +388,7 @@ impl Reactor {
 
     /// Takes up the next request of the inbox, unless one is being answered.
     fn serve(&mut self, key: Key, connection: &mut Connection) -> Disposition {
-        while connection.exchange.is_none() && !connection.closing {
+        while connection.exchange.is_none() && connection.pages.is_empty() && !connection.closing {
             if connection.inbox.is_empty() || connection.inbox.len() < connection.need {
                 return Disposition::Keep;
             }
@@ -478,6 +488,9 @@ impl Reactor {
     }
 
     fn handle_deadline(&mut self, task: Task, connection: &mut Connection) -> Disposition {
+        if let Some(disposition) = self.advance_page(task, connection) {
+            return disposition;
+        }
         let Some((exchange, socket, session)) = connection.parts(task.stream) else { return Disposition::Keep };
         if exchange.stage == Stage::HeadHeld {
             self.open(task, connection);
@@ -524,6 +537,13 @@ impl Reactor {
             self.log(exchange.truth.take());
             return self.serve(key, connection);
         }
+        if connection.pages.values().any(|page| page.over) {
+            for mut page in std::mem::take(&mut connection.pages).into_values() {
+                connection.closing |= !page.reply.keep_alive;
+                self.log(page.truth.take());
+            }
+            return self.serve(key, connection);
+        }
         close_when_sent(connection)
     }
 
@@ -531,6 +551,9 @@ impl Reactor {
     fn drop_exchange(&mut self, connection: &mut Connection, why: Finished) {
         if let Some(exchange) = connection.exchange.take() {
             self.end_exchange(exchange, why);
+        }
+        for page in std::mem::take(&mut connection.pages).into_values() {
+            self.log(page.truth);
         }
         if let Some(http2) = &mut connection.http2 {
             for exchange in std::mem::take(&mut http2.exchanges).into_values() {
@@ -568,9 +591,6 @@ fn watch_listeners(epoll: &Epoll, listeners: &[Listener]) -> nix::Result<()> {
 }
 
 fn close_when_sent(connection: &Connection) -> Disposition {
-    if connection.closing && connection.socket.flushed() && connection.exchange.is_none() {
-        Disposition::Close
-    } else {
-        Disposition::Keep
-    }
+    let is_idle = connection.exchange.is_none() && connection.pages.is_empty();
+    if connection.closing && connection.socket.flushed() && is_idle { Disposition::Close } else { Disposition::Keep }
 }

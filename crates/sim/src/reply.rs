@@ -21,6 +21,8 @@ pub(crate) struct Outlet<'a> {
 pub(crate) enum Extent {
     All,
     FirstHalf,
+    /// Nothing: the head says what the body would be like.
+    HeadAlone,
 }
 
 /// One answer on its way.
@@ -36,15 +38,19 @@ impl Reply {
         Reply { stream, keep_alive, encoder: encoding.map(Encoder::new) }
     }
 
+    pub(crate) fn stream(&self) -> u32 {
+        self.stream
+    }
+
     /// How events are written to the buffer they are sent from: as chunks where nothing more is done to them.
     pub(crate) fn framing(&self) -> fn(&mut Vec<u8>, &[&[u8]]) {
         if self.encoder.is_none() && self.stream == 0 { write_chunk } else { join }
     }
 
-    /// Sends the head of an event stream.
-    pub(crate) fn stream_head(&mut self, outlet: &mut Outlet<'_>, record: Option<&mut TruthRecord>) {
+    /// Sends the head of a body that comes in pieces.
+    pub(crate) fn stream_head(&mut self, outlet: &mut Outlet<'_>, record: Option<&mut TruthRecord>, head: &Head<'_>) {
         let fields = encoding_field(self.encoder.as_ref());
-        let head = Head { fields: fields.as_slice(), ..Head::STREAM };
+        let head = Head { fields: fields.as_slice(), ..*head };
         outlet.scratch.clear();
         if let Some(session) = &mut outlet.session {
             session.write_head(outlet.scratch, self.stream, &head, outlet.heads.date(), None);
@@ -101,12 +107,16 @@ impl Reply {
         let body = encoded.as_deref().unwrap_or(body);
         let fields: Vec<_> = head.fields.iter().copied().chain(encoding_field(self.encoder.as_ref())).collect();
         let head = Head { fields: &fields, ..*head };
-        let held_back = if extent == Extent::FirstHalf { body.len() / 2 } else { 0 };
+        let held_back = match extent {
+            Extent::All => 0,
+            Extent::FirstHalf => body.len() / 2,
+            Extent::HeadAlone => body.len(),
+        };
         outlet.scratch.clear();
         if let Some(session) = &mut outlet.session {
             session.write_head(outlet.scratch, self.stream, &head, outlet.heads.date(), Some(body.len()));
             let (now, rest) = body.split_at(body.len() - held_back);
-            self.data(outlet, record, payload, now, extent == Extent::All);
+            self.data(outlet, record, payload, now, extent != Extent::FirstHalf);
             return rest.to_vec();
         }
         outlet.heads.write_response(outlet.scratch, &head, self.keep_alive, body);

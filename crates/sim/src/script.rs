@@ -35,8 +35,6 @@ pub(crate) struct Script {
     pub(crate) config: SimConfig,
     pub(crate) faults: Faults,
     pub(crate) step_ns: Option<u64>,
-    /// Wall clock of the start, in seconds.
-    pub(crate) started: f64,
 }
 
 impl Script {
@@ -44,8 +42,7 @@ impl Script {
         config.check()?;
         let faults = Faults::new(&config.faults).ok_or(SimError::FaultRates)?;
         let step_ns = config.step.map(|step| step.as_nanos() as u64);
-        let started = crate::clock::wall_ns() as f64 / 1e9;
-        Ok(Script { config, faults, step_ns, started })
+        Ok(Script { config, faults, step_ns })
     }
 
     /// A generator that is a function of seed, purpose and number alone.

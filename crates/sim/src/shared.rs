@@ -4,15 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
-
 use crate::clock::wall_ns;
 use crate::events;
-use crate::exposition;
 use crate::http::Status;
 use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Metrics;
+use crate::pages::{Pages, Show};
 use crate::script::{Purpose, Script};
 use crate::truth::TruthSender;
 
@@ -27,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) script: Script,
     /// Each thread counts for itself.
     pub(crate) metrics: Vec<Mutex<Metrics>>,
+    pub(crate) pages: Pages,
     pub(crate) requests: AtomicU64,
     pub(crate) connections: AtomicU64,
     /// How often each hook was asked.
@@ -55,7 +53,7 @@ impl Shared {
 
     pub(crate) fn page(&self, method: &str, path: &str) -> Page {
         let page = self.usual_page(method, path);
-        if page.status != Status::OK || page.handler == "/metrics" {
+        if page.status != Status::OK {
             return page;
         }
         match self.hook_status(page.handler) {
@@ -94,8 +92,8 @@ impl Shared {
         match (method, path) {
             ("GET", "/health") => found("/health", JSON, Vec::new()),
             ("GET", "/v1/models") => found("/v1/models", JSON, self.models()),
-            ("GET", "/metrics") => found("/metrics", exposition::CONTENT_TYPE, self.exposition().into_bytes()),
-            (_, "/health" | "/v1/models" | "/metrics") => refused(method, Status::METHOD_NOT_ALLOWED),
+            (_, "/health" | "/v1/models") => refused(method, Status::METHOD_NOT_ALLOWED),
+            (_, path) if Show::at(&self.script.config, path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
             (_, path) if Endpoint::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
             _ => refused(method, Status::NOT_FOUND),
         }
@@ -107,19 +105,15 @@ impl Shared {
         events::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
     }
 
-    fn exposition(&self) -> String {
-        let mut total = Metrics::new();
-        for thread in 0..self.metrics.len() {
-            total.add(&self.metrics(thread));
+    /// What all threads counted, and when: they are all held while it is added up, and no longer.
+    pub(crate) fn counted(&self) -> (Metrics, u64) {
+        let mut total = Metrics::new(self.script.config.metrics.bounds());
+        let threads: Vec<_> = (0..self.metrics.len()).map(|thread| self.metrics(thread)).collect();
+        let now_ns = wall_ns();
+        for metrics in &threads {
+            total.add(metrics);
         }
-        let cpu = getrusage(UsageWho::RUSAGE_SELF)
-            .map_or(0, |usage| usage.user_time().num_microseconds() + usage.system_time().num_microseconds());
-        let server = exposition::Server {
-            model: self.script.config.listed_model(),
-            started: self.script.started,
-            cpu_seconds: cpu as f64 / 1e6,
-        };
-        exposition::page(&total, &server)
+        (total, now_ns)
     }
 }
 

@@ -16,6 +16,7 @@ use nix::sys::socket::{
 use crate::config::SimConfig;
 use crate::error::SimError;
 use crate::metrics::Metrics;
+use crate::pages::Pages;
 use crate::reactor::Reactor;
 use crate::script::Script;
 use crate::shared::Shared;
@@ -66,9 +67,11 @@ impl Sim {
         }
         let truth = script.config.truth_log.as_deref().map(TruthLog::create).transpose()?;
         let threads = script.config.threads.get();
+        let bounds = script.config.metrics.bounds();
         let shared = Arc::new(Shared {
             script,
-            metrics: (0..threads).map(|_| Mutex::new(Metrics::new())).collect(),
+            metrics: (0..threads).map(|_| Mutex::new(Metrics::new(bounds))).collect(),
+            pages: Pages::new(),
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             hooks: Mutex::default(),

@@ -20,6 +20,18 @@
 //! kernel took the last byte), and what it carried: 0 nothing a user reads, 1 content, 2 reasoning. An answer that is
 //! not streamed has one entry. `finished` is false when the client or a fault ended the answer early.
 //!
+//! The line of a metrics page has a last member `page`, with what stood on it, all taken at one instant:
+//!
+//! ```json
+//! "page":{"number":3,"faults":[],"made_ns":1794702553000020000,"started_ns":1794702550000000000,
+//!  "running":4,"waiting":0,"kv_usage":0.0001,"prompt_tokens":960,"generation_tokens":3120,
+//!  "requests_finished":26,"finished":{"stop":0,"length":26,"abort":0,"error":0}}
+//! ```
+//!
+//! `number` counts pages from 1 (0: iteration statistics, which are not counted), `faults` names those the page met,
+//! `made_ns` is the instant, `started_ns` when counting began. Counters are those on the page: after a restart they
+//! count from it. A request with several choices is finished once for each.
+//!
 //! Stamps are collected in memory; lines are put together by a thread that only runs when a core has nothing better to
 //! do, at least ten times a second where it gets to run.
 
@@ -35,6 +47,8 @@ use nix::sys::signal::SigSet;
 
 use crate::error::SimError;
 use crate::idle;
+use crate::metrics::Finished;
+use crate::pages::PageFacts;
 
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -85,6 +99,8 @@ pub(crate) struct TruthRecord {
     pub(crate) received_read_ns: u64,
     pub(crate) head: Option<Bracket>,
     pub(crate) chunks: Vec<(Bracket, Payload)>,
+    /// What stood on it, where it was a metrics page.
+    pub(crate) page: Option<Box<PageFacts>>,
 }
 
 impl TruthRecord {
@@ -142,8 +158,26 @@ impl TruthRecord {
                 Payload::Reasoning => b",2]",
             })?;
         }
-        out.write_all(b"]}\n")
+        out.write_all(b"]")?;
+        if let Some(page) = &self.page {
+            write!(out, r#","page":"#)?;
+            write_page(out, page)?;
+        }
+        out.write_all(b"}\n")
     }
+}
+
+fn write_page(out: &mut impl Write, page: &PageFacts) -> std::io::Result<()> {
+    write!(out, r#"{{"number":{},"faults":"#, page.number)?;
+    serde_json::to_writer(&mut *out, &page.faults)?;
+    write!(out, r#","made_ns":{},"started_ns":{}"#, page.made_ns, page.started_ns)?;
+    write!(out, r#","running":{},"waiting":{},"kv_usage":{:?}"#, page.running, page.waiting, page.kv_usage)?;
+    write!(out, r#","prompt_tokens":{},"generation_tokens":{}"#, page.prompt_tokens, page.generation_tokens)?;
+    write!(out, r#","requests_finished":{},"finished":{{"#, page.finished.iter().sum::<u64>())?;
+    for (index, ((_, reason), count)) in Finished::ALL.iter().zip(page.finished).enumerate() {
+        write!(out, r#"{}"{reason}":{count}"#, if index == 0 { "" } else { "," })?;
+    }
+    out.write_all(b"}}")
 }
 
 /// Where in a record a write was noted.

@@ -81,6 +81,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
         reuse: Reuse::Always,
         protocol: Protocol::Http1,
         detailed: false,
+        connect_timeout: None,
         stream_end: StreamEnd::NONE,
     };
     Client::new(settings, vec![Origin::http("127.0.0.1", port)], Default::default())

@@ -76,6 +76,12 @@ pub fn text<'a>(exchange: &Exchange, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, F
     }
 }
 
+/// Text in a charset by its name; `None` for UTF-8, where nothing is declared, and where it cannot be read.
+pub(crate) fn read(name: Option<&str>, bytes: &[u8]) -> Option<String> {
+    let charset = Charset::of(&name?.to_ascii_lowercase()).filter(|charset| *charset != Charset::Other(UTF_8))?;
+    charset.read(bytes).map(Cow::into_owned)
+}
+
 /// The text of a body, with what cannot be read replaced.
 pub fn text_lossy(exchange: &Exchange, bytes: &[u8]) -> String {
     let text = text(exchange, bytes).unwrap_or(bytes.into());

@@ -3,6 +3,7 @@
 
 use crate::body;
 use crate::cancel::Cancel;
+use crate::charset;
 use crate::client::{Client, ClientSettings, OutgoingRequest, Protocol, Reuse};
 use crate::connect::ConnectSettings;
 use crate::encoding::{self, Decoded};
@@ -15,6 +16,8 @@ use crate::target::Origin;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, RequestTag};
 use bytes::Bytes;
 use std::fmt::Write as _;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -70,16 +73,47 @@ pub struct Fetched {
     pub reason: String,
     /// The media type without parameters.
     pub media_type: String,
+    /// As the media type's parameter names it.
+    pub charset: Option<String>,
     pub body: Vec<u8>,
+    pub times: FetchTimes,
+}
+
+impl Fetched {
+    /// The body as text, in the charset that it declares; what cannot be read is replaced.
+    pub fn into_text(self) -> String {
+        match charset::read(self.charset.as_deref(), &self.body) {
+            Some(text) => text,
+            None => match String::from_utf8(self.body) {
+                Ok(text) => text,
+                Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            },
+        }
+    }
+}
+
+/// When a call happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FetchTimes {
+    pub start: MonoNs,
+    /// The first byte of the last leg's body arrived; not taken where there was none.
+    pub first_byte: MonoNs,
+    pub end: MonoNs,
 }
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum FetchError {
-    #[error("{0}")]
-    Failed(Failure),
+    #[error("{failure}")]
+    Failed {
+        failure: Failure,
+        /// Of the answer that had begun.
+        media_type: Option<String>,
+    },
     #[error("timed out after {} s", .0.as_secs_f64())]
     TimedOut(Duration),
+    #[error("nothing came for {} s", .0.as_secs_f64())]
+    Silent(Duration),
     #[error("no call can be made: {0}")]
     Setup(std::io::Error),
     /// The caller wanted no more.
@@ -122,23 +156,62 @@ impl Fetcher {
 
     /// Makes a call.
     pub async fn fetch(&self, call: &Call) -> Result<Fetched, FetchError> {
+        self.session(SessionSettings::single(call.size_limit)).fetch(call).await
+    }
+
+    /// Makes several calls over connections that are kept.
+    pub fn session(&self, settings: SessionSettings) -> FetchSession {
+        let SessionSettings { stamps, keepalive, size_limit, connect_timeout, silence } = settings;
         let settings = ClientSettings {
-            stamps: StampMode::User,
+            stamps,
             connect: self.connect.clone(),
             places: None,
-            keepalive: Nanos(0),
-            kept_limit: call.size_limit,
-            reuse: Reuse::Never,
+            keepalive,
+            kept_limit: size_limit,
+            reuse: if keepalive == Nanos::ZERO { Reuse::Never } else { Reuse::Always },
             stream_end: StreamEnd::NONE,
             protocol: Protocol::Http1,
             detailed: false,
+            connect_timeout,
         };
-        let client = Client::new(settings, vec![call.origin.clone()], Default::default());
+        FetchSession { client: Client::new(settings, Vec::new(), Default::default()), silence }
+    }
+}
+
+/// How the calls of a session are made.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionSettings {
+    pub stamps: StampMode,
+    /// How long an idle connection lives; zero: none is used again.
+    pub keepalive: Nanos,
+    /// Bytes of any answer as sent.
+    pub size_limit: usize,
+    pub connect_timeout: Option<Duration>,
+    /// How long nothing may come or go.
+    pub silence: Option<Duration>,
+}
+
+impl SessionSettings {
+    fn single(size_limit: usize) -> Self {
+        let (keepalive, connect_timeout, silence) = (Nanos::ZERO, None, None);
+        Self { stamps: StampMode::User, keepalive, size_limit, connect_timeout, silence }
+    }
+}
+
+/// Calls that share connections, on one thread.
+pub struct FetchSession {
+    client: Client,
+    silence: Option<Duration>,
+}
+
+impl FetchSession {
+    /// Makes a call.
+    pub async fn fetch(&self, call: &Call) -> Result<Fetched, FetchError> {
         let out = OutgoingRequest {
             tag: RequestTag::default(),
             intended: MonoNs(0),
             issued: MonoNs(0),
-            target: 0,
+            target: self.client.target_of(&call.origin),
             head: call.head(),
             body: call.body.clone(),
             timeout: None,
@@ -147,12 +220,32 @@ impl Fetcher {
         };
         let cancel = Cancel::default();
         let mut script = Following(call.follows_redirects.then(Redirects::default));
-        let sending = client.send(out, &cancel, &mut script);
+        let sending = unless_silent(self.client.send(out, &cancel, &mut script), self.silence);
         match tokio::time::timeout(call.timeout, sending).await {
-            Ok(exchange) => fetched(&exchange, call.size_limit),
+            Ok(Ok(exchange)) => fetched(&exchange, call.size_limit),
+            Ok(Err(silence)) => Err(FetchError::Silent(silence)),
             Err(_) => Err(FetchError::TimedOut(call.timeout)),
         }
     }
+}
+
+/// Runs an exchange that has a task of its own, unless nothing happens to it for too long: whenever it is polled,
+/// something came or went.
+async fn unless_silent<F: Future>(exchange: F, limit: Option<Duration>) -> Result<F::Output, Duration> {
+    let Some(limit) = limit else { return Ok(exchange.await) };
+    let mut exchange = pin!(exchange);
+    let mut silence = pin!(tokio::time::sleep(limit));
+    std::future::poll_fn(|cx| {
+        if let Poll::Ready(output) = exchange.as_mut().poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        if silence.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(limit));
+        }
+        silence.as_mut().reset(tokio::time::Instant::now() + limit);
+        silence.as_mut().poll(cx).map(|()| Err(limit))
+    })
+    .await
 }
 
 /// Follows redirects, or not.
@@ -165,18 +258,23 @@ impl Script for Following {
 }
 
 fn fetched(exchange: &Exchange, size_limit: usize) -> Result<Fetched, FetchError> {
+    let media_type = exchange.status.map(|_| body::media_type(exchange));
+    let failed = |failure| Err(FetchError::Failed { failure, media_type: media_type.clone() });
     if let Some(failure) = &exchange.failure {
-        return Err(FetchError::Failed(failure.clone()));
+        return failed(failure.clone());
     }
-    let Some(status) = exchange.status else { return Err(FetchError::Failed(Failure::Disconnected)) };
+    let Some(status) = exchange.status else { return failed(Failure::Disconnected) };
     let Decoded { exchange: plain, failure } = encoding::decode(exchange, size_limit);
     if let Some(failure) = failure {
-        return Err(FetchError::Failed(failure));
+        return failed(failure);
     }
+    let timeline = &exchange.timeline;
     Ok(Fetched {
         status,
         reason: body::reason(&plain).into_owned(),
         media_type: body::media_type(&plain),
+        charset: body::content_parameter(&plain, "charset"),
         body: body::collect(&plain),
+        times: FetchTimes { start: timeline.start, first_byte: timeline.body_start, end: timeline.end },
     })
 }

@@ -59,7 +59,7 @@ pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};
 pub use clock::DeadlineTimer;
 pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
-pub use fetch::{Call, FetchError, Fetched, Fetcher};
+pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
 pub use legs::{Leg, Script, Step};
 pub use pace::ConnectPace;
 pub use proxy::{Proxy, ProxyChoice};

@@ -79,6 +79,7 @@ fn settings() -> ClientSettings {
         reuse: Reuse::Always,
         protocol: Protocol::Http1,
         detailed: false,
+        connect_timeout: None,
         stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), ..StreamEnd::NONE },
     }
 }

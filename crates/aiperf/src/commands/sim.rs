@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aiperf_sim::{
-    Certificate, ContentEncoding, FaultRate, Latency, Sim, SimConfig, SimError, Spread, TlsOptions, parse_duration,
+    Certificate, ContentEncoding, FaultRate, Latency, MetricsFormat, MetricsKind, PageFault, Sim, SimConfig, SimError,
+    Spread, TlsOptions, parse_duration,
 };
 use clap::{Args, Parser};
 
@@ -94,6 +95,19 @@ pub(crate) struct SimArgs {
     /// Answer every request at once with bytes made beforehand, --osl tokens each.
     #[arg(long)]
     burst: bool,
+    /// Whose metrics to show: vllm, sglang, dynamo or triton at /metrics; trtllm at /prometheus/metrics (and JSON at /metrics); none.
+    #[arg(long, value_name = "KIND", default_value = "vllm")]
+    metrics: MetricsKind,
+    /// How metrics are written: text or openmetrics.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    metrics_format: MetricsFormat,
+    /// Something that goes wrong with metrics pages, and with which: KIND=PAGES or KIND:ARGUMENT=PAGES; may be given several times.
+    ///
+    /// Pages are counted from 1: 3 is one of them, 3- all from it on, 3-5 some.
+    /// Kinds: restart (all counters begin again), type:FAMILY,TYPE (gauge, counter or histogram), malformed-lines, malformed, endless,
+    /// huge, huge:BYTES, delay:TIME, trickle:TIME (its bytes are spread over it), status:CODE, json, reset, redirect:CODE (as above), gzip.
+    #[arg(long = "metrics-fault", value_name = "FAULT")]
+    metrics_faults: Vec<PageFault>,
     /// Write when each request arrived and each event left: one JSON line a request.
     #[arg(long, value_name = "FILE")]
     truth_log: Option<PathBuf>,
@@ -129,6 +143,9 @@ impl From<SimArgs> for SimConfig {
             faults: args.faults,
             encoding: args.encoding,
             burst: args.burst,
+            metrics: args.metrics,
+            metrics_format: args.metrics_format,
+            metrics_faults: args.metrics_faults,
             truth_log: args.truth_log,
             seed: args.seed,
         }

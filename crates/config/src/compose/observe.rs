@@ -106,12 +106,19 @@ pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems:
         return;
     }
     let mut urls: Vec<Value> = Vec::new();
-    for url in flags.texts(SERVER_METRICS).into_iter().filter_map(metrics_url) {
-        match url {
-            Ok(url) => urls.push(url.into()),
-            Err(error) => problems.push(
-                Problem::new(format!("{}: {error}", flags.spelled(SERVER_METRICS)))
+    let spelled = flags.spelled(SERVER_METRICS);
+    for item in flags.texts(SERVER_METRICS).into_iter().filter(|item| !item.trim().is_empty()) {
+        match metrics_url(item) {
+            Some(Ok(url)) => urls.push(url.into()),
+            Some(Err(error)) => problems.push(
+                Problem::new(format!("{spelled}: {error}"))
                     .hint("http://HOST:PORT/metrics")
+                    .at("benchmark.server_metrics.urls"),
+            ),
+            None => problems.push(
+                Problem::new(format!("{spelled} '{item}' is no URL"))
+                    .because("it has neither a scheme nor a port")
+                    .hint(format!("{spelled} http://{}:8000/metrics", item.trim_matches('/')))
                     .at("benchmark.server_metrics.urls"),
             ),
         }
@@ -128,8 +135,9 @@ pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems:
     }
 }
 
-/// The URL that is scraped; items that look like no URL are left out.
+/// The URL that is scraped, credentials included; `None` for what looks like no URL.
 pub(crate) fn metrics_url(item: &str) -> Option<Result<String, UrlError>> {
+    let item = item.trim();
     (item.starts_with("http") || item.contains(':')).then(|| with_path(item, "/metrics"))
 }
 

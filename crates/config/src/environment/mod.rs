@@ -59,6 +59,7 @@ pub(crate) struct Environment {
     pub thresholds: Thresholds,
     pub developer: Developer,
     pub live: LiveStatistics,
+    pub scrapes: Scrapes,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
@@ -79,6 +80,32 @@ pub(crate) struct LiveStatistics {
     pub enabled: bool,
     /// Seconds; 0 tells none.
     pub interval: Option<f64>,
+}
+
+/// How pages of metrics are fetched, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scrapes {
+    pub interval: f64,
+    pub flush: f64,
+    pub reachability_timeout: f64,
+    pub scrape_timeout: f64,
+    pub read_timeout: f64,
+    pub publish_interval: f64,
+    pub cancel_wait: f64,
+}
+
+impl Default for Scrapes {
+    fn default() -> Self {
+        Self {
+            interval: 0.333,
+            flush: 2.0,
+            reachability_timeout: 10.0,
+            scrape_timeout: 30.0,
+            read_timeout: 30.0,
+            publish_interval: 1.0,
+            cancel_wait: 5.0,
+        }
+    }
 }
 
 impl Environment {
@@ -270,6 +297,13 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS" => out.developer.experimental_metrics = is_true(),
         "AIPERF_UI_REALTIME_METRICS_INTERVAL" => out.live.interval = Some(float()),
         "AIPERF_UI_REALTIME_METRICS_ENABLED" => out.live.enabled = is_true(),
+        "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL" => out.scrapes.interval = float(),
+        "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD" => out.scrapes.flush = float(),
+        "AIPERF_SERVER_METRICS_REACHABILITY_TIMEOUT" => out.scrapes.reachability_timeout = number.into(),
+        "AIPERF_SERVER_METRICS_SCRAPE_TIMEOUT" => out.scrapes.scrape_timeout = float(),
+        "AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS" => out.scrapes.publish_interval = float(),
+        "AIPERF_SERVER_METRICS_CANCEL_RESULT_WAIT_SEC" => out.scrapes.cancel_wait = float(),
+        "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT" => out.scrapes.read_timeout = float(),
         name if SessionHeader::ALL.iter().any(|header| header.variable() == name) => {
             let is_wanted = |header: &SessionHeader| match header.variable() == name {
                 true => is_true(),
@@ -318,7 +352,7 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env);
-            (read.http.clone(), switches, key, read.thresholds, read.developer, read.live)
+            (read.http.clone(), switches, key, read.thresholds, read.developer, read.live, read.scrapes)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {

@@ -11,7 +11,7 @@ flags! { SERVER_METRICS_FLAGS:
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("server_metrics.urls"),
-        status: NotYet("metrics of the server are not collected"),
+        status: Acts,
         summary: "Extra Prometheus endpoints",
     }
     NO_SERVER_METRICS {
@@ -28,7 +28,7 @@ flags! { SERVER_METRICS_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         default: Some(WhenAbsent::DefaultOfKey),
         to: To::Rule("server_metrics.formats"),
-        status: NotYet("metrics of the server are not collected"),
+        status: Acts,
         summary: "Server-metrics export files to write",
     }
 }

@@ -1,6 +1,7 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
 mod endpoint;
+mod server_metrics;
 
 use crate::advice;
 use crate::choice::Choice;
@@ -127,7 +128,7 @@ fn says_nothing(node: &Node) -> bool {
 }
 
 /// What a run may watch beside its requests: its section, and its name in a note.
-const WATCHED: [(&str, &str); 2] = [("server_metrics", "server metrics"), ("gpu_telemetry", "GPU telemetry")];
+const WATCHED: [(&str, &str); 1] = [("gpu_telemetry", "GPU telemetry")];
 
 fn is_collected(section: &str) -> bool {
     !matches!(keys::status(&format!("benchmark.{section}.urls")), Some(Status::NotYet(_)))
@@ -142,7 +143,6 @@ fn unseen(tree: &Tree) -> Option<String> {
     let missing = WATCHED.iter().filter(|(section, _)| !is_collected(section) && !is_off(section));
     match missing.map(|(_, name)| *name).collect::<Vec<_>>().as_slice() {
         [] => None,
-        [name @ "server metrics"] => Some(format!("{name} are not collected yet")),
         [name] => Some(format!("{name} is not collected yet")),
         names => Some(format!("{} are not collected yet", names.join(" and "))),
     }
@@ -177,6 +177,7 @@ fn plan(
     let phases = phases(tree, notes, problems);
     let artifacts = artifacts(tree, ctx, notes, problems);
     let runtime = runtime(tree, ctx, problems);
+    let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
@@ -196,6 +197,7 @@ fn plan(
         dataset,
         phases,
         metrics: metrics(tree),
+        server_metrics,
         artifacts,
         runtime,
         input_config,

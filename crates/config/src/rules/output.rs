@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
-use crate::sections::observe::GpuCollector;
+use crate::sections::observe::{DiscoveryMode, GpuCollector};
 use aiperf_plan::{BaseUrl, FileNames};
 use std::path::{Component, Path};
 
@@ -67,6 +67,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         }
     }
     urls(benchmark, facts, problems);
+    discovery(benchmark, facts, problems);
     if let Some(gpu) = &benchmark.gpu_telemetry {
         let local = gpu.collector() != GpuCollector::Dcgm;
         if local && gpu.urls.as_ref().is_some_and(|urls| !urls.is_empty()) && !facts.is_flag("gpu_telemetry") {
@@ -125,6 +126,23 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
                 .problem("scenario", format!("{} is not a scenario", facts.subject("scenario")))
                 .because(format!("scenarios: {}", SCENARIOS.join(", ")))
                 .hint(crate::nearest::nearest(scenario, SCENARIOS.iter().copied()).unwrap_or(SCENARIOS[0])),
+        );
+    }
+}
+
+/// Whoever looks for no pods has nothing to say about them.
+fn discovery(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let discovery = benchmark.server_metrics.as_ref().and_then(|server| server.discovery.as_ref());
+    let Some(discovery) = discovery.filter(|discovery| discovery.mode() == DiscoveryMode::Disabled) else { return };
+    let options = [("label_selector", &discovery.label_selector), ("namespace", &discovery.namespace)];
+    let given: Vec<&str> = options.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| *name).collect();
+    if !given.is_empty() {
+        let names = given.join(" and ");
+        problems.push(
+            facts
+                .problem("server_metrics.discovery.mode", format!("discovery is disabled, but has a {names}"))
+                .because("where no pods are looked for, nothing says which")
+                .hint(format!("mode: auto or kubernetes, or no {names}")),
         );
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn plan(url: &str) -> Plan {
             cancellation: None,
         }],
         metrics: MetricsPlan::default(),
+        server_metrics: None,
         artifacts: ArtifactPlan {
             dir: PathBuf::new(),
             level: ExportLevel::Summary,

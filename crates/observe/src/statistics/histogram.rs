@@ -2,7 +2,7 @@
 
 use super::{Statistics, some_slices};
 use crate::estimator::{LearnedBucket, Snapshot, estimate, learn};
-use crate::results::{Bucket, HistogramStats, SeriesStats, SliceStats};
+use crate::results::{Bucket, HistogramStats, SeriesStats, SliceStats, Timeslice};
 use crate::store::Bound;
 use crate::timeslices::of_series;
 use crate::windows::View;
@@ -42,7 +42,7 @@ pub fn learned(view: &View<'_>) -> Vec<LearnedBucket> {
     learn(view.series.bounds().len(), samples.map(|at| snapshot(view, at)))
 }
 
-fn slices(view: &View<'_>, first: usize, length: Nanos) -> Option<Vec<crate::results::Timeslice>> {
+fn slices(view: &View<'_>, first: usize, length: Nanos) -> Option<Vec<Timeslice>> {
     let at = |instant: u64| snapshot(view, view.until(instant).saturating_sub(1));
     let times = &view.times[first..view.until(view.range.end).max(first)];
     let slices = of_series(view.range.clone(), times, length);

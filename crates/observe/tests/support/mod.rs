@@ -26,6 +26,11 @@ pub(crate) const BOUNDARIES: Kind =
     |case| has(case, "slice_duration_s") && case["expected"].is_array() && has(case, "start_ns");
 pub(crate) const RUN: Kind = |case| case["scrapes"].is_array() && case["texts"].is_array();
 
+/// Cases that record what section 15 asks to do better.
+pub(crate) fn quirk(case: &Value) -> Option<String> {
+    (case["quirk"] == json!(true)).then(|| "a weakness of the reference (section 15)".to_owned())
+}
+
 pub(crate) fn text(value: &Value) -> Arc<str> {
     Arc::from(value.as_str().unwrap_or_default())
 }

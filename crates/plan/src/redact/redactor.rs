@@ -7,7 +7,7 @@ use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
 use super::{REDACTED, text as by_name};
 use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
-use crate::{EndpointPlan, Plan};
+use crate::{EndpointPlan, MetricsUrl, Plan};
 use aiperf_types::RequestError;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -75,7 +75,9 @@ impl Redactor {
     pub fn of(plan: &Plan) -> Self {
         let endpoint = &plan.endpoint;
         let extra = secret_members(&endpoint.extra);
-        let mut redactor = Self::new(secrets_of(endpoint).into_iter().chain(secrets_in_members(&endpoint.extra)));
+        let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints);
+        let secrets = secrets_of(endpoint).into_iter().chain(pages.flat_map(|page| secrets_of_page(&page.url)));
+        let mut redactor = Self::new(secrets.chain(secrets_in_members(&endpoint.extra)));
         redactor.members = extra.iter().map(|(name, value)| member(name, value)).collect();
         redactor
     }
@@ -216,6 +218,11 @@ fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
     let proxies = endpoint.http.proxies.all().map(Proxy::url);
     out.extend(endpoint.urls.iter().chain(proxies).filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
     out
+}
+
+fn secrets_of_page(url: &MetricsUrl) -> Vec<String> {
+    let credentials = url.server().credentials().into_iter().flat_map(Credentials::secrets);
+    credentials.chain(secrets_in_url(url.path())).collect()
 }
 
 /// The secrets that a header holds, if its name says so: its value, what follows its scheme, credentials that this

@@ -5,7 +5,7 @@ use aiperf_golden::{Area, File, has};
 use aiperf_observe::{
     Bucket, CounterStats, Endpoint, EndpointInfo, GaugeStats, HistogramStats, Metric, MetricKind, Observed,
     ObservedEndpoint, Scrape, ScrapeTimes, Series, SeriesStats, ServerMetrics, SliceStats, Store, TimeRange, Timeslice,
-    Window, Windowing, exposition, summarise, units,
+    Window, Windowing, exposition, summarise,
 };
 use aiperf_plan::ServerMetricsFormats;
 use aiperf_report::{RunInfo, RunResult, ServerMetricsResult};
@@ -239,7 +239,6 @@ pub(crate) fn watch(golden: &Value) -> RunResult {
         slice: golden["slice_duration_s"].as_f64().map(|seconds| Nanos((seconds * 1e9) as u64)),
         errors: Vec::new(),
         windowing: Windowing::AsReference,
-        unit: units::infer,
     };
     let metrics = summarise(&store, &observed);
     with_metrics(golden, metrics, store)

@@ -8,6 +8,7 @@ use crate::exchange::{Exchange, ReceivedRequest};
 use crate::fault::Fault;
 use crate::http::{Head, Request, Status};
 use crate::inference::{self, ApiError, Endpoint};
+use crate::pages::Show;
 use crate::redirect::Followed;
 use crate::reply::{Extent, Outlet, Reply};
 use crate::script::Purpose;
@@ -44,13 +45,12 @@ impl Reactor {
             let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
             self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", redirect.status, 1);
             connection.closing |= !request.keep_alive;
-            self.answer(connection, stream, &head, b"", truth);
+            self.answer(connection, stream, &head, (b"", Extent::All), truth);
             return Disposition::Keep;
         }
         let Some(endpoint) = endpoint else {
             connection.closing |= !request.keep_alive;
-            self.answer_other(connection, stream, request, truth);
-            return Disposition::Keep;
+            return self.answer_other(task, connection, request, truth);
         };
         let refused = match fault {
             Some(Fault::Reset) => {
@@ -119,6 +119,7 @@ impl Reactor {
             received_read_ns: connection.arrival.read_ns,
             head: None,
             chunks: Vec::new(),
+            page: None,
         }))
     }
 
@@ -135,24 +136,33 @@ impl Reactor {
         error: &ApiError,
         truth: Option<Box<TruthRecord>>,
     ) {
-        self.answer(connection, stream, &Head::json(error.status), error.body().as_bytes(), truth);
+        self.answer(connection, stream, &Head::json(error.status), (error.body().as_bytes(), Extent::All), truth);
     }
 
     /// Everything that is not inference.
     pub(super) fn answer_other(
         &mut self,
+        task: Task,
         connection: &mut Connection,
-        stream: u32,
         request: &Request<'_>,
         mut truth: Option<Box<TruthRecord>>,
-    ) {
+    ) -> Disposition {
+        if let Some(show) = Show::at(&self.shared.script.config, request.path)
+            && matches!(request.method, "GET" | "HEAD")
+        {
+            return self.answer_metrics(task, connection, (show, request), truth);
+        }
         let Page { handler, method, status, fault, content_type, body } =
             self.shared.page(request.method, request.path);
         self.shared.metrics(self.thread).record_http_response(handler, method, status.0, 1);
         if let Some(truth) = &mut truth {
             truth.fault = fault;
         }
-        self.answer(connection, stream, &Head { status, content_type, fields: &[] }, &body, truth);
+        // Whoever asks for a head alone would take a body for the next answer.
+        let extent = if request.method == "HEAD" { Extent::HeadAlone } else { Extent::All };
+        let head = Head { status, content_type, fields: &[] };
+        self.answer(connection, task.stream, &head, (&body, extent), truth);
+        Disposition::Keep
     }
 
     /// Answers a request at once.
@@ -161,7 +171,19 @@ impl Reactor {
         connection: &mut Connection,
         stream: u32,
         head: &Head<'_>,
-        body: &[u8],
+        body: (&[u8], Extent),
+        truth: Option<Box<TruthRecord>>,
+    ) {
+        let reply = Reply::new(stream, !connection.closing, None);
+        self.answer_with(connection, reply, head, body, truth);
+    }
+
+    pub(super) fn answer_with(
+        &mut self,
+        connection: &mut Connection,
+        mut reply: Reply,
+        head: &Head<'_>,
+        body: (&[u8], Extent),
         mut truth: Option<Box<TruthRecord>>,
     ) {
         if let Some(truth) = &mut truth {
@@ -171,9 +193,8 @@ impl Reactor {
         let session = connection.http2.as_mut().map(|http2| &mut http2.session);
         let mut outlet =
             Outlet { socket: &mut connection.socket, session, heads: &mut self.heads, scratch: &mut self.scratch };
-        let whole = (body, Extent::All);
-        let mut reply = Reply::new(stream, !connection.closing, None);
-        reply.whole(&mut outlet, truth.as_deref_mut(), Payload::Nothing, head, whole);
+        reply.whole(&mut outlet, truth.as_deref_mut(), Payload::Nothing, head, body);
+        let stream = reply.stream();
         if let Some(session) = outlet.session
             && session.waiting(stream).is_some_and(|waiting| waiting.is_empty())
         {

@@ -8,6 +8,7 @@ use crate::http::Request;
 use crate::http2::{Happening, Reason, Session};
 use crate::inference::Endpoint;
 use crate::metrics::Finished;
+use crate::reply::Extent;
 use crate::slots::Key;
 use crate::truth::Payload;
 
@@ -54,7 +55,7 @@ impl Reactor {
                         body: &body,
                         length: 0,
                     };
-                    if self.serve_canned_stream(connection, stream, &request) {
+                    if self.serve_canned_stream(Task { key, stream }, connection, &request) {
                         continue;
                     }
                     match self.start_exchange(Task { key, stream }, connection, &request) {
@@ -69,17 +70,18 @@ impl Reactor {
     }
 
     /// Answers with bytes made beforehand, where the server has them.
-    fn serve_canned_stream(&mut self, connection: &mut Connection, stream: u32, request: &Request<'_>) -> bool {
+    fn serve_canned_stream(&mut self, task: Task, connection: &mut Connection, request: &Request<'_>) -> bool {
         let Some(mut canned) = self.canned.take() else { return false };
         let endpoint = Endpoint::at(request.path).filter(|_| request.method == "POST");
         match endpoint {
             Some(endpoint) => {
                 let (head, body) = canned.answer_parts(endpoint, request.body);
-                self.answer(connection, stream, &head, body, None);
+                self.answer(connection, task.stream, &head, (body, Extent::All), None);
             }
             None => {
                 canned.count_into(&mut self.shared.metrics(self.thread));
-                self.answer_other(connection, stream, request, None);
+                // Without faults, nothing is reset.
+                let _ = self.answer_other(task, connection, request, None);
             }
         }
         self.canned = Some(canned);
@@ -90,7 +92,10 @@ impl Reactor {
     fn send_waiting(&mut self, connection: &mut Connection) {
         let Some(http2) = &mut connection.http2 else { return };
         for stream in http2.session.blocked() {
-            let mut record = http2.exchanges.get_mut(&stream).and_then(|exchange| exchange.truth.as_deref_mut());
+            let mut record = match http2.exchanges.get_mut(&stream) {
+                Some(exchange) => exchange.truth.as_deref_mut(),
+                None => connection.pages.get_mut(&stream).and_then(|page| page.truth.as_deref_mut()),
+            };
             while let Some(mut part) = http2.session.waiting(stream).and_then(std::collections::VecDeque::pop_front) {
                 let mut out = Vec::new();
                 let sent = http2.session.write_data(&mut out, stream, &part.bytes, part.end);
@@ -107,6 +112,12 @@ impl Reactor {
                     }
                     break;
                 }
+            }
+            // What was answered at once and did not fit is over with its last part.
+            let is_sent = http2.session.waiting(stream).is_some_and(|waiting| waiting.is_empty());
+            let is_answered = !http2.exchanges.contains_key(&stream) && !connection.pages.contains_key(&stream);
+            if is_sent && is_answered {
+                http2.session.forget(stream);
             }
         }
     }
@@ -135,6 +146,9 @@ impl Reactor {
         if let Some(exchange) = exchange {
             self.end_exchange(exchange, why);
         }
+        if let Some(page) = connection.pages.remove(&stream) {
+            self.log(page.truth);
+        }
     }
 
     /// Writes the records of answers that are over and sent, and closes a connection that is to be closed after them.
@@ -154,7 +168,16 @@ impl Reactor {
             }
             !done
         });
-        let idle = http2.exchanges.is_empty() && http2.session.blocked().is_empty();
+        connection.pages.retain(|stream, page| {
+            let sent = session.waiting(*stream).is_none_or(|waiting| waiting.is_empty());
+            let done = page.over && sent;
+            if done {
+                session.forget(*stream);
+                over.push(page.truth.take());
+            }
+            !done
+        });
+        let idle = connection.pages.is_empty() && http2.exchanges.is_empty() && http2.session.blocked().is_empty();
         for truth in over {
             self.log(truth);
         }

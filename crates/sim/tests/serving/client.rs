@@ -108,13 +108,18 @@ impl<S: Stream> Client<S> {
         Ok(response)
     }
 
+    /// The head of the next response, whose body is left alone.
+    pub(crate) fn read_head(&mut self) -> String {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(self.socket.read_line(&mut head).unwrap() > 0, "{head}");
+        }
+        head
+    }
+
     /// The chunks of the next response.
     pub(crate) fn chunks(&mut self) -> Vec<Vec<u8>> {
-        let mut line = String::new();
-        while line != "\r\n" {
-            line.clear();
-            self.socket.read_line(&mut line).unwrap();
-        }
+        self.read_head();
         let mut chunks = Vec::new();
         loop {
             let mut chunk = Vec::new();
@@ -133,6 +138,11 @@ impl<S: Stream> Client<S> {
         assert_eq!(header(head, "transfer-encoding"), Some("chunked"));
         while self.chunk(body)? > 0 {}
         Ok(())
+    }
+
+    /// Appends the next chunk; gives its length.
+    pub(crate) fn next_chunk(&mut self, body: &mut Vec<u8>) -> usize {
+        self.chunk(body).unwrap()
     }
 
     fn chunk(&mut self, body: &mut Vec<u8>) -> std::io::Result<usize> {

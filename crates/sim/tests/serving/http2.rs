@@ -197,3 +197,26 @@ fn a_burst_server_speaks_it_too() {
         }
     });
 }
+
+#[test]
+fn metrics_pages_come_late_slowly_compressed_or_not_at_all() {
+    let faults = ["delay:30ms=1", "trickle:50ms=2", "huge:500000=3", "gzip=4", "reset=5"];
+    let metrics_faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+    let server = serve(SimConfig { metrics_faults, ..quick() });
+    run(async {
+        let client = connect(server.addr).await;
+        let get = |method| ask(&client, method, "/metrics", String::new());
+        let head = get(Method::HEAD).await.unwrap().response;
+        assert_eq!((head.status, head.body.len()), (200, 0));
+        for page in 1..=3 {
+            let answer = get(Method::GET).await.unwrap();
+            assert!(answer.response.complete, "page {page}");
+            assert!(answer.response.text().contains("vllm:num_requests_running"), "page {page}");
+            assert_eq!(answer.response.body.len() > 500_000, page == 3, "page {page}");
+        }
+        assert!(get(Method::GET).await.unwrap().response.body.starts_with(&[0x1f, 0x8b]));
+        let reset = get(Method::GET).await;
+        assert!(reset.is_err_and(|error| error.is_reset()));
+        assert_eq!(post(&client, STREAM).await.unwrap().response.pieces().len(), 8, "the connection lives on");
+    });
+}

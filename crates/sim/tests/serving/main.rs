@@ -10,6 +10,8 @@ mod golden;
 mod hooks;
 mod http2;
 mod lengths;
+mod metrics_faults;
+mod metrics_pages;
 mod redirects;
 mod tls;
 mod truth;

@@ -30,6 +30,7 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// How a client behaves.
@@ -49,6 +50,8 @@ pub struct ClientSettings {
     pub protocol: Protocol,
     /// Keep the head as sent and an account of each write.
     pub detailed: bool,
+    /// What connecting may take, where that is less than all the time there is.
+    pub connect_timeout: Option<Duration>,
 }
 
 /// What is spoken on connections.
@@ -201,7 +204,7 @@ impl Client {
     }
 
     /// The target of an origin that a leg leads to.
-    fn target_of(&self, origin: &Origin) -> usize {
+    pub(crate) fn target_of(&self, origin: &Origin) -> usize {
         let mut targets = self.targets.borrow_mut();
         targets.iter().position(|target| *target.origin == *origin).unwrap_or_else(|| {
             targets.push(Rc::new(Target::new(origin.clone(), &self.settings.connect.proxies)));
@@ -217,7 +220,12 @@ impl Client {
         exchange: &mut Exchange,
     ) -> Result<Connection, Failure> {
         let connect = Box::pin(self.connector.connect(target, &mut exchange.timeline));
-        sending.cancel.or(connect).await.map_err(|reason| sending.stopped(reason))?
+        let Some(limit) = self.settings.connect_timeout else {
+            return sending.cancel.or(connect).await.map_err(|reason| sending.stopped(reason))?;
+        };
+        let connected = sending.cancel.or(tokio::time::timeout(limit, connect)).await;
+        let timed_out = |_| Err(target.unconnected(&io::ErrorKind::TimedOut.into()));
+        connected.map_err(|reason| sending.stopped(reason))?.unwrap_or_else(timed_out)
     }
 }
 

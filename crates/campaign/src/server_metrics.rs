@@ -1,0 +1,160 @@
+//! The servers' own metrics of a run: collected beside it, summed up when it is over.
+
+use crate::caller::Profilers;
+use aiperf_engine::hooks::PhaseHooks;
+use aiperf_engine::travel::{self, TlsError};
+use aiperf_engine::{Events, Stop};
+use aiperf_observe::collection::Boundary;
+use aiperf_observe::{Announce, Collected, Collector, Observed, ObservedPhase, Setup, TimeRange, Windowing, summarise};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{Plan, ServerMetricsPlan};
+use aiperf_report::{Artifacts, ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
+use aiperf_transport::clock::mono_now;
+use aiperf_types::{LogLevel, PhaseId, PhaseKind, RunEvent};
+use std::sync::Arc;
+
+/// Collection beside a run.
+pub(crate) struct ServerWatch {
+    collector: Collector,
+    plan: ServerMetricsPlan,
+    stop: Stop,
+}
+
+/// Passes on what collection tells, without secrets.
+struct Announced {
+    events: Events,
+    redactor: Arc<Redactor>,
+}
+
+impl Announce for Announced {
+    fn say(&self, level: LogLevel, text: String) {
+        self.events.say(level, self.redactor.hide(&text).as_ref());
+    }
+
+    fn emit(&self, event: RunEvent) {
+        self.events.emit(event);
+    }
+}
+
+impl ServerWatch {
+    /// Starts to look for metrics, where the plan wants any.
+    pub(crate) fn start(
+        plan: &Plan,
+        events: &Events,
+        redactor: &Arc<Redactor>,
+        stop: &Stop,
+    ) -> Result<Option<Self>, WatchError> {
+        let Some(watched) = plan.server_metrics.clone() else { return Ok(None) };
+        let announce = Arc::new(Announced { events: events.clone(), redactor: redactor.clone() });
+        let encode: aiperf_observe::EncodeLine = server_metrics_jsonl::scrape_line;
+        let setup = Setup {
+            anchor: events.anchor(),
+            fetcher: travel::fetcher(plan)?,
+            announce,
+            encode: watched.formats.jsonl.then_some(encode),
+            plan: watched.clone(),
+        };
+        Ok(Some(Self { collector: Collector::start(setup)?, plan: watched, stop: stop.clone() }))
+    }
+
+    /// Waits until it is known who answers, and their first pages are there.
+    pub(crate) fn wait_until_settled(&self) {
+        self.collector.wait_until_settled(|| self.stop.is_stopped());
+    }
+
+    /// The run is about to start: its events are followed, and its file is there.
+    pub(crate) fn begin(&self, events: &Events, artifacts: &Artifacts) -> Events {
+        if self.plan.formats.jsonl {
+            self.collector.write_to(Box::new(artifacts.scrape_file()));
+        }
+        events.observed_by(Arc::new(self.collector.listener()))
+    }
+
+    /// What has to be waited for between phases.
+    pub(crate) fn boundary(&self) -> Boundary {
+        self.collector.boundary()
+    }
+
+    /// Waits for the last pages and sums all of them up.
+    pub(crate) fn finish(
+        self,
+        plan: &Plan,
+        run: &RunResult,
+        events: &Events,
+        artifacts: &Artifacts,
+    ) -> (Option<ServerMetricsResult>, Option<ExportFailure>) {
+        let Some(collected) = self.collector.finish(run.was_cancelled) else { return (None, None) };
+        let Collected { store, configured, successful, endpoints, errors, file_failure } = collected;
+        let path = || artifacts.scrape_file().path().to_owned();
+        let failure = file_failure.map(|error| ExportFailure::of(server_metrics_jsonl::NAME, path(), error));
+        let ranges = |kind: PhaseKind| {
+            let of_kind = run.phases.iter().filter(move |phase| phase.id.kind == kind);
+            of_kind.map(|phase| TimeRange { start: phase.start, end: phase.end })
+        };
+        let whole = |a: TimeRange, b: TimeRange| TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) };
+        let observed = Observed {
+            configured,
+            successful,
+            endpoints,
+            profiling: TimeRange { start: run.start, end: run.end },
+            warmup: ranges(PhaseKind::Warmup).reduce(whole),
+            phases: run
+                .phases
+                .iter()
+                .map(|phase| ObservedPhase {
+                    id: Arc::new(phase.id.clone()),
+                    range: TimeRange { start: phase.start, end: phase.end },
+                })
+                .collect(),
+            slice: plan.metrics.slice,
+            errors,
+            windowing: Windowing::ProfilingWindow,
+        };
+        let result = ServerMetricsResult {
+            metrics: summarise(&store, &observed),
+            window: observed.profiling_window(&store),
+            store,
+            formats: self.plan.formats,
+            hostname: hostname(),
+            exported: events.anchor().wall(mono_now()),
+        };
+        (Some(result), failure)
+    }
+}
+
+fn hostname() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// Why nothing can be collected.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WatchError {
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error(transparent)]
+    Thread(#[from] std::io::Error),
+}
+
+/// What is done around phases: pages at their boundaries are waited for, profilers switched on and off.
+pub(crate) struct Hooks {
+    pub(crate) boundary: Option<Boundary>,
+    pub(crate) profilers: Option<Profilers>,
+    pub(crate) stop: Stop,
+}
+
+impl PhaseHooks for Hooks {
+    fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
+        if let Some(boundary) = self.boundary.as_ref().filter(|_| phase.index > 0) {
+            boundary.wait(|| self.stop.is_stopped());
+        }
+        let profilers = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling);
+        profilers.map_or(Ok(()), Profilers::start)
+    }
+
+    fn after(&mut self, phase: &PhaseId) {
+        if let Some(profilers) = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling) {
+            profilers.stop();
+        }
+    }
+}

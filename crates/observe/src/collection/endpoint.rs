@@ -1,0 +1,426 @@
+//! When an endpoint is fetched, and what follows from what came of it: a state machine without a clock or a socket.
+
+use aiperf_plan::{MetricsEndpoint, MetricsUrl};
+use aiperf_types::{MonoNs, Nanos, PhaseId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// An endpoint that does not answer is tried again this soon, then half as often each time.
+const FIRST_RETRY: Nanos = Nanos(1_000_000_000);
+const LONGEST_RETRY: Nanos = Nanos(30_000_000_000);
+/// What a scrape that failed may put the next one off by.
+const LONGEST_BACKOFF: Nanos = Nanos(5_000_000_000);
+
+/// What a fetch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Whether anybody answers; the page is the first sample.
+    Probe,
+    /// Whether the page of another path is one, where this was none.
+    Fallback,
+    /// One each interval.
+    Tick,
+    /// At the start or end of a phase, or the last one of a run.
+    Boundary,
+}
+
+/// A fetch to be made now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fetch {
+    pub(crate) url: MetricsUrl,
+    pub(crate) purpose: Purpose,
+    /// What its samples belong to.
+    pub(crate) phase: Option<Arc<PhaseId>>,
+}
+
+/// What came of a fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Page,
+    /// It may be otherwise next time.
+    Failed(String),
+    /// It will never be otherwise.
+    NotPrometheus(String),
+}
+
+/// What people are told of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    Found,
+    /// Nobody answers; told once.
+    Unreachable(String),
+    /// The page is looked for elsewhere from now on, and found there.
+    Moved {
+        from: MetricsUrl,
+        to: MetricsUrl,
+    },
+    /// It is fetched no more.
+    Disabled(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Probing,
+    /// Another path is tried, because this one's page was none.
+    Trying {
+        reason: String,
+        from: MetricsUrl,
+    },
+    Alive,
+    Away {
+        until: MonoNs,
+        pause: Nanos,
+    },
+    Off,
+}
+
+/// One endpoint.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    url: MetricsUrl,
+    /// Other places of its page that were not tried yet.
+    root: Option<MetricsUrl>,
+    prometheus: Option<MetricsUrl>,
+    state: State,
+    in_flight: Option<Purpose>,
+    /// Fetches at boundaries that wait for the one in flight.
+    owed: VecDeque<Option<Arc<PhaseId>>>,
+    interval: Nanos,
+    next_tick: MonoNs,
+    /// In a row.
+    failures: u32,
+    /// A page of it was read.
+    has_been_read: bool,
+    was_reached: bool,
+    is_told_unreachable: bool,
+}
+
+impl Endpoint {
+    pub(crate) fn new(endpoint: &MetricsEndpoint, interval: Nanos) -> Self {
+        Self {
+            url: endpoint.url.clone(),
+            root: endpoint.fallback.clone(),
+            prometheus: endpoint.url.prometheus_fallback(),
+            state: State::Probing,
+            in_flight: None,
+            owed: VecDeque::new(),
+            interval,
+            next_tick: MonoNs(0),
+            failures: 0,
+            has_been_read: false,
+            was_reached: false,
+            is_told_unreachable: false,
+        }
+    }
+
+    /// Where its page is, as far as known.
+    pub(crate) fn url(&self) -> &MetricsUrl {
+        &self.url
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.state == State::Alive
+    }
+
+    /// Somebody answered there, now or earlier.
+    pub(crate) fn was_reached(&self) -> bool {
+        self.was_reached
+    }
+
+    /// Whether it is known what it is: its first page was read, or there is none.
+    pub(crate) fn is_settled(&self) -> bool {
+        match self.state {
+            State::Probing | State::Trying { .. } => false,
+            State::Alive => self.has_been_read,
+            State::Away { .. } | State::Off => true,
+        }
+    }
+
+    /// Whether no boundary is still to be fetched.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        !self.is_alive() || self.owed.is_empty() && self.in_flight != Some(Purpose::Boundary)
+    }
+
+    /// Wants a page as of now, for a phase. One that is on its way began too early to be it.
+    pub(crate) fn want_boundary(&mut self, phase: Option<Arc<PhaseId>>) {
+        if self.is_alive() {
+            self.owed.push_back(phase);
+        }
+    }
+
+    /// What is to be fetched now, at most one at a time; `phase` is the one that is on.
+    pub(crate) fn poll(&mut self, now: MonoNs, phase: Option<&Arc<PhaseId>>) -> Option<Fetch> {
+        if self.in_flight.is_some() {
+            return None;
+        }
+        let (purpose, phase) = match &self.state {
+            State::Off => return None,
+            State::Away { until, .. } if now < *until => return None,
+            State::Probing | State::Away { .. } => (Purpose::Probe, phase.cloned()),
+            State::Trying { .. } => (Purpose::Fallback, phase.cloned()),
+            State::Alive => match self.owed.pop_front() {
+                Some(phase) => (Purpose::Boundary, phase),
+                None if now >= self.next_tick => {
+                    self.next_tick = after(self.next_tick, self.interval, now);
+                    (Purpose::Tick, phase.cloned())
+                }
+                None => return None,
+            },
+        };
+        self.in_flight = Some(purpose);
+        Some(Fetch { url: self.url.clone(), purpose, phase })
+    }
+
+    /// When to poll again, if nothing happens before.
+    pub(crate) fn next_deadline(&self) -> Option<MonoNs> {
+        match self.state {
+            _ if self.in_flight.is_some() => None,
+            State::Alive => Some(self.next_tick),
+            State::Away { until, .. } => Some(until),
+            State::Probing | State::Trying { .. } | State::Off => None,
+        }
+    }
+
+    /// The fetch in flight is over.
+    pub(crate) fn note(&mut self, now: MonoNs, outcome: Outcome) -> Vec<Notice> {
+        let Some(purpose) = self.in_flight.take() else { return Vec::new() };
+        match (purpose, outcome) {
+            (Purpose::Probe, Outcome::Page) => self.found(now),
+            (Purpose::Probe, Outcome::Failed(reason)) => self.missing(now, reason),
+            (Purpose::Fallback, Outcome::Page) => {
+                let State::Trying { from, .. } = std::mem::replace(&mut self.state, State::Off) else {
+                    return Vec::new();
+                };
+                let moved = Notice::Moved { from, to: self.url.clone() };
+                std::iter::once(moved).chain(self.found(now)).collect()
+            }
+            (Purpose::Fallback, Outcome::Failed(why)) => self.give_up(Some(&why)),
+            (Purpose::Fallback, Outcome::NotPrometheus(_)) => self.give_up(None),
+            // What it was fetched for is over: another path is being tried, or none any more.
+            (Purpose::Tick | Purpose::Boundary, _) if !self.is_alive() => Vec::new(),
+            (Purpose::Tick | Purpose::Boundary, Outcome::Page) => {
+                self.failures = 0;
+                Vec::new()
+            }
+            (Purpose::Tick | Purpose::Boundary, Outcome::Failed(_)) => {
+                let pause = self.interval.0.saturating_mul(1 << self.failures.min(20));
+                self.failures += 1;
+                let not_before = now.plus(Nanos(pause.min(LONGEST_BACKOFF.0.max(self.interval.0))));
+                if self.next_tick < not_before {
+                    self.next_tick = after(self.next_tick, self.interval, MonoNs(not_before.0.saturating_sub(1)));
+                }
+                Vec::new()
+            }
+            (_, Outcome::NotPrometheus(reason)) => self.doubt(reason),
+        }
+    }
+
+    /// A page of it was read.
+    pub(crate) fn note_read(&mut self) {
+        self.has_been_read = true;
+    }
+
+    /// A page of it could not be read: no line of it is a sample.
+    pub(crate) fn note_unreadable(&mut self, reason: String) -> Vec<Notice> {
+        if self.is_alive() { self.doubt(reason) } else { Vec::new() }
+    }
+
+    fn found(&mut self, now: MonoNs) -> Vec<Notice> {
+        self.state = State::Alive;
+        self.next_tick = now.plus(self.interval);
+        self.was_reached = true;
+        vec![Notice::Found]
+    }
+
+    fn missing(&mut self, now: MonoNs, reason: String) -> Vec<Notice> {
+        if let Some(root) = self.root.take() {
+            self.prometheus = root.prometheus_fallback();
+            self.url = root;
+            self.state = State::Probing;
+            return Vec::new();
+        }
+        let pause = match self.state {
+            State::Away { pause, .. } => Nanos((pause.0 * 2).min(LONGEST_RETRY.0)),
+            _ => FIRST_RETRY,
+        };
+        self.state = State::Away { until: now.plus(pause), pause };
+        if std::mem::replace(&mut self.is_told_unreachable, true) {
+            return Vec::new();
+        }
+        vec![Notice::Unreachable(reason)]
+    }
+
+    /// What is there is no page of metrics: it may be elsewhere.
+    fn doubt(&mut self, reason: String) -> Vec<Notice> {
+        self.owed.clear();
+        self.was_reached = true;
+        match self.prometheus.take() {
+            Some(other) => {
+                let from = std::mem::replace(&mut self.url, other);
+                self.state = State::Trying { reason, from };
+                Vec::new()
+            }
+            None => {
+                self.state = State::Off;
+                vec![Notice::Disabled(reason)]
+            }
+        }
+    }
+
+    fn give_up(&mut self, why: Option<&str>) -> Vec<Notice> {
+        let State::Trying { reason, from } = std::mem::replace(&mut self.state, State::Off) else { return Vec::new() };
+        let tried = std::mem::replace(&mut self.url, from);
+        let reason = match why {
+            Some(why) => format!(
+                "{reason}; {} failed too ({why}): TensorRT-LLM has its page there with return_perf_metrics: true in \
+                 extra_llm_api_options.yaml",
+                tried.shown()
+            ),
+            None => reason,
+        };
+        vec![Notice::Disabled(reason)]
+    }
+}
+
+/// The first instant after `now` that lies a whole number of intervals after `from`: ticks that were missed are left
+/// out, and the rest keep their places.
+fn after(from: MonoNs, interval: Nanos, now: MonoNs) -> MonoNs {
+    let missed = now.since(from).0 / interval.0.max(1);
+    MonoNs(from.0.saturating_add((missed + 1).saturating_mul(interval.0.max(1))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL: Nanos = Nanos::from_millis(100);
+
+    fn at(ms: u64) -> MonoNs {
+        MonoNs(ms * 1_000_000)
+    }
+
+    fn url(text: &str) -> MetricsUrl {
+        MetricsUrl::parse(text).unwrap()
+    }
+
+    fn endpoint(text: &str) -> Endpoint {
+        Endpoint::new(&MetricsEndpoint { url: url(text), fallback: None }, INTERVAL)
+    }
+
+    fn alive() -> Endpoint {
+        let mut endpoint = endpoint("http://h/metrics");
+        assert_eq!(endpoint.poll(at(0), None).unwrap().purpose, Purpose::Probe);
+        assert_eq!(endpoint.note(at(0), Outcome::Page), [Notice::Found]);
+        endpoint.note_read();
+        endpoint
+    }
+
+    fn failed() -> Outcome {
+        Outcome::Failed("refused".to_owned())
+    }
+
+    fn phase() -> Arc<PhaseId> {
+        let kind = aiperf_types::PhaseKind::Profiling;
+        Arc::new(PhaseId { index: 0, profiling_index: Some(0), name: "profiling".into(), kind })
+    }
+
+    #[test]
+    fn ticks_keep_their_places_and_missed_ones_are_left_out() {
+        let mut endpoint = alive();
+        assert_eq!((endpoint.poll(at(99), None), endpoint.next_deadline()), (None, Some(at(100))));
+        assert_eq!(endpoint.poll(at(103), None).unwrap().purpose, Purpose::Tick);
+        assert_eq!(endpoint.poll(at(350), None), None, "one is in flight");
+        endpoint.note(at(360), Outcome::Page);
+        assert_eq!(endpoint.poll(at(360), None).unwrap().purpose, Purpose::Tick, "the tick at 200 is made up for once");
+        endpoint.note(at(370), Outcome::Page);
+        assert_eq!(endpoint.next_deadline(), Some(at(400)));
+    }
+
+    #[test]
+    fn a_boundary_waits_for_the_page_in_flight_and_is_fetched_anew() {
+        let mut endpoint = alive();
+        endpoint.poll(at(100), None).unwrap();
+        endpoint.want_boundary(Some(phase()));
+        assert!(endpoint.poll(at(101), None).is_none() && !endpoint.is_up_to_date());
+        endpoint.note(at(102), Outcome::Page);
+        let fetch = endpoint.poll(at(102), None).unwrap();
+        assert_eq!((fetch.purpose, fetch.phase), (Purpose::Boundary, Some(phase())));
+        assert!(!endpoint.is_up_to_date());
+        endpoint.note(at(103), Outcome::Page);
+        assert!(endpoint.is_up_to_date());
+    }
+
+    #[test]
+    fn failures_put_the_next_scrape_off_more_and_more() {
+        let mut endpoint = alive();
+        let mut pauses = Vec::new();
+        let mut now = 100;
+        for _ in 0..9 {
+            assert_eq!(endpoint.poll(at(now), None).unwrap().purpose, Purpose::Tick);
+            endpoint.note(at(now), failed());
+            let next = endpoint.next_deadline().unwrap().0 / 1_000_000;
+            pauses.push(next - now);
+            now = next;
+        }
+        assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+        endpoint.poll(at(now), None).unwrap();
+        endpoint.note(at(now), Outcome::Page);
+        assert_eq!(endpoint.next_deadline(), Some(at(now + 100)));
+    }
+
+    #[test]
+    fn an_endpoint_that_is_away_is_tried_again_and_told_of_once() {
+        let mut endpoint = endpoint("http://h/metrics");
+        endpoint.poll(at(0), None).unwrap();
+        assert_eq!(endpoint.note(at(0), failed()), [Notice::Unreachable("refused".to_owned())]);
+        assert!(endpoint.is_settled() && !endpoint.is_alive());
+        assert_eq!(endpoint.poll(at(999), None), None);
+        endpoint.poll(at(1000), None).unwrap();
+        assert_eq!(endpoint.note(at(1000), failed()), []);
+        assert_eq!(endpoint.next_deadline(), Some(at(3000)));
+        endpoint.poll(at(3000), None).unwrap();
+        assert_eq!(endpoint.note(at(3000), Outcome::Page), [Notice::Found]);
+    }
+
+    #[test]
+    fn a_url_with_a_path_falls_back_on_the_servers_own_page() {
+        let server = aiperf_plan::BaseUrl::parse("http://h/v1").unwrap();
+        let mut endpoint = Endpoint::new(&MetricsEndpoint::of_server(&server), INTERVAL);
+        assert_eq!(endpoint.poll(at(0), None).unwrap().url, url("http://h/v1"));
+        assert_eq!(endpoint.note(at(1), failed()), []);
+        assert_eq!(endpoint.poll(at(1), None).unwrap().url, url("http://h"));
+        assert_eq!(endpoint.note(at(2), Outcome::Page), [Notice::Found]);
+    }
+
+    #[test]
+    fn json_is_looked_for_elsewhere_once_and_then_left_alone() {
+        let not = || Outcome::NotPrometheus("JSON".to_owned());
+        let mut moved = endpoint("http://h/metrics");
+        moved.poll(at(0), None).unwrap();
+        assert_eq!(moved.note(at(0), not()), []);
+        assert!(!moved.is_settled());
+        let fetch = moved.poll(at(0), None).unwrap();
+        assert_eq!((fetch.purpose, fetch.url.path()), (Purpose::Fallback, "/prometheus/metrics"));
+        let (from, to) = (url("http://h"), url("http://h/prometheus/metrics"));
+        assert_eq!(moved.note(at(1), Outcome::Page), [Notice::Moved { from, to }, Notice::Found]);
+        let mut neither = endpoint("http://h/metrics");
+        neither.poll(at(0), None).unwrap();
+        neither.note(at(0), not());
+        neither.poll(at(0), None).unwrap();
+        let [Notice::Disabled(reason)] = &neither.note(at(1), failed())[..] else { panic!("it is disabled") };
+        assert!(reason.starts_with("JSON; http://h/prometheus/metrics failed too (refused)"), "{reason}");
+        assert_eq!((neither.poll(at(9_000), None), neither.next_deadline()), (None, None));
+        assert_eq!(neither.url(), &url("http://h"));
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_read_disables_the_endpoint_even_while_the_next_is_on_its_way() {
+        let mut endpoint = alive();
+        endpoint.poll(at(100), None).unwrap();
+        assert_eq!(endpoint.note_unreadable("garbage".to_owned()), []);
+        assert_eq!(endpoint.note(at(101), Outcome::Page), [], "its page is of the old path");
+        assert_eq!(endpoint.poll(at(101), None).unwrap().purpose, Purpose::Fallback);
+        let not = Outcome::NotPrometheus("garbage too".to_owned());
+        assert_eq!(endpoint.note(at(102), not), [Notice::Disabled("garbage".to_owned())]);
+    }
+}

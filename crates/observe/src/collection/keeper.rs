@@ -1,0 +1,256 @@
+//! The thread that keeps what was read: in the order in which pages came, with the live snapshot and the file of lines.
+
+use super::collector::Announce;
+use super::reading::{EncodeLine, FetchedPage, ReadPage, read};
+use crate::exposition::{Reader, WarningCause};
+use crate::snapshot::snapshot;
+use crate::store::Store;
+use aiperf_transport::clock::mono_now;
+use aiperf_transport::sys;
+use aiperf_types::{LogLevel, MonoNs, Nanos, RunEvent, WallNs};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// A page that the reading thread did not get done in this time is read here.
+const RELIEF_AFTER: Nanos = Nanos::from_millis(500);
+
+/// What the keeper is told.
+pub(super) enum Message {
+    Page(FetchedPage),
+    Read(u64, Box<ReadPage>),
+    /// A profiling phase began, or none is on any more.
+    Profiling(Option<WallNs>),
+    /// Lines are written there from now on, those that waited included.
+    WriteTo(Box<dyn Write + Send>),
+    /// No page follows.
+    Finish,
+}
+
+/// What the keeper tells of a page: it could be read, or why not.
+pub(super) struct Verdict {
+    pub(super) endpoint: usize,
+    pub(super) result: Result<(), String>,
+}
+
+/// The file that takes scrapes as lines.
+enum Lines {
+    /// Nobody wants them, or they can be written no more.
+    None,
+    /// It is not there yet.
+    Waiting(Vec<u8>),
+    Open(Box<dyn Write + Send>),
+}
+
+/// What is kept when all is over.
+pub(super) struct Kept {
+    pub(super) store: Store,
+    /// Why the file of lines is not whole.
+    pub(super) file_failure: Option<io::Error>,
+}
+
+/// A page on its way through the reading thread.
+struct Job {
+    page: FetchedPage,
+    /// Somebody else read it.
+    is_done: AtomicBool,
+}
+
+struct Waiting {
+    number: u64,
+    since: MonoNs,
+    job: Arc<Job>,
+    read: Option<Box<ReadPage>>,
+}
+
+pub(super) struct Keeper {
+    pub(super) inbox: Receiver<Message>,
+    /// Where the reading thread puts what it read: the inbox.
+    pub(super) results: Sender<Message>,
+    pub(super) verdicts: Box<dyn Fn(Verdict) + Send>,
+    pub(super) announce: Arc<dyn Announce>,
+    pub(super) encode: Option<EncodeLine>,
+    pub(super) publish_every: Nanos,
+}
+
+impl Keeper {
+    /// Keeps until nothing follows.
+    pub(super) fn run(self) -> Kept {
+        let (jobs, to_read) = channel::<(u64, Arc<Job>)>();
+        let encode = self.encode;
+        let results = self.results.clone();
+        let work = move || read_pages(&to_read, &results, encode);
+        // Without that thread everything is read here.
+        let reading = std::thread::Builder::new().name("aiperf-pages".to_owned()).spawn(work).ok();
+        let jobs = reading.is_some().then_some(jobs);
+        drop(self.results);
+        let mut keeping = Keeping {
+            kept: Kept { store: Store::new(), file_failure: None },
+            waiting: VecDeque::new(),
+            reader: Reader::default(),
+            encode,
+            said: BTreeSet::new(),
+            last_page: HashMap::new(),
+            profiling: None,
+            published: MonoNs(0),
+            publish_every: self.publish_every,
+            verdicts: self.verdicts,
+            announce: self.announce,
+            lines: if encode.is_some() { Lines::Waiting(Vec::new()) } else { Lines::None },
+        };
+        let (mut next, mut finishing) = (0, false);
+        while !(finishing && keeping.waiting.is_empty()) {
+            // Once nothing follows there is nothing to wait for but the processor.
+            let patience = if finishing { Nanos::ZERO } else { RELIEF_AFTER };
+            let left = keeping.waiting.front().map(|first| first.since.plus(patience).since(mono_now()));
+            let message = match left {
+                None => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(left) => self.inbox.recv_timeout(Duration::from_nanos(left.0)),
+            };
+            match message {
+                Ok(Message::Page(page)) => {
+                    let is_urgent = page.is_urgent || jobs.is_none();
+                    let job = Arc::new(Job { page, is_done: AtomicBool::new(is_urgent) });
+                    let read = is_urgent.then(|| Box::new(read(&mut keeping.reader, &job.page, encode)));
+                    if let Some(jobs) = jobs.as_ref().filter(|_| !is_urgent) {
+                        let _ = jobs.send((next, job.clone()));
+                    }
+                    keeping.waiting.push_back(Waiting { number: next, since: mono_now(), job, read });
+                    next += 1;
+                }
+                Ok(Message::Read(number, read)) => keeping.put(number, read),
+                Ok(Message::Profiling(start)) => keeping.profiling = start,
+                Ok(Message::WriteTo(file)) => keeping.write_to(file),
+                Ok(Message::Finish) => finishing = true,
+                Err(RecvTimeoutError::Timeout) => keeping.relieve(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    keeping.relieve();
+                    finishing = true;
+                }
+            }
+            keeping.keep_in_order();
+        }
+        keeping.kept
+    }
+}
+
+/// What the reading thread does, at the lowest priority there is.
+fn read_pages(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message>, encode: Option<EncodeLine>) {
+    // At normal priority it reads as well.
+    let _ = sys::set_idle_priority();
+    let mut reader = Reader::default();
+    while let Ok((number, job)) = jobs.recv() {
+        if job.is_done.load(Relaxed) {
+            continue;
+        }
+        let read = Box::new(read(&mut reader, &job.page, encode));
+        if results.send(Message::Read(number, read)).is_err() {
+            return;
+        }
+    }
+}
+
+struct Keeping {
+    kept: Kept,
+    /// In the order in which they came.
+    waiting: VecDeque<Waiting>,
+    reader: Reader,
+    encode: Option<EncodeLine>,
+    /// What was said of an endpoint, and is not said again.
+    said: BTreeSet<(usize, WarningCause)>,
+    /// Length and fingerprint of the page before, by endpoint and URL.
+    last_page: HashMap<(usize, Arc<str>), (usize, u64)>,
+    /// Start of the profiling phase that is on.
+    profiling: Option<WallNs>,
+    published: MonoNs,
+    publish_every: Nanos,
+    verdicts: Box<dyn Fn(Verdict) + Send>,
+    announce: Arc<dyn Announce>,
+    lines: Lines,
+}
+
+impl Keeping {
+    /// The reading thread is done with a page, unless it was too late.
+    fn put(&mut self, number: u64, read: Box<ReadPage>) {
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.number == number) {
+            waiting.read.get_or_insert(read);
+        }
+    }
+
+    /// Reads the first page that waits.
+    fn relieve(&mut self) {
+        if let Some(waiting) = self.waiting.front_mut().filter(|waiting| waiting.read.is_none()) {
+            waiting.job.is_done.store(true, Relaxed);
+            waiting.read = Some(Box::new(read(&mut self.reader, &waiting.job.page, self.encode)));
+        }
+    }
+
+    /// Keeps every page up to the first that is not read yet.
+    fn keep_in_order(&mut self) {
+        while self.waiting.front().is_some_and(|first| first.read.is_some()) {
+            let Some(Waiting { job, read: Some(read), .. }) = self.waiting.pop_front() else { return };
+            self.keep(&job.page, *read);
+        }
+    }
+
+    fn keep(&mut self, page: &FetchedPage, read: ReadPage) {
+        let ReadPage { scrape, warnings, line, fingerprint } = read;
+        for warning in warnings {
+            if self.said.insert((page.endpoint, warning.cause)) {
+                let text = format!("server metrics of {}: {}", page.url, warning.text);
+                self.announce.say(warning.level, text);
+            }
+        }
+        let identity = (page.text.len(), fingerprint);
+        let before = self.last_page.insert((page.endpoint, page.url.clone()), identity);
+        let verdict = match scrape {
+            Err(reason) => Err(reason),
+            Ok(None) => Ok(()),
+            Ok(Some(mut scrape)) => {
+                scrape.is_duplicate = before == Some(identity);
+                for warning in self.kept.store.add(scrape) {
+                    let text = format!("server metrics of {}: {warning}", page.url);
+                    self.announce.say(LogLevel::Warning, text);
+                }
+                self.write(&line);
+                Ok(())
+            }
+        };
+        (self.verdicts)(Verdict { endpoint: page.endpoint, result: verdict });
+        self.publish();
+    }
+
+    fn write_to(&mut self, file: Box<dyn Write + Send>) {
+        if let Lines::Waiting(lines) = std::mem::replace(&mut self.lines, Lines::Open(file)) {
+            self.write(&lines);
+        }
+    }
+
+    fn write(&mut self, line: &[u8]) {
+        match &mut self.lines {
+            _ if line.is_empty() => {}
+            Lines::None => {}
+            Lines::Waiting(lines) => lines.extend_from_slice(line),
+            // A few lines a second: each is on disk before the next comes.
+            Lines::Open(file) => {
+                if let Err(error) = file.write_all(line).and_then(|()| file.flush()) {
+                    self.kept.file_failure = Some(error);
+                    self.lines = Lines::None;
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        let Some(start) = self.profiling else { return };
+        let now = mono_now();
+        if self.published.taken().is_none_or(|published| now.since(published) >= self.publish_every) {
+            self.published = now;
+            let snapshot = snapshot(&self.kept.store, start);
+            self.announce.emit(RunEvent::ServerMetrics(Arc::new(snapshot)));
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! The thread that fetches: one runtime, one session an endpoint, nothing that takes time.
+
+use super::collector::{Announce, Setup};
+use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
+use super::keeper::Message;
+use super::reading::FetchedPage;
+use crate::results::ScrapeError;
+use crate::scrape::ScrapeTimes;
+use aiperf_plan::{MetricsEndpoint, MetricsUrl, ServerMetricsPlan};
+use aiperf_transport::clock::mono_now;
+use aiperf_transport::{Call, DeadlineTimer, FetchError, FetchSession, Fetched, Origin, SessionSettings, StampMode};
+use aiperf_types::{Failure, LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, RunEvent, Source, WallAnchor};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::LocalSet;
+
+/// Bytes of a page, as sent and as decoded.
+const PAGE_LIMIT: usize = 32 << 20;
+/// Idle connections are given up before servers do: uvicorn closes them after 5 s.
+const KEEPALIVE: Nanos = Nanos::from_millis(4_000);
+/// What a name and a page are called in events.
+const SOURCE: &str = "server metrics";
+
+/// What the fetching thread is told.
+pub(super) enum Command {
+    Event(RunEvent),
+    /// A page was read, or could not be.
+    Verdict {
+        endpoint: usize,
+        result: Result<(), String>,
+    },
+    /// Answered once it is known what every endpoint is.
+    WhenSettled(Sender<()>),
+    /// Answered once no page at a boundary is still to come.
+    WhenUpToDate(Sender<()>),
+    /// The run is over: the last pages, and the end.
+    Finish,
+    /// The same, without waiting for anything.
+    Stop,
+}
+
+/// What is known of an endpoint when all is over.
+pub(super) struct Fetches {
+    pub(super) url: MetricsUrl,
+    pub(super) was_reached: bool,
+    pub(super) errors: Vec<ScrapeError>,
+}
+
+/// What came of fetching.
+pub(super) struct Scraped {
+    pub(super) endpoints: Vec<Fetches>,
+}
+
+struct Watched {
+    endpoint: Endpoint,
+    session: Rc<FetchSession>,
+    errors: Vec<ScrapeError>,
+    fetches: u64,
+}
+
+pub(super) struct Scraper {
+    plan: ServerMetricsPlan,
+    anchor: WallAnchor,
+    announce: Arc<dyn Announce>,
+    keeper: Sender<Message>,
+    watched: Vec<Watched>,
+    /// The phase whose samples are fetched.
+    phase: Option<Arc<PhaseId>>,
+    is_told: bool,
+    /// When the last pages are due.
+    final_at: Option<MonoNs>,
+    /// They were asked for.
+    is_final: bool,
+    is_finishing: bool,
+    settled: Vec<Sender<()>>,
+    up_to_date: Vec<Sender<()>>,
+}
+
+/// Runs until it is told to finish.
+pub(super) fn run(
+    setup: Setup,
+    endpoints: Vec<MetricsEndpoint>,
+    keeper: Sender<Message>,
+    mut commands: UnboundedReceiver<Command>,
+) -> std::io::Result<Scraped> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let settings = SessionSettings {
+        stamps: StampMode::Kernel,
+        keepalive: KEEPALIVE,
+        size_limit: PAGE_LIMIT,
+        connect_timeout: Some(duration(setup.plan.reachability_timeout)),
+        silence: Some(duration(setup.plan.read_timeout)),
+    };
+    let watched = endpoints.iter().map(|endpoint| Watched {
+        endpoint: Endpoint::new(endpoint, setup.plan.interval),
+        session: Rc::new(setup.fetcher.session(settings)),
+        errors: Vec::new(),
+        fetches: 0,
+    });
+    let mut scraper = Scraper {
+        watched: watched.collect(),
+        plan: setup.plan,
+        anchor: setup.anchor,
+        announce: setup.announce,
+        keeper,
+        phase: None,
+        is_told: false,
+        final_at: None,
+        is_final: false,
+        is_finishing: false,
+        settled: Vec::new(),
+        up_to_date: Vec::new(),
+    };
+    runtime.block_on(LocalSet::new().run_until(scraper.scrape(&mut commands)))?;
+    Ok(scraper.scraped())
+}
+
+/// A fetch that is over.
+struct Done {
+    endpoint: usize,
+    fetch: Fetch,
+    result: Result<Fetched, FetchError>,
+}
+
+impl Scraper {
+    async fn scrape(&mut self, commands: &mut UnboundedReceiver<Command>) -> std::io::Result<()> {
+        let (done, mut finished) = unbounded_channel();
+        let mut timer = DeadlineTimer::new()?;
+        while !self.is_over() {
+            let now = mono_now();
+            self.start_due(now, &done);
+            self.answer();
+            timer.set(self.next_deadline())?;
+            let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
+            tokio::select! {
+                biased;
+                Some(done) = finished.recv() => self.finished(done),
+                command = commands.recv() => match command {
+                    None | Some(Command::Stop) => break,
+                    Some(command) => self.obey(command),
+                },
+                fired = fired => fired?,
+            }
+        }
+        // Whoever waits learns that nothing follows.
+        (self.settled, self.up_to_date) = (Vec::new(), Vec::new());
+        Ok(())
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Event(event) => self.follow(&event),
+            Command::Verdict { endpoint, result } => {
+                let watched = &mut self.watched[endpoint].endpoint;
+                let notices = match result {
+                    Ok(()) => {
+                        watched.note_read();
+                        Vec::new()
+                    }
+                    Err(reason) => watched.note_unreadable(reason),
+                };
+                self.tell(endpoint, notices);
+            }
+            Command::WhenSettled(answer) => self.settled.push(answer),
+            Command::WhenUpToDate(answer) => self.up_to_date.push(answer),
+            Command::Finish => {
+                self.is_finishing = true;
+                // A run without a profiling phase that ended has nothing to wait for.
+                self.final_at.get_or_insert(mono_now());
+            }
+            // Ends the loop.
+            Command::Stop => {}
+        }
+    }
+
+    /// A phase began or ended.
+    fn follow(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::PhaseStarted(started) => {
+                self.phase = Some(started.phase.clone());
+                self.final_at = None;
+                if started.phase.kind == PhaseKind::Profiling {
+                    let _ = self.keeper.send(Message::Profiling(Some(self.anchor.wall(started.at))));
+                }
+                self.want_boundary();
+            }
+            RunEvent::RequestsDone(done) => {
+                self.want_boundary();
+                let _ = self.keeper.send(Message::Profiling(None));
+                if done.phase.kind == PhaseKind::Profiling {
+                    // What the server has not counted yet still belongs to it.
+                    self.final_at = Some(done.at.plus(self.plan.flush));
+                } else {
+                    self.phase = None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn want_boundary(&mut self) {
+        for watched in &mut self.watched {
+            watched.endpoint.want_boundary(self.phase.clone());
+        }
+    }
+
+    fn start_due(&mut self, now: MonoNs, done: &UnboundedSender<Done>) {
+        let is_due = self.final_at.is_some_and(|at| now >= at);
+        if self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true) {
+            self.want_boundary();
+        }
+        for (number, watched) in self.watched.iter_mut().enumerate() {
+            // After the last pages no other is wanted.
+            if self.is_final && watched.endpoint.is_up_to_date() {
+                continue;
+            }
+            let Some(fetch) = watched.endpoint.poll(now, self.phase.as_ref()) else { continue };
+            watched.fetches += 1;
+            let (session, done) = (watched.session.clone(), done.clone());
+            let call = call(&fetch, &self.plan);
+            tokio::task::spawn_local(async move {
+                let result = session.fetch(&call).await;
+                let _ = done.send(Done { endpoint: number, fetch, result });
+            });
+        }
+    }
+
+    fn finished(&mut self, Done { endpoint: number, fetch, result }: Done) {
+        let now = mono_now();
+        let shown: Arc<str> = fetch.url.shown().into();
+        let outcome = outcome(&fetch, &shown, &result);
+        let watched = &mut self.watched[number];
+        if let Outcome::Failed(reason) = &outcome
+            && fetch.purpose != Purpose::Probe
+        {
+            note_error(&mut watched.errors, &shown, kind_of(&result), reason);
+            if matches!(result, Err(FetchError::TimedOut(_))) {
+                let last = if self.is_final { ": final counters and histograms may be undercounted" } else { "" };
+                let text = format!("server metrics of {shown}: a scrape {reason}{last}");
+                self.announce.say(LogLevel::Warning, text);
+            }
+        }
+        let page = match (&outcome, result) {
+            (Outcome::Page, Ok(fetched)) => Some(self.page(number, shown, &fetch, fetched)),
+            _ => None,
+        };
+        let notices = self.watched[number].endpoint.note(now, outcome);
+        self.tell(number, notices);
+        if let Some(page) = page {
+            let _ = self.keeper.send(Message::Page(page));
+        }
+    }
+
+    fn page(&self, endpoint: usize, url: Arc<str>, fetch: &Fetch, fetched: Fetched) -> FetchedPage {
+        let times = fetched.times;
+        let sent = self.anchor.wall(times.start);
+        let first_byte = times.first_byte.taken().map(|at| self.anchor.wall(at));
+        let times = ScrapeTimes {
+            sent,
+            first_byte,
+            latency: times.end.since(times.start),
+            at: first_byte.unwrap_or(self.anchor.wall(times.end)),
+        };
+        let is_urgent = !matches!(fetch.purpose, Purpose::Tick);
+        FetchedPage { endpoint, url, text: fetched.into_text(), times, phase: fetch.phase.clone(), is_urgent }
+    }
+
+    fn tell(&self, number: usize, notices: Vec<Notice>) {
+        let address: Arc<str> = self.watched[number].endpoint.url().shown().into();
+        for notice in notices {
+            let at = mono_now();
+            let source =
+                |detail: Option<&str>| Source { kind: SOURCE, address: address.clone(), detail: detail.map(Arc::from) };
+            match notice {
+                Notice::Found => self.announce.emit(RunEvent::SourceFound { at, source: source(None) }),
+                // Those of the beginning are told of together.
+                Notice::Unreachable(reason) if self.is_told => {
+                    self.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });
+                }
+                Notice::Unreachable(_) => {}
+                Notice::Moved { from, to } => self.announce.say(
+                    LogLevel::Info,
+                    format!("server metrics: {} is no Prometheus page, {} is", from.shown(), to.shown()),
+                ),
+                Notice::Disabled(reason) => self.announce.say(
+                    LogLevel::Warning,
+                    format!(
+                        "Disabling server metrics collection for {address}: {reason}. To suppress this warning, pass \
+                         --no-server-metrics."
+                    ),
+                ),
+            }
+        }
+    }
+
+    /// Whoever waits is answered where what they wait for is there.
+    fn answer(&mut self) {
+        if self.watched.iter().all(|watched| watched.endpoint.is_settled()) {
+            if !std::mem::replace(&mut self.is_told, true) {
+                self.tell_of_beginning();
+            }
+            self.settled.drain(..).for_each(|answer| {
+                let _ = answer.send(());
+            });
+        }
+        if self.watched.iter().all(|watched| watched.endpoint.is_up_to_date()) {
+            self.up_to_date.drain(..).for_each(|answer| {
+                let _ = answer.send(());
+            });
+        }
+    }
+
+    /// Which endpoints answer, in one line; another where some do not.
+    fn tell_of_beginning(&self) {
+        let shown = |watched: &Watched| watched.endpoint.url().shown();
+        let (found, missing): (Vec<&Watched>, Vec<&Watched>) =
+            self.watched.iter().partition(|watched| watched.endpoint.was_reached());
+        let names = |list: &[&Watched]| list.iter().map(|watched| shown(watched)).collect::<Vec<_>>().join(", ");
+        if found.is_empty() {
+            self.announce.say(
+                LogLevel::Info,
+                format!(
+                    "Server metrics are off: no Prometheus endpoint answers ({}). Where it is elsewhere, say so: \
+                     --server-metrics http://HOST:8002/metrics (Triton's port); to look at none: --no-server-metrics",
+                    names(&missing)
+                ),
+            );
+            return;
+        }
+        let text = format!("Server metrics: enabled - {}/{} endpoint(s) reachable", found.len(), self.watched.len());
+        self.announce.say(LogLevel::Info, text);
+        if !missing.is_empty() {
+            let text = format!("Server metrics: unreachable, and tried again now and then: {}", names(&missing));
+            self.announce.say(LogLevel::Warning, text);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<MonoNs> {
+        let ticks = self.watched.iter().filter_map(|watched| watched.endpoint.next_deadline());
+        let last = self.final_at.filter(|_| self.is_finishing && !self.is_final);
+        if self.is_final { None } else { ticks.chain(last).min() }
+    }
+
+    /// The run is over, and the last pages are there, or nobody has any.
+    fn is_over(&self) -> bool {
+        let nobody = || self.watched.iter().all(|watched| !watched.endpoint.is_alive());
+        let all = || self.watched.iter().all(|watched| watched.endpoint.is_up_to_date());
+        self.is_finishing && (nobody() || self.is_final && all())
+    }
+
+    fn scraped(self) -> Scraped {
+        let endpoints: Vec<Fetches> = self
+            .watched
+            .into_iter()
+            .map(|watched| {
+                let failed: u64 = watched.errors.iter().map(|error| error.count).sum();
+                let url = watched.endpoint.url().clone();
+                if let Some(last) = watched.errors.last() {
+                    let (shown, fetches) = (url.shown(), watched.fetches);
+                    let text =
+                        format!("server metrics of {shown}: {failed} of {fetches} scrapes failed ({})", last.message);
+                    self.announce.say(LogLevel::Warning, text);
+                }
+                Fetches { url, was_reached: watched.endpoint.was_reached(), errors: watched.errors }
+            })
+            .collect();
+        Scraped { endpoints }
+    }
+}
+
+fn duration(length: Nanos) -> Duration {
+    Duration::from_nanos(length.0)
+}
+
+fn call(fetch: &Fetch, plan: &ServerMetricsPlan) -> Call {
+    let server = fetch.url.server();
+    let origin = match server.socket_path() {
+        Some(path) => Origin::Unix(path.to_owned()),
+        None => Origin::Http { tls: server.is_tls(), host: server.host().to_owned(), port: server.port() },
+    };
+    let mut headers =
+        vec![("Accept".to_owned(), "*/*".to_owned()), ("Accept-Encoding".to_owned(), "gzip, deflate".to_owned())];
+    headers.extend(server.credentials().map(|credentials| ("Authorization".to_owned(), credentials.basic())));
+    let timeout = match fetch.purpose {
+        Purpose::Probe => plan.reachability_timeout,
+        Purpose::Boundary | Purpose::Fallback => plan.scrape_timeout,
+        // Silence ends it, not its length.
+        Purpose::Tick => Nanos(u64::MAX / 4),
+    };
+    Call {
+        method: "GET",
+        origin,
+        path: fetch.url.path().to_owned(),
+        headers,
+        body: Default::default(),
+        timeout: duration(timeout),
+        size_limit: PAGE_LIMIT,
+        follows_redirects: true,
+    }
+}
+
+fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, FetchError>) -> Outcome {
+    let media_type = match result {
+        Ok(fetched) => Some(fetched.media_type.as_str()),
+        Err(FetchError::Failed { media_type, .. }) => media_type.as_deref(),
+        Err(_) => None,
+    };
+    match result {
+        Ok(fetched) if fetched.status >= 400 || fetch.purpose == Purpose::Probe && fetched.status != 200 => {
+            Outcome::Failed(format!("HTTP {} {}", fetched.status, fetched.reason).trim_end().to_owned())
+        }
+        _ if media_type.is_some_and(|media_type| media_type.starts_with("application/json")) => {
+            Outcome::NotPrometheus(format!(
+                "endpoint '{shown}' returned non-Prometheus content-type '{}'; expected text/plain (Prometheus \
+                 exposition format)",
+                media_type.unwrap_or_default()
+            ))
+        }
+        Ok(_) => Outcome::Page,
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+/// The error's name, as Python's libraries have it.
+fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
+    match result {
+        Ok(_) => "ClientResponseError",
+        Err(FetchError::TimedOut(_) | FetchError::Silent(_)) => "TimeoutError",
+        Err(FetchError::Failed { failure: Failure::Connect { .. } | Failure::Resolve { .. }, .. }) => {
+            "ClientConnectorError"
+        }
+        Err(_) => "ClientError",
+    }
+}
+
+fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
+    match errors.iter_mut().find(|error| error.kind == kind && error.message == message) {
+        Some(error) => error.count += 1,
+        None => errors.push(ScrapeError {
+            endpoint_url: url.clone(),
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            count: 1,
+        }),
+    }
+}

@@ -1,0 +1,206 @@
+//! Which samples a phase is summed up from, and over what length of time.
+
+mod support;
+
+use aiperf_observe::{
+    CounterStats, DeltaColumns, GaugeStats, HistogramStats, MetricKind, Observed, ObservedEndpoint, ObservedPhase,
+    Scrape, Series, SeriesStats, ServerMetrics, SliceStats, Store, TimeRange, Windowing, deltas, summarise,
+};
+use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
+use std::sync::Arc;
+use support::{histogram_page, scalar_page};
+
+fn at(seconds: f64) -> WallNs {
+    WallNs(((100.0 + seconds) * 1e9) as u64)
+}
+
+fn phase(index: u16, kind: PhaseKind) -> Arc<PhaseId> {
+    let profiling_index = (kind == PhaseKind::Profiling).then_some(0);
+    Arc::new(PhaseId { index, profiling_index, name: Arc::from(kind.name()), kind })
+}
+
+fn tagged(mut page: Scrape, phase: &Arc<PhaseId>) -> Scrape {
+    page.phase = Some(Arc::clone(phase));
+    page
+}
+
+/// Profiling from zero to one second; slices as given.
+fn run(slice: Option<f64>) -> Observed {
+    Observed {
+        profiling: TimeRange { start: at(0.0), end: at(1.0) },
+        slice: slice.map(|seconds| Nanos((seconds * 1e9) as u64)),
+        ..Observed::default()
+    }
+}
+
+/// Twelve things counted in a second, the last four seen only two seconds after its end.
+fn flushed(kind: MetricKind) -> Store {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let mut store = Store::new();
+    store.add(scalar_page(at(-0.5), kind, 100.0));
+    for (seconds, value) in [(0.25, 102.0), (0.5, 104.0), (0.75, 108.0), (1.5, 110.0), (3.0, 112.0)] {
+        store.add(tagged(scalar_page(at(seconds), kind, value), &profiling));
+    }
+    store
+}
+
+fn only(summary: &ServerMetrics) -> &Series {
+    &summary.metrics[0].series[0]
+}
+
+fn counter(series: &Series) -> CounterStats {
+    let SeriesStats::Counter(stats) = series.stats else { panic!("{series:?}") };
+    stats
+}
+
+fn gauge(series: &Series) -> GaugeStats {
+    let SeriesStats::Gauge(stats) = series.stats else { panic!("{series:?}") };
+    stats
+}
+
+fn histogram(series: &Series) -> HistogramStats {
+    let SeriesStats::Histogram(stats) = series.stats else { panic!("{series:?}") };
+    stats
+}
+
+#[test]
+fn totals_come_from_pages_after_the_end_and_rates_are_over_the_window() {
+    let summary = summarise(&flushed(MetricKind::Counter), &run(None));
+    assert_eq!(counter(only(&summary)), CounterStats { total: 12.0, rate: 12.0, rates: None });
+    let as_reference = Observed { windowing: Windowing::AsReference, ..run(None) };
+    let summary = summarise(&flushed(MetricKind::Counter), &as_reference);
+    assert_eq!(counter(only(&summary)).rate, 12.0 / 3.5);
+}
+
+#[test]
+fn gauges_stay_inside_the_window() {
+    let summary = summarise(&flushed(MetricKind::Gauge), &run(None));
+    assert_eq!((gauge(only(&summary)).min, gauge(only(&summary)).max), (102.0, 108.0));
+}
+
+#[test]
+fn a_gauge_without_a_page_inside_the_window_has_its_last_one() {
+    let mut run = run(None);
+    run.profiling.end = at(0.2);
+    let summary = summarise(&flushed(MetricKind::Gauge), &run);
+    assert_eq!((gauge(only(&summary)).min, gauge(only(&summary)).max), (112.0, 112.0));
+}
+
+#[test]
+fn slices_begin_with_the_window_and_end_with_it() {
+    let summary = summarise(&flushed(MetricKind::Counter), &run(Some(0.6)));
+    let slices = only(&summary).timeslices.as_ref().unwrap();
+    let shown: Vec<_> = slices.iter().map(|slice| (slice.start, slice.end, slice.is_complete)).collect();
+    assert_eq!(shown, [(at(0.0), at(0.6), true), (at(0.6), at(1.0), false)]);
+    let totals: Vec<f64> = slices
+        .iter()
+        .map(|slice| match slice.stats {
+            SliceStats::Counter { total, .. } => total,
+            _ => panic!("{slice:?}"),
+        })
+        .collect();
+    assert_eq!(totals, [4.0, 4.0]);
+    assert_eq!(counter(only(&summary)).rates, Some([4.0 / 0.6, 4.0 / 0.6, 4.0 / 0.6, 0.0]));
+}
+
+#[test]
+fn slices_shorter_than_the_time_between_pages_are_that_time() {
+    let summary = summarise(&flushed(MetricKind::Counter), &run(Some(0.1)));
+    let slices = only(&summary).timeslices.as_ref().unwrap();
+    let shown: Vec<_> = slices.iter().map(|slice| (slice.start, slice.end, slice.is_complete)).collect();
+    assert_eq!(shown, [(at(0.0), at(0.25), true), (at(0.25), at(0.5), true), (at(0.5), at(0.75), true)]);
+
+    let summary = summarise(&flushed(MetricKind::Gauge), &run(Some(0.1)));
+    let slices = only(&summary).timeslices.as_ref().unwrap();
+    let stats: Vec<SliceStats> = slices.iter().map(|slice| slice.stats.clone()).collect();
+    let first = SliceStats::Gauge { avg: 102.0, min: 102.0, max: 102.0 };
+    assert_eq!(stats, [first, SliceStats::Gauge { avg: 106.0, min: 104.0, max: 108.0 }]);
+}
+
+#[test]
+fn histograms_are_counted_past_the_end_and_divided_by_the_window() {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let mut store = Store::new();
+    for (seconds, count) in [(0.25, 0.0), (0.5, 4.0), (2.0, 10.0)] {
+        let buckets = vec![(Arc::from("1"), count / 2.0), (Arc::from("Inf"), count)];
+        store.add(tagged(histogram_page(at(seconds), buckets, Some(count), Some(count)), &profiling));
+    }
+    let summary = summarise(&store, &run(Some(0.25)));
+    let series = only(&summary);
+    let stats = histogram(series);
+    assert_eq!((stats.count, stats.count_rate, stats.sum_rate), (10, Some(10.0), Some(10.0)));
+    assert!(series.timeslices.iter().flatten().all(|slice| slice.end <= at(1.0)));
+    assert_eq!(series.buckets.as_ref().unwrap()[1].count, 10);
+}
+
+#[test]
+fn rows_end_where_the_statistics_do() {
+    let run = run(None);
+    for (kind, rows) in
+        [(MetricKind::Counter, vec![2.0, 4.0, 8.0, 10.0, 12.0]), (MetricKind::Gauge, vec![102.0, 104.0, 108.0])]
+    {
+        let store = flushed(kind);
+        let deltas = deltas(store.series().next().unwrap(), &run.profiling_window(&store));
+        assert_eq!(deltas.columns, DeltaColumns::Values(rows));
+    }
+}
+
+#[test]
+fn falls_of_what_only_grows_are_counted() {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let mut store = Store::new();
+    for (seconds, value) in [(0.1, 50.0), (0.2, 60.0), (0.3, 5.0), (0.4, 8.0), (0.5, 1.0)] {
+        store.add(tagged(scalar_page(at(seconds), MetricKind::Counter, value), &profiling));
+        let mut page = histogram_page(at(seconds), vec![(Arc::from("+Inf"), value)], Some(value), Some(value));
+        page.endpoint_url = Arc::from("http://b/metrics");
+        store.add(tagged(page, &profiling));
+    }
+    let summary = summarise(&store, &run(None));
+    // Endpoints that disagree about the kind of a name keep theirs.
+    assert_eq!(
+        summary.metrics.iter().map(|metric| metric.kind).collect::<Vec<_>>(),
+        [MetricKind::Counter, MetricKind::Histogram]
+    );
+    assert_eq!(summary.metrics.iter().map(|metric| metric.series[0].resets).collect::<Vec<_>>(), [2, 2]);
+    assert_eq!(counter(only(&summary)).total, 0.0);
+    assert_eq!(histogram(&summary.metrics[1].series[0]).count, 0);
+}
+
+#[test]
+fn pages_without_phases_are_chosen_by_time() {
+    let mut store = Store::new();
+    for (seconds, value) in [(-1.0, 1.0), (0.5, 5.0), (2.0, 7.0)] {
+        store.add(scalar_page(at(seconds), MetricKind::Counter, value));
+    }
+    let summary = summarise(&store, &run(None));
+    assert_eq!(counter(only(&summary)), CounterStats { total: 6.0, rate: 6.0, rates: None });
+}
+
+#[test]
+fn runs_of_several_phases_have_each_on_its_own() {
+    let (warmup, profiling) = (phase(0, PhaseKind::Warmup), phase(1, PhaseKind::Profiling));
+    let mut store = Store::new();
+    for (seconds, value, phase) in
+        [(-3.0, 1.0, &warmup), (-2.0, 5.0, &warmup), (0.0, 7.0, &profiling), (1.0, 9.0, &profiling)]
+    {
+        store.add(tagged(scalar_page(at(seconds), MetricKind::Counter, value), phase));
+    }
+    let warmed = TimeRange { start: at(-3.0), end: at(-2.5) };
+    let display_name = Arc::from("a");
+    let endpoint = ObservedEndpoint { url: Arc::from("http://a/metrics"), display_name, errors: 3 };
+    let mut run = Observed { warmup: Some(warmed), endpoints: vec![endpoint], ..run(None) };
+    assert!(summarise(&store, &run).phases.is_empty());
+    let profiled = run.profiling;
+    run.phases = [(&warmup, warmed), (&profiling, profiled)]
+        .map(|(id, range)| ObservedPhase { id: Arc::clone(id), range })
+        .to_vec();
+    let summary = summarise(&store, &run);
+    assert_eq!(summary.warmup, Some(TimeRange { start: at(-3.0), end: at(-2.0) }));
+    assert_eq!((&*summary.endpoints[0].display_name, summary.endpoints[0].errors), ("a", 3));
+    let totals: Vec<f64> = summary.phases.iter().map(|phase| counter(&phase.metrics[0].series[0]).total).collect();
+    assert_eq!(totals, [4.0, 4.0]);
+    let [first, second] = &summary.phases[..] else { panic!("{:?}", summary.phases) };
+    assert_eq!(first.scraped, TimeRange { start: at(-3.0), end: at(-2.0) });
+    assert_eq!((first.endpoints[0].total_fetches, second.endpoints[0].total_fetches), (2, 2));
+    assert_eq!(summary.warmup_metrics, first.metrics);
+}

@@ -1,0 +1,58 @@
+//! URLs of metrics pages, as recorded from the reference.
+#![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
+
+use aiperf_golden::{Area, Shape, has};
+use aiperf_plan::{MetricsUrl, redact};
+use serde_json::{Value, json};
+
+/// What the reference makes of a URL.
+const URL: Shape = |case| case["kind"].is_string() && has(case, "input") && has(case, "expected");
+
+/// Row 8 of "Do better": texts that the reference takes apart wrongly.
+fn skipped(case: &Value) -> Option<String> {
+    let inputs = match &case["input"] {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        one => vec![one.as_str()?],
+    };
+    let is_odd = |text: &&str| {
+        let scheme = text.split_once("://").map_or("http", |(scheme, _)| scheme);
+        text.contains(['?', '#', ' ']) || !["http", "https"].contains(&scheme)
+    };
+    match case["kind"].as_str()? {
+        "normalize" if inputs.iter().any(is_odd) => Some("15.8: URLs are parsed".to_owned()),
+        "display" if inputs.iter().any(|text| !text.contains("://")) => Some("15.8: URLs are parsed".to_owned()),
+        "cli_list" => Some("15.8: entries are refused by name, not dropped".to_owned())
+            .filter(|_| inputs.iter().any(|text| !text.starts_with("http") && !text.contains(':'))),
+        _ => None,
+    }
+}
+
+/// The URL that is fetched, credentials included.
+fn fetched(url: &MetricsUrl, given: &str) -> String {
+    let user = given.split_once("://").map_or(given, |(_, rest)| rest);
+    let user = user.split('/').next().unwrap().rsplit_once('@').map(|(user, _)| format!("{user}@"));
+    url.shown().replace("<redacted>@", user.as_deref().unwrap_or_default())
+}
+
+#[test]
+fn golden_urls_of_metrics_pages() {
+    Area::of(env!("CARGO_MANIFEST_DIR"), "server-metrics").run_cases("URLs of metrics pages", URL, skipped, |case| {
+        let text = || case["input"].as_str().unwrap();
+        let ours = match case["kind"].as_str().unwrap() {
+            "normalize" => MetricsUrl::parse(text()).map_or(Value::Null, |url| fetched(&url, text()).into()),
+            "display" => MetricsUrl::verbatim(text()).unwrap().display_name().into(),
+            "redact" => redact::url(text()).into(),
+            "fallback_candidate" => {
+                let fallback = MetricsUrl::verbatim(text()).unwrap().prometheus_fallback();
+                fallback.map_or(Value::Null, |url| url.shown().into())
+            }
+            "cli_list" => {
+                let items = case["input"].as_array().unwrap().iter().filter_map(Value::as_str);
+                let entries = items.flat_map(|item| item.split(',')).filter(|entry| !entry.trim().is_empty());
+                entries.map(|entry| MetricsUrl::parse(entry).unwrap().shown()).collect()
+            }
+            other => panic!("no such kind: {other}"),
+        };
+        assert_eq!(json!(ours), case["expected"], "{}", case["input"]);
+    });
+}

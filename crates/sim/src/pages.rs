@@ -1,0 +1,333 @@
+//! The metrics pages of a server: what each of them says, and what goes wrong with it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+use crate::clock::wall_ns;
+use crate::config::SimConfig;
+use crate::encoding::ContentEncoding;
+use crate::exposition::{Kind, Snapshot, iteration_stats};
+use crate::http::Status;
+use crate::metrics::{Finished, Metrics};
+use crate::page_fault::{PageFault, PageFaultKind};
+use crate::redirect::{Followed, Redirect};
+use crate::shared::Shared;
+
+const ITERATION_STATS_PATH: &str = "/metrics";
+const JSON: &str = "application/json";
+/// Every so many lines of a page with malformed lines, one follows.
+const GOOD_LINES: usize = 7;
+const MALFORMED_LINES: [&str; 5] = [
+    "broken{label=\"never closed 1",
+    "broken{label=\"value\"} one",
+    "broken 1 2 three",
+    "{label=\"no name\"} 1",
+    "broken{label=unquoted} 1",
+];
+const MALFORMED_PAGE: &str = "<html><body>\n<p>these are {not metrics</p>\n</body></html>\n";
+
+/// What a path shows.
+#[derive(Clone, Copy)]
+pub(crate) enum Show {
+    Families(&'static Kind),
+    /// The JSON of a server whose families are elsewhere.
+    IterationStats,
+}
+
+impl Show {
+    /// What a server shows at a path; nothing where it is no path of metrics.
+    pub(crate) fn at(config: &SimConfig, path: &str) -> Option<Self> {
+        let kind = config.metrics.kind()?;
+        match path {
+            path if path == kind.path => Some(Show::Families(kind)),
+            ITERATION_STATS_PATH => Some(Show::IterationStats),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn handler(self) -> &'static str {
+        match self {
+            Show::Families(kind) => kind.path,
+            Show::IterationStats => ITERATION_STATS_PATH,
+        }
+    }
+}
+
+/// What the truth log says of a page: the values on it, all of one instant.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PageFacts {
+    /// Counted from 1; 0 for iteration statistics, which are not counted.
+    pub(crate) number: u64,
+    pub(crate) faults: Vec<&'static str>,
+    pub(crate) made_ns: u64,
+    /// Since when it counts.
+    pub(crate) started_ns: u64,
+    pub(crate) running: u64,
+    pub(crate) waiting: u64,
+    pub(crate) kv_usage: f64,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) generation_tokens: u64,
+    pub(crate) finished: [u64; Finished::ALL.len()],
+}
+
+/// The answer to a request for metrics.
+pub(crate) struct MadePage {
+    pub(crate) facts: PageFacts,
+    pub(crate) answer: PageAnswer,
+}
+
+pub(crate) enum PageAnswer {
+    Body(PageBody),
+    Failed(Status),
+    Redirected(Redirect, String),
+    Reset,
+}
+
+/// What is sent, and how.
+pub(crate) struct PageBody {
+    pub(crate) content_type: &'static str,
+    pub(crate) text: Vec<u8>,
+    pub(crate) padding: Padding,
+    /// What comes after the padding.
+    pub(crate) end: &'static str,
+    pub(crate) encoding: Option<ContentEncoding>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) trickle: Option<Duration>,
+}
+
+/// What comes after the families of a page that is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Padding {
+    None,
+    /// Until the page has so many bytes.
+    Until(u64),
+    Endless,
+}
+
+/// What pages have in common.
+pub(crate) struct Pages(Mutex<State>);
+
+struct State {
+    /// Pages made so far.
+    number: u64,
+    /// When counting began.
+    started_ns: u64,
+    /// What had been counted then, where the server was not started then but pretends it.
+    earlier: Option<Metrics>,
+    /// The processor time used until then.
+    earlier_cpu_seconds: f64,
+    /// When the latest page was made, and the tokens generated until then.
+    latest: (u64, u64),
+}
+
+/// Values of one instant.
+struct Taken {
+    metrics: Metrics,
+    number: u64,
+    started_ns: u64,
+    now_ns: u64,
+    cpu_seconds: f64,
+    generation_rate: f64,
+}
+
+impl State {
+    fn take(&mut self, shared: &Shared, number: u64, restarts: bool) -> Taken {
+        let (mut metrics, now_ns) = shared.counted();
+        let generated = metrics.generation_tokens;
+        let (latest_ns, latest_tokens) = std::mem::replace(&mut self.latest, (now_ns, generated));
+        let seconds = now_ns.saturating_sub(latest_ns) as f64 / 1e9;
+        let generation_rate = if seconds > 0.0 { (generated - latest_tokens) as f64 / seconds } else { 0.0 };
+        let cpu_seconds = cpu_seconds();
+        if restarts {
+            self.earlier_cpu_seconds = cpu_seconds;
+            self.earlier = Some(metrics.clone());
+            self.started_ns = now_ns;
+        }
+        if let Some(earlier) = &self.earlier {
+            metrics.subtract(earlier);
+        }
+        let cpu_seconds = cpu_seconds - self.earlier_cpu_seconds;
+        Taken { metrics, number, started_ns: self.started_ns, now_ns, cpu_seconds, generation_rate }
+    }
+}
+
+/// Processor time used by the process so far.
+fn cpu_seconds() -> f64 {
+    let used = getrusage(UsageWho::RUSAGE_SELF)
+        .map_or(0, |usage| usage.user_time().num_microseconds() + usage.system_time().num_microseconds());
+    used as f64 / 1e6
+}
+
+/// A request for metrics.
+#[derive(Clone, Copy)]
+pub(crate) struct PageRequest {
+    pub(crate) show: Show,
+    /// Only the head is wanted: the page is not counted, and restarts nothing.
+    pub(crate) head_only: bool,
+    /// The redirects that led here.
+    pub(crate) followed: Option<Followed>,
+}
+
+impl Pages {
+    pub(crate) fn new() -> Self {
+        let now_ns = wall_ns();
+        Pages(Mutex::new(State {
+            number: 0,
+            started_ns: now_ns,
+            earlier: None,
+            earlier_cpu_seconds: 0.0,
+            latest: (now_ns, 0),
+        }))
+    }
+
+    /// Takes everything at one instant; no lock is held while the text is made.
+    pub(crate) fn make(&self, shared: &Shared, request: PageRequest) -> MadePage {
+        let faults = &shared.script.config.metrics_faults;
+        let (taken, faults) = {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let (number, faults): (u64, Vec<&PageFault>) = match (request.show, request.followed) {
+                (Show::IterationStats, _) => (0, Vec::new()),
+                // Whoever was sent here gets the page that was asked for, or is sent on.
+                (_, Some(_)) => (state.number, Vec::new()),
+                (_, None) => {
+                    let number = state.number + 1;
+                    (number, faults.iter().filter(|fault| fault.meets(number)).collect())
+                }
+            };
+            let counted = !request.head_only && number > 0;
+            if counted {
+                state.number = number;
+            }
+            let restarts = counted && faults.iter().any(|fault| fault.kind == PageFaultKind::Restart);
+            (state.take(shared, number, restarts), faults)
+        };
+        let facts = facts_of(&taken, &faults);
+        let answer = redirected_again(shared, request).unwrap_or_else(|| answer(shared, request.show, &taken, &faults));
+        MadePage { facts, answer }
+    }
+}
+
+fn facts_of(taken: &Taken, faults: &[&PageFault]) -> PageFacts {
+    let metrics = &taken.metrics;
+    PageFacts {
+        number: taken.number,
+        faults: faults.iter().map(|fault| fault.kind.name()).collect(),
+        made_ns: taken.now_ns,
+        started_ns: taken.started_ns,
+        running: metrics.running,
+        waiting: metrics.waiting,
+        kv_usage: metrics.kv_usage(),
+        prompt_tokens: metrics.prompt_tokens,
+        generation_tokens: metrics.generation_tokens,
+        finished: metrics.finished,
+    }
+}
+
+fn redirected_again(shared: &Shared, request: PageRequest) -> Option<PageAnswer> {
+    let followed = request.followed?;
+    let faults = &shared.script.config.metrics_faults;
+    let PageFaultKind::Redirect(redirect) = &faults.get(followed.row)?.kind else { return None };
+    redirect.goes_on(followed.hops).then(|| sent_elsewhere(shared, redirect, followed, request.show))
+}
+
+fn sent_elsewhere(shared: &Shared, redirect: &Redirect, followed: Followed, show: Show) -> PageAnswer {
+    let location = redirect.location(followed.row, followed.hops, show.handler(), &shared.origin);
+    PageAnswer::Redirected(redirect.clone(), location)
+}
+
+fn answer(shared: &Shared, show: Show, taken: &Taken, faults: &[&PageFault]) -> PageAnswer {
+    let config = &shared.script.config;
+    let snapshot = Snapshot {
+        metrics: &taken.metrics,
+        model: config.listed_model(),
+        started: taken.started_ns as f64 / 1e9,
+        uptime: taken.now_ns.saturating_sub(taken.started_ns) as f64 / 1e9,
+        cpu_seconds: taken.cpu_seconds,
+        generation_rate: taken.generation_rate,
+    };
+    let json = || PageBody::plain(JSON, iteration_stats(&snapshot));
+    let Show::Families(kind) = show else { return PageAnswer::Body(json()) };
+    for fault in faults {
+        match &fault.kind {
+            PageFaultKind::Reset => return PageAnswer::Reset,
+            PageFaultKind::Status(code) => return PageAnswer::Failed(Status(*code)),
+            PageFaultKind::Json => return PageAnswer::Body(json()),
+            PageFaultKind::Redirect(redirect) => {
+                let row = config.metrics_faults.iter().position(|found| found == *fault).unwrap_or_default();
+                return sent_elsewhere(shared, redirect, Followed { row, hops: 0 }, show);
+            }
+            _ => {}
+        }
+    }
+    let mut families = (kind.families)(&snapshot);
+    for fault in faults {
+        if let PageFaultKind::Type { family, becomes } = &fault.kind {
+            families.list.iter_mut().filter(|found| found.name == family).for_each(|found| found.become_type(*becomes));
+        }
+    }
+    let format = config.metrics_format;
+    let text = format.write(kind, &families).into_bytes();
+    let mut body = PageBody { end: format.end(), ..PageBody::plain(format.content_type(kind), text) };
+    for fault in faults {
+        body.meet(&fault.kind);
+    }
+    PageAnswer::Body(body)
+}
+
+impl PageBody {
+    fn plain(content_type: &'static str, text: Vec<u8>) -> Self {
+        PageBody { content_type, text, padding: Padding::None, end: "", encoding: None, delay: None, trickle: None }
+    }
+
+    fn meet(&mut self, fault: &PageFaultKind) {
+        match fault {
+            PageFaultKind::MalformedLines => self.text = with_malformed_lines(&self.text),
+            PageFaultKind::Malformed => {
+                self.text = MALFORMED_PAGE.into();
+                self.end = "";
+            }
+            PageFaultKind::Endless => self.padding = Padding::Endless,
+            PageFaultKind::Huge(bytes) => self.padding = Padding::Until(*bytes),
+            PageFaultKind::Delay(time) => self.delay = Some(*time),
+            PageFaultKind::Trickle(time) => self.trickle = Some(*time),
+            PageFaultKind::Gzip => self.encoding = Some(ContentEncoding::Gzip),
+            // These strike before there is a body.
+            PageFaultKind::Restart
+            | PageFaultKind::Type { .. }
+            | PageFaultKind::Status(_)
+            | PageFaultKind::Json
+            | PageFaultKind::Reset
+            | PageFaultKind::Redirect(_) => {}
+        }
+    }
+}
+
+fn with_malformed_lines(text: &[u8]) -> Vec<u8> {
+    let mut malformed = MALFORMED_LINES.iter().cycle();
+    let mut out = Vec::with_capacity(text.len() * 2);
+    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        out.extend_from_slice(line);
+        if index % GOOD_LINES == GOOD_LINES - 1 {
+            out.extend(malformed.next().into_iter().flat_map(|line| line.bytes()).chain([b'\n']));
+        }
+    }
+    out
+}
+
+/// Names of the families that faults would change and that no page of the server has.
+pub(crate) fn unknown_family(config: &SimConfig) -> Option<&str> {
+    let kind = config.metrics.kind()?;
+    let metrics = Metrics::new(&kind.bounds);
+    let nothing =
+        Snapshot { metrics: &metrics, model: "", started: 0.0, uptime: 0.0, cpu_seconds: 0.0, generation_rate: 0.0 };
+    let families = (kind.families)(&nothing);
+    config.metrics_faults.iter().find_map(|fault| match &fault.kind {
+        PageFaultKind::Type { family, .. } if families.list.iter().all(|found| found.name != family) => {
+            Some(family.as_str())
+        }
+        _ => None,
+    })
+}
