@@ -5,13 +5,19 @@ use aiperf_engine::hooks::PhaseHooks;
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_observe::collection::Boundary;
-use aiperf_observe::{Announce, Collected, Collector, Observed, ObservedPhase, Setup, TimeRange, Windowing, summarise};
+use aiperf_observe::{
+    Announce, Cluster, Collected, Collector, Observed, ObservedPhase, Setup, TimeRange, Windowing, summarise,
+};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ServerMetricsPlan};
 use aiperf_report::{Artifacts, ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{LogLevel, PhaseId, PhaseKind, RunEvent};
+use std::path::Path;
 use std::sync::Arc;
+
+/// Where Kubernetes puts what a pod may say of itself.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Collection beside a run.
 pub(crate) struct ServerWatch {
@@ -51,6 +57,7 @@ impl ServerWatch {
             anchor: events.anchor(),
             fetcher: travel::fetcher(plan)?,
             announce,
+            cluster: Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT)),
             encode: watched.formats.jsonl.then_some(encode),
             plan: watched.clone(),
         };

@@ -16,10 +16,12 @@
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
 //! - [`snapshot`](mod@snapshot): the few figures of the live display
 //! - [`deltas`](mod@deltas): samples as rows of a table
+//! - [`discovery`]: pages that pods of a Kubernetes cluster have
 //! - [`collection`]: the shell: pages fetched while a run is on
 
 pub mod collection;
 pub mod deltas;
+pub mod discovery;
 pub mod estimator;
 pub mod exposition;
 pub mod labels;
@@ -35,6 +37,7 @@ pub mod windows;
 
 pub use collection::{Announce, Boundary, Collected, Collector, EncodeLine, Setup};
 pub use deltas::{DeltaColumns, Deltas, deltas};
+pub use discovery::{Cluster, Discovered, discover};
 pub use labels::label_text;
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,

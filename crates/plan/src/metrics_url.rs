@@ -28,13 +28,13 @@ impl MetricsUrl {
     pub fn verbatim(text: &str) -> Result<Self, UrlError> {
         let server = BaseUrl::parse(text)?;
         let path = if server.is_unix() { METRICS } else { server.path() };
-        Ok(Self { path: path.to_owned(), server })
+        Ok(Self { path: path.to_owned(), server: server.without_path() })
     }
 
     /// A page of a server, below a path.
     pub(crate) fn of_server(server: &BaseUrl, path: &str) -> Self {
         let path = path.find('?').map_or(path, |at| &path[..at]);
-        Self { server: server.clone(), path: with_page(path) }
+        Self { server: server.without_path(), path: with_page(path) }
     }
 
     pub fn server(&self) -> &BaseUrl {
@@ -90,6 +90,13 @@ mod tests {
 
     fn parsed(text: &str) -> MetricsUrl {
         MetricsUrl::parse(text).unwrap()
+    }
+
+    #[test]
+    fn one_page_is_one_url_however_it_is_written() {
+        for text in ["h:1", "http://h:1/", "http://h:1/metrics", "http://h:1/metrics/#x"] {
+            assert_eq!(parsed(text), parsed("http://h:1"), "{text}");
+        }
     }
 
     #[test]

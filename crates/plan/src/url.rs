@@ -234,6 +234,13 @@ impl BaseUrl {
         base[..end].to_owned()
     }
 
+    /// The same server without a path.
+    #[must_use]
+    pub fn without_path(&self) -> Self {
+        let text = if self.is_unix() { self.text.clone() } else { self.origin() };
+        Self { text, ..self.clone() }
+    }
+
     /// Path and query as they were written, without a fragment; empty where there are none, and for a socket.
     pub fn path(&self) -> &str {
         let base = self.request_base();

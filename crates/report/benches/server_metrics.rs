@@ -2,7 +2,7 @@
 
 use aiperf_observe::{
     Family, HistogramSample, MetricKind, Observed, ObservedEndpoint, Samples, ScalarSample, Scrape, ScrapeTimes, Store,
-    TimeRange, Windowing, summarise, units,
+    TimeRange, Windowing, summarise,
 };
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames, ServerMetricsFormats, SummaryFiles};
 use aiperf_report::server_metrics_csv::write_server_metrics_csv;
@@ -92,7 +92,6 @@ fn watched() -> RunResult {
         slice: None,
         errors: Vec::new(),
         windowing: Windowing::ProfilingWindow,
-        unit: units::infer,
     };
     let server_metrics = ServerMetricsResult {
         metrics: summarise(&store, &observed),

@@ -5,10 +5,10 @@ mod support;
 
 use aiperf_observe::{
     Family, MetricKind, Observed, ObservedEndpoint, ObservedPhase, Samples, ScalarSample, Scrape, ScrapeError,
-    ScrapeTimes, Store, TimeRange, Windowing, summarise, units,
+    ScrapeTimes, Store, TimeRange, Windowing, summarise,
 };
 use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames, ServerMetricsFormats};
-use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, ServerMetricsResult};
+use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, ServerMetricsResult, scrape_line};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use serde_json::{Value, json};
 use std::fs;
@@ -268,7 +268,6 @@ fn watched(pages: Vec<Scrape>, phases: &[PhaseResult], formats: ServerMetricsFor
             count: 3,
         }],
         windowing: Windowing::ProfilingWindow,
-        unit: units::infer,
     };
     Arc::new(ServerMetricsResult {
         metrics: summarise(&store, &observed),
@@ -292,7 +291,9 @@ fn what_servers_said_is_written_in_the_formats_asked_for() {
     let server_metrics = watched(vec![page(1_500, Some(&profiling), 2.0)], &[], DEFAULT_FORMATS);
     let run = RunResult { server_metrics: Some(server_metrics), ..run(&plan) };
     let mut scrapes = artifacts.scrape_file();
-    scrapes.write(&page(1_500, Some(&profiling), 2.0)).unwrap();
+    let mut line = Vec::new();
+    scrape_line(&mut line, &page(1_500, Some(&profiling), 2.0));
+    scrapes.write_all(&line).unwrap();
     scrapes.flush().unwrap();
     let written = write_all(&artifacts, &run, Vec::new());
     assert!(written.failures.is_empty());

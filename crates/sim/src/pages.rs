@@ -119,7 +119,7 @@ struct State {
     earlier: Option<Metrics>,
     /// The processor time used until then.
     earlier_cpu_seconds: f64,
-    /// When the latest page was made, and the tokens generated until then.
+    /// When the latest page of the count was made, and the tokens generated until then.
     latest: (u64, u64),
 }
 
@@ -134,10 +134,13 @@ struct Taken {
 }
 
 impl State {
-    fn take(&mut self, shared: &Shared, number: u64, restarts: bool) -> Taken {
+    fn take(&mut self, shared: &Shared, number: u64, is_counted: bool, restarts: bool) -> Taken {
         let (mut metrics, now_ns) = shared.counted();
         let generated = metrics.generation_tokens;
-        let (latest_ns, latest_tokens) = std::mem::replace(&mut self.latest, (now_ns, generated));
+        let (latest_ns, latest_tokens) = self.latest;
+        if is_counted {
+            self.latest = (now_ns, generated);
+        }
         let seconds = now_ns.saturating_sub(latest_ns) as f64 / 1e9;
         let generation_rate = if seconds > 0.0 { (generated - latest_tokens) as f64 / seconds } else { 0.0 };
         let cpu_seconds = cpu_seconds();
@@ -197,12 +200,12 @@ impl Pages {
                     (number, faults.iter().filter(|fault| fault.meets(number)).collect())
                 }
             };
-            let counted = !request.head_only && number > 0;
-            if counted {
+            let is_counted = !request.head_only && number > 0;
+            if is_counted {
                 state.number = number;
             }
-            let restarts = counted && faults.iter().any(|fault| fault.kind == PageFaultKind::Restart);
-            (state.take(shared, number, restarts), faults)
+            let restarts = is_counted && faults.iter().any(|fault| fault.kind == PageFaultKind::Restart);
+            (state.take(shared, number, is_counted, restarts), faults)
         };
         let facts = facts_of(&taken, &faults);
         let answer = redirected_again(shared, request).unwrap_or_else(|| answer(shared, request.show, &taken, &faults));

@@ -13,10 +13,12 @@ use crate::redirect::{Redirects, split_url};
 use crate::stamp::StampMode;
 use crate::stream_end::StreamEnd;
 use crate::target::Origin;
+use crate::tls::TlsSettings;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, RequestTag};
 use bytes::Bytes;
 use std::fmt::Write as _;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use thiserror::Error;
@@ -136,6 +138,12 @@ impl Fetcher {
     #[must_use]
     pub fn without_proxy(&self) -> Self {
         Self::new(ConnectSettings { proxies: ProxyChoice::default(), ..self.connect.clone() })
+    }
+
+    /// The same, with other settings of TLS.
+    #[must_use]
+    pub fn with_tls(&self, tls: TlsSettings) -> Self {
+        Self::new(ConnectSettings { tls: Arc::new(tls), ..self.connect.clone() })
     }
 
     /// Makes a call on a runtime of its own and waits for it, unless somebody wants it stopped.

@@ -1,5 +1,7 @@
 //! Calls that nobody measures, over real sockets.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
 use aiperf_transport::{
     Call, ConnectSettings, FetchError, FetchSession, Fetcher, Origin, ProxyChoice, Resolution, SessionSettings,
     SocketOptions, StampMode,

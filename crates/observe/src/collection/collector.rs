@@ -3,10 +3,11 @@
 use super::keeper::{Keeper, Kept, Message, Verdict};
 use super::reading::EncodeLine;
 use super::scraper::{self, Command, Scraped};
+use crate::discovery::Cluster;
 use crate::results::ScrapeError;
 use crate::store::Store;
 use crate::summarise::ObservedEndpoint;
-use aiperf_plan::{MetricsEndpoint, ServerMetricsPlan};
+use aiperf_plan::ServerMetricsPlan;
 use aiperf_transport::Fetcher;
 use aiperf_types::{LogLevel, RunEvent, WallAnchor};
 use std::io::{self, Write};
@@ -33,6 +34,8 @@ pub struct Setup {
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
     pub announce: Arc<dyn Announce>,
+    /// The cluster that the program runs in.
+    pub cluster: Option<Cluster>,
     /// Makes the lines that [`Collector::write_to`] writes; `None`: none are written.
     pub encode: Option<EncodeLine>,
 }
@@ -77,11 +80,10 @@ impl Collector {
             encode: setup.encode,
             publish_every: plan.publish_interval,
         };
-        let endpoints: Vec<MetricsEndpoint> = plan.endpoints.clone();
         let to_keeper = messages.clone();
         let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let keeping = spawn("aiperf-series").spawn(move || keeper.run())?;
-        let scraping = spawn("aiperf-scrape").spawn(move || scraper::run(setup, endpoints, to_keeper, obeyed))?;
+        let scraping = spawn("aiperf-scrape").spawn(move || scraper::run(setup, to_keeper, obeyed))?;
         Ok(Self { commands, messages, scraping, keeping, plan })
     }
 

@@ -4,11 +4,14 @@ use super::collector::{Announce, Setup};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
 use super::keeper::Message;
 use super::reading::FetchedPage;
+use crate::discovery::{Cluster, Discovered, discover};
 use crate::results::ScrapeError;
 use crate::scrape::ScrapeTimes;
 use aiperf_plan::{MetricsEndpoint, MetricsUrl, ServerMetricsPlan};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{Call, DeadlineTimer, FetchError, FetchSession, Fetched, Origin, SessionSettings, StampMode};
+use aiperf_transport::{
+    Call, DeadlineTimer, FetchError, FetchSession, Fetched, Fetcher, Origin, SessionSettings, StampMode,
+};
 use aiperf_types::{Failure, LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, RunEvent, Source, WallAnchor};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -77,31 +80,21 @@ pub(super) struct Scraper {
     is_finishing: bool,
     settled: Vec<Sender<()>>,
     up_to_date: Vec<Sender<()>>,
+    /// Pods are still looked for.
+    is_discovering: bool,
+    fetcher: Fetcher,
+    cluster: Option<Cluster>,
 }
 
 /// Runs until it is told to finish.
 pub(super) fn run(
     setup: Setup,
-    endpoints: Vec<MetricsEndpoint>,
     keeper: Sender<Message>,
     mut commands: UnboundedReceiver<Command>,
 ) -> std::io::Result<Scraped> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let settings = SessionSettings {
-        stamps: StampMode::Kernel,
-        keepalive: KEEPALIVE,
-        size_limit: PAGE_LIMIT,
-        connect_timeout: Some(duration(setup.plan.reachability_timeout)),
-        silence: Some(duration(setup.plan.read_timeout)),
-    };
-    let watched = endpoints.iter().map(|endpoint| Watched {
-        endpoint: Endpoint::new(endpoint, setup.plan.interval),
-        session: Rc::new(setup.fetcher.session(settings)),
-        errors: Vec::new(),
-        fetches: 0,
-    });
     let mut scraper = Scraper {
-        watched: watched.collect(),
+        watched: Vec::new(),
         plan: setup.plan,
         anchor: setup.anchor,
         announce: setup.announce,
@@ -113,22 +106,72 @@ pub(super) fn run(
         is_finishing: false,
         settled: Vec::new(),
         up_to_date: Vec::new(),
+        is_discovering: false,
+        fetcher: setup.fetcher,
+        cluster: setup.cluster,
     };
+    for endpoint in scraper.plan.endpoints.clone() {
+        scraper.watch(&endpoint);
+    }
     runtime.block_on(LocalSet::new().run_until(scraper.scrape(&mut commands)))?;
     Ok(scraper.scraped())
 }
 
+/// What a task of this thread has done.
+enum Done {
+    Fetched(FetchDone),
+    Discovered(Discovered),
+}
+
 /// A fetch that is over.
-struct Done {
+struct FetchDone {
     endpoint: usize,
     fetch: Fetch,
     result: Result<Fetched, FetchError>,
 }
 
 impl Scraper {
+    fn watch(&mut self, endpoint: &MetricsEndpoint) {
+        if self.watched.iter().any(|watched| watched.endpoint.url() == &endpoint.url) {
+            return;
+        }
+        let settings = SessionSettings {
+            stamps: StampMode::Kernel,
+            keepalive: KEEPALIVE,
+            size_limit: PAGE_LIMIT,
+            connect_timeout: Some(duration(self.plan.reachability_timeout)),
+            silence: Some(duration(self.plan.read_timeout)),
+        };
+        self.watched.push(Watched {
+            endpoint: Endpoint::new(endpoint, self.plan.interval),
+            session: Rc::new(self.fetcher.session(settings)),
+            errors: Vec::new(),
+            fetches: 0,
+        });
+    }
+
+    /// Looks for pods beside everything else.
+    fn discover(&mut self, done: &UnboundedSender<Done>) {
+        self.is_discovering = true;
+        let (plan, cluster) = (self.plan.discovery.clone(), self.cluster.take());
+        let (fetcher, done) = (self.fetcher.clone(), done.clone());
+        tokio::task::spawn_local(async move {
+            let _ = done.send(Done::Discovered(discover(&plan, cluster.as_ref(), &fetcher).await));
+        });
+    }
+
+    fn discovered(&mut self, Discovered { urls, notices }: Discovered) {
+        self.is_discovering = false;
+        notices.into_iter().for_each(|(level, text)| self.announce.say(level, text));
+        for url in urls {
+            self.watch(&MetricsEndpoint { url, fallback: None });
+        }
+    }
+
     async fn scrape(&mut self, commands: &mut UnboundedReceiver<Command>) -> std::io::Result<()> {
         let (done, mut finished) = unbounded_channel();
         let mut timer = DeadlineTimer::new()?;
+        self.discover(&done);
         while !self.is_over() {
             let now = mono_now();
             self.start_due(now, &done);
@@ -137,7 +180,10 @@ impl Scraper {
             let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
             tokio::select! {
                 biased;
-                Some(done) = finished.recv() => self.finished(done),
+                Some(done) = finished.recv() => match done {
+                    Done::Fetched(done) => self.finished(done),
+                    Done::Discovered(discovered) => self.discovered(discovered),
+                },
                 command = commands.recv() => match command {
                     None | Some(Command::Stop) => break,
                     Some(command) => self.obey(command),
@@ -223,12 +269,12 @@ impl Scraper {
             let call = call(&fetch, &self.plan);
             tokio::task::spawn_local(async move {
                 let result = session.fetch(&call).await;
-                let _ = done.send(Done { endpoint: number, fetch, result });
+                let _ = done.send(Done::Fetched(FetchDone { endpoint: number, fetch, result }));
             });
         }
     }
 
-    fn finished(&mut self, Done { endpoint: number, fetch, result }: Done) {
+    fn finished(&mut self, FetchDone { endpoint: number, fetch, result }: FetchDone) {
         let now = mono_now();
         let shown: Arc<str> = fetch.url.shown().into();
         let outcome = outcome(&fetch, &shown, &result);
@@ -298,7 +344,7 @@ impl Scraper {
 
     /// Whoever waits is answered where what they wait for is there.
     fn answer(&mut self) {
-        if self.watched.iter().all(|watched| watched.endpoint.is_settled()) {
+        if !self.is_discovering && self.watched.iter().all(|watched| watched.endpoint.is_settled()) {
             if !std::mem::replace(&mut self.is_told, true) {
                 self.tell_of_beginning();
             }

@@ -406,3 +406,15 @@ fn openmetrics_has_its_content_type_created_lines_exemplars_and_end() {
         }
     }
 }
+
+#[test]
+fn sglang_tells_the_throughput_since_the_page_before() {
+    let server = serve(SimConfig { metrics: MetricsKind::Sglang, ..quick() });
+    let mut client = Client::connect(server.addr);
+    ask(&mut client, 50);
+    // Neither a head alone nor other paths are pages.
+    client.send(b"HEAD /metrics HTTP/1.1\r\nHost: sim\r\n\r\n");
+    client.read_head();
+    assert!(total(client.get("/metrics").text(), "sglang:gen_throughput", &[]) > 0.0);
+    assert_eq!(total(client.get("/metrics").text(), "sglang:gen_throughput", &[]), 0.0);
+}
