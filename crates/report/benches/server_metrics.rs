@@ -63,8 +63,11 @@ impl Names {
                     samples: Samples::Histograms(vec![sample]),
                 };
             }
-            let (kind, value) =
-                if at % 2 == 0 { (MetricKind::Counter, count) } else { (MetricKind::Gauge, count * 0.731 % 9.0) };
+            let (kind, value) = if at.is_multiple_of(2) {
+                (MetricKind::Counter, count)
+            } else {
+                (MetricKind::Gauge, count * 0.731 % 9.0)
+            };
             Family { name, kind, description, samples: Samples::Scalars(vec![ScalarSample { labels, value }]) }
         };
         let at = WallNs(START + page * INTERVAL);

@@ -26,21 +26,22 @@ struct Shape {
 }
 
 fn page(at: usize, shapes: &[Shape]) -> Scrape {
-    let families = shapes.iter().enumerate().filter(|(_, shape)| at % shape.every == 0).map(|(number, shape)| {
-        let labels = shape.labels.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let value = (at * (number + 1)) as f64 * 0.5;
-        let bound = |bound: usize| (format!("{bound}.0").into(), value + bound as f64);
-        let (kind, samples) = match shape.bounds {
-            0 if number % 2 == 0 => (MetricKind::Gauge, Samples::Scalars(vec![ScalarSample { labels, value }])),
-            0 => (MetricKind::Counter, Samples::Scalars(vec![ScalarSample { labels, value }])),
-            bounds => {
-                let buckets = (0..bounds).map(bound).collect();
-                let sample = HistogramSample { labels, buckets, sum: Some(value * 3.0), count: Some(value) };
-                (MetricKind::Histogram, Samples::Histograms(vec![sample]))
-            }
-        };
-        Family { name: format!("m{number}").into(), kind, description: "Some \"text\".".into(), samples }
-    });
+    let families =
+        shapes.iter().enumerate().filter(|(_, shape)| at.is_multiple_of(shape.every)).map(|(number, shape)| {
+            let labels = shape.labels.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            let value = (at * (number + 1)) as f64 * 0.5;
+            let bound = |bound: usize| (format!("{bound}.0").into(), value + bound as f64);
+            let (kind, samples) = match shape.bounds {
+                0 if number % 2 == 0 => (MetricKind::Gauge, Samples::Scalars(vec![ScalarSample { labels, value }])),
+                0 => (MetricKind::Counter, Samples::Scalars(vec![ScalarSample { labels, value }])),
+                bounds => {
+                    let buckets = (0..bounds).map(bound).collect();
+                    let sample = HistogramSample { labels, buckets, sum: Some(value * 3.0), count: Some(value) };
+                    (MetricKind::Histogram, Samples::Histograms(vec![sample]))
+                }
+            };
+            Family { name: format!("m{number}").into(), kind, description: "Some \"text\".".into(), samples }
+        });
     Scrape {
         endpoint_url: "http://h/metrics".into(),
         times: ScrapeTimes { at: WallNs(1_000 + at as u64), ..ScrapeTimes::default() },
