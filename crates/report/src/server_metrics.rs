@@ -26,10 +26,13 @@ impl ServerMetricsResult {
         !self.metrics.endpoints.is_empty()
     }
 
-    /// What tables and CSV call an endpoint.
+    /// What tables call an endpoint: host, port and path, or its URL where that is the name of several.
     pub(crate) fn display_name<'a>(&'a self, url: &'a str) -> &'a str {
-        let known = self.metrics.endpoints.iter().find(|endpoint| &*endpoint.url == url);
-        known.map_or(url, |endpoint| &endpoint.display_name)
+        let endpoints = &self.metrics.endpoints;
+        let Some(known) = endpoints.iter().find(|endpoint| &*endpoint.url == url) else { return url };
+        let is_shared =
+            endpoints.iter().any(|other| other.url != known.url && other.display_name == known.display_name);
+        if is_shared { url } else { &known.display_name }
     }
 }
 

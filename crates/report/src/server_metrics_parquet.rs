@@ -100,15 +100,18 @@ fn write(out: &mut (impl Write + Send), run: &RunResult, observed: &ServerMetric
     let schema = schema(&names, &columns)?;
     let file = SerializedFileWriter::new(out, schema, properties.build().into())?;
     let mut table = Table { file, columns };
-    let mut small: Vec<Rows<'_>> = Vec::new();
+    let (mut small, mut waiting): (Vec<Rows<'_>>, usize) = (Vec::new(), 0);
     for series in observed.store.series() {
         let rows = Rows::new(series, observed);
-        if small.iter().map(Rows::len).sum::<usize>() + rows.len() > GROUP || rows.len() >= OWN_GROUP {
+        let is_long = rows.len() >= OWN_GROUP;
+        if is_long || waiting + rows.len() > GROUP {
             table.write_together(&std::mem::take(&mut small))?;
+            waiting = 0;
         }
-        if rows.len() >= OWN_GROUP {
+        if is_long {
             table.write_alone(&rows)?;
         } else if rows.len() > 0 {
+            waiting += rows.len();
             small.push(rows);
         }
     }

@@ -61,8 +61,10 @@ fn write_data(
     json.int(seen.scraped.end.0);
     json.key("endpoint_summaries");
     json.begin_object();
-    for (key, endpoint) in by_key(&seen.endpoints) {
-        json.key(key);
+    let mut endpoints: Vec<&EndpointInfo> = seen.endpoints.iter().collect();
+    endpoints.sort_by_key(|endpoint| observed.display_name(&endpoint.url));
+    for endpoint in endpoints {
+        json.key(observed.display_name(&endpoint.url));
         write_endpoint(out, json, endpoint, &seen.metrics)?;
     }
     json.end_object();
@@ -88,18 +90,6 @@ fn write_data(
     json.int(seen.scraped.start.0);
     json.end_object();
     Ok(())
-}
-
-/// Endpoints by what tables call them; by URL where that is the name of several.
-fn by_key(endpoints: &[EndpointInfo]) -> Vec<(&str, &EndpointInfo)> {
-    let is_shared = |name: &str| endpoints.iter().filter(|endpoint| &*endpoint.display_name == name).count() > 1;
-    let key = |endpoint: &'_ EndpointInfo| is_shared(&endpoint.display_name);
-    let mut keyed: Vec<(&str, &EndpointInfo)> = endpoints
-        .iter()
-        .map(|endpoint| (if key(endpoint) { &*endpoint.url } else { &*endpoint.display_name }, endpoint))
-        .collect();
-    keyed.sort_by_key(|(key, _)| *key);
-    keyed
 }
 
 fn write_endpoint(

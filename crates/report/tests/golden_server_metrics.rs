@@ -13,18 +13,36 @@ use parquet::basic::{LogicalType, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::ColumnDescriptor;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::observed::*;
 use support::*;
 
-fn each_run(title: &str, check: impl Fn(&File)) {
+/// Runs a check on every golden run of which there is such a file.
+fn each_run(title: &str, file_kind: &str, skip: fn(&Value) -> Option<&'static str>, check: impl Fn(&File)) {
     let mut tally = Tally::new(title);
     for file in watched_runs() {
-        tally.run(file.name(), || check(&file));
+        let nothing = file.content["expected"][file_kind].is_null().then_some("the reference wrote nothing");
+        match nothing.or_else(|| skip(&file.content)) {
+            Some(reason) => tally.skip(reason),
+            None => tally.run(file.name(), || check(&file)),
+        }
     }
     tally.finish();
+}
+
+/// Why what pages come to here is not what the reference made of them.
+fn done_better(golden: &Value) -> Option<&'static str> {
+    let refused = golden["expected"]["disabled_on_parse_error"].as_array();
+    if refused.is_some_and(|refused| !refused.is_empty()) {
+        return Some("decision: a malformed line costs that line, not the endpoint");
+    }
+    let is_marked = |mark: &str| golden[mark] == true;
+    if is_marked("seed_conflict") {
+        return Some("section 14: slices shorter than the time between pages");
+    }
+    is_marked("quirk").then_some("section 15: a weakness of the reference")
 }
 
 fn json_of(run: &RunResult) -> Value {
@@ -49,20 +67,30 @@ fn tables(csv: &str) -> String {
 
 #[test]
 fn golden_statistics_are_written_as_json() {
-    each_run("JSON of statistics", |file| {
-        let expected = &file.content["expected"]["json"];
-        // As text: the order of keys counts.
-        let ours = serde_json::to_string_pretty(&json_of(&run_of_document(&file.content))).unwrap();
-        same_text(&ours, &serde_json::to_string_pretty(expected).unwrap());
-    });
+    each_run(
+        "JSON of statistics",
+        "json",
+        |_| None,
+        |file| {
+            let expected = &file.content["expected"]["json"];
+            // As text: the order of keys counts.
+            let ours = serde_json::to_string_pretty(&json_of(&run_of_document(&file.content))).unwrap();
+            same_text(&ours, &serde_json::to_string_pretty(expected).unwrap());
+        },
+    );
 }
 
 #[test]
 fn golden_statistics_are_written_as_csv() {
-    each_run("CSV of statistics", |file| {
-        let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
-        same_text(&csv_of(&run_of_document(&file.content)), &expected);
-    });
+    each_run(
+        "CSV of statistics",
+        "csv",
+        |_| None,
+        |file| {
+            let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
+            same_text(&csv_of(&run_of_document(&file.content)), &expected);
+        },
+    );
 }
 
 /// Series that the reference keeps of metrics which a page does not declare: of several label sets the last alone, where
@@ -100,14 +128,34 @@ fn pairs(labels: &[(Arc<str>, Arc<str>)]) -> Vec<(&str, &str)> {
     labels.iter().map(|(name, value)| (&**name, &**value)).collect()
 }
 
+/// Golden data without empty slices and buckets, which say nothing (15.11, 15.16).
+fn without_empties(value: &Value) -> Value {
+    let is_empty = |key: &str, value: &Value| match key {
+        "timeslices" => value.as_array().is_some_and(Vec::is_empty),
+        "buckets" => value.as_object().is_some_and(Map::is_empty),
+        _ => false,
+    };
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().filter(|(key, value)| !is_empty(key, value));
+            Value::Object(members.map(|(key, value)| (key.clone(), without_empties(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(without_empties).collect(),
+        other => other.clone(),
+    }
+}
+
 #[test]
 fn golden_pages_come_to_json() {
-    each_run("JSON of pages", |file| same_json(&json_of(&watched(&file.content)), &file.content["expected"]["json"]));
+    each_run("JSON of pages", "json", done_better, |file| {
+        let expected = without_empties(&file.content["expected"]["json"]);
+        same_json(&json_of(&watched(&file.content)), &expected);
+    });
 }
 
 #[test]
 fn golden_pages_come_to_csv() {
-    each_run("CSV of pages", |file| {
+    each_run("CSV of pages", "csv", done_better, |file| {
         let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
         same_text(&csv_of(&watched(&file.content)), &expected);
     });
@@ -126,7 +174,7 @@ fn as_reference_keeps_it(golden: &Value, mut scrape: Scrape) -> Scrape {
 
 #[test]
 fn golden_pages_come_to_lines() {
-    each_run("lines of pages", |file| {
+    each_run("lines of pages", "jsonl", done_better, |file| {
         // The reference leaves duplicates out.
         let unique = scrapes(&file.content).into_iter().filter(|scrape| !scrape.is_duplicate);
         let mut text = Vec::new();
@@ -201,7 +249,7 @@ impl ReadBack {
 
 #[test]
 fn golden_pages_come_to_parquet() {
-    each_run("Parquet of pages", |file| {
+    each_run("Parquet of pages", "parquet", done_better, |file| {
         let (golden, expected) = (&file.content, &file.content["expected"]["parquet"]);
         let mut ours = read_back(&watched(golden));
         let keys: Vec<&str> = ours.metadata.keys().map(String::as_str).collect();
@@ -209,16 +257,16 @@ fn golden_pages_come_to_parquet() {
         let all_columns = ours.columns.len();
         ours = ours.without_renamed_labels();
         // More columns (15.15) and more series (15.4) than the reference has are counted too.
-        let counted = ["aiperf.label_columns", "aiperf.label_count"];
-        let series = ["aiperf.metric_count", "aiperf.metric_type_counts"];
-        let has_bare = golden["expected"]["json"]["metrics"]
-            .as_object()
-            .unwrap()
-            .values()
-            .any(|metric| metric["type"] == "unknown" && metric["description"] == "");
+        let is_bare = |metric: &Value| metric["type"] == "unknown" && metric["description"] == "";
+        let has_bare = golden["expected"]["json"]["metrics"].as_object().unwrap().values().any(is_bare);
+        let has_more_columns = all_columns != ours.columns.len();
         for (key, value) in expected["metadata"].as_object().unwrap() {
-            let is_ours = counted.contains(&key.as_str()) && all_columns != ours.columns.len();
-            if !is_ours && !(series.contains(&key.as_str()) && has_bare) {
+            let is_more = match key.as_str() {
+                "aiperf.label_columns" | "aiperf.label_count" => has_more_columns,
+                "aiperf.metric_count" | "aiperf.metric_type_counts" => has_bare,
+                _ => false,
+            };
+            if !is_more {
                 assert_eq!(ours.metadata[key], value.as_str().unwrap(), "{key}");
             }
         }

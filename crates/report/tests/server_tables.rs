@@ -112,6 +112,16 @@ fn labels_are_shown_where_series_differ_in_them() {
 }
 
 #[test]
+fn endpoints_of_one_name_are_told_apart_by_their_urls() {
+    let series = [1, 2].map(|node| gauge(node, json!({}), 1.0));
+    let mut document = document(json!({ "vllm:num_requests_running": metric("gauge", None, json!(series)) }));
+    let text = document.to_string().replace("http://node-2:8000", "https://node-1:8000");
+    document = serde_json::from_str(&text).unwrap();
+    let shown = report(&run_of_document(&document), Page::file());
+    assert!(shown.contains("endpoint=http://node") && shown.contains("endpoint=https://nod"), "{shown}");
+}
+
+#[test]
 fn a_server_with_nothing_to_watch_has_no_table() {
     let metrics = json!({
         "vllm:something_else": metric("gauge", None, json!([gauge(1, json!({}), 1.0)])),
