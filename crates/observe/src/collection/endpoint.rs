@@ -51,8 +51,8 @@ pub(crate) enum Notice {
     Unreachable(String),
     /// The page is looked for elsewhere from now on, and found there.
     Moved {
-        from: MetricsUrl,
-        to: MetricsUrl,
+        from: String,
+        to: String,
     },
     /// It is fetched no more.
     Disabled(String),
@@ -191,7 +191,7 @@ impl Endpoint {
                 let State::Trying { from, .. } = std::mem::replace(&mut self.state, State::Off) else {
                     return Vec::new();
                 };
-                let moved = Notice::Moved { from, to: self.url.clone() };
+                let moved = Notice::Moved { from: from.shown(), to: self.url.shown() };
                 std::iter::once(moved).chain(self.found(now)).collect()
             }
             (Purpose::Fallback, Outcome::Failed(why)) => self.give_up(Some(&why)),
@@ -401,7 +401,7 @@ mod tests {
         assert!(!moved.is_settled());
         let fetch = moved.poll(at(0), None).unwrap();
         assert_eq!((fetch.purpose, fetch.url.path()), (Purpose::Fallback, "/prometheus/metrics"));
-        let (from, to) = (url("http://h"), url("http://h/prometheus/metrics"));
+        let (from, to) = ("http://h/metrics".to_owned(), "http://h/prometheus/metrics".to_owned());
         assert_eq!(moved.note(at(1), Outcome::Page), [Notice::Moved { from, to }, Notice::Found]);
         let mut neither = endpoint("http://h/metrics");
         neither.poll(at(0), None).unwrap();

@@ -119,7 +119,7 @@ pub(super) fn run(
 
 /// What a task of this thread has done.
 enum Done {
-    Fetched(FetchDone),
+    Fetched(Box<FetchDone>),
     Discovered(Discovered),
 }
 
@@ -181,7 +181,7 @@ impl Scraper {
             tokio::select! {
                 biased;
                 Some(done) = finished.recv() => match done {
-                    Done::Fetched(done) => self.finished(done),
+                    Done::Fetched(done) => self.finished(*done),
                     Done::Discovered(discovered) => self.discovered(discovered),
                 },
                 command = commands.recv() => match command {
@@ -269,7 +269,7 @@ impl Scraper {
             let call = call(&fetch, &self.plan);
             tokio::task::spawn_local(async move {
                 let result = session.fetch(&call).await;
-                let _ = done.send(Done::Fetched(FetchDone { endpoint: number, fetch, result }));
+                let _ = done.send(Done::Fetched(Box::new(FetchDone { endpoint: number, fetch, result })));
             });
         }
     }
@@ -327,10 +327,9 @@ impl Scraper {
                     self.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });
                 }
                 Notice::Unreachable(_) => {}
-                Notice::Moved { from, to } => self.announce.say(
-                    LogLevel::Info,
-                    format!("server metrics: {} is no Prometheus page, {} is", from.shown(), to.shown()),
-                ),
+                Notice::Moved { from, to } => {
+                    self.announce.say(LogLevel::Info, format!("server metrics: {from} is no Prometheus page, {to} is"))
+                }
                 Notice::Disabled(reason) => self.announce.say(
                     LogLevel::Warning,
                     format!(
