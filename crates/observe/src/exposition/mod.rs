@@ -4,9 +4,9 @@
 //! Nothing here looks at the content type: both ways of naming counters are understood wherever they appear.
 //!
 //! # Layout
-//! - [`line`]: one line
+//! - `line`: one line
 //! - [`document`]: a page's lines as declared families with borrowed samples; any reader of such pages can stand on it
-//! - `kept`: which of them are kept, under which name, as [`Family`](crate::Family)
+//! - `kept`: which of them are kept, under which name, as [`Family`]
 //! - `strings`: texts that many samples and pages share
 
 pub mod document;
