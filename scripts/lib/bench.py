@@ -4,6 +4,7 @@ Python's standard library only.
 """
 
 import math
+import json
 import os
 import pathlib
 import re
@@ -144,6 +145,34 @@ class ClientRun:
     @property
     def wall_s(self):
         return (self.end_ns - self.start_ns) / 1e9
+
+
+# fetched besides the ticks: the first page, one at each end of the phase, the last
+PAGES_BESIDE_TICKS = 4
+INTERVAL_S = 0.333
+
+
+def collection(wanted):
+    """Arguments that switch collection of server metrics off, or none; the wait for the last page is left out."""
+    os.environ["AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD"] = "0"
+    return [] if wanted else ["--no-server-metrics"]
+
+
+def scrapes(folder):
+    """How often pages of metrics were fetched, and what share of the asked rate that is; nothing without collection."""
+    found = sorted(pathlib.Path(folder).rglob("server_metrics_export.json"))
+    if not found:
+        return {}
+    (info,) = json.loads(found[0].read_text())["summary"]["endpoint_info"].values()
+    lasted = (info["last_fetch_ns"] - info["first_fetch_ns"]) / 1e9
+    ticks = info["total_fetches"] - PAGES_BESIDE_TICKS
+    return {
+        "scrapes": info["total_fetches"],
+        "scrape_errors": info.get("errors", 0),
+        "scrape_rate_share": ticks / max(int(lasted / INTERVAL_S), 1),
+        "median_scrape_interval_ms": info.get("median_update_interval_ms"),
+        "avg_scrape_ms": info["avg_fetch_latency_ms"],
+    }
 
 
 def find(folder, name):
