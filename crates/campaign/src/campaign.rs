@@ -7,7 +7,7 @@ use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
-use crate::server_metrics::{Hooks, ServerWatch, WatchError};
+use crate::server_metrics::{Hooks, ServerWatch};
 use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::requests::RequestsError;
@@ -58,15 +58,6 @@ impl CampaignError {
             self,
             Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)) | Self::Control(_) | Self::Stopped
         )
-    }
-}
-
-impl From<WatchError> for CampaignError {
-    fn from(error: WatchError) -> Self {
-        match error {
-            WatchError::Tls(error) => Self::Engine(error.into()),
-            WatchError::Thread(error) => Self::Engine(error.into()),
-        }
     }
 }
 
@@ -152,7 +143,8 @@ impl Campaign {
             control::wait_for_servers(&plan, &mut self.caller(&plan)?)?;
         }
         // Probed while the dataset is made.
-        let server_metrics = ServerWatch::start(&plan, &self.events, &self.redactor, &self.stop)?;
+        let server_metrics =
+            ServerWatch::start(&plan, &self.events, &self.redactor, &self.stop).map_err(EngineError::from)?;
         let preparation = Preparation {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
@@ -236,7 +228,7 @@ impl Campaign {
         };
         // What one phase did must be on the pages before the next does more.
         let boundary = watch.filter(|_| plan.phases.len() > 1).map(ServerWatch::boundary);
-        let hooks = Hooks { boundary, profilers, stop: self.stop.clone() };
+        let hooks = Hooks { boundary, profilers, stop: self.stop.clone(), events: self.events.clone() };
         let is_needed = hooks.boundary.is_some() || hooks.profilers.is_some();
         Ok(is_needed.then(|| Box::new(hooks) as Box<dyn PhaseHooks>))
     }
@@ -269,7 +261,7 @@ impl Campaign {
         let told = failures.len();
         let mut first = artifacts.write_first(&result, failures);
         if let Some(watch) = server_metrics {
-            let (watched, failure) = watch.finish(plan, &result, &self.events, artifacts);
+            let (watched, failure) = watch.finish(plan, &result, &self.events, &self.redactor, artifacts);
             result.server_metrics = watched.map(Arc::new);
             first.failures.extend(failure);
         }

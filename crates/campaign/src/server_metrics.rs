@@ -12,12 +12,15 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ServerMetricsPlan};
 use aiperf_report::{Artifacts, ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, PhaseId, PhaseKind, RunEvent};
+use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseKind, RunEvent};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Where Kubernetes puts what a pod may say of itself.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// A wait between phases that people are told of.
+const WORTH_A_WORD: Nanos = Nanos::from_millis(1_000);
 
 /// Collection beside a run.
 pub(crate) struct ServerWatch {
@@ -49,7 +52,7 @@ impl ServerWatch {
         events: &Events,
         redactor: &Arc<Redactor>,
         stop: &Stop,
-    ) -> Result<Option<Self>, WatchError> {
+    ) -> Result<Option<Self>, TlsError> {
         let Some(watched) = plan.server_metrics.clone() else { return Ok(None) };
         let announce = Arc::new(Announced { events: events.clone(), redactor: redactor.clone() });
         let encode: aiperf_observe::EncodeLine = server_metrics_jsonl::scrape_line;
@@ -61,7 +64,14 @@ impl ServerWatch {
             encode: watched.formats.jsonl.then_some(encode),
             plan: watched.clone(),
         };
-        Ok(Some(Self { collector: Collector::start(setup)?, plan: watched, stop: stop.clone() }))
+        match Collector::start(setup) {
+            Ok(collector) => Ok(Some(Self { collector, plan: watched, stop: stop.clone() })),
+            // The run itself can do without.
+            Err(error) => {
+                events.say(LogLevel::Warning, format!("server metrics are not collected: {error}"));
+                Ok(None)
+            }
+        }
     }
 
     /// Waits until it is known who answers, and their first pages are there.
@@ -88,10 +98,20 @@ impl ServerWatch {
         plan: &Plan,
         run: &RunResult,
         events: &Events,
+        redactor: &Redactor,
         artifacts: &Artifacts,
     ) -> (Option<ServerMetricsResult>, Option<ExportFailure>) {
-        let Some(collected) = self.collector.finish(run.was_cancelled) else { return (None, None) };
-        let Collected { store, configured, successful, endpoints, errors, file_failure } = collected;
+        let collected = match self.collector.finish(|| run.was_cancelled || self.stop.is_stopped()) {
+            Ok(collected) => collected,
+            Err(error) => {
+                events.say(LogLevel::Warning, format!("server metrics are lost: {error}"));
+                return (None, None);
+            }
+        };
+        let Collected { store, configured, successful, endpoints, mut errors, file_failure } = collected;
+        for error in &mut errors {
+            error.message = redactor.hide(&error.message).into_owned();
+        }
         let path = || artifacts.scrape_file().path().to_owned();
         let failure = file_failure.map(|error| ExportFailure::of(server_metrics_jsonl::NAME, path(), error));
         let ranges = |kind: PhaseKind| {
@@ -103,7 +123,7 @@ impl ServerWatch {
             configured,
             successful,
             endpoints,
-            profiling: TimeRange { start: run.start, end: run.end },
+            profiling: profiling_range(run),
             warmup: ranges(PhaseKind::Warmup).reduce(whole),
             phases: run
                 .phases
@@ -129,18 +149,16 @@ impl ServerWatch {
     }
 }
 
+/// From the start of the first profiling phase to the end of the last; nothing where none began.
+fn profiling_range(run: &RunResult) -> TimeRange {
+    let began = run.phases.iter().any(|phase| phase.id.kind == PhaseKind::Profiling);
+    let start = if began { run.start } else { run.end };
+    TimeRange { start, end: run.end }
+}
+
 fn hostname() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
-}
-
-/// Why nothing can be collected.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum WatchError {
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    #[error(transparent)]
-    Thread(#[from] std::io::Error),
 }
 
 /// What is done around phases: pages at their boundaries are waited for, profilers switched on and off.
@@ -148,12 +166,22 @@ pub(crate) struct Hooks {
     pub(crate) boundary: Option<Boundary>,
     pub(crate) profilers: Option<Profilers>,
     pub(crate) stop: Stop,
+    pub(crate) events: Events,
 }
 
 impl PhaseHooks for Hooks {
     fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
         if let Some(boundary) = self.boundary.as_ref().filter(|_| phase.index > 0) {
+            let asked = mono_now();
             boundary.wait(|| self.stop.is_stopped());
+            let waited = mono_now().since(asked);
+            if waited > WORTH_A_WORD {
+                let text = format!(
+                    "the next phase began {:.1}s later: it waited for the server metrics of the one before",
+                    waited.as_secs_f64()
+                );
+                self.events.say(LogLevel::Warning, text);
+            }
         }
         let profilers = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling);
         profilers.map_or(Ok(()), Profilers::start)

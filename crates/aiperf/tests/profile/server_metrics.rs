@@ -279,6 +279,59 @@ fn a_path_of_the_server_is_no_obstacle() {
 }
 
 #[test]
+fn one_page_under_two_names_is_fetched_once() {
+    let sim = serve(quick());
+    let url = format!("{}/v1", sim.url());
+    let page = format!("{}/metrics", sim.url());
+    let run = Bench::watching(&url).with(&["--request-count", "10", "--server-metrics", &page]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert_eq!(exported(&run)["summary"]["endpoints_configured"].as_array().unwrap().len(), 1);
+    assert!(run.stdout().contains("1/1 endpoint(s) reachable"), "{}", run.stdout());
+}
+
+#[test]
+fn a_server_that_answers_everything_with_a_web_page_has_no_metrics() {
+    let address = answering(|_, head, _| match head {
+        head if head.starts_with("GET") => response("200 OK", "text/html", "<html>\n<p>hello</p>\n</html>\n"),
+        _ => response(
+            "200 OK",
+            "application/json",
+            r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#,
+        ),
+    });
+    let run = Bench::watching(&format!("http://{address}")).with(&["--request-count", "5"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert_eq!(run.stdout().matches("erver metrics").count(), 1, "{}", run.stdout());
+    assert!(run.stdout().contains(&format!("Disabling server metrics collection for http://{address}/metrics:")));
+}
+
+#[test]
+fn a_page_that_never_ends_holds_up_neither_the_run_nor_its_end() {
+    let run = run(with_faults(&["trickle:600s=5"]), &["--concurrency", "1"]);
+    let document = exported(&run);
+    assert_eq!(total(&document["metrics"], "vllm:request_success", "total"), 40.0);
+}
+
+#[test]
+fn what_was_collected_of_a_warm_up_is_not_called_profiling() {
+    let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_millis(30)), ..quick() });
+    let running = Bench::watching(&sim.url())
+        .with(&["--request-count", "5", "--warmup-request-count", "2000"])
+        .with(&["--server-metrics-formats", "json", "jsonl"])
+        .start();
+    let lines = running.dir.path().join("out/server_metrics_export.jsonl");
+    let is_on = || std::fs::read_to_string(&lines).unwrap_or_default().matches("warmup").count() > 20;
+    while !is_on() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.signal("INT");
+    let run = running.finish_soon();
+    let document = exported(&run);
+    assert_eq!(document["metrics"].as_object().map(|metrics| metrics.len()), Some(0), "{document}");
+    assert!(total(&document["warmup_metrics"], "vllm:request_success", "total") > 0.0);
+}
+
+#[test]
 fn the_live_block_has_a_line_of_the_server() {
     let sim = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..quick() };
     let sim = serve(sim);

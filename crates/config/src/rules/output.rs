@@ -140,7 +140,10 @@ fn discovery(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Proble
         let names = given.join(" and ");
         problems.push(
             facts
-                .problem("server_metrics.discovery.mode", format!("discovery is disabled, but has a {names}"))
+                .problem(
+                    "server_metrics.discovery.mode",
+                    format!("{} contradicts its {names}", facts.subject("server_metrics.discovery.mode")),
+                )
                 .because("where no pods are looked for, nothing says which")
                 .hint(format!("mode: auto or kubernetes, or no {names}")),
         );

@@ -20,6 +20,9 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 /// How often a wait looks whether somebody wants to stop.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 
+/// How often the end of the threads is looked for.
+const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
+
 /// Whom collection tells what happens.
 pub trait Announce: Send + Sync {
     /// Says something to people.
@@ -42,11 +45,35 @@ pub struct Setup {
 
 /// Collection while it is on.
 pub struct Collector {
-    commands: UnboundedSender<Command>,
-    messages: Sender<Message>,
+    channels: Channels,
     scraping: JoinHandle<io::Result<Scraped>>,
     keeping: JoinHandle<Kept>,
     plan: ServerMetricsPlan,
+}
+
+/// What the threads hear. When this goes, they end.
+struct Channels {
+    commands: UnboundedSender<Command>,
+    messages: Sender<Message>,
+}
+
+impl Drop for Channels {
+    fn drop(&mut self) {
+        // They hold ends of each other's channels, so that nobody would notice that this one is gone.
+        let _ = self.commands.send(Command::Stop);
+        let _ = self.messages.send(Message::Finish);
+    }
+}
+
+/// Why what was collected is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    #[error("pages could not be fetched: {0}")]
+    Fetching(#[from] io::Error),
+    #[error("a thread of it ended unexpectedly")]
+    Panicked,
+    #[error("what was fetched was not read within {} s", .0.as_secs_f64())]
+    TooSlow(Duration),
 }
 
 /// All that was collected.
@@ -73,28 +100,29 @@ impl Collector {
         let keeper = Keeper {
             inbox,
             results: messages.clone(),
-            verdicts: Box::new(move |Verdict { endpoint, result }| {
-                let _ = to_scraper.send(Command::Verdict { endpoint, result });
+            verdicts: Box::new(move |verdict: Verdict| {
+                let _ = to_scraper.send(Command::Verdict(verdict));
             }),
             announce: setup.announce.clone(),
             encode: setup.encode,
             publish_every: plan.publish_interval,
         };
         let to_keeper = messages.clone();
+        let channels = Channels { commands, messages };
         let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let keeping = spawn("aiperf-series").spawn(move || keeper.run())?;
         let scraping = spawn("aiperf-scrape").spawn(move || scraper::run(setup, to_keeper, obeyed))?;
-        Ok(Self { commands, messages, scraping, keeping, plan })
+        Ok(Self { channels, scraping, keeping, plan })
     }
 
     /// Has every scrape written as a line, those before included.
     pub fn write_to(&self, file: Box<dyn Write + Send>) {
-        let _ = self.messages.send(Message::WriteTo(file));
+        let _ = self.channels.messages.send(Message::WriteTo(file));
     }
 
     /// What takes the run's events.
     pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<> {
-        let commands = self.commands.clone();
+        let commands = self.channels.commands.clone();
         move |event| forward(&commands, event)
     }
 
@@ -102,37 +130,43 @@ impl Collector {
     pub fn wait_until_settled(&self, is_stopped: impl Fn() -> bool) {
         // The slowest of them is given up by its own timeout.
         let longest = Duration::from_nanos(self.plan.reachability_timeout.0 * 3);
-        wait(&self.commands, Command::WhenSettled, longest, is_stopped);
+        wait(&self.channels.commands, Command::WhenSettled, longest, is_stopped);
     }
 
     /// For whoever must wait for the pages at a boundary before the next phase.
     pub fn boundary(&self) -> Boundary {
-        Boundary { commands: self.commands.clone(), longest: Duration::from_nanos(self.plan.scrape_timeout.0) }
+        Boundary { commands: self.channels.commands.clone(), longest: Duration::from_nanos(self.plan.scrape_timeout.0) }
     }
 
-    /// Waits for the last pages and gives everything. A run that was cancelled waits for none, and only so long for what
-    /// is being read.
-    pub fn finish(self, was_cancelled: bool) -> Option<Collected> {
-        let _ = self.commands.send(if was_cancelled { Command::Stop } else { Command::Finish });
-        let scraped = self.scraping.join().ok()?.ok()?;
-        let _ = self.messages.send(Message::Finish);
-        if was_cancelled {
-            let until = Instant::now() + Duration::from_nanos(self.plan.cancel_wait.0.min(u64::MAX / 4));
-            while !self.keeping.is_finished() {
-                if Instant::now() >= until {
-                    return None;
-                }
-                std::thread::sleep(Duration::from_millis(1));
+    /// Waits for the last pages and gives everything. Once somebody wants to stop it waits for none, and only so long
+    /// for what is being read.
+    pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Collected, CollectError> {
+        let Self { channels, scraping, keeping, plan } = self;
+        let _ = channels.commands.send(Command::Finish);
+        while !scraping.is_finished() {
+            if is_stopped() {
+                let _ = channels.commands.send(Command::Stop);
             }
+            std::thread::sleep(LOOK_WHETHER_FINISHED);
         }
-        let Kept { store, file_failure } = self.keeping.join().ok()?;
+        let scraped = scraping.join().map_err(|_| CollectError::Panicked)??;
+        let _ = channels.messages.send(Message::Finish);
+        let longest = Duration::from_nanos(plan.cancel_wait.0);
+        let mut until = None;
+        while !keeping.is_finished() {
+            if is_stopped() && Instant::now() >= *until.get_or_insert(Instant::now() + longest) {
+                return Err(CollectError::TooSlow(longest));
+            }
+            std::thread::sleep(LOOK_WHETHER_FINISHED);
+        }
+        let Kept { store, file_failure } = keeping.join().map_err(|_| CollectError::Panicked)?;
         let shown = |fetches: &scraper::Fetches| -> Arc<str> { fetches.url.shown().into() };
         let endpoints = scraped.endpoints.iter().map(|fetches| ObservedEndpoint {
             url: shown(fetches),
             display_name: fetches.url.display_name().into(),
             errors: fetches.errors.iter().map(|error| error.count).sum(),
         });
-        Some(Collected {
+        Ok(Collected {
             store,
             configured: scraped.endpoints.iter().map(shown).collect(),
             successful: scraped.endpoints.iter().filter(|fetches| fetches.was_reached).map(shown).collect(),

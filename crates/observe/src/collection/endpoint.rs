@@ -11,6 +11,9 @@ const LONGEST_RETRY: Nanos = Nanos(30_000_000_000);
 /// What a scrape that failed may put the next one off by.
 const LONGEST_BACKOFF: Nanos = Nanos(5_000_000_000);
 
+/// Pages of an endpoint that may wait to be read before the next is fetched.
+const MOST_UNREAD: u32 = 4;
+
 /// What a fetch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -65,6 +68,8 @@ enum State {
     Trying {
         reason: String,
         from: MetricsUrl,
+        /// Its page is there and not read yet.
+        is_fetched: bool,
     },
     Alive,
     Away {
@@ -91,6 +96,10 @@ pub(crate) struct Endpoint {
     failures: u32,
     /// A page of it was read.
     has_been_read: bool,
+    /// Pages that were fetched and not read yet.
+    unread: u32,
+    /// Somebody else fetches the same page.
+    is_redundant: bool,
     was_reached: bool,
     is_told_unreachable: bool,
 }
@@ -108,6 +117,8 @@ impl Endpoint {
             next_tick: MonoNs(0),
             failures: 0,
             has_been_read: false,
+            unread: 0,
+            is_redundant: false,
             was_reached: false,
             is_told_unreachable: false,
         }
@@ -148,6 +159,37 @@ impl Endpoint {
         }
     }
 
+    /// Another phase began: pages of the one before would show what it does.
+    pub(crate) fn forget_boundaries(&mut self) {
+        self.owed.clear();
+    }
+
+    /// Whether a boundary waits for a page that nobody waits for.
+    pub(crate) fn is_held_up(&self) -> bool {
+        !self.owed.is_empty() && self.in_flight == Some(Purpose::Tick)
+    }
+
+    /// The fetch in flight is over without a word.
+    pub(crate) fn abandon(&mut self) {
+        self.in_flight = None;
+    }
+
+    /// Somebody else fetches the same page: this one is fetched no more, and nobody is told.
+    pub(crate) fn retire(&mut self) {
+        self.state = State::Off;
+        self.is_redundant = true;
+        self.owed.clear();
+    }
+
+    /// Whether it is fetched no more.
+    pub(crate) fn is_off(&self) -> bool {
+        self.state == State::Off
+    }
+
+    pub(crate) fn is_redundant(&self) -> bool {
+        self.is_redundant
+    }
+
     /// What is to be fetched now, at most one at a time; `phase` is the one that is on.
     pub(crate) fn poll(&mut self, now: MonoNs, phase: Option<&Arc<PhaseId>>) -> Option<Fetch> {
         if self.in_flight.is_some() {
@@ -157,9 +199,15 @@ impl Endpoint {
             State::Off => return None,
             State::Away { until, .. } if now < *until => return None,
             State::Probing | State::Away { .. } => (Purpose::Probe, phase.cloned()),
+            State::Trying { is_fetched: true, .. } => return None,
             State::Trying { .. } => (Purpose::Fallback, phase.cloned()),
             State::Alive => match self.owed.pop_front() {
                 Some(phase) => (Purpose::Boundary, phase),
+                // Pages that are not read as fast as they come would only pile up.
+                None if now >= self.next_tick && self.unread >= MOST_UNREAD => {
+                    self.next_tick = after(self.next_tick, self.interval, now);
+                    return None;
+                }
                 None if now >= self.next_tick => {
                     self.next_tick = after(self.next_tick, self.interval, now);
                     (Purpose::Tick, phase.cloned())
@@ -184,15 +232,19 @@ impl Endpoint {
     /// The fetch in flight is over.
     pub(crate) fn note(&mut self, now: MonoNs, outcome: Outcome) -> Vec<Notice> {
         let Some(purpose) = self.in_flight.take() else { return Vec::new() };
+        if self.state == State::Off {
+            return Vec::new();
+        }
+        self.unread += u32::from(outcome == Outcome::Page);
         match (purpose, outcome) {
             (Purpose::Probe, Outcome::Page) => self.found(now),
             (Purpose::Probe, Outcome::Failed(reason)) => self.missing(now, reason),
+            // Whether it is a page of metrics is known once it is read.
             (Purpose::Fallback, Outcome::Page) => {
-                let State::Trying { from, .. } = std::mem::replace(&mut self.state, State::Off) else {
-                    return Vec::new();
-                };
-                let moved = Notice::Moved { from: from.shown(), to: self.url.shown() };
-                std::iter::once(moved).chain(self.found(now)).collect()
+                if let State::Trying { is_fetched, .. } = &mut self.state {
+                    *is_fetched = true;
+                }
+                Vec::new()
             }
             (Purpose::Fallback, Outcome::Failed(why)) => self.give_up(Some(&why)),
             (Purpose::Fallback, Outcome::NotPrometheus(_)) => self.give_up(None),
@@ -216,13 +268,26 @@ impl Endpoint {
     }
 
     /// A page of it was read.
-    pub(crate) fn note_read(&mut self) {
+    pub(crate) fn note_read(&mut self, now: MonoNs, url: &str) -> Vec<Notice> {
+        self.unread = self.unread.saturating_sub(1);
+        if self.url.shown() != url || self.state == State::Off {
+            return Vec::new();
+        }
         self.has_been_read = true;
+        let State::Trying { from, .. } = &self.state else { return Vec::new() };
+        let moved = Notice::Moved { from: from.shown(), to: self.url.shown() };
+        std::iter::once(moved).chain(self.found(now)).collect()
     }
 
     /// A page of it could not be read: no line of it is a sample.
-    pub(crate) fn note_unreadable(&mut self, reason: String) -> Vec<Notice> {
-        if self.is_alive() { self.doubt(reason) } else { Vec::new() }
+    pub(crate) fn note_unreadable(&mut self, url: &str, reason: String) -> Vec<Notice> {
+        self.unread = self.unread.saturating_sub(1);
+        match self.state {
+            _ if self.url.shown() != url => Vec::new(),
+            State::Alive => self.doubt(reason),
+            State::Trying { .. } => self.give_up(None),
+            State::Probing | State::Away { .. } | State::Off => Vec::new(),
+        }
     }
 
     fn found(&mut self, now: MonoNs) -> Vec<Notice> {
@@ -257,7 +322,7 @@ impl Endpoint {
         match self.prometheus.take() {
             Some(other) => {
                 let from = std::mem::replace(&mut self.url, other);
-                self.state = State::Trying { reason, from };
+                self.state = State::Trying { reason, from, is_fetched: false };
                 Vec::new()
             }
             None => {
@@ -268,7 +333,9 @@ impl Endpoint {
     }
 
     fn give_up(&mut self, why: Option<&str>) -> Vec<Notice> {
-        let State::Trying { reason, from } = std::mem::replace(&mut self.state, State::Off) else { return Vec::new() };
+        let State::Trying { reason, from, .. } = std::mem::replace(&mut self.state, State::Off) else {
+            return Vec::new();
+        };
         let tried = std::mem::replace(&mut self.url, from);
         let reason = match why {
             Some(why) => format!(
@@ -311,7 +378,7 @@ mod tests {
         let mut endpoint = endpoint("http://h/metrics");
         assert_eq!(endpoint.poll(at(0), None).unwrap().purpose, Purpose::Probe);
         assert_eq!(endpoint.note(at(0), Outcome::Page), [Notice::Found]);
-        endpoint.note_read();
+        assert_eq!(endpoint.note_read(at(0), "http://h/metrics"), []);
         endpoint
     }
 
@@ -402,7 +469,10 @@ mod tests {
         let fetch = moved.poll(at(0), None).unwrap();
         assert_eq!((fetch.purpose, fetch.url.path()), (Purpose::Fallback, "/prometheus/metrics"));
         let (from, to) = ("http://h/metrics".to_owned(), "http://h/prometheus/metrics".to_owned());
-        assert_eq!(moved.note(at(1), Outcome::Page), [Notice::Moved { from, to }, Notice::Found]);
+        assert_eq!(moved.note(at(1), Outcome::Page), []);
+        assert!(!moved.is_settled() && moved.poll(at(1), None).is_none(), "its page is not read yet");
+        assert_eq!(moved.note_read(at(2), "http://h/metrics"), [], "a page of the old path");
+        assert_eq!(moved.note_read(at(2), &to.clone()), [Notice::Moved { from, to }, Notice::Found]);
         let mut neither = endpoint("http://h/metrics");
         neither.poll(at(0), None).unwrap();
         neither.note(at(0), not());
@@ -414,13 +484,39 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_nobody_reads_are_not_piled_up() {
+        let mut endpoint = alive();
+        let mut fetched = 0;
+        for tick in 1..20 {
+            if endpoint.poll(at(tick * 100), None).is_some() {
+                endpoint.note(at(tick * 100), Outcome::Page);
+                fetched += 1;
+            }
+        }
+        assert_eq!(fetched, MOST_UNREAD);
+        endpoint.note_read(at(2000), "http://h/metrics");
+        assert!(endpoint.poll(at(2000), None).is_some());
+    }
+
+    #[test]
+    fn a_page_that_another_fetches_is_left_to_it() {
+        let mut endpoint = alive();
+        endpoint.poll(at(100), None).unwrap();
+        endpoint.retire();
+        assert_eq!(endpoint.note(at(101), Outcome::Page), []);
+        assert!(endpoint.is_redundant() && endpoint.is_settled() && endpoint.poll(at(900), None).is_none());
+    }
+
+    #[test]
     fn a_page_that_cannot_be_read_disables_the_endpoint_even_while_the_next_is_on_its_way() {
         let mut endpoint = alive();
         endpoint.poll(at(100), None).unwrap();
-        assert_eq!(endpoint.note_unreadable("garbage".to_owned()), []);
+        assert_eq!(endpoint.note_unreadable("http://h/metrics", "garbage".to_owned()), []);
         assert_eq!(endpoint.note(at(101), Outcome::Page), [], "its page is of the old path");
         assert_eq!(endpoint.poll(at(101), None).unwrap().purpose, Purpose::Fallback);
-        let not = Outcome::NotPrometheus("garbage too".to_owned());
-        assert_eq!(endpoint.note(at(102), not), [Notice::Disabled("garbage".to_owned())]);
+        assert_eq!(endpoint.note(at(102), Outcome::Page), []);
+        let disabled = endpoint.note_unreadable("http://h/prometheus/metrics", "garbage too".to_owned());
+        assert_eq!(disabled, [Notice::Disabled("garbage".to_owned())]);
+        assert_eq!(endpoint.url(), &url("http://h"));
     }
 }

@@ -33,6 +33,8 @@ pub(super) enum Message {
 /// What the keeper tells of a page: it could be read, or why not.
 pub(super) struct Verdict {
     pub(super) endpoint: usize,
+    /// As its page carried it.
+    pub(super) url: Arc<str>,
     pub(super) result: Result<(), String>,
 }
 
@@ -122,7 +124,11 @@ impl Keeper {
                     next += 1;
                 }
                 Ok(Message::Read(number, read)) => keeping.put(number, read),
-                Ok(Message::Profiling(start)) => keeping.profiling = start,
+                Ok(Message::Profiling(start)) => {
+                    keeping.profiling = start;
+                    // The page of the start has nothing to tell yet.
+                    keeping.published = mono_now();
+                }
                 Ok(Message::WriteTo(file)) => keeping.write_to(file),
                 Ok(Message::Finish) => finishing = true,
                 Err(RecvTimeoutError::Timeout) => keeping.relieve(),
@@ -219,7 +225,7 @@ impl Keeping {
                 Ok(())
             }
         };
-        (self.verdicts)(Verdict { endpoint: page.endpoint, result: verdict });
+        (self.verdicts)(Verdict { endpoint: page.endpoint, url: page.url.clone(), result: verdict });
         self.publish();
     }
 

@@ -17,5 +17,5 @@ mod keeper;
 mod reading;
 mod scraper;
 
-pub use collector::{Announce, Boundary, Collected, Collector, Setup};
+pub use collector::{Announce, Boundary, CollectError, Collected, Collector, Setup};
 pub use reading::EncodeLine;

@@ -2,7 +2,7 @@
 
 use super::collector::{Announce, Setup};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
-use super::keeper::Message;
+use super::keeper::{Message, Verdict};
 use super::reading::FetchedPage;
 use crate::discovery::{Cluster, Discovered, discover};
 use crate::results::ScrapeError;
@@ -18,12 +18,18 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::LocalSet;
+use tokio::task::{AbortHandle, LocalSet};
 
 /// Bytes of a page, as sent and as decoded.
 const PAGE_LIMIT: usize = 32 << 20;
 /// Idle connections are given up before servers do: uvicorn closes them after 5 s.
 const KEEPALIVE: Nanos = Nanos::from_millis(4_000);
+/// What a page that is slow in coming may hold up one at a boundary.
+const LONGEST_HOLD: Nanos = Nanos::from_millis(1_000);
+/// A wait that people are told of.
+const WORTH_A_WORD: Nanos = Nanos::from_millis(300);
+/// Kinds of errors of an endpoint that are told apart.
+const MOST_ERRORS: usize = 20;
 /// What a name and a page are called in events.
 const SOURCE: &str = "server metrics";
 
@@ -31,10 +37,7 @@ const SOURCE: &str = "server metrics";
 pub(super) enum Command {
     Event(RunEvent),
     /// A page was read, or could not be.
-    Verdict {
-        endpoint: usize,
-        result: Result<(), String>,
-    },
+    Verdict(Verdict),
     /// Answered once it is known what every endpoint is.
     WhenSettled(Sender<()>),
     /// Answered once no page at a boundary is still to come.
@@ -62,6 +65,12 @@ struct Watched {
     session: Rc<FetchSession>,
     errors: Vec<ScrapeError>,
     fetches: u64,
+    /// The fetch in flight.
+    task: Option<AbortHandle>,
+    /// Since when a boundary waits for it.
+    held_up: Option<MonoNs>,
+    /// Why it was unreachable at first.
+    unreachable: Option<String>,
 }
 
 pub(super) struct Scraper {
@@ -73,6 +82,7 @@ pub(super) struct Scraper {
     /// The phase whose samples are fetched.
     phase: Option<Arc<PhaseId>>,
     is_told: bool,
+    was_profiled: bool,
     /// When the last pages are due.
     final_at: Option<MonoNs>,
     /// They were asked for.
@@ -101,6 +111,7 @@ pub(super) fn run(
         keeper,
         phase: None,
         is_told: false,
+        was_profiled: false,
         final_at: None,
         is_final: false,
         is_finishing: false,
@@ -113,8 +124,10 @@ pub(super) fn run(
     for endpoint in scraper.plan.endpoints.clone() {
         scraper.watch(&endpoint);
     }
-    runtime.block_on(LocalSet::new().run_until(scraper.scrape(&mut commands)))?;
-    Ok(scraper.scraped())
+    let scraped = runtime.block_on(LocalSet::new().run_until(scraper.scrape(&mut commands)));
+    // A name that is being looked up is not waited for.
+    runtime.shutdown_background();
+    scraped.map(|()| scraper.scraped())
 }
 
 /// What a task of this thread has done.
@@ -147,6 +160,9 @@ impl Scraper {
             session: Rc::new(self.fetcher.session(settings)),
             errors: Vec::new(),
             fetches: 0,
+            task: None,
+            held_up: None,
+            unreachable: None,
         });
     }
 
@@ -199,14 +215,11 @@ impl Scraper {
     fn obey(&mut self, command: Command) {
         match command {
             Command::Event(event) => self.follow(&event),
-            Command::Verdict { endpoint, result } => {
+            Command::Verdict(Verdict { endpoint, url, result }) => {
                 let watched = &mut self.watched[endpoint].endpoint;
                 let notices = match result {
-                    Ok(()) => {
-                        watched.note_read();
-                        Vec::new()
-                    }
-                    Err(reason) => watched.note_unreadable(reason),
+                    Ok(()) => watched.note_read(mono_now(), &url),
+                    Err(reason) => watched.note_unreadable(&url, reason),
                 };
                 self.tell(endpoint, notices);
             }
@@ -214,11 +227,27 @@ impl Scraper {
             Command::WhenUpToDate(answer) => self.up_to_date.push(answer),
             Command::Finish => {
                 self.is_finishing = true;
-                // A run without a profiling phase that ended has nothing to wait for.
-                self.final_at.get_or_insert(mono_now());
+                self.tell_of_wait();
+                if self.was_profiled && self.final_at.is_none() {
+                    let text = "server metrics: no final scrape, as another phase followed the last profiling phase";
+                    self.announce.say(LogLevel::Info, text.to_owned());
+                }
             }
             // Ends the loop.
             Command::Stop => {}
+        }
+    }
+
+    /// Whoever waits wants to know what for.
+    fn tell_of_wait(&self) {
+        let left = self.final_at.unwrap_or_default().since(mono_now());
+        if left > WORTH_A_WORD && self.watched.iter().any(|watched| watched.endpoint.is_alive()) {
+            let text = format!(
+                "Waiting {:.1}s for the servers to count the last requests \
+                 (AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD)",
+                left.as_secs_f64()
+            );
+            self.announce.say(LogLevel::Info, text);
         }
     }
 
@@ -228,6 +257,7 @@ impl Scraper {
             RunEvent::PhaseStarted(started) => {
                 self.phase = Some(started.phase.clone());
                 self.final_at = None;
+                self.watched.iter_mut().for_each(|watched| watched.endpoint.forget_boundaries());
                 if started.phase.kind == PhaseKind::Profiling {
                     let _ = self.keeper.send(Message::Profiling(Some(self.anchor.wall(started.at))));
                 }
@@ -239,6 +269,7 @@ impl Scraper {
                 if done.phase.kind == PhaseKind::Profiling {
                     // What the server has not counted yet still belongs to it.
                     self.final_at = Some(done.at.plus(self.plan.flush));
+                    self.was_profiled = true;
                 } else {
                     self.phase = None;
                 }
@@ -254,6 +285,7 @@ impl Scraper {
     }
 
     fn start_due(&mut self, now: MonoNs, done: &UnboundedSender<Done>) {
+        self.retire_twins();
         let is_due = self.final_at.is_some_and(|at| now >= at);
         if self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true) {
             self.want_boundary();
@@ -263,14 +295,28 @@ impl Scraper {
             if self.is_final && watched.endpoint.is_up_to_date() {
                 continue;
             }
+            watched.let_go_of_slow_page(now);
             let Some(fetch) = watched.endpoint.poll(now, self.phase.as_ref()) else { continue };
             watched.fetches += 1;
             let (session, done) = (watched.session.clone(), done.clone());
             let call = call(&fetch, &self.plan);
-            tokio::task::spawn_local(async move {
+            let task = tokio::task::spawn_local(async move {
                 let result = session.fetch(&call).await;
                 let _ = done.send(Done::Fetched(Box::new(FetchDone { endpoint: number, fetch, result })));
             });
+            watched.task = Some(task.abort_handle());
+        }
+    }
+
+    /// Of two that came to fetch one page, the later leaves it to the other.
+    fn retire_twins(&mut self) {
+        for number in 1..self.watched.len() {
+            let (before, rest) = self.watched.split_at_mut(number);
+            let is_twin =
+                |other: &Watched| !other.endpoint.is_redundant() && other.endpoint.url() == rest[0].endpoint.url();
+            if !rest[0].endpoint.is_redundant() && before.iter().any(is_twin) {
+                rest[0].endpoint.retire();
+            }
         }
     }
 
@@ -280,13 +326,16 @@ impl Scraper {
         let outcome = outcome(&fetch, &shown, &result);
         let watched = &mut self.watched[number];
         if let Outcome::Failed(reason) = &outcome
-            && fetch.purpose != Purpose::Probe
+            && matches!(fetch.purpose, Purpose::Tick | Purpose::Boundary)
         {
             note_error(&mut watched.errors, &shown, kind_of(&result), reason);
-            if matches!(result, Err(FetchError::TimedOut(_))) {
-                let last = if self.is_final { ": final counters and histograms may be undercounted" } else { "" };
-                let text = format!("server metrics of {shown}: a scrape {reason}{last}");
-                self.announce.say(LogLevel::Warning, text);
+            let text = if self.is_final {
+                format!("the last scrape failed ({reason}): final counters and histograms may be undercounted")
+            } else {
+                format!("a scrape {reason}")
+            };
+            if self.is_final || matches!(result, Err(FetchError::TimedOut(_))) {
+                self.announce.say(LogLevel::Warning, format!("server metrics of {shown}: {text}"));
             }
         }
         let page = match (&outcome, result) {
@@ -310,11 +359,11 @@ impl Scraper {
             latency: times.end.since(times.start),
             at: first_byte.unwrap_or(self.anchor.wall(times.end)),
         };
-        let is_urgent = !matches!(fetch.purpose, Purpose::Tick);
+        let is_urgent = matches!(fetch.purpose, Purpose::Probe | Purpose::Fallback);
         FetchedPage { endpoint, url, text: fetched.into_text(), times, phase: fetch.phase.clone(), is_urgent }
     }
 
-    fn tell(&self, number: usize, notices: Vec<Notice>) {
+    fn tell(&mut self, number: usize, notices: Vec<Notice>) {
         let address: Arc<str> = self.watched[number].endpoint.url().shown().into();
         for notice in notices {
             let at = mono_now();
@@ -326,17 +375,18 @@ impl Scraper {
                 Notice::Unreachable(reason) if self.is_told => {
                     self.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });
                 }
-                Notice::Unreachable(_) => {}
+                Notice::Unreachable(reason) => self.watched[number].unreachable = Some(reason),
                 Notice::Moved { from, to } => {
                     self.announce.say(LogLevel::Info, format!("server metrics: {from} is no Prometheus page, {to} is"))
                 }
-                Notice::Disabled(reason) => self.announce.say(
-                    LogLevel::Warning,
-                    format!(
+                Notice::Disabled(reason) => {
+                    let text = format!(
                         "Disabling server metrics collection for {address}: {reason}. To suppress this warning, pass \
                          --no-server-metrics."
-                    ),
-                ),
+                    );
+                    note_error(&mut self.watched[number].errors, &address, "IncompatibleMetricsEndpointError", &reason);
+                    self.announce.say(LogLevel::Warning, text);
+                }
             }
         }
     }
@@ -360,50 +410,62 @@ impl Scraper {
 
     /// Which endpoints answer, in one line; another where some do not.
     fn tell_of_beginning(&self) {
-        let shown = |watched: &Watched| watched.endpoint.url().shown();
+        let watched = self.watched.iter().filter(|watched| !watched.endpoint.is_redundant());
         let (found, missing): (Vec<&Watched>, Vec<&Watched>) =
-            self.watched.iter().partition(|watched| watched.endpoint.was_reached());
-        let names = |list: &[&Watched]| list.iter().map(|watched| shown(watched)).collect::<Vec<_>>().join(", ");
+            watched.filter(|watched| !watched.endpoint.is_off()).partition(|watched| watched.endpoint.is_alive());
+        let named = |watched: &&Watched| {
+            let reason = watched.unreachable.as_deref().unwrap_or("no answer");
+            format!("{}: {reason}", watched.endpoint.url().shown())
+        };
+        let missing: Vec<String> = missing.iter().map(named).collect();
+        if found.is_empty() && missing.is_empty() {
+            // Each of them was disabled, with a word of its own.
+            return;
+        }
         if found.is_empty() {
             self.announce.say(
                 LogLevel::Info,
                 format!(
-                    "Server metrics are off: no Prometheus endpoint answers ({}). Where it is elsewhere, say so: \
-                     --server-metrics http://HOST:8002/metrics (Triton's port); to look at none: --no-server-metrics",
-                    names(&missing)
+                    "Server metrics are off: no Prometheus endpoint answers ({}). See what is there: curl -i \
+                     BASE/metrics; where it is elsewhere, say so: --server-metrics http://HOST:8002/metrics (Triton's \
+                     port); to look for none: --no-server-metrics",
+                    missing.join("; ")
                 ),
             );
             return;
         }
-        let text = format!("Server metrics: enabled - {}/{} endpoint(s) reachable", found.len(), self.watched.len());
+        let all = found.len() + missing.len();
+        let text = format!("Server metrics: enabled - {}/{all} endpoint(s) reachable", found.len());
         self.announce.say(LogLevel::Info, text);
         if !missing.is_empty() {
-            let text = format!("Server metrics: unreachable, and tried again now and then: {}", names(&missing));
+            let text = format!("Server metrics: unreachable, and tried again now and then: {}", missing.join("; "));
             self.announce.say(LogLevel::Warning, text);
         }
     }
 
     fn next_deadline(&self) -> Option<MonoNs> {
-        let ticks = self.watched.iter().filter_map(|watched| watched.endpoint.next_deadline());
+        let held_up = self.watched.iter().filter_map(|watched| Some(watched.held_up?.plus(LONGEST_HOLD)));
+        let ticks = self.watched.iter().filter_map(|watched| watched.endpoint.next_deadline()).chain(held_up);
         let last = self.final_at.filter(|_| self.is_finishing && !self.is_final);
-        if self.is_final { None } else { ticks.chain(last).min() }
+        if self.is_final { held_up_alone(&self.watched) } else { ticks.chain(last).min() }
     }
 
     /// The run is over, and the last pages are there, or nobody has any.
     fn is_over(&self) -> bool {
         let nobody = || self.watched.iter().all(|watched| !watched.endpoint.is_alive());
         let all = || self.watched.iter().all(|watched| watched.endpoint.is_up_to_date());
-        self.is_finishing && (nobody() || self.is_final && all())
+        self.is_finishing && (self.final_at.is_none() || nobody() || self.is_final && all())
     }
 
     fn scraped(self) -> Scraped {
         let endpoints: Vec<Fetches> = self
             .watched
             .into_iter()
+            .filter(|watched| !watched.endpoint.is_redundant())
             .map(|watched| {
                 let failed: u64 = watched.errors.iter().map(|error| error.count).sum();
                 let url = watched.endpoint.url().clone();
-                if let Some(last) = watched.errors.last() {
+                if let Some(last) = watched.errors.last().filter(|_| !watched.endpoint.is_off()) {
                     let (shown, fetches) = (url.shown(), watched.fetches);
                     let text =
                         format!("server metrics of {shown}: {failed} of {fetches} scrapes failed ({})", last.message);
@@ -414,6 +476,29 @@ impl Scraper {
             .collect();
         Scraped { endpoints }
     }
+}
+
+impl Watched {
+    /// A page that is so slow that it holds up one at a boundary is let go.
+    fn let_go_of_slow_page(&mut self, now: MonoNs) {
+        if !self.endpoint.is_held_up() {
+            self.held_up = None;
+            return;
+        }
+        let since = *self.held_up.get_or_insert(now);
+        if now.since(since) >= LONGEST_HOLD
+            && let Some(task) = self.task.take()
+        {
+            task.abort();
+            self.endpoint.abandon();
+            self.held_up = None;
+        }
+    }
+}
+
+/// When a page that holds up another is let go, where nothing else is waited for.
+fn held_up_alone(watched: &[Watched]) -> Option<MonoNs> {
+    watched.iter().filter_map(|watched| Some(watched.held_up?.plus(LONGEST_HOLD))).min()
 }
 
 fn duration(length: Nanos) -> Duration {
@@ -482,8 +567,11 @@ fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
 }
 
 fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
-    match errors.iter_mut().find(|error| error.kind == kind && error.message == message) {
-        Some(error) => error.count += 1,
+    let known = errors.iter().position(|error| error.kind == kind && error.message == message);
+    // A server may say something else each time.
+    let place = known.or_else(|| errors.len().checked_sub(1).filter(|last| *last + 1 >= MOST_ERRORS));
+    match place {
+        Some(place) => errors[place].count += 1,
         None => errors.push(ScrapeError {
             endpoint_url: url.clone(),
             kind: kind.to_owned(),
