@@ -60,6 +60,7 @@ impl ServerWatch {
             anchor: events.anchor(),
             fetcher: travel::fetcher(plan)?,
             announce,
+            redactor: redactor.clone(),
             cluster: Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT)),
             encode: watched.formats.jsonl.then_some(encode),
             plan: watched.clone(),
@@ -113,6 +114,10 @@ impl ServerWatch {
             error.message = redactor.hide(&error.message).into_owned();
         }
         let path = || artifacts.scrape_file().path().to_owned();
+        // What could not take a line is no file of scrapes.
+        if file_failure.is_some() && std::fs::metadata(path()).is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(path());
+        }
         let failure = file_failure.map(|error| ExportFailure::of(server_metrics_jsonl::NAME, path(), error));
         let ranges = |kind: PhaseKind| {
             let of_kind = run.phases.iter().filter(move |phase| phase.id.kind == kind);

@@ -186,7 +186,7 @@ impl BaseUrl {
                 _ => return fail(UrlError::Port),
             },
         };
-        let text = format!("{scheme}://{authority}{}", &rest[end..]);
+        let text = format!("{}://{authority}{}", scheme.to_ascii_lowercase(), &rest[end..]);
         let (authority, host) = (authority.to_owned(), host.to_owned());
         Ok(Self { text, tls, authority, host, port, credentials, socket: None })
     }

@@ -7,6 +7,7 @@ use crate::server_metrics::{COUNTER, ESTIMATES, GAUGE, Number, ServerMetricsResu
 use crate::summary_csv::{LINE_END, quoted};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::borrow::Cow;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -66,49 +67,61 @@ fn write_section(
         return Ok(());
     }
     let labels = label_columns(rows.iter().filter(|(metric, _)| has_labels(metric)).map(|(_, series)| *series));
+    let columns: BTreeMap<&str, usize> = labels.iter().enumerate().map(|(column, name)| (*name, column)).collect();
     let mut rows: Vec<Row<'_>> =
-        rows.into_iter().map(|(metric, series)| Row::new(metric, series, &labels, observed)).collect();
+        rows.into_iter().map(|(metric, series)| Row::new(metric, series, &columns, observed)).collect();
     // Series of a metric come sorted by endpoint and labels, and stay so.
-    rows.sort_by(|one, other| one.place().cmp(&other.place()));
+    rows.sort_by(Row::place);
     let names = section.statistics.concat();
     let head = ["Endpoint", "Type", "Metric", "Unit"].into_iter().chain(names.iter().copied());
     let head = head.chain(labels.iter().copied()).chain(["Description"]);
     let head = head.chain(section.has_buckets.then_some("buckets"));
     begin(out, head, is_first)?;
-    rows.iter().try_for_each(|row| row.write(out, &names, section.has_buckets))
+    rows.iter().try_for_each(|row| row.write(out, &names, labels.len(), section.has_buckets))
 }
 
 struct Row<'a> {
     metric: &'a Metric,
     series: &'a Series,
     endpoint: &'a str,
-    /// The value of each label that has a column.
-    labels: Vec<Option<&'a str>>,
+    /// Columns of the labels that it has, and their values, in order.
+    labels: Vec<(usize, &'a str)>,
 }
 
 impl<'a> Row<'a> {
-    fn new(metric: &'a Metric, series: &'a Series, columns: &[&str], observed: &'a ServerMetricsResult) -> Self {
-        let value = |name: &&str| {
-            let label = series.labels.iter().find(|(known, _)| &**known == *name)?;
-            has_labels(metric).then_some(&*label.1)
-        };
-        let labels = columns.iter().map(value).collect();
+    fn new(
+        metric: &'a Metric,
+        series: &'a Series,
+        columns: &BTreeMap<&str, usize>,
+        observed: &'a ServerMetricsResult,
+    ) -> Self {
+        let own = series.labels.iter().filter(|_| has_labels(metric));
+        let mut labels: Vec<(usize, &str)> =
+            own.filter_map(|(name, value)| Some((*columns.get(&**name)?, &**value))).collect();
+        labels.sort_unstable();
         Self { metric, series, endpoint: observed.display_name(&series.endpoint_url), labels }
     }
 
     /// Rows with the same labels stand together.
-    fn place(&self) -> (Vec<bool>, &str, &str) {
-        (self.labels.iter().map(Option::is_some).collect(), &self.metric.name, self.endpoint)
+    fn place(&self, other: &Self) -> Ordering {
+        // As texts of a 0 or a 1 a column would be compared: the first column that only one of them has decides.
+        fn columns<'b>(row: &'b Row<'_>) -> impl Iterator<Item = Reverse<usize>> + 'b {
+            row.labels.iter().map(|(column, _)| Reverse(*column))
+        }
+        let by_name = || self.metric.name.cmp(&other.metric.name).then_with(|| self.endpoint.cmp(other.endpoint));
+        columns(self).cmp(columns(other)).then_with(by_name)
     }
 
-    fn write(&self, out: &mut impl Write, names: &[&str], has_buckets: bool) -> io::Result<()> {
+    fn write(&self, out: &mut impl Write, names: &[&str], columns: usize, has_buckets: bool) -> io::Result<()> {
         let Self { metric, series, endpoint, labels } = self;
         let present = statistics(&series.stats);
         let number = |name: &&str| present.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         let mut cells: Vec<String> =
             [endpoint, metric.kind.name(), &metric.name, metric.unit.unwrap_or_default()].map(cell).into();
         cells.extend(names.iter().map(|name| number(name).map(number_cell).unwrap_or_default()));
-        cells.extend(labels.iter().map(|value| value.map(cell).unwrap_or_default()));
+        let before = cells.len();
+        cells.resize(before + columns, String::new());
+        labels.iter().for_each(|(column, value)| cells[before + column] = cell(value));
         cells.push(cell(&metric.description));
         if has_buckets {
             let buckets = series.buckets.iter().flatten().map(|bucket| format!("{}={}", bucket.le, bucket.count));

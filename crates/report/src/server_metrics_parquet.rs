@@ -315,15 +315,16 @@ fn columns(observed: &ServerMetricsResult) -> Vec<(String, Column)> {
     };
     let labels: BTreeSet<&Arc<str>> =
         observed.store.series().flat_map(|series| series.labels()).map(|(name, _)| name).collect();
+    // DuckDB and others do not tell columns apart by the case of their letters.
+    let folded = |name: &str| name.to_lowercase();
     let mut taken: BTreeSet<String> =
         BEFORE_LABELS.iter().chain(&BEHIND_LABELS).map(|(name, _)| (*name).to_owned()).collect();
-    let (colliding, others): (Vec<_>, Vec<_>) = labels.into_iter().partition(|name| taken.contains(&***name));
-    taken.extend(others.iter().map(|name| name.to_string()));
+    let (others, colliding): (Vec<_>, Vec<_>) = labels.into_iter().partition(|name| taken.insert(folded(name)));
     let mut named: BTreeMap<String, Column> =
         others.into_iter().map(|name| (name.to_string(), Column::Label(name.clone()))).collect();
     for name in colliding {
         let mut column = format!("label_{name}");
-        while !taken.insert(column.clone()) {
+        while !taken.insert(folded(&column)) {
             column = format!("label_{column}");
         }
         named.insert(column, Column::Label(name.clone()));

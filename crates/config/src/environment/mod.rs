@@ -34,7 +34,6 @@ const ELSEWHERE: &[&str] = &[
     "AIPERF_CONFIG",
     "AIPERF_INJECTED_",
     "AIPERF_PRELOAD_",
-    "AIPERF_NAMESPACE",
     "AIPERF_OPERATOR_MANAGED",
     "AIPERF_JOB_",
     "AIPERF_POD_INDEX",
@@ -42,6 +41,9 @@ const ELSEWHERE: &[&str] = &[
     "AIPERF_SWEEP_",
     "AIPERF_K8S_",
 ];
+
+/// Where pods are looked for: read where they are.
+const POD_NAMESPACE: &str = "AIPERF_NAMESPACE";
 
 /// What the environment says.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +125,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         let Some(variable) = variables().find(|variable| variable.name == name) else {
             if ELSEWHERE.iter().any(|known| name.starts_with(known)) {
                 idle.push(name);
-            } else {
+            } else if name != POD_NAMESPACE {
                 out.notes.push(unknown(&name));
             }
             continue;

@@ -1,13 +1,14 @@
 //! Collection as a run holds it: started, told of phases, waited for.
 
 use super::keeper::{Keeper, Kept, Message, Verdict};
-use super::reading::EncodeLine;
+use super::reading::{EncodeLine, Reading};
 use super::scraper::{self, Command, Scraped};
 use crate::discovery::Cluster;
 use crate::results::ScrapeError;
 use crate::store::Store;
 use crate::summarise::ObservedEndpoint;
 use aiperf_plan::ServerMetricsPlan;
+use aiperf_plan::redact::Redactor;
 use aiperf_transport::Fetcher;
 use aiperf_types::{LogLevel, RunEvent, WallAnchor};
 use std::io::{self, Write};
@@ -37,6 +38,8 @@ pub struct Setup {
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
     pub announce: Arc<dyn Announce>,
+    /// What nobody may read, whoever says it.
+    pub redactor: Arc<Redactor>,
     /// The cluster that the program runs in.
     pub cluster: Option<Cluster>,
     /// Makes the lines that [`Collector::write_to`] writes; `None`: none are written.
@@ -104,7 +107,7 @@ impl Collector {
                 let _ = to_scraper.send(Command::Verdict(verdict));
             }),
             announce: setup.announce.clone(),
-            encode: setup.encode,
+            reading: Reading { encode: setup.encode, redactor: setup.redactor.clone() },
             publish_every: plan.publish_interval,
         };
         let to_keeper = messages.clone();

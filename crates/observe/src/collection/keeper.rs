@@ -1,7 +1,7 @@
 //! The thread that keeps what was read: in the order in which pages came, with the live snapshot and the file of lines.
 
 use super::collector::Announce;
-use super::reading::{EncodeLine, FetchedPage, ReadPage, read};
+use super::reading::{FetchedPage, ReadPage, Reading, read};
 use crate::exposition::{Reader, WarningCause};
 use crate::snapshot::snapshot;
 use crate::store::Store;
@@ -74,7 +74,7 @@ pub(super) struct Keeper {
     pub(super) results: Sender<Message>,
     pub(super) verdicts: Box<dyn Fn(Verdict) + Send>,
     pub(super) announce: Arc<dyn Announce>,
-    pub(super) encode: Option<EncodeLine>,
+    pub(super) reading: Reading,
     pub(super) publish_every: Nanos,
 }
 
@@ -82,18 +82,19 @@ impl Keeper {
     /// Keeps until nothing follows.
     pub(super) fn run(self) -> Kept {
         let (jobs, to_read) = channel::<(u64, Arc<Job>)>();
-        let encode = self.encode;
+        let reading = self.reading.clone();
         let results = self.results.clone();
-        let work = move || read_pages(&to_read, &results, encode);
+        let work = move || read_pages(&to_read, &results, &reading);
         // Without that thread everything is read here.
-        let reading = std::thread::Builder::new().name("aiperf-pages".to_owned()).spawn(work).ok();
-        let jobs = reading.is_some().then_some(jobs);
+        let thread = std::thread::Builder::new().name("aiperf-pages".to_owned()).spawn(work).ok();
+        let jobs = thread.is_some().then_some(jobs);
         drop(self.results);
         let mut keeping = Keeping {
             kept: Kept { store: Store::new(), file_failure: None },
             waiting: VecDeque::new(),
             reader: Reader::default(),
-            encode,
+            lines: if self.reading.encode.is_some() { Lines::Waiting(Vec::new()) } else { Lines::None },
+            reading: self.reading,
             said: BTreeSet::new(),
             last_page: HashMap::new(),
             profiling: None,
@@ -101,7 +102,6 @@ impl Keeper {
             publish_every: self.publish_every,
             verdicts: self.verdicts,
             announce: self.announce,
-            lines: if encode.is_some() { Lines::Waiting(Vec::new()) } else { Lines::None },
         };
         let (mut next, mut finishing) = (0, false);
         while !(finishing && keeping.waiting.is_empty()) {
@@ -116,7 +116,7 @@ impl Keeper {
                 Ok(Message::Page(page)) => {
                     let is_urgent = page.is_urgent || jobs.is_none();
                     let job = Arc::new(Job { page, is_done: AtomicBool::new(is_urgent) });
-                    let read = is_urgent.then(|| Box::new(read(&mut keeping.reader, &job.page, encode)));
+                    let read = is_urgent.then(|| Box::new(read(&mut keeping.reader, &job.page, &keeping.reading)));
                     if let Some(jobs) = jobs.as_ref().filter(|_| !is_urgent) {
                         let _ = jobs.send((next, job.clone()));
                     }
@@ -144,7 +144,7 @@ impl Keeper {
 }
 
 /// What the reading thread does, at the lowest priority there is.
-fn read_pages(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message>, encode: Option<EncodeLine>) {
+fn read_pages(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message>, reading: &Reading) {
     // At normal priority it reads as well.
     let _ = sys::set_idle_priority();
     let mut reader = Reader::default();
@@ -152,7 +152,7 @@ fn read_pages(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message>, encod
         if job.is_done.load(Relaxed) {
             continue;
         }
-        let read = Box::new(read(&mut reader, &job.page, encode));
+        let read = Box::new(read(&mut reader, &job.page, reading));
         if results.send(Message::Read(number, read)).is_err() {
             return;
         }
@@ -164,7 +164,7 @@ struct Keeping {
     /// In the order in which they came.
     waiting: VecDeque<Waiting>,
     reader: Reader,
-    encode: Option<EncodeLine>,
+    reading: Reading,
     /// What was said of an endpoint, and is not said again.
     said: BTreeSet<(usize, WarningCause)>,
     /// Length and fingerprint of the page before, by endpoint and URL.
@@ -190,7 +190,7 @@ impl Keeping {
     fn relieve(&mut self) {
         if let Some(waiting) = self.waiting.front_mut().filter(|waiting| waiting.read.is_none()) {
             waiting.job.is_done.store(true, Relaxed);
-            waiting.read = Some(Box::new(read(&mut self.reader, &waiting.job.page, self.encode)));
+            waiting.read = Some(Box::new(read(&mut self.reader, &waiting.job.page, &self.reading)));
         }
     }
 

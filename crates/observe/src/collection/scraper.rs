@@ -370,7 +370,12 @@ impl Scraper {
             let source =
                 |detail: Option<&str>| Source { kind: SOURCE, address: address.clone(), detail: detail.map(Arc::from) };
             match notice {
-                Notice::Found => self.announce.emit(RunEvent::SourceFound { at, source: source(None) }),
+                Notice::Found => {
+                    if self.is_told {
+                        self.announce.say(LogLevel::Info, format!("server metrics: {address} answers now"));
+                    }
+                    self.announce.emit(RunEvent::SourceFound { at, source: source(None) });
+                }
                 // Those of the beginning are told of together.
                 Notice::Unreachable(reason) if self.is_told => {
                     self.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });

@@ -121,7 +121,7 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
 
 impl Server {
     fn table(&self, observed: &ServerMetricsResult, page: Page) -> Option<Table> {
-        let rows: Vec<[String; 5]> = self.rows.iter().flat_map(|row| self.family(row, observed, page)).collect();
+        let rows: Vec<[String; 5]> = self.rows.iter().flat_map(|row| self.family(row, observed)).collect();
         if rows.is_empty() {
             return None;
         }
@@ -149,7 +149,6 @@ impl Server {
         &self,
         (family, statistic_name): &(&str, &'static str),
         observed: &ServerMetricsResult,
-        page: Page,
     ) -> Vec<[String; 5]> {
         let is_it = |metric: &&Metric| {
             metric.name.strip_prefix(self.prefix) == Some(family) && is_of(statistic_name, metric.kind)
@@ -157,15 +156,14 @@ impl Server {
         let mut rows = Vec::new();
         for metric in observed.metrics.metrics.iter().filter(is_it) {
             let labels = differing_labels(&metric.series, observed);
-            let most = if page.is_screen() { MOST_SERIES } else { usize::MAX };
-            for (series, labels) in metric.series.iter().zip(labels).take(most) {
+            for (series, labels) in metric.series.iter().zip(labels).take(MOST_SERIES) {
                 let value = statistic(&series.stats, statistic_name).map(Number::as_f64);
                 let (value, unit) = shown(value, metric.unit, statistic_name);
                 let value = grouped(value).unwrap_or_else(|| ABSENT.to_owned());
                 let labels = labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
                 rows.push([(*family).to_owned(), labels.join(", "), short(statistic_name).to_owned(), value, unit]);
             }
-            let more = metric.series.len().saturating_sub(most);
+            let more = metric.series.len().saturating_sub(MOST_SERIES);
             if more > 0 {
                 let note = format!("and {} more series, in the files", commas(&more.to_string()));
                 rows.push([(*family).to_owned(), note, String::new(), String::new(), String::new()]);
