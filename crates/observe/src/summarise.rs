@@ -1,9 +1,9 @@
 //! From all pages of a run to what the files and tables are written from.
 
 use crate::labels::label_text;
+use crate::numbers::median;
 use crate::results::{EndpointInfo, Metric, PhaseMetrics, ScrapeError, Series, ServerMetrics, TimeRange};
 use crate::scrape::MetricKind;
-use crate::statistics::numbers::median;
 use crate::statistics::{self, Statistics};
 use crate::store::{Endpoint, Fetch, Store, StoredSeries};
 use crate::units;

@@ -1,6 +1,6 @@
 //! A window cut into slices of one length, or, where pages come less often than that, at its samples.
 
-use crate::statistics::numbers::median;
+use crate::numbers::median;
 use aiperf_types::Nanos;
 use std::ops::Range;
 

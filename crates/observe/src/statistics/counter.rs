@@ -1,7 +1,7 @@
 //! Counters: what was counted since the last sample before the window.
 
-use super::numbers::{deviation, least_and_most, mean};
 use super::{Statistics, some_slices};
+use crate::numbers::{deviation, least_and_most, mean};
 use crate::results::{CounterStats, SeriesStats, SliceStats};
 use crate::timeslices::of_series;
 use crate::windows::View;

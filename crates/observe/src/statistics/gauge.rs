@@ -1,7 +1,7 @@
 //! Gauges and the unknown: every sample is a value of its own.
 
-use super::numbers::{deviation, least_and_most, mean, percentiles};
 use super::{Statistics, some_slices};
+use crate::numbers::{deviation, least_and_most, mean, percentiles};
 use crate::results::{GaugeStats, SeriesStats, SliceStats};
 use crate::timeslices::of_series;
 use crate::windows::View;

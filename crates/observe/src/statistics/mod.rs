@@ -3,7 +3,6 @@
 mod counter;
 mod gauge;
 mod histogram;
-pub mod numbers;
 
 pub use histogram::learned;
 
