@@ -79,11 +79,64 @@ fn gauges_stay_inside_the_window() {
 }
 
 #[test]
-fn a_gauge_without_a_page_inside_the_window_has_its_last_one() {
+fn a_gauge_without_a_page_inside_the_window_has_the_one_right_after_it() {
     let mut run = run(None);
     run.profiling.end = at(0.2);
     let summary = summarise(&flushed(MetricKind::Gauge), &run);
+    assert_eq!((gauge(only(&summary)).min, gauge(only(&summary)).max), (102.0, 102.0));
+}
+
+#[test]
+fn a_gauge_without_a_page_inside_the_window_or_after_it_has_the_one_before() {
+    let mut run = run(None);
+    run.profiling = TimeRange { start: at(4.0), end: at(5.0) };
+    let summary = summarise(&flushed(MetricKind::Gauge), &run);
     assert_eq!((gauge(only(&summary)).min, gauge(only(&summary)).max), (112.0, 112.0));
+}
+
+/// A page before the phase, one that was asked for before its start and came after it, and two of the phase.
+fn straddled(page: impl Fn(f64, f64) -> Scrape) -> Store {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let mut store = Store::new();
+    store.add(page(-0.5, 100.0));
+    store.add(page(0.1, 103.0));
+    store.add(tagged(page(0.5, 104.0), &profiling));
+    store.add(tagged(page(1.5, 112.0), &profiling));
+    store
+}
+
+#[test]
+fn a_page_that_came_after_the_start_but_is_not_of_the_phase_does_not_hide_the_one_before() {
+    let store = straddled(|seconds, value| scalar_page(at(seconds), MetricKind::Counter, value));
+    assert_eq!(counter(only(&summarise(&store, &run(None)))).total, 12.0);
+    let window = run(None).profiling_window(&store);
+    let rows = deltas(store.series().next().unwrap(), &window);
+    assert_eq!(rows.columns, DeltaColumns::Values(vec![4.0, 12.0]));
+
+    let buckets = |value| vec![(Arc::from("+Inf"), value)];
+    let store = straddled(|seconds, value| histogram_page(at(seconds), buckets(value), Some(value), Some(value)));
+    assert_eq!(histogram(only(&summarise(&store, &run(None)))).count, 12);
+
+    let store = straddled(|seconds, value| scalar_page(at(seconds), MetricKind::Gauge, value));
+    assert_eq!(gauge(only(&summarise(&store, &run(None)))).max, 104.0);
+
+    let as_reference = Observed { windowing: Windowing::AsReference, ..run(None) };
+    let store = straddled(|seconds, value| scalar_page(at(seconds), MetricKind::Counter, value));
+    assert_eq!(counter(only(&summarise(&store, &as_reference))).total, 9.0);
+}
+
+#[test]
+fn without_a_page_before_the_start_totals_are_counted_from_the_last_one_before_the_phase_s_own() {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let store = |kind| {
+        let mut store = Store::new();
+        store.add(scalar_page(at(0.1), kind, 103.0));
+        store.add(tagged(scalar_page(at(0.5), kind, 104.0), &profiling));
+        store.add(tagged(scalar_page(at(1.5), kind, 112.0), &profiling));
+        store
+    };
+    assert_eq!(counter(only(&summarise(&store(MetricKind::Counter), &run(None)))).total, 9.0);
+    assert_eq!(gauge(only(&summarise(&store(MetricKind::Gauge), &run(None)))).min, 104.0);
 }
 
 #[test]

@@ -268,6 +268,16 @@ impl<'a> StoredSeries<'a> {
         &self.endpoint.fetches[self.column.place(sample)]
     }
 
+    /// The number of its samples before an instant.
+    pub fn samples_before(self, instant: WallNs) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.fetch(middle).at < instant { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
     /// Of gauges, counters and the unknown; nothing of histograms.
     pub fn scalars(self) -> &'a [f64] {
         match &self.column.values {
