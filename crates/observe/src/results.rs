@@ -22,6 +22,8 @@ pub struct ServerMetrics {
     pub warmup_metrics: Vec<Metric>,
     /// Each phase on its own; none unless there was more than one.
     pub phases: Vec<PhaseMetrics>,
+    /// Some series have no slices, for there would be too many of them.
+    pub slices_left_out: bool,
     pub errors: Vec<ScrapeError>,
 }
 

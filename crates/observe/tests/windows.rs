@@ -171,6 +171,41 @@ fn slices_shorter_than_the_time_between_pages_are_that_time() {
 }
 
 #[test]
+fn a_single_page_inside_the_window_is_not_cut() {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let mut store = Store::new();
+    for (seconds, count) in [(0.5, 4.0), (2.0, 10.0)] {
+        let buckets = vec![(Arc::from("+Inf"), count)];
+        store.add(tagged(histogram_page(at(seconds), buckets, Some(count), Some(count)), &profiling));
+    }
+    let summary = summarise(&store, &run(Some(0.001)));
+    assert_eq!(histogram(only(&summary)).count, 6);
+    assert_eq!((&only(&summary).timeslices, summary.slices_left_out), (&None, false));
+}
+
+#[test]
+fn a_series_of_too_many_slices_has_none_and_the_summary_says_so() {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let scalars = |kind| move |seconds: f64| scalar_page(at(seconds), kind, seconds);
+    let histograms = |seconds: f64| {
+        histogram_page(at(seconds), vec![(Arc::from("+Inf"), 1e6 * seconds)], Some(seconds), Some(1e6 * seconds))
+    };
+    let pages: [&dyn Fn(f64) -> Scrape; 3] = [&scalars(MetricKind::Counter), &scalars(MetricKind::Gauge), &histograms];
+    for page in pages {
+        // Most pages come at once: slices of ten microseconds are longer than the time between two of them.
+        let mut store = Store::new();
+        for number in 0..8 {
+            store.add(tagged(page(0.25 + f64::from(number) * 1e-6), &profiling));
+        }
+        store.add(tagged(page(0.75), &profiling));
+        let summary = summarise(&store, &run(Some(1e-5)));
+        assert_eq!((&only(&summary).timeslices, summary.slices_left_out), (&None, true));
+        let summary = summarise(&store, &run(Some(2e-5)));
+        assert!(only(&summary).timeslices.is_some() && !summary.slices_left_out);
+    }
+}
+
+#[test]
 fn histograms_are_counted_past_the_end_and_divided_by_the_window() {
     let profiling = phase(0, PhaseKind::Profiling);
     let mut store = Store::new();

@@ -65,6 +65,7 @@ pub(crate) fn metrics_of(document: &Value) -> ServerMetrics {
         metrics: all_metrics(&document["metrics"]),
         warmup_metrics: all_metrics(&document["warmup_metrics"]),
         phases: Vec::new(),
+        slices_left_out: false,
         errors: Vec::new(),
     }
 }
