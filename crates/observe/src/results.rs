@@ -94,6 +94,8 @@ pub struct Series {
     pub resets: u64,
     /// Of histograms, over the window: observations up to each bound.
     pub buckets: Option<Vec<Bucket>>,
+    /// Of histograms: upper bounds as the page spells them, which the buckets of slices are counted up to.
+    pub bounds: Vec<Arc<str>>,
     pub timeslices: Option<Vec<Timeslice>>,
 }
 
@@ -152,9 +154,22 @@ pub struct Timeslice {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SliceStats {
-    Gauge { avg: f64, min: f64, max: f64 },
-    Counter { total: f64, rate: f64 },
-    Histogram { count: i64, sum: f64, avg: f64, buckets: Option<Vec<Bucket>> },
+    Gauge {
+        avg: f64,
+        min: f64,
+        max: f64,
+    },
+    Counter {
+        total: f64,
+        rate: f64,
+    },
+    /// Buckets are observations up to each of the bounds of the series, which every slice shares: there may be millions.
+    Histogram {
+        count: i64,
+        sum: f64,
+        avg: f64,
+        buckets: Option<Vec<i64>>,
+    },
 }
 
 /// One phase on its own.

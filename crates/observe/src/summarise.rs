@@ -116,7 +116,8 @@ fn metrics(store: &Store, window: &Window, run: &Observed, slices_left_out: &mut
 fn of_endpoint(series: StoredSeries<'_>, statistics: Statistics) -> Series {
     let Statistics { stats, resets, buckets, timeslices, .. } = statistics;
     let (endpoint_url, labels) = (Arc::clone(series.endpoint().url()), series.labels().clone());
-    Series { endpoint_url, labels, stats, resets, buckets, timeslices }
+    let bounds = series.bounds().iter().map(|bound| Arc::clone(&bound.le)).collect();
+    Series { endpoint_url, labels, stats, resets, buckets, bounds, timeslices }
 }
 
 /// Each phase on its own; a single one would only repeat the whole.

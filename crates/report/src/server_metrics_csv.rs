@@ -226,6 +226,7 @@ mod tests {
             stats: SeriesStats::Gauge(GaugeStats::default()),
             resets: 0,
             buckets: None,
+            bounds: Vec::new(),
             timeslices: None,
         }
     }

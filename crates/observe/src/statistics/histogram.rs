@@ -57,7 +57,7 @@ fn changes(view: &View<'_>, first: usize, slice: Option<Nanos>) -> Result<Option
             return None;
         }
         let avg = if count > 0 { sum / count as f64 } else { 0.0 };
-        let buckets = named(view.series.bounds(), change.buckets());
+        let buckets = change.buckets().filter(|buckets| !buckets.is_empty());
         Some(SliceStats::Histogram { count, sum, avg, buckets })
     })
 }
