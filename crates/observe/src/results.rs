@@ -2,6 +2,7 @@
 
 use crate::scrape::{Labels, MetricKind};
 use aiperf_types::{Nanos, PhaseId, WallNs};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything known of the servers' own metrics when a run is over.
@@ -25,6 +26,19 @@ pub struct ServerMetrics {
     /// Some series have no slices, for there would be too many of them.
     pub slices_left_out: bool,
     pub errors: Vec<ScrapeError>,
+}
+
+impl ServerMetrics {
+    /// Endpoints that were started anew while profiling was on, sorted by URL, each with the number of its series that
+    /// fell.
+    pub fn resets(&self) -> Vec<(Arc<str>, u64)> {
+        let mut fallen: BTreeMap<&Arc<str>, u64> = BTreeMap::new();
+        let series = self.metrics.iter().flat_map(|metric| &metric.series);
+        for series in series.filter(|series| series.resets > 0) {
+            *fallen.entry(&series.endpoint_url).or_default() += 1;
+        }
+        fallen.into_iter().map(|(url, series)| (Arc::clone(url), series)).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

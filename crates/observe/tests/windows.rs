@@ -274,6 +274,21 @@ fn falls_of_what_only_grows_are_counted() {
 }
 
 #[test]
+fn endpoints_whose_series_fell_are_told_with_how_many() {
+    let profiling = phase(0, PhaseKind::Profiling);
+    let mut store = Store::new();
+    for (seconds, value) in [(0.1, 50.0), (0.2, 5.0), (0.3, 2.0)] {
+        for (url, name, value) in [("b", "m", value), ("b", "n", value), ("a", "m", value), ("c", "m", seconds)] {
+            let mut page = scalar_page(at(seconds), MetricKind::Counter, value);
+            page.endpoint_url = Arc::from(url);
+            page.families[0].name = Arc::from(name);
+            store.add(tagged(page, &profiling));
+        }
+    }
+    assert_eq!(summarise(&store, &run(None)).resets(), [(Arc::from("a"), 1), (Arc::from("b"), 2)]);
+}
+
+#[test]
 fn pages_without_phases_are_chosen_by_time() {
     let mut store = Store::new();
     for (seconds, value) in [(-1.0, 1.0), (0.5, 5.0), (2.0, 7.0)] {
