@@ -4,7 +4,7 @@
 //! Known are the counts of buckets, the sum of all observations, and means of single buckets: between two pages often
 //! only one bucket grew, and then the growth of the sum says where in it the observations lie.
 
-use crate::statistics::numbers::{percentiles, sum};
+use crate::numbers::{percentiles, sum};
 use std::ops::Range;
 
 /// More observations than this are scaled down: percentiles do not change by it.

@@ -13,6 +13,7 @@
 //! - [`statistics`]: what the samples of a series come to
 //! - [`estimator`]: percentiles of histograms
 //! - [`labels`]: the order of series
+//! - [`numbers`]: sums, deviations and percentiles of plain numbers
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
 //! - [`snapshot`](mod@snapshot): the few figures of the live display
 //! - [`deltas`](mod@deltas): samples as rows of a table
@@ -25,6 +26,7 @@ pub mod discovery;
 pub mod estimator;
 pub mod exposition;
 pub mod labels;
+pub mod numbers;
 pub mod results;
 pub mod scrape;
 pub mod snapshot;

@@ -2,6 +2,7 @@
 
 use crate::scrape::{Labels, MetricKind};
 use aiperf_types::{Nanos, PhaseId, WallNs};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything known of the servers' own metrics when a run is over.
@@ -22,7 +23,22 @@ pub struct ServerMetrics {
     pub warmup_metrics: Vec<Metric>,
     /// Each phase on its own; none unless there was more than one.
     pub phases: Vec<PhaseMetrics>,
+    /// Some series have no slices, for there would be too many of them.
+    pub slices_left_out: bool,
     pub errors: Vec<ScrapeError>,
+}
+
+impl ServerMetrics {
+    /// Endpoints that were started anew while profiling was on, sorted by URL, each with the number of its series that
+    /// fell.
+    pub fn resets(&self) -> Vec<(Arc<str>, u64)> {
+        let mut fallen: BTreeMap<&Arc<str>, u64> = BTreeMap::new();
+        let series = self.metrics.iter().flat_map(|metric| &metric.series);
+        for series in series.filter(|series| series.resets > 0) {
+            *fallen.entry(&series.endpoint_url).or_default() += 1;
+        }
+        fallen.into_iter().map(|(url, series)| (Arc::clone(url), series)).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +108,8 @@ pub struct Series {
     pub resets: u64,
     /// Of histograms, over the window: observations up to each bound.
     pub buckets: Option<Vec<Bucket>>,
+    /// Of histograms: upper bounds as the page spells them, which the buckets of slices are counted up to.
+    pub bounds: Vec<Arc<str>>,
     pub timeslices: Option<Vec<Timeslice>>,
 }
 
@@ -150,9 +168,22 @@ pub struct Timeslice {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SliceStats {
-    Gauge { avg: f64, min: f64, max: f64 },
-    Counter { total: f64, rate: f64 },
-    Histogram { count: i64, sum: f64, avg: f64, buckets: Option<Vec<Bucket>> },
+    Gauge {
+        avg: f64,
+        min: f64,
+        max: f64,
+    },
+    Counter {
+        total: f64,
+        rate: f64,
+    },
+    /// Buckets are observations up to each of the bounds of the series, which every slice shares: there may be millions.
+    Histogram {
+        count: i64,
+        sum: f64,
+        avg: f64,
+        buckets: Option<Vec<i64>>,
+    },
 }
 
 /// One phase on its own.

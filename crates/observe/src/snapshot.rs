@@ -46,7 +46,7 @@ impl Pages<'_> {
     fn count(&self, name: &str) -> Option<f64> {
         let of_series = |series: StoredSeries<'_>| {
             let last = series.len().checked_sub(1)?;
-            let base = samples_before(series, self.phase_start).saturating_sub(1);
+            let base = series.samples_before(self.phase_start).saturating_sub(1);
             (base < last).then(|| (series.scalars()[last] - series.scalars()[base]).max(0.0))
         };
         self.counters(name).filter_map(of_series).reduce(|one, other| one + other)
@@ -56,7 +56,7 @@ impl Pages<'_> {
     fn rate(&self, name: &str) -> Option<f64> {
         let of_series = |series: StoredSeries<'_>| {
             let last = series.len().checked_sub(1)?;
-            let base = samples_before(series, self.phase_start);
+            let base = series.samples_before(self.phase_start);
             let counted = (base < last).then(|| (series.scalars()[last] - series.scalars()[base]).max(0.0))?;
             Some((counted, series.fetch(last).at.0 - series.fetch(base).at.0))
         };
@@ -101,13 +101,4 @@ impl Pages<'_> {
 fn gauge(endpoint: &Endpoint, name: &str) -> Option<f64> {
     let named = endpoint.series().filter(|series| series.kind() == MetricKind::Gauge && &**series.name() == name);
     named.filter_map(|series| series.scalars().last().copied()).reduce(f64::max)
-}
-
-fn samples_before(series: StoredSeries<'_>, instant: WallNs) -> usize {
-    let (mut low, mut high) = (0, series.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        if series.fetch(middle).at < instant { low = middle + 1 } else { high = middle }
-    }
-    low
 }

@@ -1,9 +1,9 @@
 //! From all pages of a run to what the files and tables are written from.
 
 use crate::labels::label_text;
+use crate::numbers::median;
 use crate::results::{EndpointInfo, Metric, PhaseMetrics, ScrapeError, Series, ServerMetrics, TimeRange};
 use crate::scrape::MetricKind;
-use crate::statistics::numbers::median;
 use crate::statistics::{self, Statistics};
 use crate::store::{Endpoint, Fetch, Store, StoredSeries};
 use crate::units;
@@ -63,15 +63,18 @@ impl Observed {
 pub fn summarise(store: &Store, run: &Observed) -> ServerMetrics {
     let profiling = run.profiling_window(store);
     let warmup = run.warmup_window(store);
+    let mut slices_left_out = false;
+    let mut over = |window: &Window| metrics(store, window, run, &mut slices_left_out);
     ServerMetrics {
         configured: run.configured.clone(),
         successful: run.successful.clone(),
         endpoints: endpoints(store, run, |_| true),
         profiling: run.profiling,
         warmup: warmup.map(|window| TimeRange { end: last_page(store, &window, PhaseKind::Warmup), ..window.range() }),
-        metrics: metrics(store, &profiling, run),
-        warmup_metrics: warmup.map(|window| metrics(store, &window, run)).unwrap_or_default(),
-        phases: phases(store, run),
+        metrics: over(&profiling),
+        warmup_metrics: warmup.as_ref().map(&mut over).unwrap_or_default(),
+        phases: phases(store, run, &mut over),
+        slices_left_out,
         errors: run.errors.clone(),
     }
 }
@@ -87,12 +90,13 @@ fn fetches(store: &Store) -> impl Iterator<Item = &Fetch> + Clone {
 }
 
 /// One metric a name and kind, so that endpoints which disagree about a kind each keep theirs.
-fn metrics(store: &Store, window: &Window, run: &Observed) -> Vec<Metric> {
+fn metrics(store: &Store, window: &Window, run: &Observed, slices_left_out: &mut bool) -> Vec<Metric> {
     let mut metrics: BTreeMap<(Arc<str>, MetricKind), Metric> = BTreeMap::new();
     for series in store.series() {
         let Some(statistics) = window.view(series).and_then(|view| statistics::of_view(&view, run.slice)) else {
             continue;
         };
+        *slices_left_out |= statistics.slices_left_out;
         let metric = metrics.entry((Arc::clone(series.name()), series.kind())).or_insert_with(|| Metric {
             name: Arc::clone(series.name()),
             kind: series.kind(),
@@ -110,20 +114,21 @@ fn metrics(store: &Store, window: &Window, run: &Observed) -> Vec<Metric> {
 }
 
 fn of_endpoint(series: StoredSeries<'_>, statistics: Statistics) -> Series {
-    let Statistics { stats, resets, buckets, timeslices } = statistics;
+    let Statistics { stats, resets, buckets, timeslices, .. } = statistics;
     let (endpoint_url, labels) = (Arc::clone(series.endpoint().url()), series.labels().clone());
-    Series { endpoint_url, labels, stats, resets, buckets, timeslices }
+    let bounds = series.bounds().iter().map(|bound| Arc::clone(&bound.le)).collect();
+    Series { endpoint_url, labels, stats, resets, buckets, bounds, timeslices }
 }
 
 /// Each phase on its own; a single one would only repeat the whole.
-fn phases(store: &Store, run: &Observed) -> Vec<PhaseMetrics> {
+fn phases(store: &Store, run: &Observed, mut over: impl FnMut(&Window) -> Vec<Metric>) -> Vec<PhaseMetrics> {
     let of_phase = |phase: &ObservedPhase| {
         let window = Window::over_phase(phase.id.index, phase.range, run.windowing);
         let tagged = fetches(store).filter(|fetch| window.is_tagged(fetch.phase.as_deref())).map(|fetch| fetch.at);
         let scraped = TimeRange { start: tagged.clone().min()?, end: tagged.max()? };
         let is_while_on = |fetch: &Fetch| (scraped.start..=scraped.end).contains(&fetch.at);
         let endpoints = endpoints(store, run, is_while_on);
-        Some(PhaseMetrics { phase: Arc::clone(&phase.id), scraped, endpoints, metrics: metrics(store, &window, run) })
+        Some(PhaseMetrics { phase: Arc::clone(&phase.id), scraped, endpoints, metrics: over(&window) })
     };
     if run.phases.len() < 2 { Vec::new() } else { run.phases.iter().filter_map(of_phase).collect() }
 }

@@ -1,8 +1,15 @@
 //! A window cut into slices of one length, or, where pages come less often than that, at its samples.
 
-use crate::statistics::numbers::median;
+use crate::numbers::median;
 use aiperf_types::Nanos;
 use std::ops::Range;
+
+/// Most slices of a series; with more of them, files would be of no use to anybody.
+pub const MOST_SLICES: u64 = 65_536;
+
+/// There would be more slices than [`MOST_SLICES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManySlices;
 
 /// A part of a window, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +44,16 @@ pub fn between_samples(window: Range<u64>, times: &[u64]) -> Vec<Slice> {
 ///
 /// Slices shorter than the time between two samples would be empty or would repeat one: then the intervals themselves
 /// are the slices.
-pub fn of_series(window: Range<u64>, times: &[u64], length: Nanos) -> Vec<Slice> {
+pub fn of_series(window: Range<u64>, times: &[u64], length: Nanos) -> Result<Vec<Slice>, TooManySlices> {
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    match median(gaps) {
-        Some(gap) if (length.0 as f64) < gap => between_samples(window, times),
-        _ => of_length(window, length),
+    let is_between_samples = median(gaps).is_some_and(|gap| (length.0 as f64) < gap);
+    let slices = if is_between_samples {
+        times.len().saturating_sub(1) as u64
+    } else {
+        window.end.saturating_sub(window.start).div_ceil(length.0.max(1))
+    };
+    if slices > MOST_SLICES {
+        return Err(TooManySlices);
     }
+    Ok(if is_between_samples { between_samples(window, times) } else { of_length(window, length) })
 }

@@ -1,6 +1,7 @@
 //! Which samples of a series count, and over what length of time.
 
 use crate::results::TimeRange;
+use crate::scrape::MetricKind;
 use crate::store::{Store, StoredSeries};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use std::ops::Range;
@@ -73,9 +74,11 @@ impl Window {
     pub fn view<'a>(&self, series: StoredSeries<'a>) -> Option<View<'a>> {
         let is_tagged = |sample: &usize| self.is_tagged(series.fetch(*sample).phase.as_deref());
         let first = (0..series.len()).find(is_tagged)?;
-        let mut samples = Vec::with_capacity(series.len() - first + 1);
-        samples.extend(first.checked_sub(1));
-        samples.extend((first..series.len()).filter(is_tagged));
+        let reference = self.reference(series, first);
+        let tagged_from = reference.map_or(first, |reference| first.max(reference + 1));
+        let mut samples = Vec::with_capacity(series.len() - tagged_from + 1);
+        samples.extend(reference);
+        samples.extend((tagged_from..series.len()).filter(is_tagged));
         let times: Vec<u64> = samples.iter().map(|&sample| series.fetch(sample).at.0).collect();
         let (first, last) = (series.fetch(first).at.0, *times.last()?);
 
@@ -98,8 +101,24 @@ impl Window {
             }
             Windowing::AsReference => (scraped, None, u64::MAX),
         };
-        let view = View { series, samples, times, range, totals_until, seconds, learn_until };
+        let is_tagged = !matches!(self.samples, Chosen::Untagged { .. });
+        let view = View { series, samples, times, range, totals_until, seconds, learn_until, is_tagged };
         (view.range.start < view.range.end).then_some(view)
+    }
+
+    /// The sample that totals are counted from, given the first one that is tagged.
+    ///
+    /// A page that was asked for before the phase and came after its start is neither tagged nor before it: what was
+    /// counted until it came would be lost.
+    fn reference(&self, series: StoredSeries<'_>, first_tagged: usize) -> Option<usize> {
+        let before_tagged = first_tagged.checked_sub(1);
+        let is_timed = self.windowing == Windowing::ProfilingWindow && !self.range.is_empty();
+        if !is_timed || matches!(self.samples, Chosen::Untagged { .. }) {
+            return before_tagged;
+        }
+        let is_total = matches!(series.kind(), MetricKind::Counter | MetricKind::Histogram);
+        let before_start = series.samples_before(self.range.start).checked_sub(1);
+        before_start.or(before_tagged.filter(|_| is_total))
     }
 }
 
@@ -119,6 +138,8 @@ pub struct View<'a> {
     seconds: Option<f64>,
     /// Samples up to here say where observations lie within buckets.
     learn_until: u64,
+    /// Chosen by phase, not by time.
+    is_tagged: bool,
 }
 
 impl<'a> View<'a> {
@@ -129,12 +150,17 @@ impl<'a> View<'a> {
     /// Of samples of gauges.
     pub(crate) fn inside(&self) -> Range<usize> {
         let inside = self.since()..self.until(self.range.end);
-        if inside.is_empty() && self.totals_until > self.range.end {
-            // The phase was shorter than the time between two pages: what came right after it is all there is.
-            let last = self.until(self.totals_until);
-            return last.saturating_sub(1).max(self.since())..last;
+        if !inside.is_empty() {
+            return inside;
         }
-        inside
+        // The phase was shorter than the time between two pages. What came right after it is nearest; pages that came
+        // later show a server that has nothing left to do.
+        let after = inside.end;
+        match self.reference().filter(|_| self.is_tagged) {
+            _ if after < self.until(self.totals_until) => after..after + 1,
+            Some(before) => before..before + 1,
+            None => inside,
+        }
     }
 
     /// Of samples that totals are made of.

@@ -84,10 +84,14 @@ fn shown(case: &Value, pages: impl Iterator<Item = Scrape>) -> (Store, Window) {
 }
 
 fn statistics_json(case: &Value, store: &Store, window: &Window) -> Value {
-    let view = store.series().next().and_then(|series| window.view(series));
+    let series = store.series().next();
+    let bounds: Vec<Arc<str>> =
+        series.iter().flat_map(|series| series.bounds()).map(|bound| bound.le.clone()).collect();
+    let view = series.and_then(|series| window.view(series));
     let ours = view.and_then(|view| statistics::of_view(&view, slice_length(case)));
     ours.map_or(Value::Null, |ours| {
-        Value::Object(series_json(&ours.stats, ours.buckets.as_deref(), ours.timeslices.as_deref()))
+        let (buckets, slices) = (ours.buckets.as_deref(), ours.timeslices.as_deref());
+        Value::Object(series_json(&ours.stats, buckets, &bounds, slices))
     })
 }
 

@@ -239,6 +239,7 @@ mod tests {
             stats: SeriesStats::Gauge(GaugeStats::default()),
             resets: 0,
             buckets: None,
+            bounds: Vec::new(),
             timeslices: None,
         }
     }

@@ -7,7 +7,7 @@ use crate::json::Pretty;
 use crate::run::RunResult;
 use crate::server_metrics::{Number, UniqueNames, statistics};
 use crate::stamp::iso;
-use aiperf_observe::{Bucket, EndpointInfo, Metric, Series, ServerMetrics, SliceStats, TimeRange, Timeslice};
+use aiperf_observe::{EndpointInfo, Metric, Series, ServerMetrics, SliceStats, TimeRange, Timeslice};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -190,28 +190,28 @@ pub(crate) fn push_series(json: &mut Pretty, series: &Series) {
         json.key("resets");
         json.int(series.resets);
     }
-    push_buckets(json, series.buckets.as_deref());
+    if let Some(buckets) = &series.buckets {
+        push_buckets(json, buckets.iter().map(|bucket| (&bucket.le, bucket.count)));
+    }
     if let Some(slices) = &series.timeslices {
         json.key("timeslices");
         json.begin_list();
-        slices.iter().for_each(|slice| push_slice(json, slice));
+        slices.iter().for_each(|slice| push_slice(json, slice, &series.bounds));
         json.end_list();
     }
 }
 
-fn push_buckets(json: &mut Pretty, buckets: Option<&[Bucket]>) {
-    if let Some(buckets) = buckets {
-        json.key("buckets");
-        json.begin_object();
-        for bucket in buckets {
-            json.key(&bucket.le);
-            json.int(bucket.count);
-        }
-        json.end_object();
+fn push_buckets<'a>(json: &mut Pretty, buckets: impl Iterator<Item = (&'a Arc<str>, i64)>) {
+    json.key("buckets");
+    json.begin_object();
+    for (le, count) in buckets {
+        json.key(le);
+        json.int(count);
     }
+    json.end_object();
 }
 
-fn push_slice(json: &mut Pretty, slice: &Timeslice) {
+fn push_slice(json: &mut Pretty, slice: &Timeslice, bounds: &[Arc<str>]) {
     json.begin_object();
     push_bounds(json, slice.start.0, slice.end.0);
     if !slice.is_complete {
@@ -231,7 +231,9 @@ fn push_slice(json: &mut Pretty, slice: &Timeslice) {
             json.key("count");
             json.int(*count);
             floats(json, &[("sum", *sum), ("avg", *avg)]);
-            push_buckets(json, buckets.as_deref());
+            if let Some(buckets) = buckets {
+                push_buckets(json, bounds.iter().zip(buckets.iter().copied()));
+            }
         }
     }
     json.end_object();

@@ -1,9 +1,8 @@
 //! Counters: what was counted since the last sample before the window.
 
-use super::numbers::{deviation, least_and_most, mean};
-use super::{Statistics, some_slices};
+use super::{Statistics, slices};
+use crate::numbers::{deviation, least_and_most, mean};
 use crate::results::{CounterStats, SeriesStats, SliceStats};
-use crate::timeslices::of_series;
 use crate::windows::View;
 use aiperf_types::Nanos;
 
@@ -22,14 +21,13 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
         let at = times.partition_point(|time| *time <= instant);
         values[first + at.saturating_sub(1)]
     };
-    let timeslices = slice.filter(|_| times.len() >= 2).and_then(|length| {
-        let slices = of_series(view.range.clone(), times, length);
-        some_slices(slices.into_iter().map(|slice| {
-            let total = (value_at(slice.end) - value_at(slice.start)).max(0.0);
-            let rate = total / ((slice.end - slice.start) as f64 / 1e9);
-            (slice, SliceStats::Counter { total, rate })
-        }))
+    let cut = slices(view, times, slice, |slice, _| {
+        let total = (value_at(slice.end) - value_at(slice.start)).max(0.0);
+        let rate = total / ((slice.end - slice.start) as f64 / 1e9);
+        Some(SliceStats::Counter { total, rate })
     });
+    let slices_left_out = cut.is_err();
+    let timeslices = cut.unwrap_or_default();
     let complete = timeslices.iter().flatten().filter(|slice| slice.is_complete);
     let rates: Vec<f64> = complete
         .filter_map(|slice| match slice.stats {
@@ -43,5 +41,5 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
         rate: if seconds > 0.0 { total / seconds } else { 0.0 },
         rates: (!rates.is_empty()).then(|| [mean(&rates), least, most, deviation(&rates)]),
     };
-    Some(Statistics { stats: SeriesStats::Counter(stats), resets, buckets: None, timeslices })
+    Some(Statistics { stats: SeriesStats::Counter(stats), resets, buckets: None, timeslices, slices_left_out })
 }

@@ -1,9 +1,8 @@
 //! Gauges and the unknown: every sample is a value of its own.
 
-use super::numbers::{deviation, least_and_most, mean, percentiles};
-use super::{Statistics, some_slices};
+use super::{Statistics, slices};
+use crate::numbers::{deviation, least_and_most, mean, percentiles};
 use crate::results::{GaugeStats, SeriesStats, SliceStats};
-use crate::timeslices::of_series;
 use crate::windows::View;
 use aiperf_types::Nanos;
 
@@ -19,17 +18,19 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
         std: deviation(&values),
         percentiles: percentiles(&mut values.clone())?,
     };
-    let slices = slice.filter(|_| values.len() >= 2).and_then(|length| {
-        let slices = of_series(view.range.clone(), times, length);
-        let last_end = slices.last()?.end;
-        some_slices(slices.into_iter().filter_map(|slice| {
-            let from = times.partition_point(|time| *time < slice.start);
-            // Only the last slice has a sample that lies on its end.
-            let to = times.partition_point(|time| *time < slice.end || (*time == slice.end && slice.end == last_end));
-            let values = values.get(from..to).filter(|values| !values.is_empty())?;
-            let (min, max) = least_and_most(values);
-            Some((slice, SliceStats::Gauge { avg: mean(values), min, max }))
-        }))
+    let cut = slices(view, times, slice, |slice, is_last| {
+        let from = times.partition_point(|time| *time < slice.start);
+        // Only the last slice has a sample that lies on its end.
+        let to = times.partition_point(|time| *time < slice.end || (*time == slice.end && is_last));
+        let values = values.get(from..to).filter(|values| !values.is_empty())?;
+        let (min, max) = least_and_most(values);
+        Some(SliceStats::Gauge { avg: mean(values), min, max })
     });
-    Some(Statistics { stats: SeriesStats::Gauge(stats), resets: 0, buckets: None, timeslices: slices })
+    Some(Statistics {
+        stats: SeriesStats::Gauge(stats),
+        resets: 0,
+        buckets: None,
+        slices_left_out: cut.is_err(),
+        timeslices: cut.unwrap_or_default(),
+    })
 }

@@ -1,10 +1,10 @@
 //! Histograms: what was observed since the last sample before the window, and where it lies.
 
-use super::{Statistics, some_slices};
+use super::{Statistics, slices};
 use crate::estimator::{LearnedBucket, Snapshot, estimate, learn};
 use crate::results::{Bucket, HistogramStats, SeriesStats, SliceStats, Timeslice};
 use crate::store::Bound;
-use crate::timeslices::of_series;
+use crate::timeslices::TooManySlices;
 use crate::windows::View;
 use aiperf_types::Nanos;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
     let resets = (first..last).filter(|&at| has_fallen(snapshot(view, at), snapshot(view, at + 1))).count() as u64;
 
     let mut stats = HistogramStats { count, ..HistogramStats::default() };
-    let mut timeslices = None;
+    let mut cut = Ok(None);
     if count > 0 {
         let sum = change.sum.max(0.0);
         let seconds = Some(view.seconds(first, last)).filter(|seconds| *seconds > 0.0);
@@ -30,10 +30,15 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
             let bounds: Vec<f64> = view.series.bounds().iter().map(|bound| bound.value).collect();
             estimate(&bounds, up_to, sum, count, &learned(view))
         });
-        timeslices = slice.filter(|_| last > first).and_then(|length| slices(view, first, length));
+        cut = changes(view, first, slice);
     }
-    let buckets = named(view.series.bounds(), buckets);
-    Some(Statistics { stats: SeriesStats::Histogram(stats), resets, buckets, timeslices })
+    Some(Statistics {
+        stats: SeriesStats::Histogram(stats),
+        resets,
+        buckets: named(view.series.bounds(), buckets),
+        slices_left_out: cut.is_err(),
+        timeslices: cut.unwrap_or_default(),
+    })
 }
 
 /// What the intervals from the reference on say of single buckets.
@@ -42,20 +47,19 @@ pub fn learned(view: &View<'_>) -> Vec<LearnedBucket> {
     learn(view.series.bounds().len(), samples.map(|at| snapshot(view, at)))
 }
 
-fn slices(view: &View<'_>, first: usize, length: Nanos) -> Option<Vec<Timeslice>> {
+fn changes(view: &View<'_>, first: usize, slice: Option<Nanos>) -> Result<Option<Vec<Timeslice>>, TooManySlices> {
     let at = |instant: u64| snapshot(view, view.until(instant).saturating_sub(1));
     let times = &view.times[first..view.until(view.range.end).max(first)];
-    let slices = of_series(view.range.clone(), times, length);
-    some_slices(slices.into_iter().filter_map(|slice| {
+    slices(view, times, slice, |slice, _| {
         let change = Change::between(at(slice.start), at(slice.end));
         let Change { sum, count, .. } = change;
         if sum < 0.0 || count < 0 {
             return None;
         }
         let avg = if count > 0 { sum / count as f64 } else { 0.0 };
-        let buckets = named(view.series.bounds(), change.buckets());
-        Some((slice, SliceStats::Histogram { count, sum, avg, buckets }))
-    }))
+        let buckets = change.buckets().filter(|buckets| !buckets.is_empty());
+        Some(SliceStats::Histogram { count, sum, avg, buckets })
+    })
 }
 
 fn snapshot<'a>(view: &View<'a>, at: usize) -> Snapshot<'a> {

@@ -91,6 +91,14 @@ impl Column {
         }
     }
 
+    /// How many numbers it keeps.
+    pub(super) fn numbers(&self) -> usize {
+        match &self.values {
+            Values::Scalars(values) => values.len(),
+            Values::Histograms { rows, .. } => rows.len(),
+        }
+    }
+
     /// The fetch of a value.
     pub(super) fn place(&self, at: usize) -> usize {
         match &self.places {

@@ -12,9 +12,25 @@ pub use warning::{StoreFault, StoreWarning};
 use crate::scrape::{Family, Labels, MetricKind, Samples, Scrape};
 use aiperf_types::{Nanos, PhaseId, WallNs};
 use column::{Column, Values};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use warning::Told;
+
+/// What may be kept.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Series of an endpoint.
+    series: usize,
+    /// Values of all endpoints.
+    bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { series: 100_000, bytes: 1 << 30 }
+    }
+}
 
 /// The pages of all endpoints so far.
 #[derive(Debug, Default)]
@@ -22,10 +38,11 @@ pub struct Store {
     /// In the order in which they answered first.
     endpoints: Vec<Endpoint>,
     hasher: RandomState,
-    /// What was warned of, by series: each fault is told once.
-    warned: HashSet<(usize, u64, &'static str)>,
     /// Pages added so far; tells the series that the page in hand has given already.
     pages: u64,
+    /// Numbers kept so far, whosever they are.
+    numbers: u64,
+    limits: Limits,
 }
 
 /// The pages of one endpoint.
@@ -40,6 +57,7 @@ pub struct Endpoint {
     by_key: HashMap<u64, Vec<u32>>,
     /// The columns that the last page gave values to, in its order: the next page has the same, as a rule.
     page_order: Vec<u32>,
+    told: Told,
 }
 
 /// One page as endpoints count them.
@@ -77,48 +95,64 @@ impl Store {
         self.endpoints.iter().filter_map(Endpoint::last_update).max()
     }
 
-    /// Adds a page, in its place in time; behind those of the same instant.
+    /// What the values kept so far take.
+    pub fn bytes(&self) -> u64 {
+        self.numbers * size_of::<f64>() as u64
+    }
+
+    /// Whether only pages that nothing can be said without should be added: those of starts and ends of phases.
+    pub fn is_full(&self) -> bool {
+        self.bytes() >= self.limits.bytes
+    }
+
+    /// Adds a page, in its place in time; behind those of the same instant. A full store takes it as well.
+    ///
+    /// What cannot be kept is told of, in few words however much it is.
     pub fn add(&mut self, scrape: Scrape) -> Vec<StoreWarning> {
+        let was_full = self.is_full();
         self.pages += 1;
         let number = self.endpoint(&scrape.endpoint_url);
-        let (pages, hasher, warned) = (self.pages, &self.hasher, &mut self.warned);
         let endpoint = &mut self.endpoints[number];
         let fetch = endpoint.place(&scrape);
-        let mut warnings = Vec::new();
-        let mut warn = |key: u64, name: &Arc<str>, labels: &Labels, fault: StoreFault| {
-            if warned.insert((number, key, fault.name())) {
-                let (endpoint_url, name) = (Arc::clone(&scrape.endpoint_url), Arc::clone(name));
-                warnings.push(StoreWarning { endpoint_url, name, labels: labels.clone(), fault });
-            }
-        };
+        let mut told = std::mem::take(&mut endpoint.told);
         let known = std::mem::take(&mut endpoint.page_order);
-        let mut page = Page { endpoint, known, order: Vec::new(), pages, hasher };
+        let (pages, most_series, hasher) = (self.pages, self.limits.series, &self.hasher);
+        let mut page = Page { endpoint, known, order: Vec::new(), pages, most_series, numbers: 0, hasher };
+        let mut warnings = Vec::new();
         for family in &scrape.families {
+            let mut given = |labels: &Labels, page: &Page<'_>, result: Result<(), Refusal>| {
+                warnings.extend(result.err().and_then(|refusal| match refusal {
+                    Refusal::TooManySeries => told.too_many_series(|| page.largest_metric(), most_series),
+                    Refusal::Fault(fault) => told.fault(page.key(family, labels), &family.name, labels, fault),
+                }));
+            };
             match &family.samples {
                 Samples::Scalars(samples) => {
                     for sample in samples {
-                        let found = page.column(family, &sample.labels, || Ok(Values::Scalars(Vec::new())));
-                        match found {
-                            Ok(column) => column.set_scalar(fetch, sample.value),
-                            Err(fault) => warn(page.key(family, &sample.labels), &family.name, &sample.labels, fault),
-                        }
+                        let new = || Ok(Values::Scalars(Vec::new()));
+                        let set = |column: &mut Column| {
+                            column.set_scalar(fetch, sample.value);
+                            Ok(())
+                        };
+                        let result = page.give(family, &sample.labels, new, set);
+                        given(&sample.labels, &page, result);
                     }
                 }
                 Samples::Histograms(samples) => {
                     for sample in samples {
-                        let given = match page.column(family, &sample.labels, || column::histograms(&sample.buckets)) {
-                            Ok(column) => column.set_histogram(fetch, sample),
-                            Err(fault) => Err(fault),
-                        };
-                        if let Err(fault) = given {
-                            warn(page.key(family, &sample.labels), &family.name, &sample.labels, fault);
-                        }
+                        let new = || column::histograms(&sample.buckets);
+                        let set = |column: &mut Column| column.set_histogram(fetch, sample);
+                        let result = page.give(family, &sample.labels, new, set);
+                        given(&sample.labels, &page, result);
                     }
                 }
             }
         }
-        let order = page.order;
+        let Page { order, numbers, .. } = page;
         self.endpoints[number].page_order = order;
+        self.endpoints[number].told = told;
+        self.numbers += numbers;
+        warnings.extend((self.is_full() && !was_full).then_some(StoreWarning::Full { bytes: self.limits.bytes }));
         warnings
     }
 
@@ -131,9 +165,22 @@ impl Store {
                 columns: Vec::new(),
                 by_key: HashMap::new(),
                 page_order: Vec::new(),
+                told: Told::default(),
             });
             self.endpoints.len() - 1
         })
+    }
+}
+
+/// Why a sample is not kept.
+enum Refusal {
+    Fault(StoreFault),
+    TooManySeries,
+}
+
+impl From<StoreFault> for Refusal {
+    fn from(fault: StoreFault) -> Self {
+        Self::Fault(fault)
     }
 }
 
@@ -145,6 +192,9 @@ struct Page<'a> {
     /// Those of this page.
     order: Vec<u32>,
     pages: u64,
+    most_series: usize,
+    /// Numbers that the page brought.
+    numbers: u64,
     hasher: &'a RandomState,
 }
 
@@ -153,22 +203,34 @@ impl Page<'_> {
         self.hasher.hash_one((&family.name, labels))
     }
 
-    /// The column of a sample, found or made; it is marked as given.
-    fn column(
+    /// Gives a value to the column of a sample, found or made.
+    fn give(
         &mut self,
         family: &Family,
         labels: &Labels,
-        values: impl FnOnce() -> Result<Values, StoreFault>,
-    ) -> Result<&mut Column, StoreFault> {
+        new: impl FnOnce() -> Result<Values, StoreFault>,
+        set: impl FnOnce(&mut Column) -> Result<(), StoreFault>,
+    ) -> Result<(), Refusal> {
         let expected = self.known.get(self.order.len()).copied();
         let number = match expected.filter(|&number| self.endpoint.columns[number as usize].is_of(family, labels)) {
             Some(number) => number,
-            None => self.find(family, labels, values)?,
+            None => self.find(family, labels, new)?,
         };
         self.order.push(number);
         let column = &mut self.endpoint.columns[number as usize];
         column.given = self.pages;
-        Ok(column)
+        let before = column.numbers();
+        let result = set(column);
+        self.numbers += (column.numbers() - before) as u64;
+        Ok(result?)
+    }
+
+    /// The name that most series have, and how many have it.
+    fn largest_metric(&self) -> (Arc<str>, usize) {
+        let mut series: HashMap<&Arc<str>, usize> = HashMap::new();
+        self.endpoint.columns.iter().for_each(|column| *series.entry(&column.name).or_default() += 1);
+        let largest = series.into_iter().max_by_key(|(name, series)| (*series, *name));
+        largest.map_or_else(|| (Arc::from(""), 0), |(name, series)| (Arc::clone(name), series))
     }
 
     /// A series keeps the kind that it had first. Only where one page has several kinds of one name do they live side
@@ -178,7 +240,7 @@ impl Page<'_> {
         family: &Family,
         labels: &Labels,
         values: impl FnOnce() -> Result<Values, StoreFault>,
-    ) -> Result<u32, StoreFault> {
+    ) -> Result<u32, Refusal> {
         let key = self.key(family, labels);
         let columns = &self.endpoint.columns;
         let mut same: Vec<u32> = self.endpoint.by_key.get(&key).cloned().unwrap_or_default();
@@ -189,8 +251,11 @@ impl Page<'_> {
         match (exact, free) {
             (Some(&number), _) => return Ok(number),
             (None, Some(&number)) if columns[number as usize].is_histogram() == is_histogram => return Ok(number),
-            (None, Some(_)) => return Err(StoreFault::ChangedShape),
+            (None, Some(_)) => return Err(StoreFault::ChangedShape.into()),
             (None, None) => {}
+        }
+        if columns.len() >= self.most_series {
+            return Err(Refusal::TooManySeries);
         }
         let number = columns.len() as u32;
         let column = Column::new(family, labels, values()?);
@@ -266,6 +331,16 @@ impl<'a> StoredSeries<'a> {
     /// The fetch that brought a sample.
     pub fn fetch(self, sample: usize) -> &'a Fetch {
         &self.endpoint.fetches[self.column.place(sample)]
+    }
+
+    /// The number of its samples before an instant.
+    pub fn samples_before(self, instant: WallNs) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.fetch(middle).at < instant { low = middle + 1 } else { high = middle }
+        }
+        low
     }
 
     /// Of gauges, counters and the unknown; nothing of histograms.

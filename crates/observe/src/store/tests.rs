@@ -60,7 +60,7 @@ fn bounds_are_matched_by_value_and_new_ones_are_told_once() {
     assert!(store.add(page(1, vec![histogram("h", &[("+Inf", 3.0), ("1.0", 1.0)])])).is_empty());
     let later = || vec![histogram("h", &[("1", 2.0), ("5", 3.0), ("inf", 4.0)])];
     let warnings = store.add(page(2, later()));
-    assert_eq!(warnings[0].fault, StoreFault::NewBound(text("5")));
+    assert!(matches!(&warnings[..], [StoreWarning::Series { fault: StoreFault::NewBound(le), .. }] if &**le == "5"));
     assert!(store.add(page(3, later())).is_empty());
     let series = store.series().next().unwrap();
     let les: Vec<&str> = series.bounds().iter().map(|bound| &*bound.le).collect();
@@ -77,13 +77,13 @@ fn what_cannot_be_kept_costs_its_series_alone_and_one_warning() {
     assert!(store.add(page(2, bad())).is_empty());
     let changed = || vec![histogram("a", &[("+Inf", 3.0)]), scalar("b", 1.0)];
     let warnings = store.add(page(3, changed()));
-    assert_eq!(warnings[0].fault, StoreFault::ChangedShape);
+    assert!(matches!(warnings[..], [StoreWarning::Series { fault: StoreFault::ChangedShape, .. }]));
     assert!(store.add(page(4, changed())).is_empty());
     assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 1.0)]);
     assert_eq!(kept(&store, "b"), [(3, 1.0), (4, 1.0)]);
     assert_eq!(
         warnings[0].to_string(),
-        "http://a/metrics: a: changed between a histogram and a single value; only what it was first is kept, the rest \
+        "a: changed between a histogram and a single value; only what it was first is kept, the rest \
          is left out"
     );
 }
@@ -103,4 +103,80 @@ fn kinds_of_one_name_on_one_page_live_side_by_side_and_a_later_change_is_ignored
     store.add(page(1, vec![scalar("a", 1.0)]));
     store.add(page(2, vec![counter(2.0)]));
     assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 2.0)]);
+}
+
+/// One gauge of several label sets.
+fn labelled(name: &str, values: std::ops::Range<u32>) -> Family {
+    let sample = |value: u32| ScalarSample { labels: vec![(text("id"), text(&value.to_string()))], value: 1.0 };
+    family(name, MetricKind::Gauge, Samples::Scalars(values.map(sample).collect()))
+}
+
+#[test]
+fn of_many_series_with_one_fault_five_are_named_and_then_none() {
+    let bad = |count: u32| {
+        let sample = |id: u32| HistogramSample {
+            labels: vec![(text("id"), text(&id.to_string()))],
+            buckets: vec![(text("soon"), 1.0)],
+            sum: None,
+            count: None,
+        };
+        let samples = Samples::Histograms((0..count).map(sample).collect());
+        vec![family("h", MetricKind::Histogram, samples), scalar("a", 1.0)]
+    };
+    let mut store = Store::new();
+    assert_eq!(store.add(page(1, bad(3))).len(), 3);
+    let warnings = store.add(page(2, bad(100)));
+    let fault = StoreFault::BadBound(text("soon"));
+    assert!(matches!(&warnings[..], [_, _, StoreWarning::MoreSeries(more)] if *more == fault), "{warnings:?}");
+    assert_eq!(
+        [&warnings[0], &warnings[2]].map(ToString::to_string),
+        [
+            "h{id=\"3\"}: the bucket bound \"soon\" is not a number; the series is left out",
+            "more series have the same fault and are not named: the bucket bound \"soon\" is not a number; the series \
+             is left out"
+        ]
+    );
+    assert!(store.add(page(3, bad(200))).is_empty());
+    // Another kind of fault is told as ever.
+    assert_eq!(store.add(page(4, vec![histogram("a", &[("+Inf", 3.0)])])).len(), 1);
+}
+
+#[test]
+fn an_endpoint_keeps_so_many_series_and_the_metric_that_has_most_is_named_once() {
+    let limits = Limits { series: 4, ..Limits::default() };
+    let mut store = Store { limits, ..Store::default() };
+    assert!(store.add(page(1, vec![scalar("a", 1.0), labelled("requests", 0..3)])).is_empty());
+    let warnings = store.add(page(2, vec![scalar("new", 1.0), scalar("a", 2.0), labelled("requests", 2..90)]));
+    assert_eq!(warnings, [StoreWarning::TooManySeries { name: text("requests"), of_name: 3, most: 4 }]);
+    assert!(warnings[0].to_string().starts_with("at most 4 series are kept, and there are more; 3 of those"));
+    assert!(store.add(page(3, vec![labelled("requests", 90..99), scalar("a", 3.0)])).is_empty());
+    assert_eq!(store.series().count(), 4);
+    assert_eq!(kept(&store, "a"), [(1, 1.0), (2, 2.0), (3, 3.0)]);
+    // Another endpoint has its own.
+    let mut other = page(4, vec![labelled("requests", 0..5)]);
+    other.endpoint_url = text("http://b/metrics");
+    assert_eq!(store.add(other).len(), 1);
+    assert_eq!(store.endpoints()[1].series().len(), 4);
+}
+
+#[test]
+fn a_store_counts_its_numbers_and_says_once_that_it_is_full() {
+    // A scalar, and a histogram's sum, count and two buckets: forty bytes a page.
+    let pages = |at| page(at, vec![scalar("a", 1.0), histogram("h", &[("1", 1.0), ("+Inf", 1.0)])]);
+    let limits = Limits { bytes: 80, ..Limits::default() };
+    let mut store = Store { limits, ..Store::default() };
+    assert!(store.add(pages(1)).is_empty());
+    assert_eq!((store.bytes(), store.is_full()), (40, false));
+    assert_eq!(store.add(pages(2)), [StoreWarning::Full { bytes: 80 }]);
+    assert_eq!((store.bytes(), store.is_full()), (80, true));
+    // The end of a phase is kept nevertheless.
+    assert!(store.add(pages(3)).is_empty());
+    assert_eq!(kept(&store, "a").len(), 3);
+    assert_eq!(store.bytes(), 120);
+}
+
+#[test]
+fn a_gibibyte_of_values_is_kept() {
+    let warning = StoreWarning::Full { bytes: Limits::default().bytes };
+    assert!(warning.to_string().starts_with("the values of all pages so far take 1024 MiB of memory"), "{warning}");
 }

@@ -1,19 +1,37 @@
-//! What cannot be kept of a page, told once a series.
+//! What cannot be kept of a page, told once and in few words.
 
 use crate::scrape::Labels;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A sample that could not be kept, or not wholly.
+/// Most series of an endpoint that are named for one kind of fault.
+const MOST_NAMED: usize = 5;
+
+/// Something that is not kept, or not wholly. Its text does not name the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreWarning {
-    pub endpoint_url: Arc<str>,
-    pub name: Arc<str>,
-    pub labels: Labels,
-    pub fault: StoreFault,
+pub enum StoreWarning {
+    Series {
+        name: Arc<str>,
+        labels: Labels,
+        fault: StoreFault,
+    },
+    /// Others have the same fault as those that were named, and are not.
+    MoreSeries(StoreFault),
+    /// The endpoint has more series than are kept.
+    TooManySeries {
+        /// The metric that has most of them.
+        name: Arc<str>,
+        of_name: usize,
+        most: usize,
+    },
+    /// Values of all endpoints take what they may.
+    Full {
+        bytes: u64,
+    },
 }
 
-/// Why.
+/// What is wrong with a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreFault {
     /// An upper bound that is no number: the series is left out.
@@ -24,8 +42,53 @@ pub enum StoreFault {
     NewBound(Arc<str>),
 }
 
+/// What was told of an endpoint, and is not told again.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    by_fault: HashMap<&'static str, Named>,
+    too_many_series: bool,
+}
+
+#[derive(Debug, Default)]
+struct Named {
+    series: Vec<u64>,
+    and_more: bool,
+}
+
+impl Told {
+    pub(super) fn fault(
+        &mut self,
+        series: u64,
+        name: &Arc<str>,
+        labels: &Labels,
+        fault: StoreFault,
+    ) -> Option<StoreWarning> {
+        let named = self.by_fault.entry(fault.name()).or_default();
+        if named.and_more || named.series.contains(&series) {
+            return None;
+        }
+        if named.series.len() == MOST_NAMED {
+            named.and_more = true;
+            return Some(StoreWarning::MoreSeries(fault));
+        }
+        named.series.push(series);
+        Some(StoreWarning::Series { name: Arc::clone(name), labels: labels.clone(), fault })
+    }
+
+    pub(super) fn too_many_series(
+        &mut self,
+        largest: impl FnOnce() -> (Arc<str>, usize),
+        most: usize,
+    ) -> Option<StoreWarning> {
+        (!std::mem::replace(&mut self.too_many_series, true)).then(|| {
+            let (name, of_name) = largest();
+            StoreWarning::TooManySeries { name, of_name, most }
+        })
+    }
+}
+
 impl StoreFault {
-    pub(super) const fn name(&self) -> &'static str {
+    const fn name(&self) -> &'static str {
         match self {
             Self::BadBound(_) => "bad bound",
             Self::ChangedShape => "changed shape",
@@ -36,18 +99,41 @@ impl StoreFault {
 
 impl fmt::Display for StoreWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { endpoint_url, name, labels, fault } = self;
-        write!(f, "{endpoint_url}: {name}")?;
-        for (at, (label, value)) in labels.iter().enumerate() {
-            write!(f, "{}{label}={value:?}", if at == 0 { "{" } else { "," })?;
+        match self {
+            Self::Series { name, labels, fault } => {
+                f.write_str(name)?;
+                for (at, (label, value)) in labels.iter().enumerate() {
+                    write!(f, "{}{label}={value:?}", if at == 0 { "{" } else { "," })?;
+                }
+                f.write_str(if labels.is_empty() { ": " } else { "}: " })?;
+                fault.fmt(f)
+            }
+            Self::MoreSeries(fault) => write!(f, "more series have the same fault and are not named: {fault}"),
+            Self::TooManySeries { name, of_name, most } => write!(
+                f,
+                "at most {most} series are kept, and there are more; {of_name} of those that are kept are of {name}; \
+                 further label sets are left out\n  try: take labels that differ from request to request off that \
+                 metric, on the server"
+            ),
+            Self::Full { bytes } => write!(
+                f,
+                "the values of all pages so far take {} MiB of memory, and no more than that is kept; from now on only \
+                 pages from the start and the end of each phase are\n  try: a longer \
+                 AIPERF_SERVER_METRICS_COLLECTION_INTERVAL, or fewer URLs for --server-metrics",
+                bytes >> 20
+            ),
         }
-        f.write_str(if labels.is_empty() { ": " } else { "}: " })?;
-        match fault {
-            StoreFault::BadBound(le) => write!(f, "the bucket bound {le:?} is not a number; the series is left out"),
-            StoreFault::ChangedShape => f.write_str(
+    }
+}
+
+impl fmt::Display for StoreFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadBound(le) => write!(f, "the bucket bound {le:?} is not a number; the series is left out"),
+            Self::ChangedShape => f.write_str(
                 "changed between a histogram and a single value; only what it was first is kept, the rest is left out",
             ),
-            StoreFault::NewBound(le) => {
+            Self::NewBound(le) => {
                 write!(f, "the bucket bound {le:?} was not on the first page; its observations are left out")
             }
         }

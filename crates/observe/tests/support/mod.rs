@@ -141,8 +141,8 @@ pub(crate) fn metrics_json(metrics: &[Metric]) -> Value {
                 let labels = series.labels.iter().map(|(name, value)| (name.to_string(), json!(&**value))).collect();
                 shown.insert("labels".to_owned(), Value::Object(labels));
             }
-            let rest = series_json(&series.stats, series.buckets.as_deref(), series.timeslices.as_deref());
-            shown.extend(rest);
+            let (buckets, slices) = (series.buckets.as_deref(), series.timeslices.as_deref());
+            shown.extend(series_json(&series.stats, buckets, &series.bounds, slices));
             Value::Object(shown)
         });
         shown.insert("series".to_owned(), series.collect());
@@ -155,21 +155,22 @@ pub(crate) fn metrics_json(metrics: &[Metric]) -> Value {
 pub(crate) fn series_json(
     stats: &SeriesStats,
     buckets: Option<&[Bucket]>,
+    bounds: &[Arc<str>],
     timeslices: Option<&[Timeslice]>,
 ) -> Map<String, Value> {
     let mut shown = Map::new();
     shown.insert("stats".to_owned(), stats_json(stats));
     if let Some(buckets) = buckets {
-        shown.insert("buckets".to_owned(), buckets_json(buckets));
+        shown.insert("buckets".to_owned(), buckets_json(buckets.iter().map(|bucket| (&bucket.le, bucket.count))));
     }
     if let Some(slices) = timeslices {
-        shown.insert("timeslices".to_owned(), slices.iter().map(slice_json).collect());
+        shown.insert("timeslices".to_owned(), slices.iter().map(|slice| slice_json(slice, bounds)).collect());
     }
     shown
 }
 
-fn buckets_json(buckets: &[Bucket]) -> Value {
-    Value::Object(buckets.iter().map(|bucket| (bucket.le.to_string(), json!(bucket.count))).collect())
+fn buckets_json<'a>(buckets: impl Iterator<Item = (&'a Arc<str>, i64)>) -> Value {
+    Value::Object(buckets.map(|(le, count)| (le.to_string(), json!(count))).collect())
 }
 
 pub(crate) fn estimates_json(estimates: [f64; 9]) -> Map<String, Value> {
@@ -212,7 +213,7 @@ fn stats_json(stats: &SeriesStats) -> Value {
     Value::Object(shown)
 }
 
-fn slice_json(slice: &Timeslice) -> Value {
+fn slice_json(slice: &Timeslice, bounds: &[Arc<str>]) -> Value {
     let mut shown = Map::new();
     shown.insert("start_ns".to_owned(), json!(slice.start.0));
     shown.insert("end_ns".to_owned(), json!(slice.end.0));
@@ -226,7 +227,8 @@ fn slice_json(slice: &Timeslice) -> Value {
     };
     shown.extend(stats.as_object().cloned().into_iter().flatten());
     if let SliceStats::Histogram { buckets: Some(buckets), .. } = &slice.stats {
-        shown.insert("buckets".to_owned(), buckets_json(buckets));
+        assert_eq!(buckets.len(), bounds.len());
+        shown.insert("buckets".to_owned(), buckets_json(bounds.iter().zip(buckets.iter().copied())));
     }
     Value::Object(shown)
 }

@@ -65,6 +65,7 @@ pub(crate) fn metrics_of(document: &Value) -> ServerMetrics {
         metrics: all_metrics(&document["metrics"]),
         warmup_metrics: all_metrics(&document["warmup_metrics"]),
         phases: Vec::new(),
+        slices_left_out: false,
         errors: Vec::new(),
     }
 }
@@ -130,6 +131,12 @@ fn series(kind: MetricKind, value: &Value) -> Series {
         stats: stats(kind, &value["stats"]),
         resets: value["resets"].as_u64().unwrap_or(0),
         buckets: value["buckets"].as_object().map(buckets),
+        bounds: slices
+            .into_iter()
+            .flatten()
+            .find_map(|slice| slice["buckets"].as_object())
+            .map(bounds)
+            .unwrap_or_default(),
         timeslices: slices.map(|slices| slices.iter().map(|one| slice(kind, one)).collect()),
     }
 }
@@ -167,6 +174,10 @@ fn buckets(members: &Map<String, Value>) -> Vec<Bucket> {
     members.iter().map(|(le, count)| Bucket { le: le.as_str().into(), count: count.as_i64().unwrap() }).collect()
 }
 
+fn bounds(members: &Map<String, Value>) -> Vec<Arc<str>> {
+    members.keys().map(|le| le.as_str().into()).collect()
+}
+
 fn slice(kind: MetricKind, value: &Value) -> Timeslice {
     let get = |key: &str| number(&value[key]).unwrap();
     let stats = match kind {
@@ -178,7 +189,9 @@ fn slice(kind: MetricKind, value: &Value) -> Timeslice {
             count: value["count"].as_i64().unwrap(),
             sum: get("sum"),
             avg: get("avg"),
-            buckets: value["buckets"].as_object().map(buckets),
+            buckets: value["buckets"]
+                .as_object()
+                .map(|buckets| buckets.values().map(|count| count.as_i64().unwrap()).collect()),
         },
     };
     let range = range(value);
