@@ -6,7 +6,8 @@ use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_observe::collection::Boundary;
 use aiperf_observe::{
-    Announce, Cluster, Collected, Collector, Observed, ObservedPhase, Setup, TimeRange, Windowing, summarise,
+    Announce, Cluster, Collected, Collector, Observed, ObservedPhase, ServerMetrics, Setup, TimeRange, Windowing,
+    summarise, timeslices,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ServerMetricsPlan};
@@ -142,8 +143,10 @@ impl ServerWatch {
             errors,
             windowing: Windowing::ProfilingWindow,
         };
+        let metrics = summarise(&store, &observed);
+        tell_of(&metrics, events);
         let result = ServerMetricsResult {
-            metrics: summarise(&store, &observed),
+            metrics,
             window: observed.profiling_window(&store),
             store,
             formats: self.plan.formats,
@@ -151,6 +154,20 @@ impl ServerWatch {
             exported: events.anchor().wall(mono_now()),
         };
         (Some(result), failure)
+    }
+}
+
+/// What a reader of the numbers should know.
+fn tell_of(metrics: &ServerMetrics, events: &Events) {
+    for (url, series) in metrics.resets() {
+        let text = format!(
+            "server metrics of {url}: {series} counters and histograms fell while the run was on (was the server \
+             started anew?): their totals lack what came before"
+        );
+        events.say(LogLevel::Warning, text);
+    }
+    if metrics.slices_left_out {
+        events.say(LogLevel::Warning, format!("server metrics: {}", timeslices::TooManySlices));
     }
 }
 

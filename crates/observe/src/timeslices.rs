@@ -8,7 +8,10 @@ use std::ops::Range;
 pub const MOST_SLICES: u64 = 65_536;
 
 /// There would be more slices than [`MOST_SLICES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a series would have more than {MOST_SLICES} slices, and has none\n  try: a longer --slice-duration, or a shorter run"
+)]
 pub struct TooManySlices;
 
 /// A part of a window, in nanoseconds since the Unix epoch.

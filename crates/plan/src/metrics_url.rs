@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn one_page_is_one_url_however_it_is_written() {
-        for text in ["h:1", "http://h:1/", "http://h:1/metrics", "http://h:1/metrics/#x"] {
+        for text in ["h:1", "HTTP://h:1", "http://h:1/", "http://h:1/metrics", "http://h:1/metrics/#x"] {
             assert_eq!(parsed(text), parsed("http://h:1"), "{text}");
         }
     }

@@ -186,7 +186,7 @@ impl BaseUrl {
                 _ => return fail(UrlError::Port),
             },
         };
-        let text = format!("{}://{authority}{}", scheme.to_ascii_lowercase(), &rest[end..]);
+        let text = format!("{scheme}://{authority}{}", &rest[end..]);
         let (authority, host) = (authority.to_owned(), host.to_owned());
         Ok(Self { text, tls, authority, host, port, credentials, socket: None })
     }
@@ -234,10 +234,13 @@ impl BaseUrl {
         base[..end].to_owned()
     }
 
-    /// The same server without a path.
+    /// The same server without a path, its scheme in lower case.
     #[must_use]
     pub fn without_path(&self) -> Self {
         let text = if self.is_unix() { self.text.clone() } else { self.origin() };
+        let text = text
+            .split_once("://")
+            .map_or(text.clone(), |(scheme, host)| format!("{}://{host}", scheme.to_ascii_lowercase()));
         Self { text, ..self.clone() }
     }
 

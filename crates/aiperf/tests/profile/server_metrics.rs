@@ -270,6 +270,30 @@ fn several_endpoints_are_told_apart_and_secrets_are_not_told() {
 }
 
 #[test]
+fn a_page_that_says_secrets_back_is_not_believed_in_that() {
+    let address = answering(|_, head, _| match head {
+        head if head.starts_with("GET") => {
+            let echo = head.lines().filter(|line| line.starts_with("GET") || line.starts_with("Authorization"));
+            let echo = echo.collect::<Vec<_>>().join(" ").replace('"', "");
+            let page = format!("# HELP g {echo}\n# TYPE g gauge\ng{{asked=\"{echo}\"}} 1\n");
+            response("200 OK", "text/plain", &page)
+        }
+        _ => response("500 Oh", "text/plain", "no"),
+    });
+    let page = format!("http://me:pa55word@{address}/metrics?token=hunter22x");
+    let run = Bench::watching("http://127.0.0.1:9")
+        .with(&["--request-count", "1", "--server-metrics", &page])
+        .with(&["--server-metrics-formats", "json", "csv", "jsonl", "parquet"])
+        .run();
+    let parquet = String::from_utf8_lossy(&std::fs::read(run.path(FILES[2])).unwrap_or_default()).into_owned();
+    for text in [run.text(FILES[0]), run.text(FILES[1]), run.text(FILES[3]), parquet] {
+        for secret in ["hunter22x", "pa55word", "bWU6cGE1NXdvcmQ"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+    }
+}
+
+#[test]
 fn a_path_of_the_server_is_no_obstacle() {
     let sim = serve(quick());
     let url = format!("{}/v1", sim.url());

@@ -217,7 +217,9 @@ impl Keeping {
             Ok(None) => Ok(()),
             Ok(Some(mut scrape)) => {
                 scrape.is_duplicate = before == Some(identity);
-                for warning in self.kept.store.add(scrape) {
+                let is_left_out = page.is_between_boundaries && self.kept.store.is_full();
+                let warnings = if is_left_out { Vec::new() } else { self.kept.store.add(scrape) };
+                for warning in warnings {
                     let text = format!("server metrics of {}: {warning}", page.url);
                     self.announce.say(LogLevel::Warning, text);
                 }

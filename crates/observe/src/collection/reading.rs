@@ -19,6 +19,8 @@ pub(super) struct FetchedPage {
     pub(super) phase: Option<Arc<PhaseId>>,
     /// Somebody waits for it.
     pub(super) is_urgent: bool,
+    /// Without it totals are the same.
+    pub(super) is_between_boundaries: bool,
 }
 
 /// A page, read.

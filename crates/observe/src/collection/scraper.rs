@@ -360,7 +360,15 @@ impl Scraper {
             at: first_byte.unwrap_or(self.anchor.wall(times.end)),
         };
         let is_urgent = matches!(fetch.purpose, Purpose::Probe | Purpose::Fallback);
-        FetchedPage { endpoint, url, text: fetched.into_text(), times, phase: fetch.phase.clone(), is_urgent }
+        FetchedPage {
+            endpoint,
+            url,
+            text: fetched.into_text(),
+            times,
+            phase: fetch.phase.clone(),
+            is_urgent,
+            is_between_boundaries: fetch.purpose == Purpose::Tick,
+        }
     }
 
     fn tell(&mut self, number: usize, notices: Vec<Notice>) {

@@ -12,10 +12,13 @@ pub use warning::{StoreFault, StoreWarning};
 use crate::scrape::{Family, Labels, MetricKind, Samples, Scrape};
 use aiperf_types::{Nanos, PhaseId, WallNs};
 use column::{Column, Values};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use warning::Told;
+
+/// Names of labels of an endpoint: servers have some dozens.
+const MOST_LABEL_NAMES: usize = 1_000;
 
 /// What may be kept.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,8 @@ pub struct Endpoint {
     columns: Vec<Column>,
     /// Columns by the hash of name and labels.
     by_key: HashMap<u64, Vec<u32>>,
+    /// Of all series: tables have a column for each.
+    label_names: HashSet<Arc<str>>,
     /// The columns that the last page gave values to, in its order: the next page has the same, as a rule.
     page_order: Vec<u32>,
     told: Told,
@@ -109,6 +114,9 @@ impl Store {
     ///
     /// What cannot be kept is told of, in few words however much it is.
     pub fn add(&mut self, scrape: Scrape) -> Vec<StoreWarning> {
+        if scrape.families.is_empty() {
+            return Vec::new();
+        }
         let was_full = self.is_full();
         self.pages += 1;
         let number = self.endpoint(&scrape.endpoint_url);
@@ -123,6 +131,7 @@ impl Store {
             let mut given = |labels: &Labels, page: &Page<'_>, result: Result<(), Refusal>| {
                 warnings.extend(result.err().and_then(|refusal| match refusal {
                     Refusal::TooManySeries => told.too_many_series(|| page.largest_metric(), most_series),
+                    Refusal::TooManyLabels => told.too_many_labels(MOST_LABEL_NAMES),
                     Refusal::Fault(fault) => told.fault(page.key(family, labels), &family.name, labels, fault),
                 }));
             };
@@ -164,6 +173,7 @@ impl Store {
                 fetches: Vec::new(),
                 columns: Vec::new(),
                 by_key: HashMap::new(),
+                label_names: HashSet::new(),
                 page_order: Vec::new(),
                 told: Told::default(),
             });
@@ -176,6 +186,7 @@ impl Store {
 enum Refusal {
     Fault(StoreFault),
     TooManySeries,
+    TooManyLabels,
 }
 
 impl From<StoreFault> for Refusal {
@@ -257,6 +268,12 @@ impl Page<'_> {
         if columns.len() >= self.most_series {
             return Err(Refusal::TooManySeries);
         }
+        let names = &mut self.endpoint.label_names;
+        let new: Vec<&Arc<str>> = labels.iter().map(|(name, _)| name).filter(|name| !names.contains(*name)).collect();
+        if names.len() + new.len() > MOST_LABEL_NAMES {
+            return Err(Refusal::TooManyLabels);
+        }
+        names.extend(new.into_iter().cloned());
         let number = columns.len() as u32;
         let column = Column::new(family, labels, values()?);
         self.endpoint.columns.push(column);

@@ -180,3 +180,14 @@ fn a_gibibyte_of_values_is_kept() {
     let warning = StoreWarning::Full { bytes: Limits::default().bytes };
     assert!(warning.to_string().starts_with("the values of all pages so far take 1024 MiB of memory"), "{warning}");
 }
+
+#[test]
+fn labels_of_ever_new_names_are_left_out_at_last() {
+    let mut store = Store::new();
+    let sample = |name: usize| ScalarSample { labels: vec![(text(&format!("l{name}")), text("x"))], value: 1.0 };
+    let samples = |names: std::ops::Range<usize>| Samples::Scalars(names.map(sample).collect());
+    let warnings = store.add(page(1, vec![family("e", MetricKind::Gauge, samples(0..MOST_LABEL_NAMES + 5))]));
+    assert_eq!(warnings, [StoreWarning::TooManyLabels { most: MOST_LABEL_NAMES }]);
+    assert_eq!(store.series().count(), MOST_LABEL_NAMES);
+    assert_eq!(store.add(page(2, vec![family("e", MetricKind::Gauge, samples(9_000..9_010))])), [], "told once");
+}

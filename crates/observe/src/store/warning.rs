@@ -25,6 +25,10 @@ pub enum StoreWarning {
         of_name: usize,
         most: usize,
     },
+    /// Its series have more names of labels than are kept.
+    TooManyLabels {
+        most: usize,
+    },
     /// Values of all endpoints take what they may.
     Full {
         bytes: u64,
@@ -47,6 +51,7 @@ pub enum StoreFault {
 pub(super) struct Told {
     by_fault: HashMap<&'static str, Named>,
     too_many_series: bool,
+    too_many_labels: bool,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +92,12 @@ impl Told {
     }
 }
 
+impl Told {
+    pub(super) fn too_many_labels(&mut self, most: usize) -> Option<StoreWarning> {
+        (!std::mem::replace(&mut self.too_many_labels, true)).then_some(StoreWarning::TooManyLabels { most })
+    }
+}
+
 impl StoreFault {
     const fn name(&self) -> &'static str {
         match self {
@@ -115,6 +126,9 @@ impl fmt::Display for StoreWarning {
                  further label sets are left out\n  try: take labels that differ from request to request off that \
                  metric, on the server"
             ),
+            Self::TooManyLabels { most } => {
+                write!(f, "labels of {most} names are kept, and there are more: series with others are left out")
+            }
             Self::Full { bytes } => write!(
                 f,
                 "the values of all pages so far take {} MiB of memory, and no more than that is kept; from now on only \
