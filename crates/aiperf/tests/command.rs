@@ -201,7 +201,20 @@ fn profile_once(dir: &Path, userinfo: &str, more: &[&str], env: &[(&str, &str)])
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{userinfo}{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || one_request(&listener));
-    let usual = ["profile", "-m", "m", "--tokenizer", "builtin", "--request-count", "1", "--isl", "8", "--url", &url];
+    let usual = [
+        "profile",
+        "--no-server-metrics",
+        "-m",
+        "m",
+        "--tokenizer",
+        "builtin",
+        "--request-count",
+        "1",
+        "--isl",
+        "8",
+        "--url",
+        &url,
+    ];
     let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
     command.args(usual).args(more).args(["--artifact-dir", "out"]).current_dir(dir).env_remove("AIPERF_API_KEY");
     let output = command.envs(env.iter().copied()).output().unwrap();
@@ -294,7 +307,20 @@ fn a_path_that_is_no_text_stays_itself_and_other_values_are_refused() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || one_request(&listener));
     let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
-    command.args(["profile", "-m", "m", "--tokenizer", "builtin", "--request-count", "1", "--isl", "8", "--url", &url]);
+    command.args([
+        "profile",
+        "--no-server-metrics",
+        "-m",
+        "m",
+        "--tokenizer",
+        "builtin",
+        "--request-count",
+        "1",
+        "--isl",
+        "8",
+        "--url",
+        &url,
+    ]);
     let output = command.arg("--artifact-dir").arg(odd(b"out-\xff")).current_dir(dir.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     server.join().unwrap();
@@ -315,7 +341,7 @@ fn only_the_summaries_that_are_asked_for_are_written() {
         "benchmark:\n  model: m\n  endpoint: {{url: '{url}'}}\n  dataset: {{isl: 8}}\n  tokenizer: {{name: builtin}}\n  artifacts: {{dir: out, summary: [json]}}\n  profiling: {{type: concurrency, requests: 1}}\n"
     );
     std::fs::write(dir.path().join("c.yaml"), file).unwrap();
-    let output = in_dir(dir.path(), &["profile", "--config", "c.yaml"]);
+    let output = in_dir(dir.path(), &["profile", "--no-server-metrics", "--config", "c.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     server.join().unwrap();
     assert!(dir.path().join("out/profile_export_aiperf.json").is_file());
