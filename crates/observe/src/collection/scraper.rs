@@ -65,12 +65,15 @@ struct Watched {
     session: Rc<FetchSession>,
     errors: Vec<ScrapeError>,
     fetches: u64,
-    /// The fetch in flight.
+    /// The fetch in flight, and when it began.
     task: Option<AbortHandle>,
+    started: MonoNs,
     /// Since when a boundary waits for it.
     held_up: Option<MonoNs>,
     /// Why it was unreachable at first.
     unreachable: Option<String>,
+    /// A page after the last request did not come in its time: another would not either.
+    is_given_up: bool,
 }
 
 pub(super) struct Scraper {
@@ -161,8 +164,10 @@ impl Scraper {
             errors: Vec::new(),
             fetches: 0,
             task: None,
+            started: MonoNs(0),
             held_up: None,
             unreachable: None,
+            is_given_up: false,
         });
     }
 
@@ -240,6 +245,14 @@ impl Scraper {
 
     /// Whoever waits wants to know what for.
     fn tell_of_wait(&self) {
+        let is_slow =
+            |watched: &&Watched| !watched.endpoint.is_up_to_date() && mono_now().since(watched.started) > WORTH_A_WORD;
+        for watched in self.watched.iter().filter(is_slow) {
+            let (url, limit) = (watched.endpoint.url().shown(), self.plan.scrape_timeout.as_secs_f64());
+            let text =
+                format!("Waiting up to {limit:.1}s for the page of {url} (AIPERF_SERVER_METRICS_SCRAPE_TIMEOUT)");
+            self.announce.say(LogLevel::Info, text);
+        }
         let left = self.final_at.unwrap_or_default().since(mono_now());
         if left > WORTH_A_WORD && self.watched.iter().any(|watched| watched.endpoint.is_alive()) {
             let text = format!(
@@ -288,7 +301,9 @@ impl Scraper {
         self.retire_twins();
         let is_due = self.final_at.is_some_and(|at| now >= at);
         if self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true) {
-            self.want_boundary();
+            for watched in self.watched.iter_mut().filter(|watched| !watched.is_given_up) {
+                watched.endpoint.want_boundary(self.phase.clone());
+            }
         }
         for (number, watched) in self.watched.iter_mut().enumerate() {
             // After the last pages no other is wanted.
@@ -305,6 +320,7 @@ impl Scraper {
                 let _ = done.send(Done::Fetched(Box::new(FetchDone { endpoint: number, fetch, result })));
             });
             watched.task = Some(task.abort_handle());
+            watched.started = now;
         }
     }
 
@@ -329,12 +345,14 @@ impl Scraper {
             && matches!(fetch.purpose, Purpose::Tick | Purpose::Boundary)
         {
             note_error(&mut watched.errors, &shown, kind_of(&result), reason);
-            let text = if self.is_final {
+            let is_late = matches!(result, Err(FetchError::TimedOut(_) | FetchError::Silent(_)));
+            watched.is_given_up |= is_late && self.final_at.is_some();
+            let text = if self.is_final || watched.is_given_up {
                 format!("the last scrape failed ({reason}): final counters and histograms may be undercounted")
             } else {
                 format!("a scrape {reason}")
             };
-            if self.is_final || matches!(result, Err(FetchError::TimedOut(_))) {
+            if self.is_final || is_late {
                 self.announce.say(LogLevel::Warning, format!("server metrics of {shown}: {text}"));
             }
         }
