@@ -197,26 +197,22 @@ fn one_request(listener: &TcpListener) -> String {
     String::from_utf8_lossy(&read).into_owned()
 }
 
+/// A run of one request, to a server that takes one connection.
+const ONE_REQUEST: [&str; 10] =
+    ["profile", "--no-server-metrics", "-m", "m", "--tokenizer", "builtin", "--request-count", "1", "--isl", "8"];
+
 fn profile_once(dir: &Path, userinfo: &str, more: &[&str], env: &[(&str, &str)]) -> (String, Output) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{userinfo}{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || one_request(&listener));
-    let usual = [
-        "profile",
-        "--no-server-metrics",
-        "-m",
-        "m",
-        "--tokenizer",
-        "builtin",
-        "--request-count",
-        "1",
-        "--isl",
-        "8",
-        "--url",
-        &url,
-    ];
     let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
-    command.args(usual).args(more).args(["--artifact-dir", "out"]).current_dir(dir).env_remove("AIPERF_API_KEY");
+    command
+        .args(ONE_REQUEST)
+        .args(["--url", &url])
+        .args(more)
+        .args(["--artifact-dir", "out"])
+        .current_dir(dir)
+        .env_remove("AIPERF_API_KEY");
     let output = command.envs(env.iter().copied()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     (server.join().unwrap(), output)
@@ -307,20 +303,7 @@ fn a_path_that_is_no_text_stays_itself_and_other_values_are_refused() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || one_request(&listener));
     let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
-    command.args([
-        "profile",
-        "--no-server-metrics",
-        "-m",
-        "m",
-        "--tokenizer",
-        "builtin",
-        "--request-count",
-        "1",
-        "--isl",
-        "8",
-        "--url",
-        &url,
-    ]);
+    command.args(ONE_REQUEST).args(["--url", &url]);
     let output = command.arg("--artifact-dir").arg(odd(b"out-\xff")).current_dir(dir.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     server.join().unwrap();

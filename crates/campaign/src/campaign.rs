@@ -3,11 +3,12 @@
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
 use crate::control::{self, ControlError};
+use crate::hooks::Hooks;
 use crate::memory::{self, MemoryError};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
-use crate::server_metrics::{Hooks, ServerWatch};
+use crate::server_metrics::ServerWatch;
 use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::requests::RequestsError;

@@ -1,7 +1,5 @@
 //! The servers' own metrics of a run: collected beside it, summed up when it is over.
 
-use crate::caller::Profilers;
-use aiperf_engine::hooks::PhaseHooks;
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_observe::collection::Boundary;
@@ -13,15 +11,12 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ServerMetricsPlan};
 use aiperf_report::{Artifacts, ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseKind, RunEvent};
+use aiperf_types::{LogLevel, PhaseKind, RunEvent};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Where Kubernetes puts what a pod may say of itself.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/// A wait between phases that people are told of.
-const WORTH_A_WORD: Nanos = Nanos::from_millis(1_000);
 
 /// Collection beside a run.
 pub(crate) struct ServerWatch {
@@ -60,6 +55,7 @@ impl ServerWatch {
         let setup = Setup {
             anchor: events.anchor(),
             fetcher: travel::fetcher(plan)?,
+            origin: travel::origin,
             announce,
             redactor: redactor.clone(),
             cluster: Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT)),
@@ -181,37 +177,4 @@ fn profiling_range(run: &RunResult) -> TimeRange {
 fn hostname() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
-}
-
-/// What is done around phases: pages at their boundaries are waited for, profilers switched on and off.
-pub(crate) struct Hooks {
-    pub(crate) boundary: Option<Boundary>,
-    pub(crate) profilers: Option<Profilers>,
-    pub(crate) stop: Stop,
-    pub(crate) events: Events,
-}
-
-impl PhaseHooks for Hooks {
-    fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
-        if let Some(boundary) = self.boundary.as_ref().filter(|_| phase.index > 0) {
-            let asked = mono_now();
-            boundary.wait(|| self.stop.is_stopped());
-            let waited = mono_now().since(asked);
-            if waited > WORTH_A_WORD {
-                let text = format!(
-                    "the next phase began {:.1}s later: it waited for the server metrics of the one before",
-                    waited.as_secs_f64()
-                );
-                self.events.say(LogLevel::Warning, text);
-            }
-        }
-        let profilers = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling);
-        profilers.map_or(Ok(()), Profilers::start)
-    }
-
-    fn after(&mut self, phase: &PhaseId) {
-        if let Some(profilers) = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling) {
-            profilers.stop();
-        }
-    }
 }

@@ -16,6 +16,16 @@ fn with_faults(faults: &[&str]) -> SimConfig {
     SimConfig { metrics_faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(), ..quick() }
 }
 
+/// A server that answers every chat, and requests that begin so with a page.
+fn chatting(begin: &'static str, kind: &'static str, page: &'static str) -> String {
+    const ANSWER: &str =
+        r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+    answering(move |_, head, _| match head.starts_with(begin) {
+        true => response("200 OK", kind, page),
+        false => response("200 OK", "application/json", ANSWER),
+    })
+}
+
 /// A run of forty requests that should succeed.
 fn run(sim: SimConfig, args: &[&str]) -> Run {
     let sim = serve(sim);
@@ -315,14 +325,7 @@ fn one_page_under_two_names_is_fetched_once() {
 
 #[test]
 fn a_server_that_answers_everything_with_a_web_page_has_no_metrics() {
-    let address = answering(|_, head, _| match head {
-        head if head.starts_with("GET") => response("200 OK", "text/html", "<html>\n<p>hello</p>\n</html>\n"),
-        _ => response(
-            "200 OK",
-            "application/json",
-            r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#,
-        ),
-    });
+    let address = chatting("GET", "text/html", "<html>\n<p>hello</p>\n</html>\n");
     let run = Bench::watching(&format!("http://{address}")).with(&["--request-count", "5"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     assert_eq!(run.stdout().matches("erver metrics").count(), 1, "{}", run.stdout());
@@ -368,14 +371,7 @@ fn the_live_block_has_a_line_of_the_server() {
 
 #[test]
 fn a_foreign_page_needs_no_help_and_no_type() {
-    let address = answering(|_, head, _| match head {
-        head if head.starts_with("GET /metrics") => response("200 OK", "text/plain", "plain 1\nplain{a=\"b\"} 2\n"),
-        _ => response(
-            "200 OK",
-            "application/json",
-            r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#,
-        ),
-    });
+    let address = chatting("GET /metrics", "text/plain", "plain 1\nplain{a=\"b\"} 2\n");
     let run = Bench::watching(&format!("http://{address}")).with(&["--request-count", "5"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let document = exported(&run);

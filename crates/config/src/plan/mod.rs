@@ -127,25 +127,11 @@ fn says_nothing(node: &Node) -> bool {
     }
 }
 
-/// What a run may watch beside its requests: its section, and its name in a note.
-const WATCHED: [(&str, &str); 1] = [("gpu_telemetry", "GPU telemetry")];
-
-fn is_collected(section: &str) -> bool {
-    !matches!(keys::status(&format!("benchmark.{section}.urls")), Some(Status::NotYet(_)))
-}
-
 /// What a run would watch and does not yet, unless it was told not to.
 fn unseen(tree: &Tree) -> Option<String> {
-    let is_off = |section: &str| {
-        let enabled = tree.node.find(&format!("benchmark.{section}.enabled"));
-        enabled.is_some_and(|node| matches!(node.datum, Datum::Bool(false)))
-    };
-    let missing = WATCHED.iter().filter(|(section, _)| !is_collected(section) && !is_off(section));
-    match missing.map(|(_, name)| *name).collect::<Vec<_>>().as_slice() {
-        [] => None,
-        [name] => Some(format!("{name} is not collected yet")),
-        names => Some(format!("{} are not collected yet", names.join(" and "))),
-    }
+    let enabled = tree.node.find("benchmark.gpu_telemetry.enabled");
+    let is_off = enabled.is_some_and(|node| matches!(node.datum, Datum::Bool(false)));
+    (!is_off).then(|| "GPU telemetry is not collected yet".to_owned())
 }
 
 fn plan(
@@ -182,9 +168,7 @@ fn plan(
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
     // It says what is on, not what would be.
-    for (section, _) in WATCHED.iter().filter(|(section, _)| !is_collected(section)) {
-        input_config[*section]["enabled"] = false.into();
-    }
+    input_config["gpu_telemetry"]["enabled"] = false.into();
     Some(Plan {
         run: RunIdentity {
             benchmark_id: ctx.benchmark_id.clone(),

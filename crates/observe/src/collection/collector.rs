@@ -1,5 +1,6 @@
 //! Collection as a run holds it: started, told of phases, waited for.
 
+use super::calls::OriginOf;
 use super::keeper::{Keeper, Kept, Message, Verdict};
 use super::reading::{EncodeLine, Reading};
 use super::scraper::{self, Command, Scraped};
@@ -37,6 +38,7 @@ pub struct Setup {
     /// The run's own.
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
+    pub origin: OriginOf,
     pub announce: Arc<dyn Announce>,
     /// What nobody may read, whoever says it.
     pub redactor: Arc<Redactor>,

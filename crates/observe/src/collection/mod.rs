@@ -6,16 +6,19 @@
 //!
 //! # Layout
 //! - `endpoint`: when an endpoint is fetched, and what follows from what came of it
+//! - `calls`: the calls for pages, and what comes of them
 //! - `scraper`: the thread that fetches
 //! - `reading`: a page from its text to a scrape
 //! - `keeper`: the thread that keeps
 //! - `collector`: all of it, as a run holds it
 
+mod calls;
 mod collector;
 mod endpoint;
 mod keeper;
 mod reading;
 mod scraper;
 
+pub use calls::OriginOf;
 pub use collector::{Announce, Boundary, CollectError, Collected, Collector, Setup};
 pub use reading::EncodeLine;

@@ -1,5 +1,6 @@
 //! The thread that fetches: one runtime, one session an endpoint, nothing that takes time.
 
+use super::calls::{OriginOf, PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
 use super::collector::{Announce, Setup};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
 use super::keeper::{Message, Verdict};
@@ -9,27 +10,20 @@ use crate::results::ScrapeError;
 use crate::scrape::ScrapeTimes;
 use aiperf_plan::{MetricsEndpoint, MetricsUrl, ServerMetricsPlan};
 use aiperf_transport::clock::mono_now;
-use aiperf_transport::{
-    Call, DeadlineTimer, FetchError, FetchSession, Fetched, Fetcher, Origin, SessionSettings, StampMode,
-};
-use aiperf_types::{Failure, LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, RunEvent, Source, WallAnchor};
+use aiperf_transport::{DeadlineTimer, FetchError, FetchSession, Fetched, Fetcher, SessionSettings, StampMode};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, RunEvent, Source, WallAnchor};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, LocalSet};
 
-/// Bytes of a page, as sent and as decoded.
-const PAGE_LIMIT: usize = 32 << 20;
 /// Idle connections are given up before servers do: uvicorn closes them after 5 s.
 const KEEPALIVE: Nanos = Nanos::from_millis(4_000);
 /// What a page that is slow in coming may hold up one at a boundary.
 const LONGEST_HOLD: Nanos = Nanos::from_millis(1_000);
 /// A wait that people are told of.
 const WORTH_A_WORD: Nanos = Nanos::from_millis(300);
-/// Kinds of errors of an endpoint that are told apart.
-const MOST_ERRORS: usize = 20;
 /// What a name and a page are called in events.
 const SOURCE: &str = "server metrics";
 
@@ -96,6 +90,7 @@ pub(super) struct Scraper {
     /// Pods are still looked for.
     is_discovering: bool,
     fetcher: Fetcher,
+    origin: OriginOf,
     cluster: Option<Cluster>,
 }
 
@@ -122,6 +117,7 @@ pub(super) fn run(
         up_to_date: Vec::new(),
         is_discovering: false,
         fetcher: setup.fetcher,
+        origin: setup.origin,
         cluster: setup.cluster,
     };
     for endpoint in scraper.plan.endpoints.clone() {
@@ -314,7 +310,7 @@ impl Scraper {
             let Some(fetch) = watched.endpoint.poll(now, self.phase.as_ref()) else { continue };
             watched.fetches += 1;
             let (session, done) = (watched.session.clone(), done.clone());
-            let call = call(&fetch, &self.plan);
+            let call = call(&fetch, &self.plan, self.origin);
             let task = tokio::task::spawn_local(async move {
                 let result = session.fetch(&call).await;
                 let _ = done.send(Done::Fetched(Box::new(FetchDone { endpoint: number, fetch, result })));
@@ -476,9 +472,10 @@ impl Scraper {
 
     fn next_deadline(&self) -> Option<MonoNs> {
         let held_up = self.watched.iter().filter_map(|watched| Some(watched.held_up?.plus(LONGEST_HOLD)));
-        let ticks = self.watched.iter().filter_map(|watched| watched.endpoint.next_deadline()).chain(held_up);
-        let last = self.final_at.filter(|_| self.is_finishing && !self.is_final);
-        if self.is_final { held_up_alone(&self.watched) } else { ticks.chain(last).min() }
+        let ticks = self.watched.iter().filter_map(|watched| watched.endpoint.next_deadline());
+        let last = self.final_at.filter(|_| self.is_finishing);
+        // Once the last pages were asked for, nothing else is due.
+        held_up.chain(ticks.chain(last).filter(|_| !self.is_final)).min()
     }
 
     /// The run is over, and the last pages are there, or nobody has any.
@@ -524,90 +521,5 @@ impl Watched {
             self.endpoint.abandon();
             self.held_up = None;
         }
-    }
-}
-
-/// When a page that holds up another is let go, where nothing else is waited for.
-fn held_up_alone(watched: &[Watched]) -> Option<MonoNs> {
-    watched.iter().filter_map(|watched| Some(watched.held_up?.plus(LONGEST_HOLD))).min()
-}
-
-fn duration(length: Nanos) -> Duration {
-    Duration::from_nanos(length.0)
-}
-
-fn call(fetch: &Fetch, plan: &ServerMetricsPlan) -> Call {
-    let server = fetch.url.server();
-    let origin = match server.socket_path() {
-        Some(path) => Origin::Unix(path.to_owned()),
-        None => Origin::Http { tls: server.is_tls(), host: server.host().to_owned(), port: server.port() },
-    };
-    let mut headers =
-        vec![("Accept".to_owned(), "*/*".to_owned()), ("Accept-Encoding".to_owned(), "gzip, deflate".to_owned())];
-    headers.extend(server.credentials().map(|credentials| ("Authorization".to_owned(), credentials.basic())));
-    let timeout = match fetch.purpose {
-        Purpose::Probe => plan.reachability_timeout,
-        Purpose::Boundary | Purpose::Fallback => plan.scrape_timeout,
-        // Silence ends it, not its length.
-        Purpose::Tick => Nanos(u64::MAX / 4),
-    };
-    Call {
-        method: "GET",
-        origin,
-        path: fetch.url.path().to_owned(),
-        headers,
-        body: Default::default(),
-        timeout: duration(timeout),
-        size_limit: PAGE_LIMIT,
-        follows_redirects: true,
-    }
-}
-
-fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, FetchError>) -> Outcome {
-    let media_type = match result {
-        Ok(fetched) => Some(fetched.media_type.as_str()),
-        Err(FetchError::Failed { media_type, .. }) => media_type.as_deref(),
-        Err(_) => None,
-    };
-    match result {
-        Ok(fetched) if fetched.status >= 400 || fetch.purpose == Purpose::Probe && fetched.status != 200 => {
-            Outcome::Failed(format!("HTTP {} {}", fetched.status, fetched.reason).trim_end().to_owned())
-        }
-        _ if media_type.is_some_and(|media_type| media_type.starts_with("application/json")) => {
-            Outcome::NotPrometheus(format!(
-                "endpoint '{shown}' returned non-Prometheus content-type '{}'; expected text/plain (Prometheus \
-                 exposition format)",
-                media_type.unwrap_or_default()
-            ))
-        }
-        Ok(_) => Outcome::Page,
-        Err(error) => Outcome::Failed(error.to_string()),
-    }
-}
-
-/// The error's name, as Python's libraries have it.
-fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
-    match result {
-        Ok(_) => "ClientResponseError",
-        Err(FetchError::TimedOut(_) | FetchError::Silent(_)) => "TimeoutError",
-        Err(FetchError::Failed { failure: Failure::Connect { .. } | Failure::Resolve { .. }, .. }) => {
-            "ClientConnectorError"
-        }
-        Err(_) => "ClientError",
-    }
-}
-
-fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
-    let known = errors.iter().position(|error| error.kind == kind && error.message == message);
-    // A server may say something else each time.
-    let place = known.or_else(|| errors.len().checked_sub(1).filter(|last| *last + 1 >= MOST_ERRORS));
-    match place {
-        Some(place) => errors[place].count += 1,
-        None => errors.push(ScrapeError {
-            endpoint_url: url.clone(),
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            count: 1,
-        }),
     }
 }
