@@ -39,7 +39,7 @@ pub struct MemoryError {
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
-    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
+    let DatasetPlan::Synthetic(synthetic) = &plan.dataset else { return Ok(()) };
     free_bytes(&|path| read_to_string(path).ok()).map_or(Ok(()), |free| fits(synthetic, free))
 }
 

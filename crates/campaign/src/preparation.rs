@@ -163,7 +163,9 @@ impl Job {
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
         let tokenizer = tokenizer(&plan, &say)?;
         say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
-        let _ = steps.total.set(plan.dataset.entries());
+        if let Some(entries) = plan.dataset.entries() {
+            let _ = steps.total.set(entries);
+        }
         steps.begin(Stage::MakingPrompts);
         let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
         steps.begin(Stage::EncodingRequests);
@@ -178,11 +180,12 @@ impl Job {
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let inputs = artifacts.stage_inputs(all.map(|request| {
             steps.count();
-            let hidden = match redactor.body(&request.body) {
-                Cow::Owned(hidden) => Some(hidden.into()),
-                Cow::Borrowed(_) => None,
+            let payload = request.body.payload();
+            let shown = match redactor.body(&payload) {
+                Cow::Owned(hidden) => hidden,
+                Cow::Borrowed(_) => payload.into_owned(),
             };
-            (request.session_id, [hidden.unwrap_or(request.body)])
+            (request.session_id, [shown])
         }))?;
         Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
     }

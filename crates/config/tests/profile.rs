@@ -29,7 +29,7 @@ fn the_plainest_run_has_every_default() {
     assert_eq!(plan.endpoint.urls[0].as_str(), "http://localhost:8000");
     assert_eq!(plan.phases[0].requests(), Some(10));
     assert_eq!(plan.phases[0].concurrency, Some(1));
-    let DatasetPlan::Synthetic(synthetic) = &plan.dataset;
+    let DatasetPlan::Synthetic(synthetic) = &plan.dataset else { panic!("not synthetic") };
     assert_eq!((synthetic.entries, synthetic.isl.unwrap().mean, synthetic.osl), (100, 550.0, None));
     assert_eq!(plan.artifacts.dir, Path::new("/home/me/artifacts/m-openai-chat-concurrency1"));
     assert_eq!(plan.runtime.ui, UiKind::None);

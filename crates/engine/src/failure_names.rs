@@ -40,7 +40,8 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
         Failure::SendTimedOut => RequestError::coded(0, "RequestSendTimeout", text),
         Failure::CutOff | Failure::Cancelled { .. } => RequestError::coded(499, "RequestCancellationError", text),
         Failure::TooManyRedirects { .. } => exception("TooManyRedirects", "ClientResponseError"),
-        Failure::Unsendable(_) => RequestError::exception("ValueError", text, &[]),
+        Failure::Step { code, kind, .. } => RequestError::coded(*code, kind, text),
+        Failure::Unsendable(_) | Failure::Unbuildable { .. } => RequestError::exception("ValueError", text, &[]),
         Failure::Redirect(_) => exception("InvalidUrlRedirectClientError", "InvalidURL"),
     }
 }

@@ -6,8 +6,7 @@ use aiperf_dialect::kinds::Request;
 use aiperf_dialect::{Dialect, DialectError, HeadTemplate, dialect, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::EndpointKind;
-use bytes::Bytes;
+use aiperf_types::{Body, EndpointKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -42,7 +41,7 @@ pub struct Requests {
 /// What is sent for a conversation, and what records say of it.
 #[derive(Clone, Debug)]
 pub struct EncodedRequest {
-    pub body: Bytes,
+    pub body: Body,
     pub session_id: Arc<str>,
     /// Output length asked for.
     pub requested_osl: Option<u32>,
@@ -128,15 +127,15 @@ impl Requests {
     }
 
     /// Tokens of a request's texts; each conversation is counted once.
-    pub fn input_tokens(&self, conversation: u32, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
+    pub fn input_tokens(&self, conversation: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
         let Some(Entry { input_tokens: cell, .. }) = self.kept.get(conversation as usize) else {
-            return count_input(self.plan.endpoint.kind, body, tokenizer);
+            return count_input(self.plan.endpoint.kind, &body.payload(), tokenizer);
         };
         let known = cell.load(Relaxed);
         if known != NOT_COUNTED {
             return (known != NO_COUNT).then_some(u64::from(known));
         }
-        let counted = count_input(self.plan.endpoint.kind, body, tokenizer);
+        let counted = count_input(self.plan.endpoint.kind, &body.payload(), tokenizer);
         let stored = counted.map_or(NO_COUNT, |count| u32::try_from(count).unwrap_or(NO_COUNT));
         cell.store(stored, Relaxed);
         counted
@@ -152,11 +151,7 @@ impl Requests {
             RequestsError::Dialect { session, source }
         })?;
         let requested_osl = conversation.turns.last().and_then(|turn| turn.max_tokens);
-        Ok(EncodedRequest {
-            body: Bytes::from(body),
-            session_id: conversation.session_id.as_str().into(),
-            requested_osl,
-        })
+        Ok(EncodedRequest { body: body.into(), session_id: conversation.session_id.as_str().into(), requested_osl })
     }
 }
 

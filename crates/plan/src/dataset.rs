@@ -1,6 +1,7 @@
 //! What requests say.
 
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Where conversations come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -8,13 +9,16 @@ use serde::{Deserialize, Serialize};
 pub enum DatasetPlan {
     /// Made from a corpus by length.
     Synthetic(SyntheticPlan),
+    /// Read from a file.
+    File(FilePlan),
 }
 
 impl DatasetPlan {
-    /// How many conversations it has.
-    pub fn entries(&self) -> u64 {
+    /// How many conversations it has, where that is known beforehand.
+    pub fn entries(&self) -> Option<u64> {
         match self {
-            Self::Synthetic(plan) => u64::from(plan.entries),
+            Self::Synthetic(plan) => Some(u64::from(plan.entries)),
+            Self::File(_) => None,
         }
     }
 }
@@ -45,4 +49,21 @@ pub struct SyntheticPlan {
     pub isl: Option<Length>,
     /// Output length asked for; `None` asks for none.
     pub osl: Option<Length>,
+}
+
+/// Conversations of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilePlan {
+    pub path: PathBuf,
+    pub format: FileFormat,
+}
+
+/// How conversations stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileFormat {
+    /// A conversation of one turn a line.
+    SingleTurn,
+    /// A whole body a line, sent as it is.
+    RawPayload,
 }

@@ -3,7 +3,7 @@
 use crate::control::{CacheReset, Readiness, ServerProfiler};
 use crate::http::HttpSettings;
 use crate::url::BaseUrl;
-use aiperf_types::EndpointKind;
+use aiperf_types::{BodyKind, EndpointKind, Nanos};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,6 +24,15 @@ pub struct EndpointPlan {
     pub headers: Vec<(String, String)>,
     /// Extra members of the request body, in order.
     pub extra: Map<String, Value>,
+    /// How bodies are encoded.
+    pub body: BodyKind,
+    /// What bodies are made of, for the endpoint type that is made for it.
+    pub template: Option<TemplatePlan>,
+    /// Content is a list of parts even where a string would do.
+    pub force_content_parts: bool,
+    /// The name of the header field that says which session a request belongs to; `None`: `X-Correlation-ID`.
+    pub session_header: Option<String>,
+    pub video: VideoPlan,
     /// Total time of one request in seconds; 0 means no limit.
     pub timeout_seconds: f64,
     /// Send `max_tokens` where chat would send `max_completion_tokens`.
@@ -41,6 +50,30 @@ pub struct EndpointPlan {
     pub cache_reset: Option<CacheReset>,
     /// The servers' profilers are on during each profiling phase.
     pub server_profiler: Option<ServerProfiler>,
+}
+
+/// Bodies made from a template.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplatePlan {
+    /// Its text, in Jinja.
+    pub body: String,
+    /// Where an answer has what it says, in JMESPath; `None` finds it out.
+    pub response_field: Option<String>,
+}
+
+/// How videos are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VideoPlan {
+    /// Fetch each video once it is made.
+    pub download: bool,
+    /// Between two looks at whether it is made.
+    pub poll_interval: Nanos,
+}
+
+impl Default for VideoPlan {
+    fn default() -> Self {
+        Self { download: false, poll_interval: Nanos(100_000_000) }
+    }
 }
 
 /// How requests travel.

@@ -118,7 +118,7 @@ fn exchange(c: &mut Criterion) {
                 issued: now,
                 target: 0,
                 head: head.clone().into_bytes(),
-                body: body.clone(),
+                body: body.clone().into(),
                 timeout: None,
                 cancelled: None,
                 ends_session: true,

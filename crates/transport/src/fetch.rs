@@ -221,7 +221,7 @@ impl FetchSession {
             issued: MonoNs(0),
             target: self.client.target_of(&call.origin),
             head: call.head(),
-            body: call.body.clone(),
+            body: call.body.clone().into(),
             timeout: None,
             cancelled: None,
             ends_session: true,

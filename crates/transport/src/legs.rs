@@ -1,8 +1,7 @@
 //! The legs of a request: most have one; a redirect is followed by another, and so may be whatever a script says.
 
 use crate::target::Origin;
-use aiperf_types::{Exchange, Failure, Nanos};
-use bytes::Bytes;
+use aiperf_types::{Body, Exchange, Failure, Nanos};
 use std::rc::Rc;
 
 /// One request on the wire.
@@ -11,7 +10,7 @@ pub struct Leg {
     pub origin: Rc<Origin>,
     /// Request line and header fields, with the empty line.
     pub head: Vec<u8>,
-    pub body: Bytes,
+    pub body: Body,
 }
 
 impl Leg {

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// How a request body is encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BodyKind {
+    #[default]
     Json,
     Multipart,
 }

@@ -1,7 +1,6 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{Failure, MonoNs, Nanos};
-use bytes::Bytes;
+use crate::{Body, Failure, MonoNs, Nanos, Parsed};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -160,7 +159,9 @@ pub struct Exchange {
     /// Why there is no whole answer, if there is none.
     pub failure: Option<Failure>,
     /// The request body as sent.
-    pub request_body: Bytes,
+    pub request_body: Body,
+    /// What was read of the answer while it came, where that was asked for: it is not read again.
+    pub parsed: Option<Box<Parsed>>,
     /// The request's head as sent, where that was asked for.
     pub request_head: Vec<u8>,
 }

@@ -79,6 +79,17 @@ pub enum Failure {
     },
     /// The request cannot be put into the protocol spoken.
     Unsendable(String),
+    /// There is no body for it: which conversation, and why.
+    Unbuildable {
+        conversation: String,
+        reason: String,
+    },
+    /// A step of a request of several failed, and how records name that.
+    Step {
+        code: i64,
+        kind: &'static str,
+        message: String,
+    },
     /// A redirect that cannot be followed.
     Redirect(String),
 }
@@ -107,6 +118,8 @@ impl fmt::Display for Failure {
             | Self::Framing(text)
             | Self::Unsendable(text)
             | Self::Redirect(text) => f.write_str(text),
+            Self::Unbuildable { conversation, reason } => write!(f, "conversation {conversation}: {reason}"),
+            Self::Step { message, .. } => f.write_str(message),
             Self::ShortBody { got, announced } => write!(f, "body ended after {got} of {announced} bytes"),
             Self::TooLarge { limit } => write!(f, "response is longer than the {limit} bytes that are kept"),
             Self::TooManyRedirects { limit } => write!(f, "the server redirected more than {limit} times"),

@@ -6,6 +6,7 @@
 //! # Layout
 //! - [`time`]: nanoseconds on the monotonic and on the wall clock, and the anchor between them
 //! - [`endpoint`]: endpoint types and what each can do
+//! - [`body`]: what goes out, piece by piece
 //! - [`conversation`]: what is said: conversations, turns, media
 //! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
@@ -18,6 +19,7 @@
 //! - [`log`]: levels of messages
 //! - [`event`]: what a run tells those who watch it
 
+pub mod body;
 pub mod conversation;
 pub mod endpoint;
 pub mod error;
@@ -33,7 +35,8 @@ pub mod stats;
 pub mod time;
 pub mod trace;
 
-pub use conversation::{Conversation, Media, Turn};
+pub use body::Body;
+pub use conversation::{ContextMode, Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, Traits};
 pub use error::RequestError;
 pub use event::{
@@ -46,7 +49,7 @@ pub use id::uuid_text;
 pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
-pub use response::{ContentMark, Parsed, Usage};
+pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
 pub use trace::HttpTrace;

@@ -1,6 +1,6 @@
 //! What a dialect read out of the bytes of an exchange.
 
-use crate::{MonoNs, RequestError, SpecDecode};
+use crate::{MonoNs, RequestError, SpecDecode, Turn};
 use serde::{Deserialize, Serialize};
 
 /// One content response: a piece of the answer that is not empty.
@@ -35,6 +35,22 @@ pub struct Usage {
     pub total_tokens: Option<u64>,
 }
 
+/// What an answer leaves for the turns after it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// What was said, as a turn; `None` when nothing was.
+    pub turn: Option<Turn>,
+    /// By which the server knows the answer.
+    pub response_id: Option<String>,
+}
+
+/// What a server told of a video that it made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VideoFacts {
+    pub inference_seconds: Option<f64>,
+    pub peak_memory_mb: Option<f64>,
+}
+
 /// An exchange's answer, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
@@ -42,6 +58,8 @@ pub struct Parsed {
     pub content: Vec<ContentMark>,
     /// All output text, concatenated; `None` when no piece of it came.
     pub output_text: Option<String>,
+    /// Where in `output_text` the text of each choice ends, when there are several: each is counted alone.
+    pub choice_ends: Vec<usize>,
     /// All reasoning text, concatenated; `None` when no piece of it came.
     pub reasoning_text: Option<String>,
     /// Usage, folded over the responses.
@@ -66,5 +84,8 @@ pub struct Parsed {
     pub spec_decode: Option<Box<SpecDecode>>,
     /// Why what it told of it cannot be true.
     pub spec_decode_fault: Option<&'static str>,
+    pub video: Option<VideoFacts>,
+    /// What it leaves for later turns, where that was asked for.
+    pub reply: Option<Box<Reply>>,
     pub error: Option<RequestError>,
 }

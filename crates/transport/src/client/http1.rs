@@ -12,12 +12,14 @@ use crate::receive::record_read;
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
-use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Timeline};
+use aiperf_types::{Body, Exchange, Failure, MonoNs, Nanos, Timeline};
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
 /// When less than this is left in a buffer, it grows before the next read.
 const LEAST_ROOM: usize = 2 << 10;
+/// Pieces of a request that one write takes at most: more of them are a long conversation, and a write more.
+const SLICES: usize = 64;
 /// From here on a buffer grows fourfold.
 const LARGE: usize = 4 << 20;
 
@@ -106,7 +108,7 @@ impl Client {
         &self,
         connection: &mut Connection,
         head: &[u8],
-        body: &[u8],
+        body: &Body,
         exchange: &mut Exchange,
         framer: &mut Framer,
         sending: &mut Sending<'_>,
@@ -207,13 +209,25 @@ fn write_some(
     connection: &mut Connection,
     cx: &mut Context<'_>,
     head: &[u8],
-    body: &[u8],
+    body: &Body,
     sent: usize,
 ) -> Poll<io::Result<usize>> {
-    match head.get(sent..) {
-        Some(rest) if !rest.is_empty() => connection.poll_write(cx, &[IoSlice::new(rest), IoSlice::new(body)]),
-        _ => connection.poll_write(cx, &[IoSlice::new(&body[sent - head.len()..])]),
+    let mut slices = [IoSlice::new(&[]); SLICES];
+    let mut filled = 0;
+    let mut skip = sent;
+    let pieces = body.pieces().iter().map(|piece| &piece[..]);
+    for piece in std::iter::once(head).chain(pieces) {
+        let rest = &piece[skip.min(piece.len())..];
+        skip = skip.saturating_sub(piece.len());
+        if !rest.is_empty() {
+            slices[filled] = IoSlice::new(rest);
+            filled += 1;
+            if filled == SLICES {
+                break;
+            }
+        }
     }
+    connection.poll_write(cx, &slices[..filled])
 }
 
 fn unframed(error: FrameError) -> Failure {

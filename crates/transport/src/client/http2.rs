@@ -111,7 +111,7 @@ impl Client {
     ) -> End {
         let timeline = &mut exchange.timeline;
         timeline.send_start = timeline.connect.1.taken().or(timeline.blocked.1.taken()).unwrap_or(timeline.leg_start);
-        let started = Http2Exchange::start(connection, &leg.head, leg.body.clone(), self.settings.kept_limit);
+        let started = Http2Exchange::start(connection, &leg.head, &leg.body, self.settings.kept_limit);
         let mut stream = match started {
             Ok(stream) => stream,
             Err(failure) => return End::Failed(failure),

@@ -23,8 +23,7 @@ use crate::stamp::{StampMode, StampedReader};
 use crate::stream_end::StreamEnd;
 use crate::target::{Origin, Target};
 use crate::timers::Timers;
-use aiperf_types::{Exchange, Failure, MonoNs, Nanos, RequestTag, Timeline};
-use bytes::Bytes;
+use aiperf_types::{Body, Exchange, Failure, MonoNs, Nanos, RequestTag, Timeline};
 use deadlines::Deadlines;
 use std::cell::RefCell;
 use std::io;
@@ -80,7 +79,7 @@ pub struct OutgoingRequest {
     pub target: usize,
     /// Request line and header fields, with the empty line.
     pub head: Vec<u8>,
-    pub body: Bytes,
+    pub body: Body,
     /// All the time it has.
     pub timeout: Option<Nanos>,
     /// The plan has it cancelled.

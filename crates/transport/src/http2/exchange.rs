@@ -8,8 +8,7 @@ use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
 use crate::receive::fits;
-use aiperf_types::{Exchange, MonoNs, Read};
-use bytes::Bytes;
+use aiperf_types::{Body, Exchange, MonoNs, Read};
 use h2::RecvStream;
 use h2::client::ResponseFuture;
 use http::response::Parts;
@@ -53,7 +52,7 @@ impl Http2Exchange {
     pub fn start(
         connection: &Http2Connection,
         head: &[u8],
-        body: Bytes,
+        body: &Body,
         kept_limit: usize,
     ) -> Result<Self, Http2Failure> {
         let request = request::from_http1(head, connection.scheme()).map_err(Http2Failure::Request)?;
@@ -79,8 +78,9 @@ impl Http2Exchange {
             body_read: 0,
             is_too_large: false,
         };
-        if !body.is_empty() {
-            sending.send_data(body, true).map_err(refused)?;
+        let mut pieces = body.pieces().iter().filter(|piece| !piece.is_empty()).peekable();
+        while let Some(piece) = pieces.next() {
+            sending.send_data(piece.clone(), pieces.peek().is_none()).map_err(refused)?;
         }
         Ok(exchange)
     }

@@ -1,0 +1,97 @@
+//! The body of a request as it goes out.
+
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Pieces of bytes that follow each other. What requests share (the turns before, the frame around them) is one piece
+/// for all of them, so that a body costs what is new in it. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Body(Option<Arc<Pieces>>);
+
+#[derive(Debug)]
+struct Pieces {
+    pieces: Vec<Bytes>,
+    len: usize,
+    /// The same in JSON, where it goes out in another form.
+    payload: Option<Bytes>,
+}
+
+impl Body {
+    pub fn new(pieces: Vec<Bytes>) -> Self {
+        Self::of(pieces, None)
+    }
+
+    /// A body that is not JSON, and what it says as JSON.
+    pub fn with_payload(pieces: Vec<Bytes>, payload: Bytes) -> Self {
+        Self::of(pieces, Some(payload))
+    }
+
+    fn of(pieces: Vec<Bytes>, payload: Option<Bytes>) -> Self {
+        let len = pieces.iter().map(Bytes::len).sum();
+        Self(Some(Arc::new(Pieces { pieces, len, payload })))
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |body| body.len)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn pieces(&self) -> &[Bytes] {
+        self.0.as_ref().map_or(&[], |body| &body.pieces)
+    }
+
+    /// All pieces as one.
+    pub fn joined(&self) -> Cow<'_, [u8]> {
+        match self.pieces() {
+            [] => Cow::Borrowed(&[]),
+            [only] => Cow::Borrowed(only),
+            pieces => Cow::Owned(pieces.concat()),
+        }
+    }
+
+    /// What it says, as JSON: the body itself, unless it goes out in another form.
+    pub fn payload(&self) -> Cow<'_, [u8]> {
+        match self.0.as_ref().and_then(|body| body.payload.as_ref()) {
+            Some(payload) => Cow::Borrowed(payload),
+            None => self.joined(),
+        }
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for Body {
+    fn from(bytes: T) -> Self {
+        Self::new(vec![bytes.into()])
+    }
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Self) -> bool {
+        self.joined() == other.joined()
+    }
+}
+
+impl Eq for Body {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_its_pieces_one_after_the_other() {
+        let body = Body::new(vec!["{".into(), "}".into()]);
+        assert_eq!((body.len(), body.joined(), body.payload()), (2, b"{}"[..].into(), b"{}"[..].into()));
+        assert_eq!(body, Body::from("{}"));
+        assert_eq!(Body::default().joined(), b""[..]);
+    }
+
+    #[test]
+    fn a_form_says_the_same_as_its_payload() {
+        let form = Body::with_payload(vec!["--x--".into()], "{}".into());
+        assert_eq!((form.joined(), form.payload()), (b"--x--"[..].into(), b"{}"[..].into()));
+    }
+}
