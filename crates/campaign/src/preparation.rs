@@ -180,7 +180,7 @@ impl Job {
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let inputs = artifacts.stage_inputs(all.map(|request| {
             steps.count();
-            let payload = request.body.payload();
+            let payload = request.encoded.body.payload();
             let shown = match redactor.body(&payload) {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => payload.into_owned(),

@@ -1,6 +1,7 @@
 //! The two things done to every streamed chunk on a record thread: cutting it out of the stream, reading its JSON.
 
-use aiperf_dialect::{Answer, dialect, sse::Splitter};
+use aiperf_dialect::{Answer, Api, Delivery, sse::Splitter};
+use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -8,12 +9,20 @@ use std::hint::black_box;
 const CHUNK: &str = "data: {\"id\":\"chatcmpl-a61a8da5f6a66d6b\",\"object\":\"chat.completion.chunk\",\"created\":1794702553,\
 \"model\":\"tiny\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" ke\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n";
 
+/// A plan's endpoint with nothing special about it.
+fn endpoint(kind: EndpointKind) -> EndpointPlan {
+    EndpointPlan::new(kind, vec![BaseUrl::parse("http://localhost:8000").expect("a URL")])
+}
+
 fn parse(c: &mut Criterion) {
-    let chat = dialect(EndpointKind::Chat).expect("chat is spoken");
+    let chat = Api::new(&endpoint(EndpointKind::Chat), "tiny").expect("an endpoint");
     let json = CHUNK.trim().strip_prefix("data: ").expect("a data field");
     let mut group = c.benchmark_group("chunk");
     group.throughput(Throughput::Elements(1));
-    group.bench_function("json", |b| b.iter(|| (chat.parse)(black_box(json))));
+    group.bench_function("json", |b| {
+        let mut reader = (chat.dialect.reader)(&chat);
+        b.iter(|| reader.read(black_box(json), Delivery::Event).is_some())
+    });
     group.bench_function("sse framing", |b| {
         let mut splitter = Splitter::default();
         b.iter(|| splitter.feed(black_box(CHUNK.as_bytes()), MonoNs(1), |message, _| !message.is_empty()));
@@ -21,7 +30,7 @@ fn parse(c: &mut Criterion) {
     group.throughput(Throughput::Elements(32));
     group.bench_function("answer of 32", |b| {
         b.iter(|| {
-            let mut answer = Answer::new(chat, MonoNs(1));
+            let mut answer = Answer::new(&chat, MonoNs(1));
             for i in 0..32 {
                 answer.feed_stream(black_box(CHUNK.as_bytes()), MonoNs(2 + i));
             }

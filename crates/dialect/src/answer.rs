@@ -1,15 +1,21 @@
 //! An exchange's responses folded into one parsed answer.
 
-use crate::kinds::{Data, Dialect, Piece};
+use crate::api::Api;
+use crate::capture::Capture;
+use crate::reader::{Data, Delivery, Piece, Reader, ResponseError};
 use crate::{json, spec_decode, sse, usage};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Reads the responses of one exchange, in order.
 pub struct Answer {
-    dialect: &'static Dialect,
+    reader: Box<dyn Reader>,
+    capture: Option<Box<dyn Capture>>,
+    /// Texts of choices after the first.
+    other_choices: BTreeMap<u32, String>,
     splitter: sse::Splitter,
     parsed: Parsed,
     usage: Map<String, Value>,
@@ -23,9 +29,11 @@ pub struct Answer {
 
 impl Answer {
     /// Nothing read yet; `start` is when the request began.
-    pub fn new(dialect: &'static Dialect, start: MonoNs) -> Self {
+    pub fn new(api: &Api, start: MonoNs) -> Self {
         Self {
-            dialect,
+            reader: (api.dialect.reader)(api),
+            capture: None,
+            other_choices: BTreeMap::new(),
             splitter: sse::Splitter::default(),
             parsed: Parsed::default(),
             usage: Map::new(),
@@ -34,6 +42,18 @@ impl Answer {
             in_read: 0,
             shape: Shape::default(),
         }
+    }
+
+    /// Gathers the reply for later turns too.
+    #[must_use]
+    pub fn capturing(mut self, api: &Api) -> Self {
+        self.capture = Some((api.dialect.capture)(api));
+        self
+    }
+
+    /// Whether a piece of the answer has come.
+    pub fn has_content(&self) -> bool {
+        !self.parsed.content.is_empty()
     }
 
     /// Takes bytes of an event stream, with the instant of the read that brought them. Returns `false` once an error
@@ -62,13 +82,27 @@ impl Answer {
         self.count_response(at);
         let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
         let Ok(text) = std::str::from_utf8(text) else { return };
-        match (self.dialect.parse)(text) {
-            Some(piece) => self.take_piece(piece, at),
-            None => self.take_odd(text, at).unwrap_or(true),
+        match self.reader.read(text, Delivery::Body) {
+            Some(piece) => self.take_piece(piece, text, at),
+            None => self.take_odd(text, Delivery::Body, at).unwrap_or(true),
         };
     }
 
+    /// Takes a body that is no text: it came, and says nothing.
+    pub fn feed_binary(&mut self, at: MonoNs) {
+        self.count_response(at);
+    }
+
     pub fn finish(mut self) -> Parsed {
+        if !self.other_choices.is_empty() {
+            let text = self.parsed.output_text.get_or_insert_default();
+            self.parsed.choice_ends.push(text.len());
+            for choice in self.other_choices.values() {
+                text.push_str(choice);
+                self.parsed.choice_ends.push(text.len());
+            }
+        }
+        self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
         if !self.usage.is_empty() {
             let (usage, unreadable) = usage::read_checked(&self.usage);
             self.parsed.usage = Some(usage);
@@ -100,15 +134,20 @@ impl Answer {
         // One check of the whole is cheaper than one of each string in it.
         let json = sse::readable(&data);
         if let Some(text) = self.shape.text_of(&json) {
-            self.take_content(&Data::Text(text.into()), at);
+            let data = Data::Text(text.into());
+            self.take_content(self.shape.choice, &data, at);
+            if let Some(capture) = &mut self.capture {
+                let piece = Piece { choice: self.shape.choice, data: Some(data), ..Piece::default() };
+                capture.take(&piece, &json);
+            }
             return true;
         }
-        match (self.dialect.parse)(&json) {
+        match self.reader.read(&json, Delivery::Event) {
             Some(piece) => {
                 self.shape.learn(&json, &piece);
-                self.take_piece(piece, at)
+                self.take_piece(piece, &json, at)
             }
-            None => self.take_odd(&json, at).unwrap_or_else(|| {
+            None => self.take_odd(&json, Delivery::Event, at).unwrap_or_else(|| {
                 self.parsed.unreadable += 1;
                 true
             }),
@@ -116,12 +155,12 @@ impl Answer {
     }
 
     /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
-    fn take_odd(&mut self, text: &str, at: MonoNs) -> Option<bool> {
+    fn take_odd(&mut self, text: &str, delivery: Delivery, at: MonoNs) -> Option<bool> {
         // JSON of another shape says nothing, but it can be read.
         let can_be_read = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok().then_some(true);
         let Some(mended) = json::mended(text) else { return can_be_read(text) };
-        match (self.dialect.parse)(&mended) {
-            Some(piece) => Some(self.take_piece(piece, at)),
+        match self.reader.read(&mended, delivery) {
+            Some(piece) => Some(self.take_piece(piece, &mended, at)),
             None => can_be_read(&mended),
         }
     }
@@ -131,10 +170,16 @@ impl Answer {
         self.parsed.last_response = at;
     }
 
-    fn take_piece(&mut self, piece: Piece<'_>, at: MonoNs) -> bool {
-        if let Some((code, text)) = piece.error {
-            self.parsed.error = Some(stream_error(code, &text));
+    fn take_piece(&mut self, piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
+        if let Some(error) = piece.error {
+            self.parsed.error = Some(match error {
+                ResponseError::Told { code, message } => stream_error(code, &message),
+                ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
+            });
             return false;
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.take(&piece, text);
         }
         if let Some(usage) = piece.usage {
             if piece.data.is_some() && self.parsed.first_content_tokens.is_none() {
@@ -147,15 +192,24 @@ impl Answer {
             self.spec_decode.extend(piece.spec_decode);
         }
         if let Some(data) = piece.data {
-            self.take_content(&data, at);
+            self.take_content(piece.choice, &data, at);
+        }
+        for (choice, data) in &piece.others {
+            self.take_content(*choice, data, at);
         }
         true
     }
 
-    fn take_content(&mut self, data: &Data<'_>, at: MonoNs) {
+    fn take_content(&mut self, choice: u32, data: &Data<'_>, at: MonoNs) {
         let parsed = &mut self.parsed;
+        let others = &mut self.other_choices;
+        let output_text = &mut parsed.output_text;
         let mut output = |text: &str| {
-            parsed.output_text.get_or_insert_default().push_str(text);
+            let said = match choice {
+                0 => output_text.get_or_insert_default(),
+                _ => others.entry(choice).or_default(),
+            };
+            said.push_str(text);
             !text.is_empty()
         };
         let mark = match data {
@@ -164,11 +218,24 @@ impl Answer {
                 let said = output(content.as_deref().unwrap_or_default());
                 ContentMark { at, output: output(text) | said, reasoning: false }
             }
-            Data::Reasoning { reasoning, content } => {
-                let text = content.as_deref().unwrap_or_default();
-                let output = !text.is_empty() && output(text);
+            Data::Reasoning { reasoning, content, tool_calls } => {
+                let mut said = false;
+                for text in [content, tool_calls].into_iter().flatten().filter(|text| !text.is_empty()) {
+                    said |= output(text);
+                }
+                let output = said;
                 parsed.reasoning_text.get_or_insert_default().push_str(reasoning);
                 ContentMark { at, output, reasoning: true }
+            }
+            Data::Video(job) => {
+                let number = |member: &str| job.get(member).and_then(Value::as_f64);
+                let facts = parsed.video.get_or_insert_default();
+                facts.inference_seconds = number("inference_time_s").or(facts.inference_seconds);
+                facts.peak_memory_mb = number("peak_memory_mb").or(facts.peak_memory_mb);
+                ContentMark { at, output: true, reasoning: false }
+            }
+            Data::Embeddings(_) | Data::Rankings(_) | Data::ImageRetrieval(_) | Data::Images(_) => {
+                ContentMark { at, output: true, reasoning: false }
             }
         };
         if mark.output || mark.reasoning {
@@ -191,20 +258,27 @@ impl Answer {
 struct Shape {
     before: String,
     after: String,
+    choice: u32,
 }
 
 impl Shape {
     /// Remembers a chunk that is a text and nothing else.
     fn learn(&mut self, json: &str, piece: &Piece<'_>) {
-        let (Some(Data::Text(Cow::Borrowed(text))), None, None) = (&piece.data, &piece.usage, &piece.spec_decode)
+        let Piece {
+            data: Some(Data::Text(Cow::Borrowed(text))), usage: None, spec_decode: None, sources: None, ..
+        } = piece
         else {
             return;
         };
+        if !piece.others.is_empty() {
+            return;
+        }
         // A borrowed text is a part of the chunk, without escapes.
         let start = (text.as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
         if let (Some(before), Some(after)) = (json.get(..start), json.get(start + text.len()..)) {
             before.clone_into(&mut self.before);
             after.clone_into(&mut self.after);
+            self.choice = piece.choice;
         }
     }
 
@@ -230,8 +304,7 @@ fn stream_error(code: Option<i64>, text: &str) -> RequestError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect;
-    use aiperf_types::EndpointKind;
+    use crate::testing::chat;
     use proptest::prelude::*;
 
     fn chunk(text: &str, tail: &str) -> String {
@@ -240,7 +313,7 @@ mod tests {
     }
 
     fn stream(events: &[&str]) -> Parsed {
-        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        let mut answer = Answer::new(&chat(), MonoNs(1));
         for (i, event) in events.iter().enumerate() {
             answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(i as u64 + 2));
         }
@@ -268,7 +341,7 @@ mod tests {
     #[test]
     fn many_reports_of_speculative_decoding_are_none() {
         let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
-        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        let mut answer = Answer::new(&chat(), MonoNs(1));
         for at in 2..100 {
             answer.feed_stream(format!("data: {report}\n\n").as_bytes(), MonoNs(at));
         }
@@ -285,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_whole_body_may_begin_with_a_byte_order_mark() {
-        let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+        let mut answer = Answer::new(&chat(), MonoNs(1));
         answer.feed_body(b"\xef\xbb\xbf{\"choices\":[{\"message\":{\"content\":\"a\"},\"x\":NaN}]}", MonoNs(2));
         assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
     }
@@ -296,7 +369,7 @@ mod tests {
             texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
             tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 20),
         ) {
-            let mut answer = Answer::new(dialect(EndpointKind::Chat).unwrap(), MonoNs(1));
+            let mut answer = Answer::new(&chat(), MonoNs(1));
             for (i, (text, tail)) in texts.iter().zip(&tails).enumerate() {
                 answer.feed_stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
             }

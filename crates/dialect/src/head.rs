@@ -1,9 +1,10 @@
 //! Request line and header fields. What is the same in every request of a run is encoded once; the ids and the
 //! length are spliced in.
 
+use crate::request::EncodedRequest;
 use crate::url;
 use aiperf_plan::{BaseUrl, EndpointPlan};
-use aiperf_types::uuid_text;
+use aiperf_types::{BodyKind, uuid_text};
 
 /// One piece of a head.
 #[derive(Clone, Debug)]
@@ -44,8 +45,13 @@ pub struct HeadTemplate {
 impl HeadTemplate {
     /// The head for one of the plan's URLs.
     pub fn new(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Self {
+        Self::with_headers(endpoint, base, version, &[])
+    }
+
+    /// The same, of requests with header fields of their own.
+    pub fn with_headers(endpoint: &EndpointPlan, base: &BaseUrl, version: &str, own: &[(String, String)]) -> Self {
         let url = url::join(base.request_base(), endpoint.kind, endpoint.streaming, endpoint.path.as_deref(), &[]);
-        let fields = fields(endpoint, base, version);
+        let fields = fields(endpoint, base, version, own);
         let mut parts = vec![Part::Text(format!("POST {} HTTP/1.1\r\n", url::request_target(&url)).into_bytes())];
         let mut sent = collapse(&fields);
         // The user's own or ours, it comes first.
@@ -79,14 +85,20 @@ impl HeadTemplate {
     }
 
     /// Header fields as one request sends them: `Host` and `Content-Length` too, each name once.
-    pub fn sent_fields(&self, request_id: &str, correlation_id: &str, body_len: usize) -> Vec<(String, String)> {
-        let length = ("Content-Length".to_owned(), body_len.to_string());
+    pub fn sent_fields(
+        &self,
+        request_id: &str,
+        correlation_id: &str,
+        request: &EncodedRequest,
+    ) -> Vec<(String, String)> {
+        let length = ("Content-Length".to_owned(), request.body.len().to_string());
+        let content_type = request.content_type.iter().map(|kind| ("Content-Type".to_owned(), kind.to_string()));
         let sent = self.sent.iter().map(|(name, value)| (name.clone(), value.text(request_id, correlation_id)));
-        sent.chain([length]).collect()
+        sent.chain([length]).chain(content_type).collect()
     }
 
     /// Appends the head of one request.
-    pub fn write(&self, out: &mut Vec<u8>, request_id: u128, correlation_id: u128, body_len: usize) {
+    pub fn write(&self, out: &mut Vec<u8>, request_id: u128, correlation_id: u128, request: &EncodedRequest) {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.extend_from_slice(text),
@@ -96,7 +108,7 @@ impl HeadTemplate {
         }
         let mut digits = [0u8; 20];
         let mut at = digits.len();
-        let mut rest = body_len;
+        let mut rest = request.body.len();
         loop {
             at -= 1;
             digits[at] = b'0' + (rest % 10) as u8;
@@ -106,6 +118,10 @@ impl HeadTemplate {
             }
         }
         out.extend_from_slice(&digits[at..]);
+        if let Some(content_type) = &request.content_type {
+            out.extend_from_slice(b"\r\nContent-Type: ");
+            out.extend_from_slice(content_type.as_bytes());
+        }
         out.extend_from_slice(b"\r\n\r\n");
     }
 }
@@ -117,11 +133,11 @@ fn text(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Vec<(String, Field)> {
+fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str, own: &[(String, String)]) -> Vec<(String, Field)> {
     let mut fields: Vec<(String, Field)> = vec![
         ("User-Agent".into(), Field::Text(format!("aiperf/{version}"))),
         ("X-Request-ID".into(), Field::RequestId),
-        ("X-Correlation-ID".into(), Field::CorrelationId),
+        (endpoint.session_header.clone().unwrap_or_else(|| "X-Correlation-ID".into()), Field::CorrelationId),
     ];
     for (name, value) in &endpoint.headers {
         set(&mut fields, name, Field::Text(value.clone()));
@@ -133,9 +149,16 @@ fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str) -> Vec<(String
     {
         fields.push(("Authorization".into(), Field::Text(credentials.basic())));
     }
+    for (name, value) in own {
+        set(&mut fields, name, Field::Text(value.clone()));
+    }
     let accept = if endpoint.streaming { "text/event-stream" } else { "application/json" };
     set(&mut fields, "Accept", Field::Text(accept.into()));
-    set(&mut fields, "Content-Type", Field::Text("application/json".into()));
+    match endpoint.body {
+        BodyKind::Json => set(&mut fields, "Content-Type", Field::Text("application/json".into())),
+        // The boundary between parts is each form's own.
+        BodyKind::Multipart => fields.retain(|(name, _)| !name.eq_ignore_ascii_case("Content-Type")),
+    }
     // Routers go by these: nothing else may say who a session is.
     for header in &endpoint.http.session_headers {
         fields.retain(|(name, _)| !name.eq_ignore_ascii_case(header.name()));

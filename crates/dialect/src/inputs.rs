@@ -1,5 +1,6 @@
 //! The text of a request body: what a tokenizer counts as input.
 
+use crate::kinds::Dialect;
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value, json};
 
@@ -37,9 +38,14 @@ fn part_types(kind: EndpointKind) -> PartTypes {
 }
 
 /// Reads a request body; `None` when it is not a JSON object.
-pub fn extract(kind: EndpointKind, body: &[u8]) -> Option<Inputs> {
+pub fn extract(dialect: &Dialect, body: &[u8]) -> Option<Inputs> {
     let value: Value = serde_json::from_slice(body).ok()?;
-    Some(walk(kind, value.as_object()?))
+    Some((dialect.inputs)(value.as_object()?))
+}
+
+/// Of a body with messages, a prompt, an input, or a query with passages.
+pub fn of_messages(body: &Map<String, Value>) -> Inputs {
+    walk(EndpointKind::Chat, body)
 }
 
 fn walk(kind: EndpointKind, body: &Map<String, Value>) -> Inputs {

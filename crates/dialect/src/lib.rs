@@ -5,26 +5,40 @@
 //!
 //! # Layout
 //! - [`kinds`]: one file an endpoint type and the table that lists them
+//! - [`api`]: an endpoint as the plan has it
+//! - [`request`]: what a body is made from; a conversation as it goes on
+//! - [`multipart`]: bodies as forms
 //! - [`url`]: base URL and path joined
 //! - [`head`]: request line and header fields, with the ids spliced in
 //! - [`sse`]: server-sent events in any splits
 //! - `json`: JSON as servers write it
+//! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`control`]: calls to servers around a run
 //! - [`inputs`]: the text of a request body, for counting
 
 pub mod answer;
+pub mod api;
+pub mod capture;
 pub mod control;
 pub mod head;
 pub mod inputs;
 mod json;
 pub mod kinds;
+pub mod multipart;
+pub mod reader;
+pub mod request;
 pub mod spec_decode;
 pub mod sse;
+#[cfg(test)]
+mod testing;
 pub mod url;
 pub mod usage;
 
 pub use answer::Answer;
+pub use api::{Api, ApiError};
 pub use head::HeadTemplate;
-pub use kinds::{Data, Dialect, DialectError, Piece, dialect};
+pub use kinds::{Dialect, dialect};
+pub use reader::{Data, Delivery, Piece, Reader};
+pub use request::{DialectError, EncodedRequest, Session};

@@ -3,7 +3,7 @@
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
 //! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
-use crate::kinds;
+use crate::reader;
 use aiperf_types::MonoNs;
 use memchr::memchr2;
 use std::borrow::Cow;
@@ -240,7 +240,7 @@ pub fn search_end(bytes: &[u8]) -> ControlFlow<(), usize> {
 /// Whether a message ends a stream of itself: `[DONE]`, or an error.
 fn ends_stream(message: &[u8]) -> bool {
     let data = data(message);
-    &*data == DONE || error_event(message).is_some() || kinds::is_error(&String::from_utf8_lossy(&data))
+    &*data == DONE || error_event(message).is_some() || reader::is_error(&String::from_utf8_lossy(&data))
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl Reader {
     fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
         let Decoded { exchange, failure } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
         let undecodable = failure.as_ref().map(failure_names::error_of);
-        let mut answer = Answer::new(self.requests.dialect(), exchange.timeline.start);
+        let mut answer = Answer::new(self.requests.api(), exchange.timeline.start);
         if is_stream {
             let mut on = true;
             body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));

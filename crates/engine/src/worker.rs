@@ -1,14 +1,14 @@
 //! Requests in flight on one thread.
 
 use crate::queue::Queue;
-use crate::requests::Requests;
+use crate::requests::{Requests, RequestsError};
 use aiperf_plan::{CancellationDraws, Plan};
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{
     Cancel, CancelReason, Client, DeadlineTimer, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects,
 };
-use aiperf_types::{Exchange, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag};
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag, Timeline};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
@@ -136,7 +136,10 @@ impl Worker {
     fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
         let conversation = self.requests.conversation_of(dispatch.draw);
         let target = self.requests.target_of(dispatch.session);
-        let request = self.requests.request(conversation);
+        let request = match self.requests.request(conversation) {
+            Ok(request) => request,
+            Err(error) => return self.fail(dispatch, issued, conversation, &error),
+        };
         let tag = RequestTag {
             phase: dispatch.phase,
             number: dispatch.number,
@@ -149,8 +152,8 @@ impl Worker {
             session_id: request.session_id,
             requested_osl: request.requested_osl,
         };
-        let body = request.body;
-        let head = self.requests.head(target, tag.request_id, tag.correlation_id, body.len());
+        let head = self.requests.head(target, tag.request_id, tag.correlation_id, &request.encoded);
+        let body = request.encoded.body;
         let out = OutgoingRequest {
             tag,
             intended: dispatch.intended,
@@ -170,8 +173,40 @@ impl Worker {
         });
     }
 
+    /// A request that cannot be made is over when it should begin, and leaves its record.
+    fn fail(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs, conversation: u32, error: &RequestsError) {
+        let start = mono_now();
+        let tag = RequestTag {
+            phase: dispatch.phase,
+            number: dispatch.number,
+            conversation,
+            session: dispatch.session,
+            request_id: self.ids.request(dispatch.phase, dispatch.number),
+            correlation_id: self.ids.session(dispatch.session),
+            worker: self.number,
+            ..RequestTag::default()
+        };
+        let timeline = Timeline {
+            intended: dispatch.intended,
+            issued,
+            start,
+            leg_start: start,
+            end: start,
+            ..Timeline::default()
+        };
+        let failure = Some(Failure::Unbuildable(error.to_string()));
+        let exchange = Exchange { tag, timeline, failure, ..Exchange::default() };
+        let worker = self.clone();
+        // Told from a task of its own: the conductor is just now deciding.
+        tokio::task::spawn_local(async move { worker.hand_over(exchange) });
+    }
+
     fn land(&self, slot: usize, exchange: Exchange) {
         self.flying.borrow_mut().land(slot);
+        self.hand_over(exchange);
+    }
+
+    fn hand_over(&self, exchange: Exchange) {
         let phase = exchange.tag.phase;
         let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let end = if exchange.was_cut_off() {

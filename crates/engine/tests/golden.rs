@@ -133,8 +133,9 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = Client::new(settings, vec![Origin::http(url.host(), url.port())], Default::default());
-        let body = requests.request(0).body;
-        let head = requests.head(0, 1, 2, body.len());
+        let encoded = requests.request(0).unwrap().encoded;
+        let head = requests.head(0, 1, 2, &encoded);
+        let body = encoded.body;
         let now = clock::mono_now();
         let tag = RequestTag::default();
         let out = OutgoingRequest {

@@ -4,7 +4,8 @@
 //! `MUTATIONS=1000000 cargo test -p aiperf-engine --test mutated_answers -- --ignored --nocapture`.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use aiperf_dialect::{Answer, dialect};
+use aiperf_dialect::{Answer, Api};
+use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::body;
 use aiperf_transport::framer::Framer;
 use aiperf_transport::receive::record_read;
@@ -140,8 +141,10 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
 /// All that is read out of an answer but for its instants.
 fn read(exchange: &Exchange) -> String {
     let mut out = format!("{:?} {}", exchange.status, body::reason(exchange));
-    for kind in [EndpointKind::Chat, EndpointKind::Completions] {
-        let mut answer = Answer::new(dialect(kind).unwrap(), MonoNs(1));
+    for &kind in EndpointKind::ALL {
+        let url = BaseUrl::parse("http://localhost:8000").unwrap();
+        let api = Api::new(&EndpointPlan::new(kind, vec![url]), "m").unwrap();
+        let mut answer = Answer::new(&api, MonoNs(1));
         if body::is_event_stream(exchange) {
             let mut on = true;
             body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read.at));

@@ -26,8 +26,11 @@ pub struct EndpointPlan {
     pub extra: Map<String, Value>,
     /// How bodies are encoded.
     pub body: BodyKind,
-    /// What bodies are made of, for the endpoint type that is made for it.
-    pub template: Option<TemplatePlan>,
+    /// What bodies are made of, in Jinja, for the endpoint type that is made for it.
+    pub template: Option<String>,
+    /// Where an answer has what it says, in JMESPath, for endpoint types without a shape of their own; `None` finds it
+    /// out.
+    pub response_field: Option<String>,
     /// Content is a list of parts even where a string would do.
     pub force_content_parts: bool,
     /// The name of the header field that says which session a request belongs to; `None`: `X-Correlation-ID`.
@@ -52,13 +55,35 @@ pub struct EndpointPlan {
     pub server_profiler: Option<ServerProfiler>,
 }
 
-/// Bodies made from a template.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TemplatePlan {
-    /// Its text, in Jinja.
-    pub body: String,
-    /// Where an answer has what it says, in JMESPath; `None` finds it out.
-    pub response_field: Option<String>,
+impl EndpointPlan {
+    /// An endpoint with nothing special about it.
+    pub fn new(kind: EndpointKind, urls: Vec<BaseUrl>) -> Self {
+        Self {
+            kind,
+            urls,
+            transport: Transport::default(),
+            path: None,
+            streaming: false,
+            api_key: None,
+            headers: Vec::new(),
+            extra: Map::new(),
+            body: kind.traits().body,
+            template: None,
+            response_field: None,
+            force_content_parts: false,
+            session_header: None,
+            video: VideoPlan::default(),
+            timeout_seconds: 0.0,
+            legacy_max_tokens: false,
+            server_token_count: false,
+            per_chunk_usage: false,
+            reuse: ReuseStrategy::default(),
+            http: HttpSettings::default(),
+            readiness: None,
+            cache_reset: None,
+            server_profiler: None,
+        }
+    }
 }
 
 /// How videos are waited for.

@@ -40,7 +40,7 @@ pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{DatasetPlan, FileFormat, FilePlan, Length, SyntheticPlan};
 pub use draw::Draws;
-pub use endpoint::{EndpointPlan, ReuseStrategy, TemplatePlan, Transport, VideoPlan};
+pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
 pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;

@@ -80,10 +80,7 @@ pub enum Failure {
     /// The request cannot be put into the protocol spoken.
     Unsendable(String),
     /// There is no body for it: which conversation, and why.
-    Unbuildable {
-        conversation: String,
-        reason: String,
-    },
+    Unbuildable(String),
     /// A step of a request of several failed, and how records name that.
     Step {
         code: i64,
@@ -117,8 +114,8 @@ impl fmt::Display for Failure {
             | Self::Head(text)
             | Self::Framing(text)
             | Self::Unsendable(text)
+            | Self::Unbuildable(text)
             | Self::Redirect(text) => f.write_str(text),
-            Self::Unbuildable { conversation, reason } => write!(f, "conversation {conversation}: {reason}"),
             Self::Step { message, .. } => f.write_str(message),
             Self::ShortBody { got, announced } => write!(f, "body ended after {got} of {announced} bytes"),
             Self::TooLarge { limit } => write!(f, "response is longer than the {limit} bytes that are kept"),

@@ -1,45 +1,61 @@
 //! OpenAI chat completions.
 
-use super::{
-    Data, Dialect, DialectError, First, Piece, Request, Text, error_of, spec_decode_from, spec_decode_of, usage_from,
-    usage_of,
+use super::{Carries, Dialect, History, Opening};
+use crate::api::Api;
+use crate::capture::TextCapture;
+use crate::reader::{
+    Data, First, Piece, Stateless, Text, error_of, spec_decode_from, spec_decode_of, usage_from, usage_of,
 };
-use crate::json;
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, json};
 use aiperf_types::{EndpointKind, Media, Turn};
 use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
 
-pub const DIALECT: Dialect = Dialect { kind: EndpointKind::Chat, body, parse };
+pub const DIALECT: Dialect = Dialect {
+    kind: EndpointKind::Chat,
+    carries: Carries::History(&History { items, opening }),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| parse(json))),
+    capture: |_| Box::new(TextCapture::default()),
+    inputs: inputs::of_messages,
+};
 
-fn body(request: &Request<'_>) -> Result<Map<String, Value>, DialectError> {
-    let turn = request.turn()?;
-    let mut body = Map::new();
-    body.insert("messages".into(), Value::Array(messages(request)?));
-    body.insert("model".into(), request.model()?);
-    body.insert("stream".into(), request.endpoint.streaming.into());
-    if let Some(max) = turn.max_tokens {
-        let key = if request.endpoint.legacy_max_tokens { "max_tokens" } else { "max_completion_tokens" };
-        body.insert(key.into(), max.into());
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let endpoint = &request.api.endpoint;
+    let mut frame = Frame::default();
+    frame.items("messages");
+    frame.set("model", request.model());
+    frame.set("stream", request.streaming());
+    if let Some(tools) = request.tools {
+        frame.set("tools", tools);
     }
-    request.merge_extra(&mut body);
-    request.ask_for_usage(&mut body, request.endpoint.per_chunk_usage);
-    Ok(body)
+    if let Some(max) = request.turn.max_tokens {
+        frame.set(if endpoint.legacy_max_tokens { "max_tokens" } else { "max_completion_tokens" }, max);
+    }
+    frame.extend(request.extras());
+    request.ask_for_usage(&mut frame, endpoint.per_chunk_usage);
+    Ok(frame)
 }
 
-fn messages(request: &Request<'_>) -> Result<Vec<Value>, DialectError> {
+fn opening(request: &Request<'_>, _: Option<&Value>) -> Opening {
     let conversation = request.conversation;
-    let mut out = Vec::new();
+    let mut items = Vec::new();
     if let Some(system) = conversation.system_message.as_deref().filter(|text| !text.is_empty()) {
-        out.push(json!({"role": "system", "content": system}));
+        items.push(json!({"role": "system", "content": system}));
     }
     if let Some(context) = conversation.user_context_message.as_deref().filter(|text| !text.is_empty()) {
-        out.push(json!({"role": "user", "content": context}));
+        items.push(json!({"role": "user", "content": context}));
     }
-    for turn in &conversation.turns[..=request.turn] {
-        out.push(json!({"role": turn.role.as_deref().unwrap_or("user"), "content": content(turn)?}));
+    Opening { items, replaces_first: false }
+}
+
+fn items(_: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+    match &turn.raw_messages {
+        Some(messages) => Ok(messages.clone()),
+        None => Ok(vec![json!({"role": turn.role.as_deref().unwrap_or("user"), "content": content(turn)?})]),
     }
-    Ok(out)
 }
 
 fn content(turn: &Turn) -> Result<Value, DialectError> {
@@ -119,14 +135,14 @@ fn from_chunk(chunk: Chunk<'_>) -> Piece<'_> {
     let choice = chunk.choices.and_then(|first| first.0).unwrap_or_default();
     let data = choice.delta.or(choice.message).and_then(message_data);
     let spec_decode = chunk.metrics.and_then(spec_decode_from);
-    Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, error: None }
+    Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, ..Piece::default() }
 }
 
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
     let some = |text: Option<Text<'_>>| text.map(|text| text.0).filter(|text| !text.is_empty()).map(|t| t.into_owned());
     let reasoning = message.reasoning_content.filter(|text| !text.0.is_empty()).or(message.reasoning);
     if let Some(Text(reasoning)) = reasoning.filter(|text| !text.0.is_empty()) {
-        return Some(Data::Reasoning { reasoning, content: message.content.map(|text| text.0) });
+        return Some(Data::Reasoning { reasoning, content: message.content.map(|text| text.0), tool_calls: None });
     }
     if let Some(raw) = message.tool_calls
         && let Some(calls) = json::read::<Value>(raw.get())
@@ -158,14 +174,19 @@ fn parse_tree(json: &str) -> Option<Piece<'_>> {
     let part = |key: &str| choice.and_then(|choice| choice.get(key)).filter(|part| !part.is_null());
     let message = part("delta").or_else(|| part("message"));
     let data = message.and_then(tree_data);
-    Some(Piece { data, usage: usage_of(object), spec_decode: spec_decode_of(object), error: error_of(object) })
+    let (usage, spec_decode) = (usage_of(object), spec_decode_of(object));
+    Some(Piece { data, usage, spec_decode, error: error_of(object), ..Piece::default() })
 }
 
 fn tree_data(message: &Value) -> Option<Data<'static>> {
     let text = |key: &str| message.get(key).and_then(joined_text).filter(|text| !text.is_empty());
     let content = text("content");
     if let Some(reasoning) = text("reasoning_content").or_else(|| text("reasoning")) {
-        return Some(Data::Reasoning { reasoning: reasoning.into(), content: content.map(Cow::Owned) });
+        return Some(Data::Reasoning {
+            reasoning: reasoning.into(),
+            content: content.map(Cow::Owned),
+            tool_calls: None,
+        });
     }
     if let Some(calls) = message.get("tool_calls").and_then(tool_text) {
         return Some(Data::ToolCall { text: calls.into(), content: content.map(Cow::Owned) });
@@ -185,6 +206,7 @@ fn joined_text(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reader::ResponseError;
 
     #[test]
     fn the_short_way_and_the_tree_read_the_same() {
@@ -206,7 +228,7 @@ mod tests {
     #[test]
     fn an_error_object_is_an_error_with_its_code() {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
-        assert_eq!(piece.error, Some((Some(500), "bad".into())));
+        assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
     }
 
     #[test]

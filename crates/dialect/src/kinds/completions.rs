@@ -1,34 +1,39 @@
 //! OpenAI completions.
 
-use super::{
-    Data, Dialect, DialectError, First, Piece, Request, Text, error_of, spec_decode_from, spec_decode_of, usage_from,
-    usage_of,
+use super::{Carries, Dialect};
+use crate::capture::TextCapture;
+use crate::inputs;
+use crate::reader::{
+    Data, First, Piece, Stateless, Text, error_of, spec_decode_from, spec_decode_of, usage_from, usage_of,
 };
+use crate::request::{DialectError, Frame, Request};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-pub const DIALECT: Dialect = Dialect { kind: EndpointKind::Completions, body, parse };
+pub const DIALECT: Dialect = Dialect {
+    kind: EndpointKind::Completions,
+    carries: Carries::OneTurn,
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| parse(json))),
+    capture: |_| Box::new(TextCapture::default()),
+    inputs: inputs::of_messages,
+};
 
-fn body(request: &Request<'_>) -> Result<Map<String, Value>, DialectError> {
-    if request.conversation.turns.len() > 1 {
-        return Err(DialectError::OneTurnOnly("completions"));
-    }
-    let turn = request.turn()?;
-    let texts = turn.texts.iter().flat_map(|media| &media.contents).filter(|text| !text.is_empty());
-    let mut prompts: Vec<Value> = texts.map(|text| text.as_str().into()).collect();
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let mut prompts: Vec<Value> = request.texts().map(Value::from).collect();
     let prompt = if prompts.len() == 1 { prompts.remove(0) } else { Value::Array(prompts) };
-    let mut body = Map::new();
-    body.insert("prompt".into(), prompt);
-    body.insert("model".into(), request.model()?);
-    body.insert("stream".into(), request.endpoint.streaming.into());
-    if let Some(max) = turn.max_tokens {
-        body.insert("max_tokens".into(), max.into());
+    let mut frame = Frame::default();
+    frame.set("prompt", prompt);
+    frame.set("model", request.model());
+    frame.set("stream", request.streaming());
+    if let Some(max) = request.turn.max_tokens {
+        frame.set("max_tokens", max);
     }
-    request.merge_extra(&mut body);
-    request.ask_for_usage(&mut body, false);
-    Ok(body)
+    frame.extend(request.extras());
+    request.ask_for_usage(&mut frame, false);
+    Ok(frame)
 }
 
 /// The shape nearly every chunk has, read without building a tree.
@@ -59,7 +64,7 @@ fn parse(json: &str) -> Option<Piece<'_>> {
             let text = chunk.choices.and_then(|first| first.0).and_then(|choice| choice.text).map(|text| text.0);
             let data = text.filter(|text| known && !text.is_empty()).map(Data::Text);
             let spec_decode = chunk.metrics.and_then(spec_decode_from);
-            Some(Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, error: None })
+            Some(Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, ..Piece::default() })
         }
         _ => parse_tree(json),
     }
@@ -71,7 +76,8 @@ fn parse_tree(json: &str) -> Option<Piece<'_>> {
     let known = is_known(object.get("object").and_then(Value::as_str));
     let text = object.get("choices").and_then(|choices| choices.get(0)?.get("text")?.as_str());
     let data = text.filter(|text| known && !text.is_empty()).map(|text| Data::Text(text.to_owned().into()));
-    Some(Piece { data, usage: usage_of(object), spec_decode: spec_decode_of(object), error: error_of(object) })
+    let (usage, spec_decode) = (usage_of(object), spec_decode_of(object));
+    Some(Piece { data, usage, spec_decode, error: error_of(object), ..Piece::default() })
 }
 
 fn is_known(object: Option<&str>) -> bool {

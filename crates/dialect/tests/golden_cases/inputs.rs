@@ -1,35 +1,17 @@
 //! The texts and media of a request body.
 
+use crate::better;
 use crate::shapes::{self, INPUT, kind};
 use aiperf_dialect::{dialect, inputs};
 use aiperf_golden::Tally;
-use aiperf_types::EndpointKind;
-use serde_json::{Value, json};
-
-/// Whether bodies of this type have a shape of their own, which is read once the type is spoken.
-fn has_its_own_shape(kind: EndpointKind) -> bool {
-    let own = [
-        EndpointKind::Responses,
-        EndpointKind::Messages,
-        EndpointKind::ImageRetrieval,
-        EndpointKind::CohereRankings,
-        EndpointKind::HfTeiRankings,
-        EndpointKind::NimRankings,
-        EndpointKind::SolidoRag,
-    ];
-    own.contains(&kind)
-}
+use serde_json::json;
 
 #[test]
 fn golden_request_bodies_give_their_input_texts() {
     let mut tally = Tally::new("input texts");
-    let skip = |case: &Value| {
-        let is_read = dialect(kind(case)).is_some() || !has_its_own_shape(kind(case));
-        (!is_read).then(|| format!("not there yet: bodies of {}", kind(case).name()))
-    };
-    tally.run_files(&shapes::files(INPUT), INPUT, skip, |case| {
+    tally.run_files(&shapes::files(INPUT), INPUT, better::inputs, |case| {
         let wanted = &case["expected"];
-        let got = inputs::extract(kind(case), case["payload"].to_string().as_bytes()).unwrap_or_default();
+        let got = inputs::extract(dialect(kind(case)), case["payload"].to_string().as_bytes()).unwrap_or_default();
         assert_eq!(json!(got.texts), wanted["texts"]);
         assert_eq!(json!(got.tool_texts), wanted["tool_texts"]);
         assert_eq!(json!(got.messages), wanted["messages"]);

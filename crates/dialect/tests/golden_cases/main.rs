@@ -2,6 +2,7 @@
 //! `$AIPERF_GOLDEN_DIR`.
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
+mod better;
 mod control;
 mod events;
 mod inputs;

@@ -1,9 +1,10 @@
 //! Whole responses of a real vLLM server, told apart by what they hold.
 
-use aiperf_dialect::{Answer, Dialect, dialect, sse};
+use crate::requests::endpoint;
+use aiperf_dialect::{Answer, Api, sse};
 use aiperf_golden::{Area, Tally};
 use aiperf_types::{EndpointKind, MonoNs};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A response as it was received, with CRLF as LF.
 struct Captured {
@@ -21,15 +22,17 @@ fn captured(bytes: Vec<u8>) -> Option<Captured> {
 }
 
 impl Captured {
-    /// The dialect of an answer, by the `object` that its first JSON names.
-    fn dialect(&self) -> Option<&'static Dialect> {
+    /// The type of an answer, by what its first JSON names.
+    fn kind(&self) -> Option<EndpointKind> {
         let first = if self.is_stream { self.body.split("\n\n").next().unwrap_or_default() } else { "" };
         let json =
             if self.is_stream { sse::data(first.as_bytes()).into_owned() } else { self.body.clone().into_bytes() };
         let json: Value = serde_json::from_slice(&json).ok()?;
-        match json["object"].as_str()? {
-            "chat.completion" | "chat.completion.chunk" => dialect(EndpointKind::Chat),
-            "text_completion" => dialect(EndpointKind::Completions),
+        match json["object"].as_str().or(json["type"].as_str())? {
+            "chat.completion" | "chat.completion.chunk" => Some(EndpointKind::Chat),
+            "text_completion" => Some(EndpointKind::Completions),
+            "response" | "response.created" => Some(EndpointKind::Responses),
+            "message" | "message_start" => Some(EndpointKind::Messages),
             _ => None,
         }
     }
@@ -44,12 +47,13 @@ fn golden_real_answers_are_read_with_their_usage() {
             tally.skip("no response with status 200: the transport's to judge");
             continue;
         };
-        let Some(dialect) = captured.dialect() else {
-            tally.skip("an answer of an endpoint type that is not spoken yet, or a page that is no answer");
+        let Some(kind) = captured.kind() else {
+            tally.skip("a page that is no answer to a request");
             continue;
         };
         tally.run(path.display().to_string(), || {
-            let mut answer = Answer::new(dialect, MonoNs(1));
+            let api = Api::new(&endpoint(&json!({"endpoint_type": kind.name(), "config": {}})), "m").unwrap();
+            let mut answer = Answer::new(&api, MonoNs(1));
             if captured.is_stream {
                 answer.feed_stream(captured.body.as_bytes(), MonoNs(2));
             } else {

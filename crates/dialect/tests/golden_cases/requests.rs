@@ -1,12 +1,13 @@
 //! URLs, header fields and bodies of requests.
 
-use crate::shapes::{self, REQUEST, URL, kind, unspoken};
-use aiperf_dialect::kinds::Request;
-use aiperf_dialect::{HeadTemplate, dialect, url};
+use crate::better;
+use crate::shapes::{self, REQUEST, URL, kind};
+use aiperf_dialect::{Api, EncodedRequest, HeadTemplate, Session, url};
 use aiperf_golden::Tally;
-use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, ReuseStrategy, SessionHeader, Transport};
-use aiperf_types::Conversation;
-use serde_json::{Value, json};
+use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, SessionHeader};
+use aiperf_types::{BodyKind, ContextMode, Conversation, EndpointKind};
+use base64::Engine;
+use serde_json::{Map, Value, json};
 
 #[test]
 fn golden_urls_are_joined() {
@@ -44,49 +45,12 @@ fn wants(case: &Value, header: SessionHeader) -> bool {
     case["config"]["env"][variable(header)].as_bool().unwrap_or(usual)
 }
 
-/// What a case may set. A setting that is not listed is a feature that is not there yet.
-const SETTINGS: &[&str] = &[
-    "urls",
-    "models",
-    "streaming",
-    "custom_endpoint",
-    "headers",
-    "extra",
-    "api_key",
-    "use_legacy_max_tokens",
-    "use_server_token_count",
-    "per_chunk_usage",
-    "timeout",
-    "env",
-];
-const REQUEST_MEMBERS: &[&str] =
-    &["turns", "system_message", "user_context_message", "url_index", "parent_correlation_id"];
-const TURN_MEMBERS: &[&str] = &["role", "model", "max_tokens", "texts", "images", "audios", "videos"];
-const MEDIA_MEMBERS: &[&str] = &["name", "contents"];
-
-/// The first member, with a value, that is not among those known.
-fn unknown<'a>(object: &'a Value, known: &[&str]) -> Option<&'a str> {
-    let members = object.as_object().into_iter().flatten();
-    members.filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str()).find(|name| !known.contains(name))
-}
-
 fn not_there_yet(case: &Value) -> Option<String> {
-    let turns = || case["request"]["turns"].as_array().into_iter().flatten();
-    let media = || {
-        let kinds = ["texts", "images", "audios", "videos"];
-        turns().flat_map(move |turn| kinds.into_iter().flat_map(|kind| turn[kind].as_array().into_iter().flatten()))
-    };
-    let variables: [String; 4] = std::array::from_fn(|at| variable(SessionHeader::ALL[at]));
     let parent = &case["request"]["parent_correlation_id"];
     if parent.is_string() && wants(case, SessionHeader::DynamoSessionId) {
         return Some("not there yet: sessions that other sessions begin".to_owned());
     }
-    let missing = unknown(&case["config"], SETTINGS)
-        .or_else(|| unknown(&case["config"]["env"], &variables.each_ref().map(String::as_str)))
-        .or_else(|| unknown(&case["request"], REQUEST_MEMBERS))
-        .or_else(|| turns().find_map(|turn| unknown(turn, TURN_MEMBERS)))
-        .or_else(|| media().find_map(|media| unknown(media, MEDIA_MEMBERS)));
-    unspoken(case).or_else(|| missing.map(|name| format!("not there yet: {name}")))
+    better::request(case)
 }
 
 pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
@@ -97,29 +61,38 @@ pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
     let urls: Vec<BaseUrl> = list("urls").iter().map(|url| BaseUrl::parse(url.as_str().unwrap()).unwrap()).collect();
     let default = HttpSettings::default();
     let session_headers = SessionHeader::ALL.iter().copied().filter(|header| wants(case, *header)).collect();
+    let urls = if urls.is_empty() { vec![BaseUrl::parse("http://localhost:8000").unwrap()] } else { urls };
+    let template = &config["template"];
+    let named = |value: &Value| value.as_str().map(str::to_owned);
+    let mut extra: Map<String, Value> = list("extra").iter().map(|pair| (text(&pair[0]), pair[1].clone())).collect();
+    let has_own = kind(case) == EndpointKind::Template || kind(case) == EndpointKind::Raw;
+    // As the configuration has it: what is said about templates and answers among the extra inputs is not sent.
+    let (mut from_extra, mut field_from_extra) = (None, None);
+    if has_own && template.is_null() {
+        from_extra = extra.shift_remove("payload_template").as_ref().and_then(named);
+        field_from_extra = extra.shift_remove("response_field").as_ref().and_then(named);
+    }
     EndpointPlan {
-        kind: kind(case),
-        urls: if urls.is_empty() { vec![BaseUrl::parse("http://localhost:8000").unwrap()] } else { urls },
-        transport: Transport::Http,
-        path: config["custom_endpoint"].as_str().map(str::to_owned),
+        path: named(&config["custom_endpoint"]),
         streaming: flag("streaming"),
-        api_key: config["api_key"].as_str().map(str::to_owned),
+        api_key: named(&config["api_key"]),
         headers: list("headers").iter().map(|pair| (text(&pair[0]), text(&pair[1]))).collect(),
-        extra: list("extra").iter().map(|pair| (text(&pair[0]), pair[1].clone())).collect(),
-        body: aiperf_types::BodyKind::Json,
-        template: None,
-        force_content_parts: false,
-        session_header: None,
-        video: aiperf_plan::VideoPlan::default(),
+        extra,
+        body: match config["request_content_type"].as_str() {
+            Some("application/json") => BodyKind::Json,
+            Some(_) => BodyKind::Multipart,
+            None => kind(case).traits().body,
+        },
+        template: named(&template["body"]).or(from_extra),
+        response_field: named(&template["response_field"]).or(field_from_extra),
+        force_content_parts: config["env"]["ENDPOINT.FORCE_CONTENT_PARTS"].as_bool().unwrap_or(false),
+        session_header: named(&config["session_header"]),
         timeout_seconds: config["timeout"].as_f64().unwrap_or(0.0),
         legacy_max_tokens: flag("use_legacy_max_tokens"),
         server_token_count: flag("use_server_token_count"),
         per_chunk_usage: flag("per_chunk_usage"),
-        reuse: ReuseStrategy::Pooled,
         http: HttpSettings { session_headers, ..default },
-        readiness: None,
-        cache_reset: None,
-        server_profiler: None,
+        ..EndpointPlan::new(kind(case), urls)
     }
 }
 
@@ -139,32 +112,84 @@ fn model(case: &Value) -> &str {
     case["config"]["models"][0].as_str().or(shown).unwrap_or("the model of the run")
 }
 
+/// The request of a case's last turn: those before it were said, answers among them.
+fn encoded(case: &Value) -> Result<EncodedRequest, String> {
+    let api = Api::new(&endpoint(case), model(case)).map_err(|error| error.to_string())?;
+    let mut conversation: Conversation =
+        serde_json::from_value(case["request"].clone()).map_err(|error| error.to_string())?;
+    conversation.context_mode = Some(ContextMode::DeltasWithResponses);
+    let last = conversation.turns.len().saturating_sub(1);
+    let previous = case["request"]["previous_response_id"].as_str().map(str::to_owned);
+    let mut session = Session::new(api.into(), conversation.into());
+    session.continue_from(previous);
+    session.ask(last).map_err(|error| error.to_string())
+}
+
+/// Reads a form as strictly as a server might, and holds its parts against those wanted.
+fn compare_form(encoded: &EncodedRequest, wanted: &[Value]) {
+    let content_type = encoded.content_type.as_deref().unwrap();
+    let boundary = content_type.strip_prefix("multipart/form-data; boundary=").unwrap();
+    let body = encoded.body.joined();
+    let mut rest = body.strip_prefix(format!("--{boundary}").as_bytes()).unwrap();
+    let mut parts = Vec::new();
+    let delimiter = format!("\r\n--{boundary}").into_bytes();
+    while let Some(part) = rest.strip_prefix(b"\r\n") {
+        let end = part.windows(delimiter.len()).position(|window| window == delimiter).unwrap();
+        let head = part.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+        parts.push((String::from_utf8(part[..head].to_vec()).unwrap(), part[head + 4..end].to_vec()));
+        rest = &part[end + delimiter.len()..];
+    }
+    assert_eq!(rest, b"--\r\n");
+    assert_eq!(parts.len(), wanted.len(), "{parts:?}");
+    for ((head, data), wanted) in parts.iter().zip(wanted) {
+        let name = wanted["name"].as_str().unwrap();
+        let file = wanted["filename"].as_str().map(|file| format!("; filename=\"{file}\"")).unwrap_or_default();
+        let kind = wanted["content_type"].as_str().unwrap();
+        let disposition = format!("Content-Disposition: form-data; name=\"{name}\"{file}");
+        assert_eq!(*head, format!("Content-Type: {kind}\r\n{disposition}"));
+        match wanted["data_base64"].as_str() {
+            Some(coded) => assert_eq!(*data, base64::engine::general_purpose::STANDARD.decode(coded).unwrap()),
+            None => assert_eq!(String::from_utf8_lossy(data), wanted["text"].as_str().unwrap()),
+        }
+    }
+}
+
 #[test]
 fn golden_requests_are_put_as_the_api_wants_them() {
     let mut tally = Tally::new("requests");
     tally.run_files(&shapes::files(REQUEST), REQUEST, not_there_yet, |case| {
         let wanted = &case["expected"];
         let endpoint = endpoint(case);
-        let conversation: Conversation = serde_json::from_value(case["request"].clone()).unwrap();
-        let turn = conversation.turns.len().saturating_sub(1);
-        let request = Request { endpoint: &endpoint, model: model(case), conversation: &conversation, turn };
-        let body = request.encode(dialect(kind(case)).unwrap());
+        let encoded = encoded(case);
         if !wanted["error"].is_null() {
-            assert!(body.is_err());
+            assert!(encoded.is_err(), "{encoded:?}");
             return;
         }
-        assert_eq!(String::from_utf8(body.unwrap()).unwrap(), wanted["body_text"].as_str().unwrap());
+        let encoded = encoded.unwrap();
+        match wanted["multipart"].as_array() {
+            Some(parts) => {
+                compare_form(&encoded, parts);
+                let payload: Value = serde_json::from_slice(&encoded.body.payload()).unwrap();
+                assert_eq!(payload, wanted["payload_json"]);
+            }
+            None => {
+                assert_eq!(String::from_utf8_lossy(&encoded.body.joined()), wanted["body_text"].as_str().unwrap());
+            }
+        }
         let at = case["request"]["url_index"].as_u64().unwrap_or(0) as usize % endpoint.urls.len();
         let version = told(case, "User-Agent").trim_start_matches("aiperf/");
-        let head = HeadTemplate::new(&endpoint, &endpoint.urls[at], version);
+        let head = HeadTemplate::with_headers(&endpoint, &endpoint.urls[at], version, &encoded.headers);
         let fields = head.fields(told(case, "X-Request-ID"), told(case, "X-Correlation-ID"));
         assert_eq!(json!(fields), wanted["headers"]);
         assert_eq!(head.url(), wanted["url"].as_str().unwrap());
         let mut written = Vec::new();
-        head.write(&mut written, 1, 2, 3);
+        head.write(&mut written, 1, 2, &encoded);
         let (id, of_session) = (uuid(1), uuid(2));
-        let told: String =
-            head.sent_fields(&id, &of_session, 3).iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let told: String = head
+            .sent_fields(&id, &of_session, &encoded)
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written.split_once("\r\n").unwrap().1, format!("{told}\r\n"), "told as it is sent");
     });
@@ -181,5 +206,5 @@ fn requests_to_a_socket_are_as_to_localhost() {
     let endpoint = endpoint(&case);
     let head = HeadTemplate::new(&endpoint, &endpoint.urls[0], "0");
     assert_eq!(head.url(), "http://localhost/v1/chat/completions");
-    assert_eq!(head.sent_fields("", "", 0)[0], ("Host".to_owned(), "localhost".to_owned()));
+    assert_eq!(head.sent_fields("", "", &EncodedRequest::default())[0], ("Host".to_owned(), "localhost".to_owned()));
 }

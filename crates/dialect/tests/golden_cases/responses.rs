@@ -1,49 +1,32 @@
 //! Responses read one by one, and folded into an answer.
 
-use crate::shapes::{self, BODIES, RESPONSE, kind, unspoken};
-use aiperf_dialect::{Answer, Data, dialect, inputs, sse};
+use crate::better;
+use crate::requests::endpoint;
+use crate::shapes::{self, BODIES, RESPONSE};
+use aiperf_dialect::{Answer, Api, Data, Delivery, inputs, sse};
 use aiperf_golden::Tally;
-use aiperf_types::{EndpointKind, MonoNs, Parsed, SpecDecode};
+use aiperf_types::{MonoNs, Parsed, Reply, SpecDecode};
 use base64::Engine;
 use serde_json::{Map, Value, json};
-
-/// Where a better reading gives another answer than the reference's; `bodies` are the JSON of the case's responses.
-fn other_reading(kind: EndpointKind, bodies: &[Value], expected: &Value) -> Option<String> {
-    let message = |body: &Value| {
-        let choice = &body["choices"][0];
-        if choice["delta"].is_null() { choice["message"].clone() } else { choice["delta"].clone() }
-    };
-    let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-    let is_known = |object: &Value| matches!(object.as_str(), Some("chat.completion" | "chat.completion.chunk"));
-    let chat = kind == EndpointKind::Chat;
-    let reason = if expected["error"]["type"].is_string() {
-        "do better, endpoints 8: what made the reference fail is read, or is no data"
-    } else if bodies.iter().any(|body| !body["error"].is_null() && body.get("choices").is_none()) {
-        "do better, transport 11: an error object in an answer is an error"
-    } else if chat && bodies.iter().any(|body| !is_known(&body["object"]) && message(body).is_object()) {
-        "do better, endpoints 7: `object` may be missing or different"
-    } else if chat && bodies.iter().map(message).any(|said| text(&said["refusal"]) && !text(&said["content"])) {
-        "do better, endpoints 6: a refusal is an answer"
-    } else if chat && bodies.iter().map(message).any(|said| text(&said["content"]) && calls_tools(&said)) {
-        "do better, endpoints 4: text beside tool calls is counted"
-    } else {
-        return None;
-    };
-    Some(reason.to_owned())
-}
-
-/// Whether a message is read as tool calls: reasoning beside them comes first.
-fn calls_tools(message: &Value) -> bool {
-    let reasons =
-        ["reasoning_content", "reasoning"].iter().any(|key| message[*key].as_str().is_some_and(|t| !t.is_empty()));
-    !reasons && message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty())
-}
 
 fn describe(data: &Data<'_>) -> Value {
     match data {
         Data::Text(text) => json!({"kind": "text", "text": text}),
-        Data::Reasoning { reasoning, content } => {
+        Data::Reasoning { reasoning, content, .. } => {
             json!({"kind": "reasoning", "reasoning": reasoning, "content": content})
+        }
+        Data::Embeddings(vectors) => json!({"kind": "embedding", "embeddings": vectors}),
+        Data::Rankings(rankings) => json!({"kind": "rankings", "rankings": rankings}),
+        Data::ImageRetrieval(data) => json!({"kind": "image_retrieval", "data": data}),
+        Data::Images(made) => {
+            let mut described = json!({"kind": "image", "images": made.images});
+            described.as_object_mut().unwrap().extend(made.settings.clone());
+            described
+        }
+        Data::Video(job) => {
+            let mut described = json!({"kind": "video"});
+            described.as_object_mut().unwrap().extend(job.clone());
+            described
         }
         // Two files, two names for the same.
         Data::ToolCall { text, content } => {
@@ -75,6 +58,7 @@ fn compare_usage(got: &Parsed, wanted: &Value) {
 struct Response {
     at: u64,
     is_event: bool,
+    is_binary: bool,
     bytes: Vec<u8>,
     json: Vec<u8>,
 }
@@ -89,7 +73,8 @@ fn responses(case: &Value) -> Vec<Response> {
         };
         let is_event = response["kind"] == "sse";
         let json = if is_event { sse::data(&bytes).into_owned() } else { bytes.clone() };
-        Response { at: response["timestamp"].as_u64().unwrap(), is_event, bytes, json }
+        let is_binary = response["kind"] == "binary";
+        Response { at: response["timestamp"].as_u64().unwrap(), is_event, is_binary, bytes, json }
     };
     case["responses"].as_array().unwrap().iter().map(read).collect()
 }
@@ -100,19 +85,26 @@ fn golden_responses_are_read() {
     let skip = |case: &Value| {
         let bodies: Vec<Value> =
             responses(case).iter().filter_map(|response| serde_json::from_slice(&response.json).ok()).collect();
-        unspoken(case).or_else(|| other_reading(kind(case), &bodies, &case["expected"]))
+        better::reading(case, &bodies)
     };
     tally.run_files(&shapes::files(RESPONSE), RESPONSE, skip, |case| {
-        let dialect = dialect(kind(case)).unwrap();
-        let mut answer = Answer::new(dialect, MonoNs(50));
+        let api = Api::new(&endpoint(case), "m").unwrap();
+        let mut answer = Answer::new(&api, MonoNs(50)).capturing(&api);
+        let mut reader = (api.dialect.reader)(&api);
         let responses = responses(case);
         let mut pieces = Vec::new();
         for response in &responses {
-            let read = std::str::from_utf8(&response.json).ok().and_then(|json| (dialect.parse)(json));
-            if let Some(piece) = read {
-                pieces.push((response.at, piece.data.as_ref().map(describe), piece.usage, piece.spec_decode));
+            let delivery = if response.is_event { Delivery::Event } else { Delivery::Body };
+            let is_said = !response.is_binary && !(response.is_event && response.json == b"[DONE]");
+            let text = std::str::from_utf8(&response.json).ok().filter(|text| is_said && !text.is_empty());
+            if let Some(piece) = text.and_then(|json| reader.read(json, delivery)) {
+                let sources = piece.sources.clone();
+                let data = piece.data.as_ref().map(describe);
+                pieces.push((response.at, data, piece.usage, piece.spec_decode, sources));
             }
-            if response.is_event {
+            if response.is_binary {
+                answer.feed_binary(MonoNs(response.at));
+            } else if response.is_event {
                 answer.feed_stream(&[&response.bytes[..], b"\n\n"].concat(), MonoNs(response.at));
             } else {
                 answer.feed_body(&response.bytes, MonoNs(response.at));
@@ -120,10 +112,15 @@ fn golden_responses_are_read() {
         }
         let parsed = answer.finish();
         let wanted = &case["expected"];
-        pieces.retain(|(_, data, usage, spec)| data.is_some() || usage.is_some() || spec.is_some());
+        if let Some(kind) = wanted["error"]["type"].as_str() {
+            assert_eq!(parsed.error.and_then(|error| error.kind).as_deref(), Some(kind));
+            return;
+        }
+        pieces.retain(|(_, data, usage, spec, _)| data.is_some() || usage.is_some() || spec.is_some());
         let listed = wanted["parsed"].as_array().unwrap();
         assert_eq!(pieces.len(), listed.len(), "{pieces:?}");
-        for ((at, data, usage, spec), wanted) in pieces.iter().zip(listed) {
+        for ((at, data, usage, spec, sources), wanted) in pieces.iter().zip(listed) {
+            assert_eq!(json!(sources), wanted["sources"]);
             assert_eq!(json!(spec), wanted["spec_decode_stats"]);
             assert_eq!(json!(at), wanted["timestamp"]);
             compare_data(&json!(data), &wanted["data"]);
@@ -138,20 +135,33 @@ fn golden_responses_are_read() {
         if case["config"]["per_chunk_usage"].as_bool() == Some(true) {
             assert_eq!(json!(parsed.first_content_tokens), wanted["first_content_chunk_completion_tokens"]);
         }
+        compare_reply(parsed.reply.as_deref().unwrap(), wanted);
     });
     tally.finish();
+}
+
+/// What an answer leaves: a text of one role, or messages as the API has them.
+fn compare_reply(got: &Reply, wanted: &Value) {
+    let turn = &wanted["assistant_turn"];
+    assert_eq!(got.turn.is_some(), !turn.is_null(), "{:?} is not {turn}", got.turn);
+    if let Some(got) = &got.turn {
+        let text: String = got.texts.iter().flat_map(|media| media.contents.clone()).collect();
+        let role = got.role.as_deref();
+        assert!(role.is_none_or(|role| Some(role) == turn["role"].as_str()), "{role:?} is not {turn}");
+        assert_eq!(json!(got.raw_messages), turn["raw_messages"]);
+        assert_eq!(text, turn["text"].as_str().unwrap_or_default());
+    }
+    assert_eq!(json!(got.response_id), wanted["response_id"]);
 }
 
 #[test]
 fn golden_bodies_are_parsed_and_counted() {
     let words = |text: &str| text.split_ascii_whitespace().count() as u64;
     let mut tally = Tally::new("bodies");
-    let skip = |case: &Value| {
-        unspoken(case).or_else(|| other_reading(kind(case), case["bodies"].as_array().unwrap(), &case["expected"]))
-    };
+    let skip = |case: &Value| better::reading(case, case["bodies"].as_array().unwrap());
     tally.run_files(&shapes::files(BODIES), BODIES, skip, |case| {
-        let dialect = dialect(kind(case)).unwrap();
-        let mut answer = Answer::new(dialect, MonoNs(1));
+        let api = Api::new(&endpoint(case), "m").unwrap();
+        let mut answer = Answer::new(&api, MonoNs(1));
         let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
         for (i, body) in bodies.iter().enumerate() {
             let at = MonoNs(1_000_000 * (i as u64 + 1));
@@ -165,7 +175,8 @@ fn golden_bodies_are_parsed_and_counted() {
         let wanted = &case["expected"];
         assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
         for wanted in wanted["parsed"].as_array().unwrap() {
-            let piece = (dialect.parse)(&bodies[wanted["index"].as_u64().unwrap() as usize]).unwrap_or_default();
+            let body = &bodies[wanted["index"].as_u64().unwrap() as usize];
+            let piece = (api.dialect.reader)(&api).read(body, Delivery::Event).unwrap_or_default();
             compare_data(&json!(piece.data.as_ref().map(describe)), &wanted["data"]);
             assert_eq!(json!(piece.usage), wanted["usage"]);
         }
@@ -174,7 +185,7 @@ fn golden_bodies_are_parsed_and_counted() {
             let reasoning = parsed.reasoning_text.as_deref().map(words);
             assert_eq!(json!(output), wanted["token_counts"]["output"]);
             assert_eq!(json!(reasoning), wanted["token_counts"]["reasoning"]);
-            let inputs = inputs::extract(kind(case), case["payload"].to_string().as_bytes()).unwrap();
+            let inputs = inputs::extract(api.dialect, case["payload"].to_string().as_bytes()).unwrap();
             let input = (!inputs.texts.is_empty()).then(|| words(&inputs.texts.join(" ")) + inputs.pretokenised);
             assert_eq!(json!(input), wanted["token_counts"]["input"]);
         }

@@ -33,12 +33,6 @@ pub(crate) fn kind(case: &Value) -> EndpointKind {
     EndpointKind::parse(case["endpoint_type"].as_str().unwrap()).unwrap()
 }
 
-/// Why a case about what is sent or answered cannot be run: its endpoint type is not spoken yet.
-pub(crate) fn unspoken(case: &Value) -> Option<String> {
-    let kind = kind(case);
-    aiperf_dialect::dialect(kind).is_none().then(|| format!("not there yet: the endpoint type {}", kind.name()))
-}
-
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
     for area in areas() {

@@ -1,0 +1,49 @@
+//! What an answer leaves for the turns after it.
+
+use crate::reader::{Data, Piece};
+use aiperf_types::{Media, Reply, Turn};
+
+/// Gathers the reply out of the responses of one exchange, in order.
+pub trait Capture {
+    /// Takes one response: what was read of it, and its text.
+    fn take(&mut self, piece: &Piece<'_>, text: &str);
+
+    fn finish(self: Box<Self>) -> Reply;
+}
+
+/// Text alone: what most answers leave.
+#[derive(Default)]
+pub struct TextCapture {
+    text: String,
+}
+
+impl TextCapture {
+    /// Its text as a turn of the assistant, if there is any.
+    pub(crate) fn turn(self) -> Option<Turn> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let text = Media { contents: vec![self.text], ..Media::default() };
+        Some(Turn { role: Some("assistant".into()), texts: vec![text], ..Turn::default() })
+    }
+}
+
+impl Capture for TextCapture {
+    fn take(&mut self, piece: &Piece<'_>, _: &str) {
+        let said = match &piece.data {
+            Some(Data::Text(text)) => text,
+            Some(Data::Reasoning { reasoning, content, .. }) => {
+                content.as_ref().filter(|content| !content.is_empty()).unwrap_or(reasoning)
+            }
+            Some(Data::ToolCall { content: Some(content), .. }) => content,
+            _ => return,
+        };
+        if piece.choice == 0 {
+            self.text.push_str(said);
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Reply {
+        Reply { turn: self.turn(), response_id: None }
+    }
+}

@@ -1,0 +1,78 @@
+//! A body's members, and the place of the turns among them.
+
+use super::DialectError;
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+/// The members of a body in order. One of them may be the list that every turn adds to: it stands here by its name
+/// alone, and what is in it is encoded turn by turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    members: Map<String, Value>,
+    items: Option<&'static str>,
+    last_turn_only: bool,
+}
+
+impl Frame {
+    /// The list of turns goes here.
+    pub fn items(&mut self, member: &'static str) {
+        self.members.insert(member.into(), Value::Null);
+        self.items = Some(member);
+    }
+
+    /// Of the list, only what the last turn added: the server knows the rest.
+    pub fn items_of_last_turn(&mut self, member: &'static str) {
+        self.items(member);
+        self.last_turn_only = true;
+    }
+
+    /// Sets a member: a known one keeps its place.
+    pub fn set(&mut self, member: &str, value: impl Into<Value>) {
+        if self.items == Some(member) {
+            self.items = None;
+        }
+        self.members.insert(member.to_owned(), value.into());
+    }
+
+    pub fn extend<'a>(&mut self, members: impl IntoIterator<Item = (&'a String, &'a Value)>) {
+        members.into_iter().for_each(|(member, value)| self.set(member, value.clone()));
+    }
+
+    pub fn get(&self, member: &str) -> Option<&Value> {
+        self.members.get(member)
+    }
+
+    pub(crate) fn has_items(&self) -> bool {
+        self.items.is_some()
+    }
+
+    pub(crate) fn is_of_last_turn(&self) -> bool {
+        self.last_turn_only
+    }
+
+    pub(crate) fn into_members(self) -> Map<String, Value> {
+        self.members
+    }
+
+    /// What stands before the items and what after them; nothing after where there are none.
+    pub(crate) fn encode(&self) -> Result<(Bytes, Bytes), DialectError> {
+        let mut before = Vec::new();
+        let mut out = vec![b'{'];
+        let encode = |error: serde_json::Error| DialectError::Encode(error.to_string());
+        for (at, (member, value)) in self.members.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            serde_json::to_writer(&mut out, member).map_err(encode)?;
+            out.push(b':');
+            if self.items == Some(member) {
+                out.push(b'[');
+                before = std::mem::replace(&mut out, vec![b']']);
+            } else {
+                serde_json::to_writer(&mut out, value).map_err(encode)?;
+            }
+        }
+        out.push(b'}');
+        Ok(if self.items.is_some() { (before.into(), out.into()) } else { (out.into(), Bytes::new()) })
+    }
+}

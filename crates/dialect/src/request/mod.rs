@@ -1,0 +1,125 @@
+//! Requests: what one is made from, and the frame around what is said.
+//!
+//! # Layout
+//! - `frame`: a body's members, and the place of the turns among them
+//! - `session`: a conversation as it goes on: turns and answers in, bodies out
+
+mod frame;
+mod session;
+
+pub use frame::Frame;
+pub use session::{EncodedRequest, Session};
+
+use crate::api::Api;
+use aiperf_types::{Conversation, Turn};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// One turn about to be asked.
+pub struct Request<'a> {
+    pub api: &'a Api,
+    pub conversation: &'a Conversation,
+    /// The turn that is asked.
+    pub turn: &'a Turn,
+    /// What was said so far, answers included; the last is `turn`.
+    pub said: &'a [Said],
+    /// The tools of the latest turn that names any.
+    pub tools: Option<&'a [Value]>,
+    /// The system blocks of the latest turn that has any.
+    pub system: Option<&'a [Value]>,
+    /// By which the server knows its answer to the turn before.
+    pub previous_response_id: Option<&'a str>,
+}
+
+/// Something said in a session.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// A turn of the conversation, by its index.
+    Asked(usize),
+    /// An answer.
+    Answered(Box<Turn>),
+}
+
+impl Said {
+    pub(crate) fn turn<'a>(&'a self, conversation: &'a Conversation) -> Option<&'a Turn> {
+        match self {
+            Self::Asked(at) => conversation.turns.get(*at),
+            Self::Answered(turn) => Some(turn),
+        }
+    }
+}
+
+impl Request<'_> {
+    /// Everything said so far.
+    pub fn turns(&self) -> impl Iterator<Item = &Turn> {
+        self.said.iter().filter_map(|said| said.turn(self.conversation))
+    }
+
+    pub fn model(&self) -> Value {
+        self.turn.model.as_deref().unwrap_or(&self.api.model).into()
+    }
+
+    pub fn streaming(&self) -> bool {
+        self.api.endpoint.streaming
+    }
+
+    /// Non-empty contents of the turn's texts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.turn.texts.iter().flat_map(|media| &media.contents).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// The members that the plan and then the turn add: a known key keeps its place and takes the new value.
+    pub fn extras(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.api.endpoint.extra.iter().chain(self.turn.extra_body.iter().flatten())
+    }
+
+    /// Asks for usage when the body asks for a stream.
+    pub fn ask_for_usage(&self, frame: &mut Frame, every_chunk: bool) {
+        if !is_truthy(frame.get("stream")) {
+            return;
+        }
+        let mut options = match frame.get("stream_options") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(options)) => options.clone(),
+            Some(_) => return,
+        };
+        options.entry("include_usage").or_insert(Value::Bool(true));
+        if every_chunk {
+            options.entry("continuous_usage_stats").or_insert(Value::Bool(true));
+        }
+        frame.set("stream_options", options);
+    }
+}
+
+/// Whether a value is more than nothing, as Python sees it.
+pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(Value::Bool(true)) => true,
+    }
+}
+
+/// Why a request cannot be put into a dialect.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DialectError {
+    #[error("the conversation has no turn to send")]
+    NoTurn,
+    /// More than one turn where only one can be sent.
+    #[error("the {0} endpoint sends one turn; this conversation has more")]
+    OneTurnOnly(&'static str),
+    /// A content that the type cannot carry.
+    #[error("the {0} endpoint cannot carry {1}")]
+    Unsupported(&'static str, &'static str),
+    /// A content that the type needs.
+    #[error("the {0} endpoint needs {1}")]
+    Missing(&'static str, &'static str),
+    /// A content that is not what it should be.
+    #[error("{0}")]
+    Malformed(String),
+    #[error("cannot encode the request body: {0}")]
+    Encode(String),
+}

@@ -1,0 +1,218 @@
+//! A conversation as it goes on: turns and answers in, bodies out.
+
+use super::{DialectError, Frame, Request, Said};
+use crate::api::Api;
+use crate::kinds::Carries;
+use aiperf_types::{Body, BodyKind, ContextMode, Conversation, Reply, Turn};
+use bytes::Bytes;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A request ready to be sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EncodedRequest {
+    pub body: Body,
+    /// Its type, where that is not the same for every request.
+    pub content_type: Option<Arc<str>>,
+    /// Header fields of this request alone.
+    pub headers: Vec<(String, String)>,
+}
+
+/// One execution of a conversation. What was said stays encoded, so that a turn costs what it adds.
+pub struct Session {
+    api: Arc<Api>,
+    conversation: Arc<Conversation>,
+    mode: ContextMode,
+    said: Vec<Said>,
+    /// Turns of the conversation that were said.
+    asked: usize,
+    items: Items,
+    /// The turns whose tools and system blocks hold, by their place in `said`.
+    tools: Option<usize>,
+    system: Option<usize>,
+    response_id: Option<String>,
+}
+
+/// Encoded items, each with a comma before it.
+#[derive(Default)]
+struct Items {
+    encoded: Vec<Bytes>,
+    /// The first as a value: a dialect may put something else in its place.
+    first: Option<Value>,
+    /// What comes before them, and whether it takes the place of the first.
+    opening: Option<(Vec<Bytes>, bool)>,
+    /// Where those of the last turn begin.
+    last_turn: usize,
+}
+
+impl Session {
+    pub fn new(api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
+        let mode = conversation.context_mode.unwrap_or_default();
+        Self {
+            api,
+            conversation,
+            mode,
+            said: Vec::new(),
+            asked: 0,
+            items: Items::default(),
+            tools: None,
+            system: None,
+            response_id: None,
+        }
+    }
+
+    /// The request of one turn. Turns before it that were never asked count as said.
+    pub fn ask(&mut self, turn: usize) -> Result<EncodedRequest, DialectError> {
+        let conversation = self.conversation.clone();
+        let asked = conversation.turns.get(turn).ok_or(DialectError::NoTurn)?;
+        if self.mode == ContextMode::MessageArrayWithResponses {
+            self.forget();
+            self.asked = turn;
+        }
+        while self.asked <= turn {
+            self.say(Said::Asked(self.asked))?;
+            self.asked += 1;
+        }
+        if asked.reset_context {
+            self.response_id = None;
+        }
+        let frame = match &asked.raw_payload {
+            Some(payload) => {
+                let mut frame = Frame::default();
+                frame.extend(payload);
+                frame
+            }
+            None => (self.api.dialect.frame)(&self.request(asked)?)?,
+        };
+        self.encode(frame, asked)
+    }
+
+    /// Whether an answer is needed for what comes after it.
+    pub fn wants_reply(&self) -> bool {
+        self.mode == ContextMode::DeltasWithoutResponses && self.asked < self.conversation.turns.len()
+    }
+
+    /// The server knows its answer to the turn before by this id.
+    pub fn continue_from(&mut self, response_id: Option<String>) {
+        self.response_id = response_id;
+    }
+
+    /// Takes the answer to the last turn asked.
+    pub fn take(&mut self, reply: Reply) -> Result<(), DialectError> {
+        if self.mode != ContextMode::DeltasWithoutResponses {
+            return Ok(());
+        }
+        self.continue_from(reply.response_id);
+        match reply.turn {
+            Some(turn) => self.say(Said::Answered(Box::new(turn))),
+            None => Ok(()),
+        }
+    }
+
+    fn forget(&mut self) {
+        self.said.clear();
+        self.items = Items::default();
+        (self.tools, self.system) = (None, None);
+    }
+
+    fn say(&mut self, said: Said) -> Result<(), DialectError> {
+        let turn = said.turn(&self.conversation).ok_or(DialectError::NoTurn)?;
+        if let Carries::History(history) = &self.api.dialect.carries
+            && turn.raw_payload.is_none()
+        {
+            let items = (history.items)(&self.api, turn)?;
+            if turn.reset_context && turn.raw_messages.is_some() {
+                self.items = Items::default();
+            }
+            self.items.add(items)?;
+        }
+        if turn.raw_tools.is_some() {
+            self.tools = Some(self.said.len());
+        }
+        if turn.raw_system.is_some() {
+            self.system = Some(self.said.len());
+        }
+        self.said.push(said);
+        Ok(())
+    }
+
+    fn request<'a>(&'a self, turn: &'a Turn) -> Result<Request<'a>, DialectError> {
+        let dialect = self.api.dialect;
+        if matches!(dialect.carries, Carries::OneTurn) && self.said.len() > 1 {
+            return Err(DialectError::OneTurnOnly(dialect.kind.name()));
+        }
+        let of = |at: Option<usize>| at.and_then(|at| self.said[at].turn(&self.conversation));
+        Ok(Request {
+            api: &self.api,
+            conversation: &self.conversation,
+            turn,
+            said: &self.said,
+            tools: of(self.tools).and_then(|turn| turn.raw_tools.as_deref()),
+            system: of(self.system).and_then(|turn| turn.raw_system.as_deref()),
+            previous_response_id: self.response_id.as_deref(),
+        })
+    }
+
+    fn encode(&mut self, frame: Frame, turn: &Turn) -> Result<EncodedRequest, DialectError> {
+        let headers = turn.extra_headers.clone();
+        if self.api.endpoint.body == BodyKind::Multipart {
+            let payload = frame.encode()?.0;
+            let form = crate::multipart::encode(&frame.into_members())?;
+            let body = Body::with_payload(form.pieces, payload);
+            return Ok(EncodedRequest { body, content_type: Some(form.content_type.into()), headers });
+        }
+        let (before, after) = frame.encode()?;
+        let mut pieces = vec![before];
+        if frame.has_items() {
+            self.open(turn)?;
+            let (opening, replaces_first) = self.items.opening.as_ref().map_or((&[][..], false), |(o, r)| (o, *r));
+            let items = if frame.is_of_last_turn() {
+                &self.items.encoded[self.items.last_turn..]
+            } else {
+                pieces.extend_from_slice(opening);
+                &self.items.encoded[usize::from(replaces_first)..]
+            };
+            pieces.extend_from_slice(items);
+            // Without the comma before it.
+            if let Some(first) = pieces.get_mut(1) {
+                *first = first.slice(1..);
+            }
+        }
+        pieces.push(after);
+        // Nobody shares the pieces of a conversation that has no more turns.
+        let is_shared = self.conversation.turns.len() > 1;
+        let body = if is_shared { Body::new(pieces) } else { pieces.concat().into() };
+        Ok(EncodedRequest { body, content_type: None, headers })
+    }
+
+    /// Makes what comes before the items, once for each first of them.
+    fn open(&mut self, turn: &Turn) -> Result<(), DialectError> {
+        let Carries::History(history) = &self.api.dialect.carries else { return Ok(()) };
+        if self.items.opening.is_none() {
+            let opening = (history.opening)(&self.request(turn)?, self.items.first.as_ref());
+            let encoded = opening.items.iter().map(encode_item).collect::<Result<_, _>>()?;
+            self.items.opening = Some((encoded, opening.replaces_first));
+        }
+        Ok(())
+    }
+}
+
+impl Items {
+    fn add(&mut self, items: Vec<Value>) -> Result<(), DialectError> {
+        self.last_turn = self.encoded.len();
+        for item in items {
+            self.encoded.push(encode_item(&item)?);
+            if self.first.is_none() {
+                self.first = Some(item);
+                self.opening = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn encode_item(item: &Value) -> Result<Bytes, DialectError> {
+    let mut out = vec![b','];
+    serde_json::to_writer(&mut out, item).map_err(|error| DialectError::Encode(error.to_string()))?;
+    Ok(out.into())
+}
