@@ -1,0 +1,47 @@
+//! Prints what a dialect reads out of a response: `read TYPE [--streaming] < response`, where the response is a body as
+//! a server sent it, framing removed (`curl --no-buffer`).
+
+use aiperf_dialect::{Answer, Api, Data, Delivery};
+use aiperf_plan::{BaseUrl, EndpointPlan};
+use aiperf_types::{EndpointKind, MonoNs};
+use serde_json::json;
+use std::io::Read;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let name = args.next().ok_or("which endpoint type?")?;
+    let kind = EndpointKind::parse(&name).ok_or("no such endpoint type")?;
+    let streaming = args.next().as_deref() == Some("--streaming");
+    let url = BaseUrl::parse("http://localhost")?;
+    let endpoint = EndpointPlan { streaming, ..EndpointPlan::new(kind, vec![url]) };
+    let api = Api::new(&endpoint, "m")?;
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+    let mut vectors = json!(null);
+    if streaming {
+        answer.feed_stream(&bytes, MonoNs(2));
+        answer.end_stream(MonoNs(3));
+    } else {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some(piece) = (api.dialect.reader)(&api).read(&text, Delivery::Body) {
+            vectors = match piece.data {
+                Some(Data::Embeddings(vectors)) => json!(vectors),
+                Some(Data::Rankings(rankings)) => json!(rankings),
+                _ => json!(null),
+            };
+        }
+        answer.feed_body(&bytes, MonoNs(2));
+    }
+    let parsed = answer.finish();
+    let read = json!({
+        "text": parsed.output_text,
+        "reasoning": parsed.reasoning_text,
+        "usage": parsed.usage,
+        "contents": parsed.content.len(),
+        "data": vectors,
+        "error": parsed.error,
+    });
+    println!("{read}");
+    Ok(())
+}
