@@ -16,13 +16,13 @@ use nix::sys::signalfd::SignalFd;
 
 use self::pages::SlowPage;
 use self::streams::Http2;
+use crate::apis::{ApiError, Route};
 use crate::canned::CannedResponses;
 use crate::clock::{monotonic_ns, wall_ns};
 use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, Stage};
 use crate::http::{self, Heads, Received};
 use crate::http2::{PREFACE, Session};
-use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Finished;
 use crate::reply::Outlet;
 use crate::script::Purpose;
@@ -125,7 +125,7 @@ impl Reactor {
         watch_listeners(&epoll, &listeners)?;
         epoll.add(&timers, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(stop, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
-        let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script.config));
+        let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script));
         Ok(Reactor {
             thread,
             shared,
@@ -359,9 +359,9 @@ impl Reactor {
             match http::receive(&bytes[start..]) {
                 Received::Whole(request) => {
                     start += request.length;
-                    match Endpoint::at(request.path).filter(|_| request.method == "POST") {
-                        Some(endpoint) => {
-                            let answer = canned.answer(endpoint, request.body);
+                    match Route::of(request.method, request.path) {
+                        Some(route) => {
+                            let answer = canned.answer(route, &request);
                             connection.socket.send(answer, None, Payload::Content);
                         }
                         None => {
@@ -438,7 +438,7 @@ impl Reactor {
             }
             Received::Bad(status) => {
                 connection.closing = true;
-                self.answer_error(connection, 0, &ApiError::of_status(status), None);
+                self.answer_error(connection, 0, ApiError::of_status(status).openai(), (status, None));
                 close_when_sent(connection)
             }
             Received::Whole(_) => Disposition::Keep,

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::apis::{self, ApiError, Route};
 use crate::clock::wall_ns;
-use crate::events;
 use crate::http::Status;
-use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Metrics;
 use crate::pages::{Pages, Show};
 use crate::script::{Purpose, Script};
@@ -59,7 +58,7 @@ impl Shared {
         match self.hook_status(page.handler) {
             None => page,
             Some(status) => {
-                let body = ApiError::of_status(status).body().into_bytes();
+                let body = ApiError::of_status(status).openai().bytes;
                 Page { status, fault: Some("hook-status"), content_type: JSON, body, ..page }
             }
         }
@@ -94,7 +93,7 @@ impl Shared {
             ("GET", "/v1/models") => found("/v1/models", JSON, self.models()),
             (_, "/health" | "/v1/models") => refused(method, Status::METHOD_NOT_ALLOWED),
             (_, path) if Show::at(&self.script.config, path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
-            (_, path) if Endpoint::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
+            (_, path) if Route::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
             _ => refused(method, Status::NOT_FOUND),
         }
     }
@@ -102,7 +101,7 @@ impl Shared {
     fn models(&self) -> Vec<u8> {
         let config = &self.script.config;
         let longest = config.max_model_len.map_or(LISTED_MAX_MODEL_LEN, |limit| limit.get());
-        events::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
+        apis::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
     }
 
     /// What all threads counted, and when: they are all held while it is added up, and no longer.
@@ -119,6 +118,6 @@ impl Shared {
 
 fn refused(method: &str, status: Status) -> Page {
     let method = if method == "GET" { "GET" } else { "POST" };
-    let body = ApiError::of_status(status).body().into_bytes();
+    let body = ApiError::of_status(status).openai().bytes;
     Page { handler: "none", method, status, fault: None, content_type: JSON, body }
 }
