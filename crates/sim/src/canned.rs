@@ -3,9 +3,11 @@
 //! Only what decides which bytes to send is read of a request: its path, its length and whether it streams. An answer
 //! is one write. The default stream, 32 tokens, is 34 events of about 160 bytes, then usage and `[DONE]`: some 5.8 KB.
 
+use std::sync::Arc;
+
 use memchr::memmem;
 
-use crate::apis::{APIS, Answer, Api, Ask, Output, Pen, Route, Span, Streams};
+use crate::apis::{APIS, Answer, Api, Ask, Jobs, Output, Pen, Route, Span, Streams, accepts_events};
 use crate::config::SimConfig;
 use crate::http::{Fields, Head, Heads, LAST_CHUNK, Request, Status, join, write_chunk};
 use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
@@ -67,6 +69,8 @@ impl CannedResponses {
         let streamed = match route.api.streams {
             Streams::Never => false,
             Streams::ByMember => self.asks_for_stream(request.body),
+            Streams::ByPath(path) => path == route.path,
+            Streams::ByAccept => accepts_events(request.fields.accept),
         };
         self.given[route.index][usize::from(streamed)] += 1;
         streamed
@@ -87,6 +91,10 @@ impl CannedResponses {
             if times == 0 {
                 continue;
             }
+            metrics.record_http_response(api.paths[0], api.method, 200, times);
+            if api.output == Output::Lookup {
+                continue;
+            }
             let generated = if matches!(api.output, Output::Text { .. }) { self.tokens } else { 0 };
             metrics.prompt_tokens += u64::from(PROMPT_TOKENS) * times;
             metrics.generation_tokens += u64::from(generated) * times;
@@ -98,7 +106,6 @@ impl CannedResponses {
             for (streamed, times) in [(false, whole), (true, streamed)].into_iter().filter(|(_, times)| *times > 0) {
                 metrics.record_answered(Answered { endpoint: api.name, streamed, succeeded: true }, times);
             }
-            metrics.record_http_response(api.paths[0], api.method, 200, times);
         }
     }
 }
@@ -106,10 +113,16 @@ impl CannedResponses {
 fn make_response(api: &'static Api, script: &Script) -> CannedResponse {
     let config = &script.config;
     let fields = Fields { content_type: Some(api.example.content_type), ..Fields::default() };
-    let read = (api.read)(&Ask { api, fields, body: api.example.body.as_bytes(), script });
+    let jobs = Arc::new(Jobs::all_done(config.listed_model()));
+    let (path, body) = (api.paths[0], api.example.body.as_bytes());
+    let read = (api.read)(&Ask { api, path, number: 0, fields, body, script, jobs: &jobs });
     let Ok((mut request, mut wording)) = read else { unreachable!("every kind reads its example") };
     request.prompt_tokens = PROMPT_TOKENS;
-    let tokens = if matches!(api.output, Output::Text { .. }) { config.osl.get() } else { 0 };
+    let tokens = match api.output {
+        Output::Text { .. } => config.osl.get(),
+        Output::Pictures => 1,
+        Output::Result | Output::Lookup => 0,
+    };
     let answer = Answer {
         request,
         model: config.listed_model().to_owned(),

@@ -2,13 +2,16 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::apis::{Answer, Api, ApiError, ErrorBody, InferenceRequest, Pen, Route, Span, WholeBody, Wording};
+use crate::apis::{Answer, Api, ApiError, ErrorBody, InferenceRequest, Output, Pen, Route, Span, WholeBody, Wording};
 use crate::fault::Fault;
 use crate::http::{Head, Status};
 use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
 use crate::reply::{Extent, Outlet, Reply};
 use crate::script::{Finish, Purpose, Script};
-use crate::truth::{Payload, TruthRecord};
+use crate::truth::{Asked, Payload, TruthRecord};
+
+/// Most events of an answer beside those that carry tokens.
+const EVENTS_AROUND: usize = 16;
 
 /// How far an exchange has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +101,9 @@ impl Exchange {
             Err(error) => return Err((error, truth)),
         };
         if let Some(truth) = &mut truth {
-            truth.chunks.reserve_exact(answer.length.tokens as usize + 4);
+            truth.chunks.reserve_exact(answer.length.tokens as usize + EVENTS_AROUND);
+            let InferenceRequest { stream, prompt_tokens, ref noted, .. } = answer.request;
+            truth.asked = Some(Asked { streamed: stream, prompt_tokens, output_tokens: 0, noted: noted.clone() });
         }
         Ok(Exchange {
             stage: if matches!(fault, Some(Fault::SlowHeaders(_))) { Stage::HeadHeld } else { Stage::Waiting },
@@ -133,6 +138,10 @@ impl Exchange {
     pub(crate) fn start(&mut self, now_ns: u64, script: &Script, metrics: &mut Metrics) -> u64 {
         self.stage = Stage::Running;
         self.started_ns = now_ns;
+        if !self.is_inference() {
+            self.due_ns = now_ns;
+            return now_ns;
+        }
         self.due_ns = script.rounded_up(now_ns + script.config.ttft.draw_ns(&mut self.random));
         metrics.record_start(self.answer.request.prompt_tokens);
         self.due_ns
@@ -187,6 +196,9 @@ impl Exchange {
     }
 
     fn record_failure(&self, why: Finished, metrics: &mut Metrics) {
+        if !self.is_inference() {
+            return;
+        }
         metrics.record_abandoned(why);
         metrics.record_answered(self.answered(false), 1);
     }
@@ -199,19 +211,38 @@ impl Exchange {
         self.route.api
     }
 
+    /// Whether it is work for the engine, and takes a place in the batch.
+    pub(crate) fn is_inference(&self) -> bool {
+        self.api().output != Output::Lookup
+    }
+
+    /// How many of the things that were sent are tokens.
+    fn as_tokens(&self, sent: u32) -> u32 {
+        if matches!(self.api().output, Output::Text { .. }) { sent } else { 0 }
+    }
+
+    /// The most that one event carries.
+    fn per_event(&self, script: &Script) -> u32 {
+        if self.api().output == Output::Pictures { 1 } else { script.config.tokens_per_chunk.get() }
+    }
+
     /// Tokens of the next event: no event mixes reasoning and text.
     fn next_tokens(&self, script: &Script) -> u32 {
         let length = self.answer.length;
         let end = if self.produced < length.reasoning { length.reasoning } else { length.tokens };
-        script.config.tokens_per_chunk.get().min(end - self.produced)
+        self.per_event(script).min(end - self.produced)
     }
 
     /// Content events after which a midway fault strikes.
     fn midway(&self, script: &Script) -> u32 {
-        self.answer.length.tokens.div_ceil(script.config.tokens_per_chunk.get()) / 2
+        self.answer.length.tokens.div_ceil(self.per_event(script)) / 2
     }
 
     fn account(&mut self, now_ns: u64, tokens: u32, metrics: &mut Metrics) {
+        if !self.is_inference() {
+            return;
+        }
+        let tokens = self.as_tokens(tokens);
         let InferenceRequest { prompt_tokens, choices, .. } = self.answer.request;
         if self.sent == 0 {
             self.first_ns = now_ns;
@@ -305,12 +336,14 @@ impl Exchange {
         Next::Over
     }
 
-    fn leave_batch(&self, metrics: &mut Metrics) {
-        metrics.record_stop(
-            self.answer.request.prompt_tokens,
-            self.produced * self.answer.request.choices,
-            self.sent > 0,
-        );
+    fn leave_batch(&mut self, metrics: &mut Metrics) {
+        let generated = self.as_tokens(self.produced) * self.answer.request.choices;
+        if let Some(asked) = self.truth.as_mut().and_then(|truth| truth.asked.as_mut()) {
+            asked.output_tokens = generated;
+        }
+        if self.is_inference() {
+            metrics.record_stop(self.answer.request.prompt_tokens, generated, self.sent > 0);
+        }
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Next {
@@ -319,13 +352,17 @@ impl Exchange {
         if let Some(truth) = &mut self.truth {
             truth.finished = true;
         }
+        context.metrics.record_http_response(self.route.path, self.api().method, 200, 1);
+        if !self.is_inference() {
+            return Next::Over;
+        }
         let finished = match self.answer.length.finish {
             Finish::Length => Finished::Length,
             Finish::Stop => Finished::Stop,
         };
         let sizes = RequestSizes {
             prompt_tokens: self.answer.request.prompt_tokens,
-            generated: self.answer.length.tokens * self.answer.request.choices,
+            generated: self.as_tokens(self.answer.length.tokens) * self.answer.request.choices,
             choices: self.answer.request.choices,
             n: self.answer.request.n,
             max_tokens: self.answer.request.max_tokens.unwrap_or(self.answer.length.tokens),
@@ -337,7 +374,6 @@ impl Exchange {
         };
         context.metrics.record_completed(finished, sizes, times, 1);
         context.metrics.record_answered(self.answered(true), 1);
-        context.metrics.record_http_response(self.route.path, self.api().method, 200, 1);
         Next::Over
     }
 }

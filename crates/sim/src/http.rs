@@ -67,6 +67,8 @@ impl Status {
     pub(crate) const NOT_FOUND: Status = Status(404);
     pub(crate) const METHOD_NOT_ALLOWED: Status = Status(405);
     pub(crate) const LENGTH_REQUIRED: Status = Status(411);
+    pub(crate) const UNSUPPORTED_MEDIA: Status = Status(415);
+    pub(crate) const UNPROCESSABLE: Status = Status(422);
     pub(crate) const TOO_LARGE: Status = Status(413);
 
     pub(crate) fn reason(self) -> &'static str {
@@ -85,6 +87,7 @@ impl Status {
             408 => "Request Timeout",
             411 => "Length Required",
             413 => "Content Too Large",
+            415 => "Unsupported Media Type",
             422 => "Unprocessable Entity",
             429 => "Too Many Requests",
             500 => "Internal Server Error",

@@ -1,6 +1,7 @@
 //! A simulated inference server: something to practise on, and something to measure a client against.
 //!
-//! It answers chat, completions and embeddings requests in the shapes of a vLLM server, with scripted latency, length and
+//! It speaks the APIs of inference servers (chat, completions, responses, messages, embeddings, rankings, images, videos,
+//! transcriptions and others: see `apis`) in the shapes of vLLM and of those servers, with scripted latency, length and
 //! faults, and writes down the truth: when each request arrived and each event left. It shares no code with the client, so
 //! that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers between an event and
 //! its stamp.

@@ -454,8 +454,9 @@ impl Reactor {
             outlet: Outlet { socket, session, heads: &mut self.heads, scratch: &mut self.scratch },
             metrics: &mut metrics,
         });
-        if self.running < self.batch_limit() && self.waiting.is_empty() {
-            self.running += 1;
+        let is_inference = exchange.is_inference();
+        if !is_inference || (self.running < self.batch_limit() && self.waiting.is_empty()) {
+            self.running += usize::from(is_inference);
             let due_ns = exchange.start(monotonic_ns(), &self.shared.script, &mut metrics);
             self.timers.set(due_ns, task);
         } else {
@@ -496,6 +497,7 @@ impl Reactor {
             self.open(task, connection);
             return Disposition::Keep;
         }
+        let is_inference = exchange.is_inference();
         let next = {
             let mut metrics = self.shared.metrics(self.thread);
             exchange.advance(
@@ -514,7 +516,7 @@ impl Reactor {
             Next::Reset if task.stream > 0 => self.reset_stream(connection, task.stream),
             Next::Reset => return Disposition::Reset,
             Next::Over => {
-                self.running -= 1;
+                self.running -= usize::from(is_inference);
                 return self.settle(task.key, connection);
             }
         }
@@ -564,7 +566,7 @@ impl Reactor {
 
     fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: Finished) {
         if exchange.stage == Stage::Running {
-            self.running -= 1;
+            self.running -= usize::from(exchange.is_inference());
         }
         exchange.abandon(why, &mut self.shared.metrics(self.thread));
         if let Some(truth) = &mut exchange.truth {

@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Fault,
     Refusal,
     Hook,
+    Lookup,
+    Job,
 }
 
 /// Why an answer ended.
@@ -72,7 +74,7 @@ impl Script {
     /// The length of the answer to a request, or why it is refused.
     pub(crate) fn length(&self, output: Output, request: &InferenceRequest, number: u64) -> Result<Length, ApiError> {
         let Output::Text { reasoning } = output else {
-            return Ok(Length { tokens: 0, reasoning: 0, drafts: 0, finish: Finish::Stop });
+            return Ok(Length { tokens: request.pictures, reasoning: 0, drafts: 0, finish: Finish::Stop });
         };
         if let (Some(limit), Some(asked)) = (self.config.max_model_len, request.max_tokens)
             && request.prompt_tokens.saturating_add(asked) > limit.get()

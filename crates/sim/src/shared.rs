@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::apis::{self, ApiError, Route};
+use crate::apis::{self, ApiError, Jobs, Route};
 use crate::clock::wall_ns;
 use crate::http::Status;
 use crate::metrics::Metrics;
@@ -25,7 +25,10 @@ pub(crate) struct Shared {
     pub(crate) metrics: Vec<Mutex<Metrics>>,
     pub(crate) pages: Pages,
     pub(crate) requests: AtomicU64,
+    /// Questions about jobs: they are counted apart, because how many there are is a matter of time.
+    pub(crate) lookups: AtomicU64,
     pub(crate) connections: AtomicU64,
+    pub(crate) jobs: Arc<Jobs>,
     /// How often each hook was asked.
     pub(crate) hooks: Mutex<HashMap<&'static str, u32>>,
     /// What TCP connections are encrypted with.
@@ -64,7 +67,8 @@ impl Shared {
         }
     }
 
-    fn hook_status(&self, handler: &'static str) -> Option<Status> {
+    /// The status with which a hook fails, where a fault says so.
+    pub(crate) fn hook_status(&self, handler: &'static str) -> Option<Status> {
         let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = hooks.entry(handler).or_default();
         let status = self.script.faults.draw_hook(*asked, &mut self.script.random(Purpose::Hook, u64::from(*asked)));

@@ -92,6 +92,7 @@ impl Body {
             n,
             choices: n * prompt.items.max(1),
             prompt_tokens: prompt.tokens,
+            ..InferenceRequest::default()
         };
         let include_usage = options.include_usage.unwrap_or(false);
         let wording = Choices {

@@ -26,6 +26,10 @@ pub(crate) struct Statuses {
 impl Statuses {
     pub(crate) const VLLM: Statuses =
         Statuses { media: Status::BAD_REQUEST, syntax: Status::BAD_REQUEST, missing: Status::BAD_REQUEST };
+    pub(crate) const FASTAPI: Statuses =
+        Statuses { media: Status::UNPROCESSABLE, syntax: Status::UNPROCESSABLE, missing: Status::UNPROCESSABLE };
+    pub(crate) const AXUM: Statuses =
+        Statuses { media: Status::UNSUPPORTED_MEDIA, syntax: Status::BAD_REQUEST, missing: Status::UNPROCESSABLE };
 }
 
 /// A refusal.
@@ -71,9 +75,10 @@ impl ApiError {
         }
     }
 
-    pub(crate) fn unreadable(statuses: Statuses, error: &dyn std::fmt::Display) -> Self {
+    /// JSON that is none, or whose members have other types.
+    pub(crate) fn unreadable(statuses: Statuses, error: &serde_json::Error) -> Self {
         ApiError {
-            status: statuses.syntax,
+            status: if error.is_data() { statuses.missing } else { statuses.syntax },
             message: format!("1 validation error:\n  JSON decode error: {error}"),
             kind: "Bad Request",
             param: Some("body"),
@@ -84,6 +89,11 @@ impl ApiError {
     pub(crate) fn missing(statuses: Statuses, member: &'static str) -> Self {
         let error = Self::bad_request(format!("Field required: {member}"), member);
         ApiError { status: statuses.missing, reason: Reason::Missing, ..error }
+    }
+
+    pub(crate) fn broken_form(why: &str) -> Self {
+        let error = Self::of_status(Status::BAD_REQUEST);
+        ApiError { message: why.to_owned(), param: Some("body"), ..error }
     }
 
     pub(crate) fn too_long(max_tokens: u32, limit: u32) -> Self {
@@ -112,4 +122,51 @@ impl ApiError {
             "message": self.message, "type": self.kind, "param": self.param, "code": self.status.0,
         }}))
     }
+}
+
+/// The refusals of servers made with FastAPI that leave its own as they are.
+pub(super) fn fastapi(error: &ApiError) -> ErrorBody {
+    let detail = match error.reason {
+        Reason::Missing | Reason::Media => {
+            let place: Vec<&str> = std::iter::once("body").chain(error.param).collect();
+            json!([{"type": "missing", "loc": place, "msg": "Field required", "input": null}])
+        }
+        Reason::Syntax => json!([{
+            "type": "json_invalid", "loc": ["body", 0], "msg": "JSON decode error", "input": {},
+            "ctx": {"error": error.message},
+        }]),
+        Reason::Other => json!(error.message),
+    };
+    ErrorBody::json(&json!({"detail": detail}))
+}
+
+/// The refusals of NVIDIA NIM.
+pub(super) fn nim(error: &ApiError) -> ErrorBody {
+    let kind = if error.status.0 < 500 { "invalid_request_error" } else { "internal_server_error" };
+    ErrorBody::json(&json!({"object": "error", "message": error.message, "detail": {}, "type": kind}))
+}
+
+/// The refusals of Hugging Face's servers: bodies that cannot be read are refused in plain text.
+pub(super) fn axum(error: &ApiError, fault_of_server: &str) -> ErrorBody {
+    let text = match error.reason {
+        Reason::Media => "Expected request with `Content-Type: application/json`".to_owned(),
+        Reason::Syntax if error.status == Status::BAD_REQUEST => {
+            format!("Failed to parse the request body as JSON: {}", error.message)
+        }
+        Reason::Syntax => format!("Failed to deserialize the JSON body into the target type: {}", error.message),
+        Reason::Missing => {
+            let member = error.param.unwrap_or_default();
+            format!("Failed to deserialize the JSON body into the target type: missing field `{member}`")
+        }
+        Reason::Other => {
+            let kind = match error.kind {
+                kind @ ("validation" | "Empty") => kind,
+                _ if error.status.0 == 429 => "overloaded",
+                _ if error.status.0 < 500 => "validation",
+                _ => fault_of_server,
+            };
+            return ErrorBody::json(&json!({"error": error.message, "error_type": kind}));
+        }
+    };
+    ErrorBody { content_type: "text/plain; charset=utf-8", bytes: text.into_bytes() }
 }

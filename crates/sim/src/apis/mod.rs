@@ -1,22 +1,55 @@
 //! The APIs this server speaks: one file a kind, one row of [`APIS`] each.
 //!
-//! A row says where a kind is found, how its requests are read, and in which words it refuses. Reading a request gives what
-//! all kinds have in common ([`InferenceRequest`]) and a [`Wording`], which knows the rest and writes the answer: whole, or
-//! event by event. When anything is written is decided elsewhere.
+//! A row says where a kind is found, how its requests are read, and in which words it refuses. Reading a request gives
+//! what all kinds have in common ([`InferenceRequest`]) and a [`Wording`], which knows the rest and writes the answer:
+//! whole, or event by event. When anything is written is decided elsewhere.
+//!
+//! | kind | paths | like | streamed |
+//! | --- | --- | --- | --- |
+//! | chat, completions | `/v1/chat/completions`, `/v1/completions` | vLLM | by `stream` |
+//! | responses, messages | `/v1/responses`, `/v1/messages` | vLLM | by `stream` |
+//! | embeddings | `/v1/embeddings` | vLLM | no |
+//! | generate | `/generate`, `/generate_stream` | TGI | by path |
+//! | rerank | `/v2/rerank`, `/v1/rerank` | Cohere, vLLM | no |
+//! | TEI rerank | `/rerank` | TEI | no |
+//! | NIM ranking | `/v1/ranking` | NIM | no |
+//! | images | `/v1/images/generations`, `/v1/images/edits` (a form) | OpenAI | generations by `stream` |
+//! | videos | `/v1/videos` (a form), `/v1/videos/ID`, `/v1/videos/ID/content` | SGLang | no |
+//! | transcription | `/v1/audio/transcriptions` (a form) | vLLM | no |
+//! | image retrieval | `/v1/infer` | NIM | no |
+//! | SOLIDO | `/rag/api/prompt` | SOLIDO | by `accept` |
 
 mod chat;
 mod choices;
 mod completions;
 mod embeddings;
 mod error;
+mod generate;
+mod image_retrieval;
+mod images;
+mod jobs;
+mod messages;
+mod multipart;
+mod nim_ranking;
 mod pen;
+mod ranking;
+mod rerank;
+mod responses;
+mod solido;
+mod tei_rerank;
 mod text;
+mod transcription;
+mod videos;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub(crate) use self::error::{ApiError, ErrorBody, Statuses};
+pub(crate) use self::jobs::Jobs;
+use self::multipart::{Form, FormError};
 pub(crate) use self::pen::Pen;
 use crate::http::Fields;
 use crate::script::{Length, Script};
@@ -24,7 +57,25 @@ use crate::truth::Payload;
 use crate::vocabulary;
 
 /// Every kind. The most asked for comes first: paths are compared in this order.
-pub(crate) static APIS: [Api; 3] = [chat::API, completions::API, embeddings::API];
+pub(crate) static APIS: [Api; 17] = [
+    chat::API,
+    completions::API,
+    embeddings::API,
+    responses::API,
+    messages::API,
+    generate::API,
+    rerank::API,
+    tei_rerank::API,
+    nim_ranking::API,
+    images::GENERATION,
+    images::EDIT,
+    videos::SUBMIT,
+    videos::POLL,
+    videos::CONTENT,
+    transcription::API,
+    image_retrieval::API,
+    solido::API,
+];
 
 /// A row of the table.
 pub(crate) struct Api {
@@ -48,6 +99,10 @@ pub(crate) enum Streams {
     Never,
     /// The member `stream` of the body.
     ByMember,
+    /// This path.
+    ByPath(&'static str),
+    /// The header field `accept`.
+    ByAccept,
 }
 
 /// What an answer consists of.
@@ -55,8 +110,12 @@ pub(crate) enum Streams {
 pub(crate) enum Output {
     /// Tokens, some of which may be reasoning.
     Text { reasoning: bool },
+    /// One picture after the other, where they are streamed.
+    Pictures,
     /// Something that is there all at once.
     Result,
+    /// What is known already: it comes at once, and the engine has no part in it.
+    Lookup,
 }
 
 /// A request for trying a kind out, or for making its answer beforehand.
@@ -115,9 +174,13 @@ fn matches_path(pattern: &str, path: &str) -> bool {
 /// A request as it came in.
 pub(crate) struct Ask<'a> {
     pub(crate) api: &'static Api,
+    pub(crate) path: &'a str,
+    /// Counts requests; what the script draws for this one depends on it.
+    pub(crate) number: u64,
     pub(crate) fields: Fields<&'a str>,
     pub(crate) body: &'a [u8],
     pub(crate) script: &'a Script,
+    pub(crate) jobs: &'a Arc<Jobs>,
 }
 
 impl Ask<'_> {
@@ -133,9 +196,25 @@ impl Ask<'_> {
         serde_json::from_slice(self.body).map_err(|error| ApiError::unreadable(self.api.statuses, &error))
     }
 
+    /// The body as a form of several parts.
+    fn form(&self) -> Result<Form<'_>, ApiError> {
+        Form::read(self.fields.content_type, self.body).map_err(|error| match error {
+            FormError::OtherType => ApiError::wrong_type(self.api.statuses, "multipart/form-data"),
+            FormError::Broken(why) => ApiError::broken_form(why),
+        })
+    }
+
+    fn accepts_events(&self) -> bool {
+        accepts_events(self.fields.accept)
+    }
+
     fn missing(&self, member: &'static str) -> ApiError {
         ApiError::missing(self.api.statuses, member)
     }
+}
+
+pub(crate) fn accepts_events(accept: Option<&str>) -> bool {
+    accept.is_some_and(|accept| accept.to_ascii_lowercase().contains("text/event-stream"))
 }
 
 /// What was asked for: what matters to every kind, and the words of this one.
@@ -153,6 +232,10 @@ pub(crate) struct InferenceRequest {
     /// Answers of the same length that are given at once.
     pub(crate) choices: u32,
     pub(crate) prompt_tokens: u32,
+    /// Events of a stream of pictures.
+    pub(crate) pictures: u32,
+    /// What the truth log says of it beside all that.
+    pub(crate) noted: Vec<(&'static str, Value)>,
 }
 
 impl Default for InferenceRequest {
@@ -166,6 +249,8 @@ impl Default for InferenceRequest {
             n: 1,
             choices: 1,
             prompt_tokens: 0,
+            pictures: 0,
+            noted: Vec::new(),
         }
     }
 }
@@ -291,7 +376,9 @@ pub(crate) fn read(path: &str, body: &str) -> Result<InferenceRequest, ApiError>
     let api = Route::at(path).expect("a path of the table").api;
     let fields = Fields { content_type: Some(api.example.content_type), ..Fields::default() };
     let script = Script::new(crate::config::SimConfig::default()).expect("defaults go together");
-    (api.read)(&Ask { api, fields, body: body.as_bytes(), script: &script }).map(|(request, _)| request)
+    let jobs = Arc::new(Jobs::all_done("m"));
+    let ask = Ask { api, path, number: 0, fields, body: body.as_bytes(), script: &script, jobs: &jobs };
+    (api.read)(&ask).map(|(request, _)| request)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 /// Text in any of the shapes the APIs take: a string, token ids, parts, messages, or lists of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +84,11 @@ impl<'de> Visitor<'de> for TextVisitor {
         }
         Ok(total)
     }
+}
+
+/// Tokens of text in any shape; none in what is no text.
+pub(super) fn tokens_of(value: &Value) -> u32 {
+    Text::deserialize(value).map_or(0, |text| text.tokens)
 }
 
 /// Words and punctuation marks: for English prose within a few percent of what a tokenizer counts.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Connection, Disposition, Reactor};
-use crate::apis::{ApiError, Ask, ErrorBody, Route};
+use crate::apis::{ApiError, Ask, ErrorBody, Output, Route};
 use crate::clock::monotonic_ns;
 use crate::exchange::{Exchange, ReceivedRequest};
 use crate::fault::Fault;
@@ -28,17 +28,25 @@ impl Reactor {
         let followed = asked.and(request.query).and_then(Followed::of_query);
         let route = asked.filter(|route| route.api.method == request.method);
         let now_ns = monotonic_ns();
+        let is_lookup = route.is_some_and(|route| route.api.output == Output::Lookup);
         let number = match route {
+            Some(_) if is_lookup => self.shared.lookups.fetch_add(1, Ordering::Relaxed),
             Some(_) => self.shared.requests.fetch_add(1, Ordering::Relaxed),
             None => 0,
         };
         let script = &self.shared.script;
-        let fault = match (followed, route) {
+        let purpose = if is_lookup { Purpose::Lookup } else { Purpose::Fault };
+        let mut fault = match (followed, route) {
             (Some(followed), _) => script.faults.after_redirect(followed),
-            (None, Some(_)) => script.faults.draw(&mut script.random(Purpose::Fault, number)),
+            (None, Some(_)) => script.faults.draw(&mut script.random(purpose, number)),
             (None, None) => None,
         };
-        let truth = self.record(connection, stream, request, fault.as_ref().map(Fault::name));
+        // A question about a job is a hook too: it can fail where its submission did not.
+        if let Some(route) = route.filter(|_| is_lookup && fault.is_none()) {
+            let status = self.shared.hook_status(route.path);
+            fault = status.map(|status| Fault::HookStatus { status: status.0, count: None });
+        }
+        let truth = self.record(connection, stream, (request, route), fault.as_ref().map(Fault::name));
         if let (Some(asked), Some(Fault::Redirect(redirect))) = (asked, &fault) {
             let (row, hops) = (script.faults.row(redirect), followed.map_or(0, |followed| followed.hops));
             let location = redirect.location(row, hops, request.path, &self.shared.origin);
@@ -57,7 +65,9 @@ impl Reactor {
                 self.log(truth);
                 return Disposition::Reset;
             }
-            Some(Fault::Status(code)) => Some(ApiError::of_status(Status(code))),
+            Some(Fault::Status(code) | Fault::HookStatus { status: code, .. }) => {
+                Some(ApiError::of_status(Status(code)))
+            }
             _ => None,
         };
         let held_for = match fault {
@@ -65,10 +75,18 @@ impl Reactor {
             _ => None,
         };
         let going_away = fault == Some(Fault::Goaway);
+        let ask = Ask {
+            api: route.api,
+            path: request.path,
+            number,
+            fields: request.fields,
+            body: request.body,
+            script,
+            jobs: &self.shared.jobs,
+        };
         let planned = match refused {
             Some(error) => Err((error, truth)),
-            None => match (route.api.read)(&Ask { api: route.api, fields: request.fields, body: request.body, script })
-            {
+            None => match (route.api.read)(&ask) {
                 Err(error) => Err((error, truth)),
                 Ok((inference, wording)) => {
                     let reply = Reply::new(stream, request.keep_alive && !going_away, script.config.encoding);
@@ -103,12 +121,15 @@ impl Reactor {
         &self,
         connection: &Connection,
         stream: u32,
-        request: &Request<'_>,
+        (request, route): (&Request<'_>, Option<Route>),
         fault: Option<&'static str>,
     ) -> Option<Box<TruthRecord>> {
         self.shared.truth.as_ref()?;
         Some(Box::new(TruthRecord {
             request_id: request.fields.request_id.unwrap_or_default().to_owned(),
+            correlation_id: request.fields.correlation_id.map(str::to_owned),
+            endpoint: route.map(|route| route.api.name),
+            asked: None,
             method: request.method.to_owned().into(),
             path: Route::at(request.path)
                 .filter(|route| !route.has_parameter())
