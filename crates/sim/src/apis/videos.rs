@@ -129,7 +129,7 @@ fn video(job: &Job, progress: Progress) -> Value {
         "id": job.id, "object": "video", "model": job.model, "status": progress.name(),
         "progress": progress.percent(), "created_at": job.created, "size": job.size, "seconds": job.seconds,
         "quality": "standard", "url": null, "remixed_from_video_id": null,
-        "completed_at": is_done.then(|| job.created + seconds.ceil() as u64), "expires_at": null, "error": error,
+        "completed_at": is_done.then(|| job.created + seconds.ceil() as u64), "expires_at": null, "error": error, "file_path": null,
         "peak_memory_mb": is_done.then_some(PEAK_MEMORY_MB), "inference_time_s": is_done.then_some(seconds),
     })
 }

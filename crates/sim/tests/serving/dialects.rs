@@ -367,7 +367,59 @@ fn a_video_job_may_fail() {
 }
 
 #[test]
-fn questions_about_jobs_meet_faults_of_hooks_and_take_no_place_in_the_batch() {
+fn questions_about_jobs_take_no_place_in_the_batch() {
+    let one_at_a_time = std::num::NonZeroUsize::new(1);
+    let config = SimConfig { video_time: "0".parse().unwrap(), itl: "60s".parse().unwrap(), ..quick() };
+    let server = serve(SimConfig { max_running: one_at_a_time, ..config });
+    let mut client = Client::connect(server.addr);
+    let id = submit(&mut client);
+    let mut other = Client::connect(server.addr);
+    other.send(&crate::client::request(CHAT, &chat(r#""stream":true"#), "long"));
+    other.read_head();
+    other.next_chunk(&mut Vec::new());
+    assert_eq!(client.get(&format!("/v1/videos/{id}")).json()["status"], "completed");
+}
+
+#[test]
+fn a_download_may_be_cut() {
+    let fault: FaultRate = "cut=0.5".parse().unwrap();
+    let server = serve(SimConfig { faults: vec![fault], video_time: "0".parse().unwrap(), ..quick() });
+    let body = form(&[("prompt", "a")], &[]);
+    // Which requests meet the fault is a matter of the seed, not of time.
+    let mut submissions = (0..50).map(|_| post_form(&mut Client::connect(server.addr), "/v1/videos", &body));
+    let job = submissions.find(|answer| answer.complete).unwrap().json();
+    let path = format!("/v1/videos/{}/content", job["id"].as_str().unwrap());
+    let fetched: Vec<bool> = (0..50).map(|_| Client::connect(server.addr).get(&path).complete).collect();
+    assert!(fetched.contains(&true) && fetched.contains(&false));
+}
+
+#[test]
+fn scripted_latency_is_that_of_every_kind() {
+    let config = SimConfig { ttft: "20".parse().unwrap(), itl: "5".parse().unwrap(), ..quick() };
+    let lines = log_of(config, |client| {
+        post(client, "/v1/responses", &json!({"input": "a", "max_output_tokens": 3, "stream": true}));
+        post(client, "/v1/messages", &json!({"messages": [], "max_tokens": 3, "stream": true}));
+        post(client, "/generate_stream", &json!({"inputs": "a", "parameters": {"max_new_tokens": 3}}));
+        post(client, "/v1/images/generations", &json!({"prompt": "a", "stream": true, "partial_images": 2}));
+        post(client, "/generate", &json!({"inputs": "a", "parameters": {"max_new_tokens": 3}}));
+        post(client, "/rerank", &json!({"query": "a", "texts": ["b"]}));
+    });
+    for (number, line) in lines.iter().enumerate() {
+        let arrived = line["received_read_ns"].as_u64().unwrap();
+        let content = line["chunks"].as_array().unwrap().iter().filter(|chunk| chunk[2] == 1);
+        let after: Vec<u64> = content.map(|chunk| chunk[0].as_u64().unwrap() - arrived).collect();
+        let least: &[u64] = match number {
+            0..=3 => &[20_000_000, 25_000_000, 30_000_000],
+            4 => &[30_000_000],
+            _ => &[20_000_000],
+        };
+        assert_eq!(after.len(), least.len(), "{line}");
+        assert!(after.iter().zip(least).all(|(after, least)| after >= least), "{line}");
+    }
+}
+
+#[test]
+fn questions_about_jobs_meet_faults_of_hooks_and_are_no_inference() {
     let fault: FaultRate = "hook-status:503,1=1".parse().unwrap();
     let server = serve(SimConfig { faults: vec![fault], video_time: "0".parse().unwrap(), ..quick() });
     let mut client = Client::connect(server.addr);
@@ -490,7 +542,7 @@ fn every_kind_has_its_line_in_the_truth_log() {
     let asked = [
         (
             "/v1/responses",
-            json!({"input": "a b", "max_output_tokens": 2, "stream": true, "store": true}),
+            json!({"input": "a b", "max_output_tokens": 2, "stream": true, "store": true, "previous_response_id": "resp_0"}),
             "responses",
             2,
             2,
@@ -540,7 +592,7 @@ fn every_kind_has_its_line_in_the_truth_log() {
     }
     let carried: Vec<_> = lines[0]["chunks"].as_array().unwrap().iter().map(|chunk| chunk[2].clone()).collect();
     assert_eq!(carried, [0, 0, 0, 0, 1, 1, 0, 0, 0, 0], "two deltas among what surrounds them");
-    assert_eq!(lines[0]["store"], true);
+    assert_eq!((&lines[0]["store"], &lines[0]["previous_response_id"]), (&json!(true), &json!("resp_0")));
     assert_eq!(lines[asked.len()]["endpoint"], "image_edit");
     assert_eq!(lines[asked.len() + 1]["audio_bytes"], 1);
     let refused = &lines[asked.len() + 2];
