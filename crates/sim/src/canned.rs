@@ -3,16 +3,16 @@
 //! Only what decides which bytes to send is read of a request: its path, its length and whether it streams. An answer
 //! is one write. The default stream, 32 tokens, is 34 events of about 160 bytes, then usage and `[DONE]`: some 5.8 KB.
 
+use std::sync::Arc;
+
 use memchr::memmem;
 
+use crate::apis::{APIS, Answer, Api, Ask, Jobs, Output, Pen, Route, Span, Streams, accepts_events};
 use crate::config::SimConfig;
-use crate::events::{self, Choice, Finish, Usage};
-use crate::http::{Head, Heads, LAST_CHUNK, Status, join, write_chunk};
-use crate::inference::Endpoint;
+use crate::http::{Fields, Head, Heads, LAST_CHUNK, Request, Status, join, write_chunk};
 use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
+use crate::script::{Finish, Length, Script};
 use crate::vocabulary;
-
-const ENDPOINTS: [Endpoint; 3] = [Endpoint::Chat, Endpoint::Completions, Endpoint::Embeddings];
 
 /// Prompt tokens reported for every request: the prompt is not read.
 const PROMPT_TOKENS: u32 = 1;
@@ -23,46 +23,57 @@ struct CannedResponse {
     /// Bodies alone, for HTTP/2.
     stream_body: Vec<u8>,
     whole_body: Vec<u8>,
+    /// The type of the whole body.
+    content_type: &'static str,
 }
 
 /// The answers, and how many were given since they were last counted.
 pub(crate) struct CannedResponses {
-    canned: [CannedResponse; ENDPOINTS.len()],
-    /// By endpoint, whole and streamed.
-    given: [[u64; 2]; ENDPOINTS.len()],
+    canned: [CannedResponse; APIS.len()],
+    /// By kind, whole and streamed.
+    given: [[u64; 2]; APIS.len()],
     tokens: u32,
     stream_member: memmem::Finder<'static>,
 }
 
 impl CannedResponses {
-    pub(crate) fn new(config: &SimConfig) -> Self {
-        let created = crate::clock::wall_ns() / 1_000_000_000;
+    pub(crate) fn new(script: &Script) -> Self {
         CannedResponses {
-            canned: ENDPOINTS.map(|endpoint| make_response(endpoint, config, created)),
-            given: [[0; 2]; ENDPOINTS.len()],
-            tokens: config.osl.get(),
+            canned: APIS.each_ref().map(|api| make_response(api, script)),
+            given: [[0; 2]; APIS.len()],
+            tokens: script.config.osl.get(),
             stream_member: memmem::Finder::new(br#""stream""#),
         }
     }
 
     /// The whole response to a request.
-    pub(crate) fn answer(&mut self, endpoint: Endpoint, body: &[u8]) -> &[u8] {
-        let streamed = self.asks_for_stream(body);
-        self.given[endpoint as usize][usize::from(streamed)] += 1;
-        let canned = &self.canned[endpoint as usize];
+    pub(crate) fn answer(&mut self, route: Route, request: &Request<'_>) -> &[u8] {
+        let streamed = self.count(route, request);
+        let canned = &self.canned[route.index];
         if streamed { &canned.stream } else { &canned.whole }
     }
 
     /// The head and body of a response, without framing.
-    pub(crate) fn answer_parts(&mut self, endpoint: Endpoint, body: &[u8]) -> (Head<'static>, &[u8]) {
-        let streamed = self.asks_for_stream(body);
-        self.given[endpoint as usize][usize::from(streamed)] += 1;
-        let canned = &self.canned[endpoint as usize];
-        if streamed && endpoint != Endpoint::Embeddings {
+    pub(crate) fn answer_parts(&mut self, route: Route, request: &Request<'_>) -> (Head<'static>, &[u8]) {
+        let streamed = self.count(route, request);
+        let canned = &self.canned[route.index];
+        if streamed {
             (Head::STREAM, &canned.stream_body)
         } else {
-            (Head::json(Status::OK), &canned.whole_body)
+            (Head { content_type: canned.content_type, ..Head::json(Status::OK) }, &canned.whole_body)
         }
+    }
+
+    /// Counts a request; gives whether it is for a stream.
+    fn count(&mut self, route: Route, request: &Request<'_>) -> bool {
+        let streamed = match route.api.streams {
+            Streams::Never => false,
+            Streams::ByMember => self.asks_for_stream(request.body),
+            Streams::ByPath(path) => path == route.path,
+            Streams::ByAccept => accepts_events(request.fields.accept),
+        };
+        self.given[route.index][usize::from(streamed)] += 1;
+        streamed
     }
 
     /// Whether the body has `"stream":true`. Inside a JSON string the quotes would be escaped.
@@ -74,13 +85,17 @@ impl CannedResponses {
 
     /// Moves the answers given into the metrics.
     pub(crate) fn count_into(&mut self, metrics: &mut Metrics) {
-        for (endpoint, given) in ENDPOINTS.iter().zip(&mut self.given) {
+        for (api, given) in APIS.iter().zip(&mut self.given) {
             let [whole, streamed] = std::mem::take(given);
             let times = whole + streamed;
             if times == 0 {
                 continue;
             }
-            let generated = if *endpoint == Endpoint::Embeddings { 0 } else { self.tokens };
+            metrics.record_http_response(api.paths[0], api.method, 200, times);
+            if api.output == Output::Lookup {
+                continue;
+            }
+            let generated = if matches!(api.output, Output::Text { .. }) { self.tokens } else { 0 };
             metrics.prompt_tokens += u64::from(PROMPT_TOKENS) * times;
             metrics.generation_tokens += u64::from(generated) * times;
             metrics.time_to_first_token.observe_many(0.0, times);
@@ -89,58 +104,103 @@ impl CannedResponses {
                 RequestSizes { prompt_tokens: PROMPT_TOKENS, generated, choices: 1, n: 1, max_tokens: generated };
             metrics.record_completed(Finished::Length, sizes, RequestTimes::default(), times);
             for (streamed, times) in [(false, whole), (true, streamed)].into_iter().filter(|(_, times)| *times > 0) {
-                metrics.record_answered(Answered { endpoint: *endpoint, streamed, succeeded: true }, times);
+                metrics.record_answered(Answered { endpoint: api.name, streamed, succeeded: true }, times);
             }
-            metrics.record_http_response(endpoint.path(), "POST", 200, times);
         }
     }
 }
 
-fn make_response(endpoint: Endpoint, config: &SimConfig, created: u64) -> CannedResponse {
-    let model = config.listed_model();
-    let tokens = config.osl.get();
-    let usage = Usage { prompt: PROMPT_TOKENS, completion: tokens, reasoning: 0, drafts: config.draft_tokens };
-    let text = (0..tokens).map(|position| vocabulary::word(0, position)).collect();
-    let body = match endpoint {
-        Endpoint::Embeddings => events::embeddings(0, created, model, 1, config.embedding_dim.get(), PROMPT_TOKENS),
-        _ => {
-            let choice = Choice { text, reasoning: None, finish: Finish::Length };
-            events::whole(endpoint, 0, created, model, &[choice], usage)
-        }
+fn make_response(api: &'static Api, script: &Script) -> CannedResponse {
+    let config = &script.config;
+    let fields = Fields { content_type: Some(api.example.content_type), ..Fields::default() };
+    let jobs = Arc::new(Jobs::all_done(config.listed_model()));
+    let (path, body) = (api.paths[0], api.example.body.as_bytes());
+    let read = (api.read)(&Ask { api, path, number: 0, fields, body, script, jobs: &jobs });
+    let Ok((mut request, mut wording)) = read else { unreachable!("every kind reads its example") };
+    request.prompt_tokens = PROMPT_TOKENS;
+    let tokens = match api.output {
+        Output::Text { .. } => config.osl.get(),
+        Output::Pictures => 1,
+        Output::Result | Output::Lookup => 0,
     };
+    let answer = Answer {
+        request,
+        model: config.listed_model().to_owned(),
+        number: 0,
+        created: crate::clock::wall_ns() / 1_000_000_000,
+        length: Length { tokens, reasoning: 0, drafts: config.draft_tokens, finish: Finish::Length },
+    };
+    let body = wording.whole(&answer);
     let mut whole = Vec::new();
-    Heads::default().write_response(&mut whole, &Head::json(Status::OK), true, &body);
-    if endpoint == Endpoint::Embeddings {
-        return CannedResponse { stream: whole.clone(), whole, stream_body: body.clone(), whole_body: body };
+    let head = Head { content_type: body.content_type, ..Head::json(Status::OK) };
+    Heads::default().write_response(&mut whole, &head, true, &body.bytes);
+    let mut made = CannedResponse {
+        stream: Vec::new(),
+        whole,
+        stream_body: Vec::new(),
+        whole_body: body.bytes,
+        content_type: body.content_type,
+    };
+    if api.streams == Streams::Never {
+        return made;
     }
-    let mut chunked = Vec::new();
-    Heads::default().write_stream_head(&mut chunked, &Head::STREAM, true);
-    write_stream(&mut chunked, write_chunk, endpoint, config, created);
-    chunked.extend_from_slice(LAST_CHUNK);
-    let mut stream_body = Vec::new();
-    write_stream(&mut stream_body, join, endpoint, config, created);
-    CannedResponse { stream: chunked, whole, stream_body, whole_body: body }
+    Heads::default().write_stream_head(&mut made.stream, &Head::STREAM, true);
+    for (out, frame) in [(&mut made.stream, write_chunk as fn(&mut Vec<u8>, &[&[u8]])), (&mut made.stream_body, join)] {
+        match short_shape(api) {
+            Some(shape) => write_short_stream(out, frame, shape, config, answer.created),
+            None => {
+                let pen = &mut Pen::into_buffer(out, frame);
+                wording.open(pen, &answer);
+                for from in 0..tokens {
+                    let last = from + 1 == tokens;
+                    wording.tokens(pen, &answer, Span { from, to: from + 1, reasoning: false, last });
+                }
+                wording.close(pen, &answer);
+            }
+        }
+    }
+    made.stream.extend_from_slice(LAST_CHUNK);
+    made
+}
+
+/// The members of a stream that is shorter than a real server's.
+struct ShortShape {
+    object: &'static str,
+    text_before: &'static str,
+    text_after: &'static str,
+    opening: Option<&'static str>,
+}
+
+/// Chat and completions are what clients are measured with.
+fn short_shape(api: &Api) -> Option<&'static ShortShape> {
+    match api.name {
+        "chat_completions" => Some(&ShortShape {
+            object: "chat.completion.chunk",
+            text_before: r#""delta":{"content":""#,
+            text_after: r#""}"#,
+            opening: Some(r#""delta":{"role":"assistant","content":""}"#),
+        }),
+        "completions" => Some(&ShortShape {
+            object: "text_completion",
+            text_before: r#""text":""#,
+            text_after: r#"""#,
+            opening: None,
+        }),
+        _ => None,
+    }
 }
 
 /// A stream with the members every client reads and few others.
-fn write_stream(
+fn write_short_stream(
     out: &mut Vec<u8>,
     frame: fn(&mut Vec<u8>, &[&[u8]]),
-    endpoint: Endpoint,
+    shape: &ShortShape,
     config: &SimConfig,
     created: u64,
 ) {
     let model = serde_json::Value::from(config.listed_model());
     let tokens = config.osl.get();
-    let (object, text_before, text_after, opening) = match endpoint {
-        Endpoint::Completions => ("text_completion", r#""text":""#, r#"""#, None),
-        _ => (
-            "chat.completion.chunk",
-            r#""delta":{"content":""#,
-            r#""}"#,
-            Some(r#""delta":{"role":"assistant","content":""}"#.to_owned()),
-        ),
-    };
+    let ShortShape { object, text_before, text_after, opening } = shape;
     let mut event = |members: &str| {
         let data = format!(
             "data: {{\"id\":\"sim-0\",\"object\":\"{object}\",\"created\":{created},\"model\":{model},{members}}}\n\n"
@@ -151,7 +211,7 @@ fn write_stream(
         event(&format!(r#""choices":[{{"index":0,{inner},"finish_reason":{finish}}}]"#));
     };
     if let Some(opening) = opening {
-        choice(&opening, "null");
+        choice(opening, "null");
     }
     for position in 0..tokens {
         choice(&format!("{text_before}{}{text_after}", vocabulary::word(0, position)), "null");
@@ -170,7 +230,7 @@ mod tests {
 
     #[test]
     fn only_a_member_named_stream_asks_for_a_stream() {
-        let canned = CannedResponses::new(&SimConfig::default());
+        let canned = CannedResponses::new(&Script::new(SimConfig::default()).unwrap());
         for (body, expected) in [
             (r#"{"stream":true}"#, true),
             (r#"{"stream" : true}"#, true),

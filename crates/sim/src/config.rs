@@ -41,12 +41,16 @@ pub struct SimConfig {
     pub osl: NonZeroU32,
     /// Length at which the model stops by itself, unless `ignore_eos`. Without it, it goes on to the limit.
     pub eos: Option<Spread>,
-    /// How many tokens of each chat answer are reasoning; they come first and count as output.
+    /// How many tokens of each answer to chat, responses and messages are reasoning; they come first and count as output.
     pub reasoning_tokens: u32,
     /// Tokens drafted ahead in each step, as answers report it; 0 reports nothing.
     pub draft_tokens: u32,
     /// Length of an embedding.
     pub embedding_dim: NonZeroU32,
+    /// From the submission of a video job to its end.
+    pub video_time: Latency,
+    /// The share of video jobs that fail, from 0 to 1.
+    pub video_failures: f64,
     /// Requests served at once; further ones wait in order of arrival, and the wait is part of their first token's time.
     pub max_running: Option<NonZeroUsize>,
     /// Continuous batching: every running answer writes one event each step, all of them back to back; the first token
@@ -91,6 +95,8 @@ impl Default for SimConfig {
             reasoning_tokens: 0,
             draft_tokens: 0,
             embedding_dim: NonZeroU32::MIN.saturating_add(15),
+            video_time: Latency::constant(Duration::from_secs(1)),
+            video_failures: 0.0,
             max_running: None,
             step: None,
             faults: Vec::new(),
@@ -121,6 +127,9 @@ impl SimConfig {
         }
         if self.burst && self.encoding.is_some() {
             return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no content encoding"));
+        }
+        if !(0.0..=1.0).contains(&self.video_failures) {
+            return Err(SimError::Conflict("the share of video jobs that fail is from 0 to 1"));
         }
         if self.metrics == MetricsKind::None && !self.metrics_faults.is_empty() {
             return Err(SimError::Conflict("a server without metrics has no faults of them"));

@@ -19,7 +19,7 @@ use crate::spread::parse_duration;
 pub enum Fault {
     /// The connection is accepted and reset before anything is read.
     Refuse,
-    /// A path that is neither inference nor `/metrics` answers with this HTTP status, the first so many times it is
+    /// A path that is neither inference nor `/metrics` (a question about a job is not inference) answers with this HTTP status, the first so many times it is
     /// asked, or always.
     HookStatus { status: u16, count: Option<u32> },
     /// The request is read, then the connection is reset.

@@ -28,11 +28,33 @@ pub(crate) struct Request<'a> {
     pub(crate) path: &'a str,
     /// What stands after the question mark.
     pub(crate) query: Option<&'a str>,
-    pub(crate) request_id: Option<&'a str>,
+    pub(crate) fields: Fields<&'a str>,
     pub(crate) keep_alive: bool,
     pub(crate) body: &'a [u8],
     /// Bytes of head and body together: where the next request starts.
     pub(crate) length: usize,
+}
+
+/// The header fields that matter here, framing aside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Fields<S> {
+    pub(crate) request_id: Option<S>,
+    pub(crate) correlation_id: Option<S>,
+    pub(crate) content_type: Option<S>,
+    pub(crate) accept: Option<S>,
+    pub(crate) anthropic_version: Option<S>,
+}
+
+impl Fields<String> {
+    pub(crate) fn borrowed(&self) -> Fields<&str> {
+        Fields {
+            request_id: self.request_id.as_deref(),
+            correlation_id: self.correlation_id.as_deref(),
+            content_type: self.content_type.as_deref(),
+            accept: self.accept.as_deref(),
+            anthropic_version: self.anthropic_version.as_deref(),
+        }
+    }
 }
 
 /// A status code with its reason.
@@ -45,6 +67,8 @@ impl Status {
     pub(crate) const NOT_FOUND: Status = Status(404);
     pub(crate) const METHOD_NOT_ALLOWED: Status = Status(405);
     pub(crate) const LENGTH_REQUIRED: Status = Status(411);
+    pub(crate) const UNSUPPORTED_MEDIA: Status = Status(415);
+    pub(crate) const UNPROCESSABLE: Status = Status(422);
     pub(crate) const TOO_LARGE: Status = Status(413);
 
     pub(crate) fn reason(self) -> &'static str {
@@ -63,6 +87,7 @@ impl Status {
             408 => "Request Timeout",
             411 => "Length Required",
             413 => "Content Too Large",
+            415 => "Unsupported Media Type",
             422 => "Unprocessable Entity",
             429 => "Too Many Requests",
             500 => "Internal Server Error",
@@ -89,7 +114,7 @@ pub(crate) fn receive(bytes: &[u8]) -> Received<'_> {
         Err(_) => return Received::Bad(Status::BAD_REQUEST),
     };
     let mut body_length = 0;
-    let mut request_id = None;
+    let mut fields = Fields::default();
     let mut keep_alive = head.version == Some(1);
     let mut expects_continue = false;
     for header in head.headers.iter() {
@@ -101,7 +126,11 @@ pub(crate) fn receive(bytes: &[u8]) -> Received<'_> {
                 Ok(_) => return Received::Bad(Status::TOO_LARGE),
                 Err(_) => return Received::Bad(Status::BAD_REQUEST),
             },
-            12 if header.name.eq_ignore_ascii_case("x-request-id") => request_id = Some(value()),
+            12 if header.name.eq_ignore_ascii_case("x-request-id") => fields.request_id = Some(value()),
+            12 if header.name.eq_ignore_ascii_case("content-type") => fields.content_type = Some(value()),
+            16 if header.name.eq_ignore_ascii_case("x-correlation-id") => fields.correlation_id = Some(value()),
+            6 if header.name.eq_ignore_ascii_case("accept") => fields.accept = Some(value()),
+            17 if header.name.eq_ignore_ascii_case("anthropic-version") => fields.anthropic_version = Some(value()),
             10 if header.name.eq_ignore_ascii_case("connection") => {
                 keep_alive &= !value().eq_ignore_ascii_case("close");
             }
@@ -124,7 +153,7 @@ pub(crate) fn receive(bytes: &[u8]) -> Received<'_> {
         method: head.method.unwrap_or_default(),
         path,
         query,
-        request_id,
+        fields,
         keep_alive,
         body: &bytes[head_length..length],
         length,
@@ -246,7 +275,7 @@ mod tests {
         }
         let Received::Whole(request) = receive(REQUEST) else { panic!() };
         assert_eq!(request.path, "/v1/chat/completions");
-        assert_eq!(request.request_id, Some("r1"));
+        assert_eq!(request.fields.request_id, Some("r1"));
         assert_eq!(request.body, b"body");
         assert_eq!(request.length, whole);
         assert!(request.keep_alive);

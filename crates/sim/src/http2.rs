@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::hpack::{Decoder, write_field, write_no_table};
-use crate::http::{Head, LARGEST_BODY};
+use crate::http::{Fields, Head, LARGEST_BODY};
 use crate::truth::{Payload, WriteIndex};
 
 /// What a client sends first.
@@ -58,7 +58,7 @@ pub(crate) enum Happening {
         stream: u32,
         method: String,
         target: String,
-        request_id: Option<String>,
+        fields: Fields<String>,
         body: Vec<u8>,
     },
     /// The client gave a stream up.
@@ -81,7 +81,7 @@ pub(crate) struct Waiting {
 struct Stream {
     method: String,
     target: String,
-    request_id: Option<String>,
+    fields: Fields<String>,
     body: Vec<u8>,
     window: i64,
     waiting: VecDeque<Waiting>,
@@ -273,7 +273,13 @@ impl Session {
             let stream = Stream {
                 method: find(b":method").ok_or(Reason::Protocol)?,
                 target: find(b":path").ok_or(Reason::Protocol)?,
-                request_id: find(b"x-request-id"),
+                fields: Fields {
+                    request_id: find(b"x-request-id"),
+                    correlation_id: find(b"x-correlation-id"),
+                    content_type: find(b"content-type"),
+                    accept: find(b"accept"),
+                    anthropic_version: find(b"anthropic-version"),
+                },
                 body: Vec::new(),
                 window: self.initial_window,
                 waiting: VecDeque::new(),
@@ -294,7 +300,7 @@ impl Session {
                 stream: id,
                 method: std::mem::take(&mut stream.method),
                 target: std::mem::take(&mut stream.target),
-                request_id: stream.request_id.take(),
+                fields: std::mem::take(&mut stream.fields),
                 body: std::mem::take(&mut stream.body),
             });
         }

@@ -1,6 +1,7 @@
 //! A simulated inference server: something to practise on, and something to measure a client against.
 //!
-//! It answers chat, completions and embeddings requests in the shapes of a vLLM server, with scripted latency, length and
+//! It speaks the APIs of inference servers (chat, completions, responses, messages, embeddings, rankings, images, videos,
+//! transcriptions and others: see `apis`) in the shapes of vLLM and of those servers, with scripted latency, length and
 //! faults, and writes down the truth: when each request arrived and each event left. It shares no code with the client, so
 //! that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers between an event and
 //! its stamp.
@@ -20,16 +21,17 @@
 //! punctuation marks.
 //!
 //! Layout, in reading order: [`config`](SimConfig) and its parts `spread`, `fault` and `page_fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http`, `http2`, `hpack` and `inference` (requests in); `script`,
-//! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `events`, `vocabulary` and `speculation` (answers out); `canned` (answers made beforehand);
+//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http`, `http2` and `hpack` (requests in); `apis`, one file a kind
+//! (how requests are read and answers worded), with `vocabulary` and `speculation`; `script`,
+//! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `canned` (answers made beforehand);
 //! `metrics`, `exposition` and `pages` (what is counted, and shown); `truth` and `idle` (the log).
 
+mod apis;
 mod canned;
 mod clock;
 mod config;
 mod encoding;
 mod error;
-mod events;
 mod exchange;
 mod exposition;
 mod fault;
@@ -37,7 +39,6 @@ mod hpack;
 mod http;
 mod http2;
 mod idle;
-mod inference;
 mod metrics;
 mod page_fault;
 mod pages;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::inference::Endpoint;
-
 /// Tokens the pretended KV cache holds; its usage is a share of it.
 pub(crate) const KV_CACHE_TOKENS: u64 = 1 << 20;
 
@@ -124,7 +122,8 @@ pub(crate) struct HttpAnswer {
 /// An inference request that is over, as those see it who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Answered {
-    pub(crate) endpoint: Endpoint,
+    /// The name of its kind.
+    pub(crate) endpoint: &'static str,
     pub(crate) streamed: bool,
     pub(crate) succeeded: bool,
 }

@@ -16,13 +16,13 @@ use nix::sys::signalfd::SignalFd;
 
 use self::pages::SlowPage;
 use self::streams::Http2;
+use crate::apis::{ApiError, Route};
 use crate::canned::CannedResponses;
 use crate::clock::{monotonic_ns, wall_ns};
 use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, Stage};
 use crate::http::{self, Heads, Received};
 use crate::http2::{PREFACE, Session};
-use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Finished;
 use crate::reply::Outlet;
 use crate::script::Purpose;
@@ -125,7 +125,7 @@ impl Reactor {
         watch_listeners(&epoll, &listeners)?;
         epoll.add(&timers, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(stop, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
-        let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script.config));
+        let canned = shared.script.config.burst.then(|| CannedResponses::new(&shared.script));
         Ok(Reactor {
             thread,
             shared,
@@ -359,9 +359,9 @@ impl Reactor {
             match http::receive(&bytes[start..]) {
                 Received::Whole(request) => {
                     start += request.length;
-                    match Endpoint::at(request.path).filter(|_| request.method == "POST") {
-                        Some(endpoint) => {
-                            let answer = canned.answer(endpoint, request.body);
+                    match Route::of(request.method, request.path) {
+                        Some(route) => {
+                            let answer = canned.answer(route, &request);
                             connection.socket.send(answer, None, Payload::Content);
                         }
                         None => {
@@ -438,7 +438,7 @@ impl Reactor {
             }
             Received::Bad(status) => {
                 connection.closing = true;
-                self.answer_error(connection, 0, &ApiError::of_status(status), None);
+                self.answer_error(connection, 0, ApiError::of_status(status).openai(), (status, None));
                 close_when_sent(connection)
             }
             Received::Whole(_) => Disposition::Keep,
@@ -454,8 +454,9 @@ impl Reactor {
             outlet: Outlet { socket, session, heads: &mut self.heads, scratch: &mut self.scratch },
             metrics: &mut metrics,
         });
-        if self.running < self.batch_limit() && self.waiting.is_empty() {
-            self.running += 1;
+        let is_inference = exchange.is_inference();
+        if !is_inference || (self.running < self.batch_limit() && self.waiting.is_empty()) {
+            self.running += usize::from(is_inference);
             let due_ns = exchange.start(monotonic_ns(), &self.shared.script, &mut metrics);
             self.timers.set(due_ns, task);
         } else {
@@ -496,6 +497,7 @@ impl Reactor {
             self.open(task, connection);
             return Disposition::Keep;
         }
+        let is_inference = exchange.is_inference();
         let next = {
             let mut metrics = self.shared.metrics(self.thread);
             exchange.advance(
@@ -514,7 +516,7 @@ impl Reactor {
             Next::Reset if task.stream > 0 => self.reset_stream(connection, task.stream),
             Next::Reset => return Disposition::Reset,
             Next::Over => {
-                self.running -= 1;
+                self.running -= usize::from(is_inference);
                 return self.settle(task.key, connection);
             }
         }
@@ -564,7 +566,7 @@ impl Reactor {
 
     fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: Finished) {
         if exchange.stage == Stage::Running {
-            self.running -= 1;
+            self.running -= usize::from(exchange.is_inference());
         }
         exchange.abandon(why, &mut self.shared.metrics(self.thread));
         if let Some(truth) = &mut exchange.truth {

@@ -3,11 +3,10 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::apis::{ApiError, InferenceRequest, Output};
 use crate::config::SimConfig;
 use crate::error::SimError;
-use crate::events::Finish;
 use crate::fault::Faults;
-use crate::inference::{ApiError, Endpoint, InferenceRequest};
 
 /// What a random draw is for. Draws for one purpose do not move those for another.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +16,17 @@ pub(crate) enum Purpose {
     Fault,
     Refusal,
     Hook,
+    Lookup,
+    Job,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finish {
+    /// At the limit; the last content event says so.
+    Length,
+    /// By itself; an event without text says so.
+    Stop,
 }
 
 /// How long an answer is going to be, for each choice.
@@ -62,15 +72,10 @@ impl Script {
     }
 
     /// The length of the answer to a request, or why it is refused.
-    pub(crate) fn length(
-        &self,
-        endpoint: Endpoint,
-        request: &InferenceRequest,
-        number: u64,
-    ) -> Result<Length, ApiError> {
-        if endpoint == Endpoint::Embeddings {
-            return Ok(Length { tokens: 0, reasoning: 0, drafts: 0, finish: Finish::Stop });
-        }
+    pub(crate) fn length(&self, output: Output, request: &InferenceRequest, number: u64) -> Result<Length, ApiError> {
+        let Output::Text { reasoning } = output else {
+            return Ok(Length { tokens: request.pictures, reasoning: 0, drafts: 0, finish: Finish::Stop });
+        };
         if let (Some(limit), Some(asked)) = (self.config.max_model_len, request.max_tokens)
             && request.prompt_tokens.saturating_add(asked) > limit.get()
         {
@@ -89,7 +94,7 @@ impl Script {
             Some(tokens) if tokens < limit => (tokens, Finish::Stop),
             _ => (limit, at_limit),
         };
-        let reasoning = if endpoint == Endpoint::Chat { self.config.reasoning_tokens.min(tokens) } else { 0 };
+        let reasoning = if reasoning { self.config.reasoning_tokens.min(tokens) } else { 0 };
         Ok(Length { tokens, reasoning, drafts: self.config.draft_tokens, finish })
     }
 
@@ -107,14 +112,14 @@ impl Script {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inference;
+    use crate::apis;
     use std::num::NonZeroU32;
     use std::time::Duration;
 
     fn length_of(config: SimConfig, body: &str) -> Length {
         let script = Script::new(config).unwrap();
-        let request = inference::parse(Endpoint::Chat, body.as_bytes()).unwrap();
-        script.length(Endpoint::Chat, &request, 0).unwrap()
+        let request = apis::read("/v1/chat/completions", body).unwrap();
+        script.length(Output::Text { reasoning: true }, &request, 0).unwrap()
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::apis::{self, ApiError, Jobs, Route};
 use crate::clock::wall_ns;
-use crate::events;
 use crate::http::Status;
-use crate::inference::{ApiError, Endpoint};
 use crate::metrics::Metrics;
 use crate::pages::{Pages, Show};
 use crate::script::{Purpose, Script};
@@ -26,7 +25,10 @@ pub(crate) struct Shared {
     pub(crate) metrics: Vec<Mutex<Metrics>>,
     pub(crate) pages: Pages,
     pub(crate) requests: AtomicU64,
+    /// Questions about jobs: they are counted apart, because how many there are is a matter of time.
+    pub(crate) lookups: AtomicU64,
     pub(crate) connections: AtomicU64,
+    pub(crate) jobs: Arc<Jobs>,
     /// How often each hook was asked.
     pub(crate) hooks: Mutex<HashMap<&'static str, u32>>,
     /// What TCP connections are encrypted with.
@@ -59,13 +61,14 @@ impl Shared {
         match self.hook_status(page.handler) {
             None => page,
             Some(status) => {
-                let body = ApiError::of_status(status).body().into_bytes();
+                let body = ApiError::of_status(status).openai().bytes;
                 Page { status, fault: Some("hook-status"), content_type: JSON, body, ..page }
             }
         }
     }
 
-    fn hook_status(&self, handler: &'static str) -> Option<Status> {
+    /// The status with which a hook fails, where a fault says so.
+    pub(crate) fn hook_status(&self, handler: &'static str) -> Option<Status> {
         let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = hooks.entry(handler).or_default();
         let status = self.script.faults.draw_hook(*asked, &mut self.script.random(Purpose::Hook, u64::from(*asked)));
@@ -94,7 +97,7 @@ impl Shared {
             ("GET", "/v1/models") => found("/v1/models", JSON, self.models()),
             (_, "/health" | "/v1/models") => refused(method, Status::METHOD_NOT_ALLOWED),
             (_, path) if Show::at(&self.script.config, path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
-            (_, path) if Endpoint::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
+            (_, path) if Route::at(path).is_some() => refused(method, Status::METHOD_NOT_ALLOWED),
             _ => refused(method, Status::NOT_FOUND),
         }
     }
@@ -102,7 +105,7 @@ impl Shared {
     fn models(&self) -> Vec<u8> {
         let config = &self.script.config;
         let longest = config.max_model_len.map_or(LISTED_MAX_MODEL_LEN, |limit| limit.get());
-        events::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
+        apis::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
     }
 
     /// What all threads counted, and when: they are all held while it is added up, and no longer.
@@ -119,6 +122,6 @@ impl Shared {
 
 fn refused(method: &str, status: Status) -> Page {
     let method = if method == "GET" { "GET" } else { "POST" };
-    let body = ApiError::of_status(status).body().into_bytes();
+    let body = ApiError::of_status(status).openai().bytes;
     Page { handler: "none", method, status, fault: None, content_type: JSON, body }
 }

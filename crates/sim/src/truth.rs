@@ -6,7 +6,8 @@
 //! {"x_request_id":"…","method":"POST","path":"/v1/chat/completions","status":200,"fault":null,"finished":true,
 //!  "connection":7,"stream":0,"protocol":"http/1.1","tls":false,"resumed":false,
 //!  "accepted_ns":1794702552990000000,"handshake_ns":null,"received_kernel_ns":1794702553000000000,"received_read_ns":1794702553000012000,
-//!  "head":[before,after],"chunks":[[before,after,0],[before,after,1],…]}
+//!  "head":[before,after],"chunks":[[before,after,0],[before,after,1],…],
+//!  "correlation_id":"…","endpoint":"chat_completions","streamed":true,"prompt_tokens":12,"output_tokens":32}
 //! ```
 //!
 //! Every request has its line, those for pages that are not inference too. Lines come in the order in which answers ended;
@@ -19,6 +20,12 @@
 //! `chunks` holds one entry for each write of an event: the moment before the write, the moment after it (after the
 //! kernel took the last byte), and what it carried: 0 nothing a user reads, 1 content, 2 reasoning. An answer that is
 //! not streamed has one entry. `finished` is false when the client or a fault ended the answer early.
+//!
+//! `correlation_id` is the header field `x-correlation-id`, or null. `endpoint` names the kind of API where the path is one;
+//! `streamed`, `prompt_tokens` and `output_tokens` (what came of the answer, all choices together) follow where the request
+//! was not refused. Some kinds say more: responses `previous_response_id` and `store`, as far as the request had them;
+//! transcriptions `audio_bytes` and `audio_seconds`; image retrieval `images`; videos `job`, and `job_status` where it was
+//! asked about or `video_bytes` where it was fetched.
 //!
 //! The line of a metrics page has a last member `page`, with what stood on it, all taken at one instant:
 //!
@@ -99,8 +106,23 @@ pub(crate) struct TruthRecord {
     pub(crate) received_read_ns: u64,
     pub(crate) head: Option<Bracket>,
     pub(crate) chunks: Vec<(Bracket, Payload)>,
+    pub(crate) correlation_id: Option<String>,
+    /// The kind of API, where it was one.
+    pub(crate) endpoint: Option<&'static str>,
+    /// What was asked for, where it could be read and was answered.
+    pub(crate) asked: Option<Asked>,
     /// What stood on it, where it was a metrics page.
     pub(crate) page: Option<Box<PageFacts>>,
+}
+
+/// What the log says of the contents of a request and its answer.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) streamed: bool,
+    pub(crate) prompt_tokens: u32,
+    /// Of all choices, as far as they came.
+    pub(crate) output_tokens: u32,
+    pub(crate) noted: Vec<(&'static str, serde_json::Value)>,
 }
 
 impl TruthRecord {
@@ -159,6 +181,15 @@ impl TruthRecord {
             })?;
         }
         out.write_all(b"]")?;
+        write!(out, r#","correlation_id":"#)?;
+        serde_json::to_writer(&mut *out, &self.correlation_id)?;
+        if let Some(endpoint) = self.endpoint {
+            write!(out, r#","endpoint":"{endpoint}""#)?;
+        }
+        if let Some(Asked { streamed, prompt_tokens, output_tokens, noted }) = &self.asked {
+            write!(out, r#","streamed":{streamed},"prompt_tokens":{prompt_tokens},"output_tokens":{output_tokens}"#)?;
+            noted.iter().try_for_each(|(name, value)| write!(out, r#","{name}":{value}"#))?;
+        }
         if let Some(page) = &self.page {
             write!(out, r#","page":"#)?;
             write_page(out, page)?;

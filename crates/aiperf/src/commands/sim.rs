@@ -16,6 +16,11 @@ use crate::terminal;
 
 /// Serve simulated answers, to practise on or to measure a client against.
 ///
+/// Paths: /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1/embeddings, /generate,
+/// /generate_stream, /v2/rerank, /v1/rerank, /rerank, /v1/ranking, /v1/images/generations, /v1/images/edits,
+/// /v1/videos (with /ID and /ID/content), /v1/audio/transcriptions, /v1/infer, /rag/api/prompt; /v1/models, /health and
+/// metrics.
+///
 /// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean
 /// and deviation are those of the drawn values.
 ///
@@ -67,7 +72,7 @@ pub(crate) struct SimArgs {
     /// Tokens after which an answer ends by itself, unless the request says ignore_eos: a number, normal:.. or lognormal:...
     #[arg(long)]
     eos: Option<Spread>,
-    /// How many tokens of each chat answer are reasoning.
+    /// How many tokens of each answer to chat, responses and messages are reasoning.
     #[arg(long, default_value_t = 0)]
     reasoning_tokens: u32,
     /// Tokens that each step of speculative decoding drafts, as answers report it; 0 reports nothing of it.
@@ -76,6 +81,12 @@ pub(crate) struct SimArgs {
     /// Length of embeddings.
     #[arg(long, default_value = "16")]
     embedding_dim: NonZeroU32,
+    /// Time from the submission of a video job to its end.
+    #[arg(long, value_name = "LATENCY", default_value = "1s")]
+    video_time: Latency,
+    /// Share of video jobs that fail, from 0 to 1.
+    #[arg(long, value_name = "RATE", default_value_t = 0.0)]
+    video_failures: f64,
     /// Requests served at once; further ones wait in order of arrival.
     #[arg(long)]
     max_running: Option<NonZeroUsize>,
@@ -86,7 +97,8 @@ pub(crate) struct SimArgs {
     ///
     /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
     /// error-data, goaway, slow-headers:TIME, hook-status:CODE, hook-status:CODE,COUNT (the first COUNT calls of each path that is
-    /// neither inference nor /metrics), redirect:CODE (with ,HOPS or ,endless and ,absolute or ,ORIGIN after the code).
+    /// neither inference nor /metrics, such as those about video jobs), redirect:CODE (with ,HOPS or ,endless and ,absolute or
+    /// ,ORIGIN after the code).
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,
     /// Encode inference answers, whatever the client accepts: gzip or deflate; streams so that each event can be decoded at once.
@@ -138,6 +150,8 @@ impl From<SimArgs> for SimConfig {
             reasoning_tokens: args.reasoning_tokens,
             draft_tokens: args.draft_tokens,
             embedding_dim: args.embedding_dim,
+            video_time: args.video_time,
+            video_failures: args.video_failures,
             max_running: args.max_running,
             step: args.step,
             faults: args.faults,

@@ -3,7 +3,6 @@
 use super::family::{Families, FamilyType, Value};
 use super::write::Style;
 use super::{Kind, Snapshot, vllm};
-use crate::inference::Endpoint;
 use crate::metrics::{Bounds, Finished, Histogram};
 
 /// Evenly spread logarithms with two digits, after a bucket for nothing.
@@ -56,13 +55,8 @@ fn families(server: &Snapshot<'_>) -> Families {
 fn add_frontend(page: &mut Families, server: &Snapshot<'_>) {
     let metrics = server.metrics;
     let answered = metrics.answered.iter().map(|(answered, count)| {
-        let endpoint = match answered.endpoint {
-            Endpoint::Chat => "chat_completions",
-            Endpoint::Completions => "completions",
-            Endpoint::Embeddings => "embeddings",
-        };
         let labels = vec![
-            ("endpoint", endpoint.into()),
+            ("endpoint", answered.endpoint.into()),
             ("request_type", if answered.streamed { "stream" } else { "unary" }.into()),
             ("status", if answered.succeeded { "success" } else { "error" }.into()),
         ];

@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use super::{Connection, Disposition, Reactor};
+use crate::apis::{ApiError, Ask, ErrorBody, Output, Route};
 use crate::clock::monotonic_ns;
 use crate::exchange::{Exchange, ReceivedRequest};
 use crate::fault::Fault;
 use crate::http::{Head, Request, Status};
-use crate::inference::{self, ApiError, Endpoint};
 use crate::pages::Show;
 use crate::redirect::Followed;
 use crate::reply::{Extent, Outlet, Reply};
@@ -24,31 +24,39 @@ impl Reactor {
         request: &Request<'_>,
     ) -> Disposition {
         let stream = task.stream;
-        let asked = Endpoint::at(request.path);
+        let asked = Route::at(request.path);
         let followed = asked.and(request.query).and_then(Followed::of_query);
-        let endpoint = asked.filter(|_| request.method == "POST");
+        let route = asked.filter(|route| route.api.method == request.method);
         let now_ns = monotonic_ns();
-        let number = match endpoint {
+        let is_lookup = route.is_some_and(|route| route.api.output == Output::Lookup);
+        let number = match route {
+            Some(_) if is_lookup => self.shared.lookups.fetch_add(1, Ordering::Relaxed),
             Some(_) => self.shared.requests.fetch_add(1, Ordering::Relaxed),
             None => 0,
         };
         let script = &self.shared.script;
-        let fault = match (followed, endpoint) {
+        let purpose = if is_lookup { Purpose::Lookup } else { Purpose::Fault };
+        let mut fault = match (followed, route) {
             (Some(followed), _) => script.faults.after_redirect(followed),
-            (None, Some(_)) => script.faults.draw(&mut script.random(Purpose::Fault, number)),
+            (None, Some(_)) => script.faults.draw(&mut script.random(purpose, number)),
             (None, None) => None,
         };
-        let truth = self.record(connection, stream, request, fault.as_ref().map(Fault::name));
-        if let (Some(endpoint), Some(Fault::Redirect(redirect))) = (asked, &fault) {
+        // A question about a job is a hook too: it can fail where its submission did not.
+        if let Some(route) = route.filter(|_| is_lookup && fault.is_none()) {
+            let status = self.shared.hook_status(route.path);
+            fault = status.map(|status| Fault::HookStatus { status: status.0, count: None });
+        }
+        let truth = self.record(connection, stream, (request, route), fault.as_ref().map(Fault::name));
+        if let (Some(asked), Some(Fault::Redirect(redirect))) = (asked, &fault) {
             let (row, hops) = (script.faults.row(redirect), followed.map_or(0, |followed| followed.hops));
-            let location = redirect.location(row, hops, endpoint.path(), &self.shared.origin);
+            let location = redirect.location(row, hops, request.path, &self.shared.origin);
             let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
-            self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", redirect.status, 1);
+            self.shared.metrics(self.thread).record_http_response(asked.path, asked.api.method, redirect.status, 1);
             connection.closing |= !request.keep_alive;
             self.answer(connection, stream, &head, (b"", Extent::All), truth);
             return Disposition::Keep;
         }
-        let Some(endpoint) = endpoint else {
+        let Some(route) = route else {
             connection.closing |= !request.keep_alive;
             return self.answer_other(task, connection, request, truth);
         };
@@ -57,7 +65,9 @@ impl Reactor {
                 self.log(truth);
                 return Disposition::Reset;
             }
-            Some(Fault::Status(code)) => Some(ApiError::of_status(Status(code))),
+            Some(Fault::Status(code) | Fault::HookStatus { status: code, .. }) => {
+                Some(ApiError::of_status(Status(code)))
+            }
             _ => None,
         };
         let held_for = match fault {
@@ -65,14 +75,23 @@ impl Reactor {
             _ => None,
         };
         let going_away = fault == Some(Fault::Goaway);
+        let ask = Ask {
+            api: route.api,
+            path: request.path,
+            number,
+            fields: request.fields,
+            body: request.body,
+            script,
+            jobs: &self.shared.jobs,
+        };
         let planned = match refused {
             Some(error) => Err((error, truth)),
-            None => match inference::parse(endpoint, request.body) {
+            None => match (route.api.read)(&ask) {
                 Err(error) => Err((error, truth)),
-                Ok(inference) => {
+                Ok((inference, wording)) => {
                     let reply = Reply::new(stream, request.keep_alive && !going_away, script.config.encoding);
                     let received =
-                        ReceivedRequest { endpoint, request: inference, number, reply, fault, now_ns, truth };
+                        ReceivedRequest { route, request: inference, wording, number, reply, fault, now_ns, truth };
                     Exchange::plan(script, received)
                 }
             },
@@ -80,8 +99,8 @@ impl Reactor {
         match planned {
             Err((error, truth)) => {
                 connection.closing |= !request.keep_alive;
-                self.shared.metrics(self.thread).record_http_response(endpoint.path(), "POST", error.status.0, 1);
-                self.answer_error(connection, stream, &error, truth);
+                self.shared.metrics(self.thread).record_http_response(route.path, route.api.method, error.status.0, 1);
+                self.answer_error(connection, stream, (route.api.error)(&error), (error.status, truth));
             }
             Ok(exchange) => {
                 connection.put_exchange(stream, Box::new(exchange));
@@ -102,14 +121,19 @@ impl Reactor {
         &self,
         connection: &Connection,
         stream: u32,
-        request: &Request<'_>,
+        (request, route): (&Request<'_>, Option<Route>),
         fault: Option<&'static str>,
     ) -> Option<Box<TruthRecord>> {
         self.shared.truth.as_ref()?;
         Some(Box::new(TruthRecord {
-            request_id: request.request_id.unwrap_or_default().to_owned(),
+            request_id: request.fields.request_id.unwrap_or_default().to_owned(),
+            correlation_id: request.fields.correlation_id.map(str::to_owned),
+            endpoint: route.map(|route| route.api.name),
+            asked: None,
             method: request.method.to_owned().into(),
-            path: Endpoint::at(request.path).map_or_else(|| request.path.to_owned().into(), |at| at.path().into()),
+            path: Route::at(request.path)
+                .filter(|route| !route.has_parameter())
+                .map_or_else(|| request.path.to_owned().into(), |route| route.path.into()),
             connection: connection.facts(),
             stream,
             status: 200,
@@ -133,10 +157,11 @@ impl Reactor {
         &mut self,
         connection: &mut Connection,
         stream: u32,
-        error: &ApiError,
-        truth: Option<Box<TruthRecord>>,
+        error: ErrorBody,
+        (status, truth): (Status, Option<Box<TruthRecord>>),
     ) {
-        self.answer(connection, stream, &Head::json(error.status), (error.body().as_bytes(), Extent::All), truth);
+        let head = Head { status, content_type: error.content_type, fields: &[] };
+        self.answer(connection, stream, &head, (&error.bytes, Extent::All), truth);
     }
 
     /// Everything that is not inference.

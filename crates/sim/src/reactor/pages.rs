@@ -1,9 +1,9 @@
 //! Answers to requests for metrics: most at once, some late, slowly or without end.
 
 use super::{Connection, Disposition, Reactor};
+use crate::apis::ApiError;
 use crate::clock::monotonic_ns;
 use crate::http::{Head, Request, Status};
-use crate::inference::ApiError;
 use crate::pages::{MadePage, Padding, PageAnswer, PageBody, PageRequest, Show};
 use crate::redirect::Followed;
 use crate::reply::{Extent, Outlet, Reply};
@@ -158,8 +158,8 @@ impl Reactor {
         match answer {
             PageAnswer::Reset => {}
             PageAnswer::Failed(status) => {
-                let body = ApiError::of_status(status).body();
-                self.answer(connection, stream, &Head::json(status), (body.as_bytes(), extent), truth);
+                let body = ApiError::of_status(status).openai().bytes;
+                self.answer(connection, stream, &Head::json(status), (&body, extent), truth);
             }
             PageAnswer::Redirected(_, location) => {
                 let head = Head { fields: &[("location", &location)], ..Head::json(status) };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Connection, Disposition, Reactor, Task};
+use crate::apis::Route;
 use crate::exchange::{Exchange, Stage};
 use crate::http::Request;
 use crate::http2::{Happening, Reason, Session};
-use crate::inference::Endpoint;
 use crate::metrics::Finished;
 use crate::reply::Extent;
 use crate::slots::Key;
@@ -43,14 +43,14 @@ impl Reactor {
                 Happening::WindowOpened => self.send_waiting(connection),
                 // A client that was told to go away asks again elsewhere.
                 Happening::Request { .. } if connection.closing => {}
-                Happening::Request { stream, method, target, request_id, body } => {
+                Happening::Request { stream, method, target, fields, body } => {
                     let (path, query) =
                         target.split_once('?').map_or((target.as_str(), None), |(path, query)| (path, Some(query)));
                     let request = Request {
                         method: &method,
                         path,
                         query,
-                        request_id: request_id.as_deref(),
+                        fields: fields.borrowed(),
                         keep_alive: true,
                         body: &body,
                         length: 0,
@@ -72,10 +72,9 @@ impl Reactor {
     /// Answers with bytes made beforehand, where the server has them.
     fn serve_canned_stream(&mut self, task: Task, connection: &mut Connection, request: &Request<'_>) -> bool {
         let Some(mut canned) = self.canned.take() else { return false };
-        let endpoint = Endpoint::at(request.path).filter(|_| request.method == "POST");
-        match endpoint {
-            Some(endpoint) => {
-                let (head, body) = canned.answer_parts(endpoint, request.body);
+        match Route::of(request.method, request.path) {
+            Some(route) => {
+                let (head, body) = canned.answer_parts(route, request);
                 self.answer(connection, task.stream, &head, (body, Extent::All), None);
             }
             None => {

@@ -39,8 +39,12 @@ fn captures() -> Vec<(String, Captured)> {
 impl Captured {
     /// The data of each event, or the whole body.
     fn data(&self) -> Vec<&str> {
-        match self.body.starts_with("data: ") {
-            true => self.body.trim_end().split("\n\n").map(|event| event.strip_prefix("data: ").unwrap()).collect(),
+        let data_of = |event| {
+            let (_, data): (&str, &str) = str::split_once(event, "data: ").unwrap();
+            data
+        };
+        match self.body.starts_with("data: ") || self.body.starts_with("event: ") {
+            true => self.body.trim_end().split("\n\n").map(data_of).collect(),
             false => vec![&self.body],
         }
     }
@@ -60,6 +64,15 @@ impl Captured {
                 let prompts = vec!["a b c"; choices(&values)];
                 Some(Ask::Post(COMPLETIONS, format!(r#"{{"prompt":{prompts:?},{}}}"#, members(&values))))
             }
+            Some("response") => responses(first["max_output_tokens"].as_u64()?, false),
+            _ if first["type"] == "response.created" => responses(
+                values.iter().filter(|event| event["type"] == "response.output_text.delta").count() as u64,
+                true,
+            ),
+            _ if first["type"] == "message" => messages(first["usage"]["output_tokens"].as_u64()?, false),
+            _ if first["type"] == "message_start" => {
+                messages(values.iter().filter(|event| event["delta"]["type"] == "text_delta").count() as u64, true)
+            }
             Some("list") if first["data"][0]["object"] == "model" => Some(Ask::Get("/v1/models")),
             _ => match (self.status, first["error"]["param"].as_str()?) {
                 (400, "max_tokens") => Some(Ask::Post(CHAT, chat(r#""max_tokens":999999"#))),
@@ -70,6 +83,15 @@ impl Captured {
             },
         }
     }
+}
+
+fn responses(tokens: u64, stream: bool) -> Option<Ask> {
+    Some(Ask::Post("/v1/responses", format!(r#"{{"input":"a b","max_output_tokens":{tokens},"stream":{stream}}}"#)))
+}
+
+fn messages(tokens: u64, stream: bool) -> Option<Ask> {
+    let body = format!(r#"{{"messages":[],"max_tokens":{tokens},"stream":{stream}}}"#);
+    Some(Ask::Post("/v1/messages", body))
 }
 
 /// How many choices an answer has.

@@ -34,7 +34,17 @@ struct Answer {
 }
 
 async fn ask(client: &SendRequest<Bytes>, method: Method, path: &str, body: String) -> Result<Answer, h2::Error> {
+    ask_with(client, method, (path, "application/json"), body).await
+}
+
+async fn ask_with(
+    client: &SendRequest<Bytes>,
+    method: Method,
+    (path, content_type): (&str, &str),
+    body: String,
+) -> Result<Answer, h2::Error> {
     let request = Request::builder().method(method).uri(format!("http://sim{path}")).header("x-request-id", "h2");
+    let request = request.header("content-type", content_type);
     let mut client = client.clone().ready().await?;
     let (answer, mut stream) = client.send_request(request.body(()).unwrap(), false)?;
     let mut rest = Bytes::from(body);
@@ -87,6 +97,29 @@ fn streams_whole_answers_and_pages_come_over_one_connection() {
         assert_eq!(ask(&client, Method::GET, "/v1/models", String::new()).await.unwrap().response.status, 200);
         assert_eq!(ask(&client, Method::GET, "/none", String::new()).await.unwrap().response.status, 404);
         assert_eq!(ask(&client, Method::POST, CHAT, "{".into()).await.unwrap().response.status, 400);
+    });
+}
+
+#[test]
+fn other_kinds_are_spoken_too() {
+    let server = serve(SimConfig { video_time: "0".parse().unwrap(), ..quick() });
+    run(async {
+        let client = connect(server.addr).await;
+        let body = r#"{"input":"a","max_output_tokens":3,"stream":true}"#.to_owned();
+        let answer = ask(&client, Method::POST, "/v1/responses", body).await.unwrap();
+        assert_eq!(answer.response.text().matches("event: response.output_text.delta\n").count(), 3);
+        assert!(answer.frames >= 11, "an event a frame: {}", answer.frames);
+        let body = r#"{"inputs":"a","parameters":{"max_new_tokens":3}}"#.to_owned();
+        let answer = ask(&client, Method::POST, "/generate_stream", body).await.unwrap();
+        assert!(answer.error.is_none() && answer.response.text().contains("generated_text"));
+        let form = "--B\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\na\r\n--B--\r\n".to_owned();
+        let target = ("/v1/videos", "multipart/form-data; boundary=B");
+        let job = ask_with(&client, Method::POST, target, form).await.unwrap().response.json();
+        let path = format!("/v1/videos/{}", job["id"].as_str().unwrap());
+        let polled = ask(&client, Method::GET, &path, String::new()).await.unwrap().response.json();
+        assert_eq!(polled["status"], "completed");
+        let content = ask(&client, Method::GET, &format!("{path}/content"), String::new()).await.unwrap();
+        assert!(content.response.body.len() > 60_000 && content.error.is_none());
     });
 }
 

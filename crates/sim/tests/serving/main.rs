@@ -3,6 +3,7 @@
 
 mod burst;
 mod client;
+mod dialects;
 mod encodings;
 mod engine;
 mod faults;

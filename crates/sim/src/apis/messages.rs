@@ -1,0 +1,213 @@
+//! `/v1/messages`: the API of Anthropic as vLLM 0.32 speaks it. No key is asked for.
+//!
+//! A client that says `anthropic-version` is given the `ping` that Anthropic's own server sends after the first block
+//! was opened; vLLM sends none.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::text::{Text, tokens_of};
+use super::{
+    Answer, Api, ApiError, Ask, ErrorBody, Example, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams,
+    WholeBody, Wording,
+};
+use crate::script::Finish;
+use crate::truth::Payload;
+
+pub(super) const API: Api = Api {
+    name: "messages",
+    method: "POST",
+    paths: &["/v1/messages"],
+    streams: Streams::ByMember,
+    output: Output::Text { reasoning: true },
+    read,
+    error,
+    statuses: Statuses::VLLM,
+    example: Example::json(r#"{"max_tokens":1,"messages":[{"role":"user","content":"word"}]}"#),
+};
+
+#[derive(Deserialize)]
+struct Body {
+    model: Option<String>,
+    messages: Option<Text>,
+    system: Option<Value>,
+    max_tokens: Option<u32>,
+    stream: Option<bool>,
+}
+
+fn read(ask: &Ask<'_>) -> Result<Reading, ApiError> {
+    let body: Body = ask.json()?;
+    let messages = body.messages.ok_or_else(|| ask.missing("messages"))?;
+    let max_tokens = body.max_tokens.ok_or_else(|| ask.missing("max_tokens"))?;
+    if max_tokens == 0 {
+        return Err(ApiError::bad_request("max_tokens must be positive".to_owned(), "max_tokens"));
+    }
+    let system = body.system.as_ref().map_or(0, tokens_of);
+    let request = InferenceRequest {
+        model: body.model,
+        stream: body.stream.unwrap_or(false),
+        max_tokens: Some(max_tokens),
+        prompt_tokens: messages.tokens.saturating_add(system),
+        ..InferenceRequest::default()
+    };
+    Ok((request, Box::new(Message { pings: ask.fields.anthropic_version.is_some(), open: None })))
+}
+
+fn error(error: &ApiError) -> ErrorBody {
+    let kind = match error.status.0 {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        529 => "overloaded_error",
+        400..=499 => "invalid_request_error",
+        _ => "api_error",
+    };
+    ErrorBody::json(&json!({"type": "error", "error": {"type": kind, "message": error.message}}))
+}
+
+/// A block of the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Thinking,
+    Text,
+}
+
+impl Block {
+    fn of(span: Span) -> Self {
+        if span.reasoning { Block::Thinking } else { Block::Text }
+    }
+
+    fn index(self, answer: &Answer) -> u32 {
+        u32::from(self == Block::Text && answer.length.reasoning > 0)
+    }
+}
+
+struct Message {
+    pings: bool,
+    /// The block that deltas go to.
+    open: Option<Block>,
+}
+
+impl Wording for Message {
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
+        if span.from == 0 {
+            write(
+                pen,
+                &json!({"type": "message_start", "message": {
+                    "id": id(answer), "type": "message", "role": "assistant", "content": [], "model": answer.model,
+                    "stop_reason": null, "stop_sequence": null,
+                    "usage": {"input_tokens": answer.request.prompt_tokens, "output_tokens": 0},
+                }}),
+            );
+        }
+        let block = Block::of(span);
+        if self.open != Some(block) {
+            self.close_block(pen, answer);
+            self.open_block(pen, answer, block);
+        }
+        let (before, index) = match block {
+            Block::Thinking => (r#"{"type":"thinking_delta","thinking":""#, block.index(answer)),
+            Block::Text => (r#"{"type":"text_delta","text":""#, block.index(answer)),
+        };
+        let (text, mut digits) = (answer.text(0, span.from, span.to), itoa::Buffer::new());
+        let parts: [&[u8]; 6] = [
+            b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":",
+            before.as_bytes(),
+            text.as_bytes(),
+            b"\"},\"index\":",
+            digits.format(index).as_bytes(),
+            b"}\n\n",
+        ];
+        pen.event(&parts, span.payload());
+    }
+
+    fn close(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
+        self.close_block(pen, answer);
+        write(
+            pen,
+            &json!({
+                "type": "message_delta",
+                "delta": {"stop_reason": stop_reason(answer), "stop_sequence": null},
+                "usage": usage(answer),
+            }),
+        );
+        pen.last_event(&[b"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"], Payload::Nothing);
+    }
+
+    fn break_json(&mut self, pen: &mut Pen<'_, '_>) {
+        let event = b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"del\n\n";
+        pen.event(&[event], Payload::Nothing);
+    }
+
+    fn whole(&mut self, answer: &Answer) -> WholeBody {
+        let length = answer.length;
+        let mut content = Vec::new();
+        if length.reasoning > 0 {
+            let thinking = answer.text(0, 0, length.reasoning);
+            content.push(json!({"type": "thinking", "thinking": thinking, "signature": signature(answer)}));
+        }
+        if length.tokens > length.reasoning {
+            content.push(json!({"type": "text", "text": answer.text(0, length.reasoning, length.tokens)}));
+        }
+        let message = json!({
+            "id": id(answer), "type": "message", "role": "assistant", "content": content, "model": answer.model,
+            "stop_reason": stop_reason(answer), "usage": usage(answer),
+        });
+        WholeBody::json(message.to_string())
+    }
+}
+
+impl Message {
+    fn open_block(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, block: Block) {
+        let content = match block {
+            Block::Thinking => json!({"type": "thinking", "thinking": "", "signature": ""}),
+            Block::Text => json!({"type": "text", "text": ""}),
+        };
+        let index = block.index(answer);
+        write(pen, &json!({"type": "content_block_start", "content_block": content, "index": index}));
+        if self.pings && index == 0 {
+            write(pen, &json!({"type": "ping"}));
+        }
+        self.open = Some(block);
+    }
+
+    fn close_block(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
+        let Some(block) = self.open.take() else { return };
+        let index = block.index(answer);
+        if block == Block::Thinking {
+            let delta = json!({"type": "signature_delta", "signature": signature(answer)});
+            write(pen, &json!({"type": "content_block_delta", "delta": delta, "index": index}));
+        }
+        write(pen, &json!({"type": "content_block_stop", "index": index}));
+    }
+}
+
+/// An event named by its type.
+fn write(pen: &mut Pen<'_, '_>, event: &Value) {
+    let name = event["type"].as_str().unwrap_or_default();
+    pen.event(&[format!("event: {name}\ndata: {event}\n\n").as_bytes()], Payload::Nothing);
+}
+
+fn id(answer: &Answer) -> String {
+    format!("chatcmpl-{}", answer.id())
+}
+
+fn signature(answer: &Answer) -> String {
+    answer.id()
+}
+
+fn stop_reason(answer: &Answer) -> &'static str {
+    match answer.length.finish {
+        Finish::Length => "max_tokens",
+        Finish::Stop => "end_turn",
+    }
+}
+
+fn usage(answer: &Answer) -> Value {
+    json!({
+        "input_tokens": answer.request.prompt_tokens, "output_tokens": answer.length.tokens,
+        "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+    })
+}
