@@ -41,7 +41,7 @@ impl Dataset {
     ) -> Result<Self, DatasetError> {
         match plan {
             DatasetPlan::Synthetic(plan) => Self::synthetic_counted(plan, draws, tokenizer, made),
-            DatasetPlan::File(_) => Err(DatasetError::NoEntries),
+            DatasetPlan::Rankings(_) | DatasetPlan::File(_) => Err(DatasetError::NoEntries),
         }
     }
 

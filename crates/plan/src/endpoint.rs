@@ -28,6 +28,9 @@ pub struct EndpointPlan {
     pub body: BodyKind,
     /// What bodies are made of, for the endpoint type that is made for it.
     pub template: Option<TemplatePlan>,
+    /// Where an answer has what it says, in JMESPath, for types that cannot know; `None` finds it out.
+    #[serde(default)]
+    pub response_field: Option<String>,
     /// Content is a list of parts even where a string would do.
     pub force_content_parts: bool,
     /// The name of the header field that says which session a request belongs to; `None`: `X-Correlation-ID`.

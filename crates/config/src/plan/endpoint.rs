@@ -55,6 +55,7 @@ pub(super) fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<Endpo
         extra: endpoint.extra.clone().unwrap_or_default().0,
         body: aiperf_types::BodyKind::Json,
         template: None,
+        response_field: None,
         force_content_parts: false,
         session_header: None,
         video: aiperf_plan::VideoPlan::default(),
