@@ -49,7 +49,7 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     turn.role = row.string("role")?;
     turn.max_tokens = row.count("output_length")?;
     turn.extra_body = row.object("extra")?;
-    let session_id = row.string("session_id")?;
+    let session_id = row.string("session_id")?.filter(|id| !id.is_empty());
     Ok(ReadRow { session_id, turn, ignored: row.rest() })
 }
 
