@@ -168,6 +168,7 @@ impl Job {
         }
         steps.begin(Stage::MakingPrompts);
         let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
+        dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
         let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
