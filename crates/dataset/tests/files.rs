@@ -1,5 +1,7 @@
 //! Conversations of files.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length, RankingsPlan};
 use aiperf_tokenize::{Lookup, Tokenizer};

@@ -1,5 +1,7 @@
 //! Golden data: files and the conversations that the reference makes of them.
 
+#![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
+
 use aiperf_dataset::Dataset;
 use aiperf_golden::{Area, Shape, has};
 use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length};
@@ -67,7 +69,7 @@ fn check(case: &Value) {
     let wanted = case["conversations"].as_array();
     // An empty file is a fault of its own, found before the run.
     if wanted.is_none_or(Vec::is_empty) {
-        let error = read.err().expect("refused").to_string();
+        let error = read.expect_err("refused").to_string();
         assert!(error.starts_with(&*folder.path().to_string_lossy()), "{error}");
         return;
     }
