@@ -104,6 +104,14 @@ impl Dataset {
         }
     }
 
+    /// Refuses images by URL, for an endpoint that fetches none: they are not downloaded here either.
+    pub fn check_images_are_inline(&self) -> Result<(), DatasetError> {
+        match &self.source {
+            Source::Read(files) => files.check_images_are_inline(),
+            Source::Kept(_) | Source::Made(_) => Ok(()),
+        }
+    }
+
     /// What a user should know about the data, a line each.
     pub fn notes(&self) -> &[String] {
         match &self.source {

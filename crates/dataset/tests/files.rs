@@ -122,6 +122,18 @@ fn images_known_by_id_need_no_content() {
 }
 
 #[test]
+fn images_by_url_are_refused_where_they_have_to_be_sent_themselves() {
+    let check = |rows: &str| {
+        let checked = read(rows).unwrap().check_images_are_inline().map_err(|error| error.to_string());
+        checked.map_err(|error| error.rsplit_once("d.jsonl:").unwrap().1.lines().next().unwrap().to_owned())
+    };
+    let inline = r#"{"image": "data:image/png;base64,AA=="}"#;
+    assert_eq!(check(inline), Ok(()));
+    let refused = "2: image 'http://h/i.png' is a URL, and the endpoint takes images alone";
+    assert_eq!(check(&format!("{inline}\n{{\"image\": \"http://h/i.png\"}}")), Err(refused.to_owned()));
+}
+
+#[test]
 fn a_folder_of_bodies_is_a_conversation_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let body = |text: &str| format!("{{\"messages\": [\"{text}\"]}}\n");

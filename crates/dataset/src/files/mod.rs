@@ -209,6 +209,23 @@ impl Files {
         }
     }
 
+    pub(crate) fn check_images_are_inline(&self) -> Result<(), DatasetError> {
+        for index in 0..self.len() {
+            for (turn, of) in self.conversation(index).turns.iter().enumerate() {
+                let mut images = of.images.iter().flat_map(|image| &image.contents);
+                if let Some(url) = images.find(|image| image.contains("://") && !image.starts_with("data:")) {
+                    let shown: String = url.chars().take(200).collect();
+                    let fault = format!(
+                        "image '{shown}' is a URL, and the endpoint takes images alone\n  images are not downloaded\n  \
+                         try: a data URI, or the name of a file"
+                    );
+                    return Err(DatasetError::of_file(&self.place(index, turn).unwrap_or_default(), fault));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A turn that asks for no length asks for that of the plan; a whole body says all there is to say.
     fn with_length(&self, mut turn: Turn, place: &Place) -> Turn {
         if let (None, None, Some(osl)) = (turn.max_tokens, &turn.raw_payload, self.osl) {
