@@ -347,9 +347,9 @@ fn seeds_of_trials_differ_only_when_asked() {
 
 /// A plan made in a folder with these files.
 fn plan_in(files: &[(&str, &str)], env: &[(&str, &str)], args: &[&str]) -> Plan {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
-        std::fs::write(dir.path().join(name), text).unwrap();
+        std::fs::write(dir.path().join(name), text).expect("a file");
     }
     let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let args: Vec<String> = ["-m", "m"].iter().chain(args).map(|arg| arg.to_string()).collect();

@@ -26,6 +26,8 @@ use serde_json::Value;
 use std::path::{Component, PathBuf};
 
 pub(crate) use dataset::can_be_read;
+#[cfg(test)]
+pub(crate) use dataset::looks_like;
 
 /// A plan, and what a user should know about it.
 #[derive(Clone, Debug)]

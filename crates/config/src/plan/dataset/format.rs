@@ -8,8 +8,8 @@ use crate::sections::dataset::FileFormat;
 use aiperf_plan::FileFormat as Read;
 use serde_json::Value;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 /// Of a file, what is looked at.
 const LOOKED_AT: u64 = 16 << 20;
@@ -41,10 +41,11 @@ pub(super) fn of(path: &Path, named: Option<FileFormat>) -> Result<Read, impl Fn
 }
 
 /// The layout of the first row; one that looks like none is left to the reader of `single_turn`, which says what it
-/// lacks.
-fn looks_like(path: &Path) -> FileFormat {
+/// lacks. Compressed files are looked at when they are read.
+pub(crate) fn looks_like(path: &Path) -> FileFormat {
     if path.is_dir() {
-        return FileFormat::RawPayload;
+        let inside = first_inside(path).map(|file| looks_like(&file));
+        return inside.filter(|format| !can_be_read(*format)).unwrap_or(FileFormat::RawPayload);
     }
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     match ending.as_str() {
@@ -52,14 +53,31 @@ fn looks_like(path: &Path) -> FileFormat {
         "parquet" | "arrow" | "ipc" => return FileFormat::BasetenTrace,
         _ => {}
     }
-    first_row(path).map_or(FileFormat::SingleTurn, |row| row_looks_like(&row))
+    let Some(text) = beginning(path) else { return FileFormat::SingleTurn };
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    if ["Timestamp", "Request tokens", "Response tokens"].iter().all(|column| first.contains(column)) {
+        return FileFormat::BurstGptTrace;
+    }
+    // What is one value over many lines is a file of one row.
+    let row = serde_json::from_str(first).or_else(|_| serde_json::from_str(&text));
+    row.map_or(FileFormat::SingleTurn, |row| row_looks_like(&row))
 }
 
-fn first_row(path: &Path) -> Option<Value> {
-    let lines = BufReader::new(File::open(path).ok()?.take(LOOKED_AT)).lines().map_while(Result::ok);
-    let first =
-        lines.map(|line| line.trim_start_matches('\u{feff}').trim().to_owned()).find(|line| !line.is_empty())?;
-    serde_json::from_str(&first).ok()
+/// The first file of a folder that may hold rows, by name; those of its folders come last.
+fn first_inside(folder: &Path) -> Option<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let holds_rows =
+        |path: &&PathBuf| path.is_file() && path.extension().is_some_and(|it| it == "jsonl" || it == "json");
+    let here = paths.iter().find(holds_rows).cloned();
+    here.or_else(|| paths.iter().filter(|path| path.is_dir() && !path.is_symlink()).find_map(|path| first_inside(path)))
+}
+
+fn beginning(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut bytes)).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 fn row_looks_like(row: &Value) -> FileFormat {
@@ -68,7 +86,14 @@ fn row_looks_like(row: &Value) -> FileFormat {
     if let Some(named) = row.get("type").and_then(Value::as_str).and_then(FileFormat::parse) {
         return named;
     }
-    let is_traced = ["input_length", "hash_ids", "output_length", "timestamp"].into_iter().any(has);
+    if has("question_id") && has("category") {
+        return FileFormat::SpeedBenchQualitative;
+    }
+    if has("chat_id") && has("parent_chat_id") {
+        return FileFormat::BailianTrace;
+    }
+    let mooncake = ["input_length", "hash_ids", "output_length", "timestamp", "conversation_id"];
+    let is_traced = mooncake.into_iter().any(has);
     if row.get("messages").is_some_and(Value::is_array) {
         return if is_traced { FileFormat::MooncakeTrace } else { FileFormat::RawPayload };
     }
@@ -85,7 +110,10 @@ fn row_looks_like(row: &Value) -> FileFormat {
     if has("round_index") && has("timing_events") {
         return FileFormat::Tracelab;
     }
-    if has("input_length") || has("hash_ids") {
+    if has("requests") && has("block_size") {
+        return FileFormat::WekaTrace;
+    }
+    if has("input_length") || has("hash_ids") || has("text_input") {
         return FileFormat::MooncakeTrace;
     }
     FileFormat::SingleTurn

@@ -18,6 +18,8 @@ use aiperf_types::EndpointKind;
 use std::path::Path;
 
 pub(crate) use format::can_be_read;
+#[cfg(test)]
+pub(crate) use format::looks_like;
 
 /// Endpoint types whose requests hold what is not made, and what rows of a file for them have.
 const NOT_MADE: &[(EndpointKind, &str, &str)] = &[
