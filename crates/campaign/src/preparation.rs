@@ -211,6 +211,11 @@ fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, 
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);
     }
+    let traits = plan.endpoint.kind.traits();
+    if !traits.tokenizes_input && !traits.produces_tokens {
+        // Nothing is counted with it.
+        return Tokenizer::load("builtin", &lookup);
+    }
     let model = plan.models.first().map_or("", String::as_str);
     let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
     if let Some(warning) = warning {
