@@ -151,6 +151,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "profile", "--ui", "=", "si"]), ["simple"]);
     assert_eq!(offered(&["aiperf", "profile", "--ui=si"]), ["--ui=simple"]);
     assert!(offered(&["aiperf", "profile", "--ui", "="]).contains(&"none".to_owned()));
+    assert_eq!(offered(&["aiperf", "profile", "--endpoint-type", "chat"]), ["chat", "chat_embeddings"]);
     assert_eq!(offered(&["aiperf", "demo", "--conc"]), ["--concurrency"]);
     assert_eq!(offered(&["aiperf", "sim", "--tt"]), ["--ttft"]);
     assert_eq!(offered(&["aiperf", "config", "in"]), ["init"]);
@@ -160,7 +161,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "metrics", "--j"]), ["--json"]);
     // Nothing that is refused.
     assert_eq!(offered(&["aiperf", "profile", "--request-ra"]), [""; 0]);
-    assert_eq!(offered(&["aiperf", "profile", "--endpoint-type", ""]), ["chat", "completions"]);
+    assert_eq!(offered(&["aiperf", "profile", "--custom-dataset-type", ""]), ["raw_payload", "single_turn"]);
     assert!(!offered(&["aiperf", "profile", "--ui", ""]).contains(&"dashboard".to_owned()));
     assert!(!offered(&["aiperf", "config", "init", "--template", ""]).contains(&"search".to_owned()));
     for name in offered(&["aiperf", "profile", "--"]).iter().filter(|name| *name != "--help") {
@@ -280,7 +281,9 @@ fn a_pipe_or_a_device_in_place_of_a_file_is_refused_and_not_waited_for() {
         &["--api-key", "@/dev/zero"],
         &["--tokenizer", "/dev/zero"],
         &["--tokenizer", "./pipe"],
-        &["--extra-inputs", "payload_template:pipe"],
+        &["--endpoint-type", "template", "--extra-inputs", "payload_template:pipe"],
+        &["--input-file", "pipe"],
+        &["--input-file", "/dev/zero", "--custom-dataset-type", "raw_payload"],
         &["--request-rate-series", "pipe"],
         &["--input-file", "pipe", "--custom-dataset-type", "mooncake_trace", "--fixed-schedule"],
     ] {

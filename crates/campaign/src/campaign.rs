@@ -307,7 +307,11 @@ fn traits(plan: &Plan) -> RunTraits {
 }
 
 fn asks_for_a_length_it_may_not_get(plan: &Plan) -> bool {
-    let asks_length = matches!(&plan.dataset, DatasetPlan::Synthetic(set) if set.osl.is_some());
+    let asks_length = match &plan.dataset {
+        DatasetPlan::Synthetic(set) => set.osl.is_some(),
+        DatasetPlan::File(file) => file.osl.is_some(),
+        DatasetPlan::Rankings(_) => false,
+    };
     let holds_to_it = ["ignore_eos", "min_tokens"].iter().any(|key| plan.endpoint.extra.contains_key(*key));
     asks_length && !holds_to_it && plan.endpoint.kind.traits().produces_tokens
 }

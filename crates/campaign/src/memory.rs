@@ -2,8 +2,9 @@
 //! prepares, and nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is
 //! made when it is needed, so what counts then is the longest one.
 
-use aiperf_plan::{DatasetPlan, Plan, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Length, Plan, RankingsPlan, SyntheticPlan};
 use std::fs::read_to_string;
+use std::path::Path;
 use thiserror::Error;
 
 /// Peak bytes for each token of all prompts: their texts, their bodies, and what writing them takes. By the peak memory
@@ -16,31 +17,61 @@ const MOST_KEPT: f64 = 400e6;
 /// Of the free memory, what prompts may take.
 const SHARE: f64 = 0.8;
 
-/// More prompts than memory.
+/// More to send than memory to hold it.
 #[derive(Debug, Error, PartialEq)]
-#[error(
-    "the prompts of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
-     {entries} prompts of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is \
-     made\n  \
-     try: {way_out}, or a machine with more memory",
-    (kept + making) / 1e9, free / 1e9, kept / 1e9, making / 1e9
-)]
-pub struct MemoryError {
-    entries: u32,
-    mean: f64,
-    /// Bytes of all prompts that are kept.
-    kept: f64,
-    /// Tokens of the longest prompt, and bytes while it is made.
-    longest: f64,
-    making: f64,
-    free: f64,
-    way_out: &'static str,
+pub enum MemoryError {
+    #[error(
+        "the prompts of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
+         {entries} prompts of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is \
+         made\n  \
+         try: {way_out}, or a machine with more memory",
+        (kept + making) / 1e9, free / 1e9, kept / 1e9, making / 1e9
+    )]
+    Prompts {
+        entries: u32,
+        mean: f64,
+        /// Bytes of all prompts that are kept.
+        kept: f64,
+        /// Tokens of the longest prompt, and bytes while it is made.
+        longest: f64,
+        making: f64,
+        free: f64,
+        way_out: &'static str,
+    },
+    #[error(
+        "{path} has {:.1} GB, and {:.1} GB of memory are free\n  a file of conversations is kept in memory while it is \
+         sent\n  try: fewer of its rows in a file of their own, or a machine with more memory",
+        size / 1e9, free / 1e9
+    )]
+    File { path: String, size: f64, free: f64 },
 }
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
-    let DatasetPlan::Synthetic(synthetic) = &plan.dataset else { return Ok(()) };
-    free_bytes(&|path| read_to_string(path).ok()).map_or(Ok(()), |free| fits(synthetic, free))
+    let Some(free) = free_bytes(&|path| read_to_string(path).ok()) else { return Ok(()) };
+    match &plan.dataset {
+        DatasetPlan::Synthetic(synthetic) => fits(synthetic, free),
+        DatasetPlan::Rankings(rankings) => {
+            let RankingsPlan { entries, passages, passage_tokens, query_tokens } = *rankings;
+            let tokens = |passages: f64, passage: f64, query: f64| passages * passage + query;
+            let mean = tokens(passages.mean, passage_tokens.mean, query_tokens.mean);
+            let longest = tokens(passages.longest(), passage_tokens.longest(), query_tokens.longest());
+            let isl = Length { mean, stddev: (longest - mean) / Length::FAR };
+            fits(&SyntheticPlan { entries, isl: Some(isl), osl: None }, free)
+        }
+        DatasetPlan::File(file) => {
+            let size = std::fs::metadata(&file.path).map_or(0, |file| file.len());
+            file_fits(&file.path, size as f64, free as f64)
+        }
+    }
+}
+
+/// A file that is certainly too large; whether one near the limit fits depends on its rows.
+fn file_fits(path: &Path, size: f64, free: f64) -> Result<(), MemoryError> {
+    if size <= free * SHARE {
+        return Ok(());
+    }
+    Err(MemoryError::File { path: path.display().to_string(), size, free })
 }
 
 fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
@@ -58,7 +89,7 @@ fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
     } else {
         "a smaller --isl"
     };
-    Err(MemoryError { entries: prompts.entries, mean, kept, longest, making, free, way_out })
+    Err(MemoryError::Prompts { entries: prompts.entries, mean, kept, longest, making, free, way_out })
 }
 
 /// Where a version of cgroups says what a group may take and what it has taken.
@@ -140,7 +171,6 @@ fn number(text: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_plan::Length;
 
     /// What is free on a machine with these files.
     fn free(files: &[(&str, &str)]) -> Option<u64> {
@@ -207,5 +237,12 @@ mod tests {
         // However many there are, a part of them is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
         assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None }, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_memory_is_named() {
+        assert_eq!(file_fits(Path::new("d.jsonl"), 8e9, 10e9), Ok(()));
+        let said = file_fits(Path::new("d.jsonl"), 9e9, 10e9).unwrap_err().to_string();
+        assert!(said.starts_with("d.jsonl has 9.0 GB, and 10.0 GB of memory are free\n"), "{said}");
     }
 }

@@ -10,7 +10,7 @@ use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
-use aiperf_types::{LogLevel, Preparing, RunEvent};
+use aiperf_types::{EndpointKind, LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -168,6 +168,10 @@ impl Job {
         }
         steps.begin(Stage::MakingPrompts);
         let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
+        if plan.endpoint.kind == EndpointKind::ImageRetrieval {
+            dataset.check_images_are_inline()?;
+        }
+        dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
         let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
@@ -206,6 +210,11 @@ fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, 
     let lookup = Lookup::from_env();
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);
+    }
+    let traits = plan.endpoint.kind.traits();
+    if !traits.tokenizes_input && !traits.produces_tokens {
+        // Nothing is counted with it.
+        return Tokenizer::load("builtin", &lookup);
     }
     let model = plan.models.first().map_or("", String::as_str);
     let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;

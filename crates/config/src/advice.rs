@@ -30,19 +30,14 @@ const INSTEAD: &[Instead] = &[
         key: "repeat the command, each time with another artifacts: {dir: DIR}",
     },
     Instead {
-        reason: "requests hold text only",
-        flag: "prompts of text: --isl N",
-        key: "prompts of text: dataset: {isl: N}",
+        reason: "synthetic requests hold text only",
+        flag: "a file of requests that hold more: --input-file FILE",
+        key: "a file of requests that hold more: dataset: {type: file, path: FILE}",
     },
     Instead {
-        reason: "videos are not generated",
-        flag: "prompts of text: --isl N",
-        key: "prompts of text: dataset: {isl: N}",
-    },
-    Instead {
-        reason: "ranking requests are not made",
-        flag: "prompts of text: --isl N",
-        key: "prompts of text: dataset: {isl: N}",
+        reason: "records are read from files",
+        flag: "the same in a file: --input-file FILE",
+        key: "the same in a file: dataset: {type: file, path: FILE}",
     },
     Instead {
         reason: "a request has one prompt",
@@ -61,16 +56,6 @@ const INSTEAD: &[Instead] = &[
     },
     Instead {
         reason: "agentic traces are not replayed",
-        flag: "synthetic prompts: --isl N --osl N",
-        key: "synthetic prompts: dataset: {isl: N, osl: N}",
-    },
-    Instead {
-        reason: "conversations are not read",
-        flag: "synthetic prompts: --isl N --osl N",
-        key: "synthetic prompts: dataset: {isl: N, osl: N}",
-    },
-    Instead {
-        reason: "files of conversations are not read",
         flag: "synthetic prompts: --isl N --osl N",
         key: "synthetic prompts: dataset: {isl: N, osl: N}",
     },
@@ -194,13 +179,6 @@ const INSTEAD: &[Instead] = &[
         reason: "prompts are counted without a chat template",
         flag: "the server's own count: --use-server-token-count",
         key: "the server's own count: use_server_token_count: true",
-    },
-    same("sessions are named by the standard headers only", "the header X-Correlation-ID, which names the session"),
-    same("only JSON bodies are sent", "JSON bodies, which are the default"),
-    Instead {
-        reason: "bodies are not made from templates",
-        flag: "members of the body: --extra-inputs key:value",
-        key: "members of the body: extra: {key: value}",
     },
 ];
 

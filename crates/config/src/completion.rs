@@ -1,9 +1,11 @@
 //! Shell completions of a command line: from the table of flags for `profile`, from what it is told for the rest. Only
 //! what is accepted is offered.
 
+use crate::choice::Choice;
 use crate::context::Context;
-use crate::flags::{self, ENDPOINT_TYPE, Flag, Kind, Status, Takes};
-use crate::plan::{SENT, resolve_profile};
+use crate::flags::{self, CUSTOM_DATASET_TYPE, Flag, Kind, Status, Takes};
+use crate::plan::{can_be_read, resolve_profile};
+use crate::sections::dataset::FileFormat;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -94,8 +96,8 @@ fn values(flag: &Flag) -> Values {
 
 /// Whether a choice is not refused for what does not exist yet. What it needs beside it is not asked here.
 fn is_there(flag: &Flag, choice: &str) -> bool {
-    if flag == ENDPOINT_TYPE {
-        return SENT.iter().any(|kind| kind.name() == choice);
+    if flag == CUSTOM_DATASET_TYPE {
+        return FileFormat::parse(choice).is_some_and(can_be_read);
     }
     let env = BTreeMap::new();
     let nowhere = Path::new("/nonexistent");

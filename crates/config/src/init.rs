@@ -45,7 +45,7 @@ templates! {
     }
     "Data" {
         "multi-turn": "Conversations of several turns", not yet: "conversations have one turn";
-        "file": "Prompts from a file", not yet: "files of conversations are not read";
+        "file": "Prompts of your own", not yet: "records are read from files";
         "trace-replay": "A trace replayed at its own times", not yet: "traces are not replayed";
     }
     "Several runs" {

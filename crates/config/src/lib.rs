@@ -49,6 +49,7 @@ mod keys;
 mod manual;
 mod os_text;
 mod parse;
+mod payload_template;
 mod plan;
 mod range;
 mod resolve;

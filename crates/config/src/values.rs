@@ -151,13 +151,62 @@ pub(crate) fn pairs(tokens: &[String]) -> Result<Value, Refused> {
             map.extend(object(token)?);
             continue;
         }
-        for item in token.split(',') {
-            let (key, value) =
-                item.split_once(':').ok_or_else(|| (item.to_owned(), "has no ':' between key and value".to_owned()))?;
-            map.insert(key.trim().to_owned(), coerce(value.trim()));
+        let mut rest = Some(token.as_str());
+        while let Some(items) = rest {
+            let (key, value) = items.split_once(':').filter(|(key, _)| !key.contains(',')).ok_or_else(|| {
+                let item = items.split(',').next().unwrap_or_default();
+                (item.to_owned(), "has no ':' between key and value".to_owned())
+            })?;
+            let (value, after) = bracketed(key.trim(), value).unwrap_or_else(|| match value.split_once(',') {
+                Some((value, after)) => (coerce(value.trim()), Some(after)),
+                None => (coerce(value.trim()), None),
+            });
+            map.insert(key.trim().to_owned(), value);
+            rest = after;
         }
     }
     Ok(Value::Object(map))
+}
+
+/// A list, an object or a template at the beginning of a text, and what follows its comma.
+fn bracketed<'t>(key: &str, text: &'t str) -> Option<(Value, Option<&'t str>)> {
+    let text = text.trim_start();
+    if !text.starts_with(['[', '{']) {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let (value, end) = match values.next() {
+        Some(Ok(value)) => (value, values.byte_offset()),
+        // What is made from a template is JSON; the template itself need not be.
+        _ if key == "payload_template" => {
+            let end = balanced(text)?;
+            (Value::from(&text[..end]), end)
+        }
+        _ => return None,
+    };
+    match text[end..].trim_start() {
+        "" => Some((value, None)),
+        after => Some((value, Some(after.strip_prefix(',')?))),
+    }
+}
+
+/// Where the bracket that a text begins with is closed, quotes aside.
+fn balanced(text: &str) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '[' | '{' if !quoted => depth += 1,
+            ']' | '}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + c.len_utf8());
+        }
+    }
+    None
 }
 
 /// `name: value` tokens and JSON objects; values stay text.

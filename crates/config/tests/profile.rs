@@ -2,8 +2,8 @@
 
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
-use aiperf_plan::{CacheReset, Cancellation, DatasetPlan, MetricsPlan, ReadinessMode, UiKind};
-use aiperf_types::{Nanos, PhaseKind, Slo, Thresholds};
+use aiperf_plan::{CacheReset, Cancellation, DatasetPlan, MetricsPlan, Plan, ReadinessMode, UiKind, VideoPlan};
+use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -145,6 +145,7 @@ fn sample(flag: &flags::Flag) -> Vec<String> {
         Kind::Urls => "localhost:9".to_owned(),
         Kind::ExistingPath => "/".to_owned(),
         Kind::Texts if flag.name == "--server-metrics" => "node:8001".to_owned(),
+        Kind::Text if flag.name == "--session-header" => "X-Session".to_owned(),
         Kind::Text | Kind::Texts | Kind::Path => "/text".to_owned(),
     };
     vec![flag.name.to_owned(), value]
@@ -197,7 +198,16 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
     // Flags whose sample value is what runs anyway, that need another flag, or that only silence a note.
     let same = [
         ("--model-names", "the sample adds a second model, which is refused"),
-        ("--endpoint-type", "the first choice is not sent yet"),
+        ("--endpoint-type", "the first choice needs an input file"),
+        ("--request-content-type", "the first choice is the default"),
+        ("--input-file", "needs a file"),
+        ("--custom-dataset-type", "needs a file"),
+        ("--rankings-passages-mean", "needs a type that ranks"),
+        ("--rankings-passages-stddev", "needs a mean"),
+        ("--rankings-passages-prompt-token-mean", "needs a type that ranks"),
+        ("--rankings-passages-prompt-token-stddev", "needs a mean"),
+        ("--rankings-query-prompt-token-mean", "needs a type that ranks"),
+        ("--rankings-query-prompt-token-stddev", "needs a mean"),
         ("--dataset-sampling-strategy", "the first choice is not used yet"),
         ("--url-strategy", "there is one"),
         ("--transport", "the first choice is the default"),
@@ -333,4 +343,121 @@ fn seeds_of_trials_differ_only_when_asked() {
     assert_eq!(seeds(&[]), [42, 42, 42]);
     let varied = seeds(&["--vary-seed-per-trial"]);
     assert!(varied[0] != varied[1] && varied[1] != varied[2]);
+}
+
+/// A plan made in a folder with these files.
+fn plan_in(files: &[(&str, &str)], env: &[(&str, &str)], args: &[&str]) -> Plan {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(dir.path().join(name), text).expect("a file");
+    }
+    let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    let args: Vec<String> = ["-m", "m"].iter().chain(args).map(|arg| arg.to_string()).collect();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    resolve_profile(&args, &ctx).unwrap_or_else(|error| panic!("{args:?}: {error}")).plan
+}
+
+#[test]
+fn every_endpoint_type_makes_a_plan_with_the_data_it_needs() {
+    let files = [("d.jsonl", "{\"text\": \"a\"}\n"), ("b.jsonl", "{\"messages\": []}\n")];
+    for kind in EndpointKind::ALL {
+        let more: &[&str] = match kind {
+            EndpointKind::ImageEdit | EndpointKind::ImageRetrieval | EndpointKind::AudioTranscription => {
+                &["--input-file", "d.jsonl"]
+            }
+            EndpointKind::Raw => &["--input-file", "b.jsonl"],
+            EndpointKind::Template => &["--extra-inputs", "payload_template:nv-embedqa"],
+            _ => &[],
+        };
+        let plan = plan_in(&files, &[], &[&["--endpoint-type", kind.name()], more].concat());
+        assert_eq!((plan.endpoint.kind, plan.endpoint.body), (*kind, kind.traits().body));
+        let is_ranking = kind.name().contains("rankings");
+        assert_eq!(matches!(plan.dataset, DatasetPlan::Rankings(_)), is_ranking, "{}", kind.name());
+    }
+}
+
+#[test]
+fn a_template_is_read_when_the_plan_is_made() {
+    let file = ("t.j2", "{\"q\": {{ text|tojson }}}");
+    let of = |extra: &[&str]| {
+        let args = [&["--endpoint-type", "template", "--extra-inputs"], extra].concat();
+        plan_in(&[file], &[], &args).endpoint
+    };
+    let read = of(&["payload_template:t.j2", "response_field:a.b", "n:2"]);
+    assert_eq!(read.template.as_deref(), Some(file.1));
+    assert_eq!(read.response_field.as_deref(), Some("a.b"));
+    assert_eq!(serde_json::to_string(&read.extra).unwrap(), r#"{"n":2}"#);
+    let named = of(&["payload_template:nv-embedqa,response_field:text"]);
+    assert_eq!(named.template.unwrap(), r#"{"text": {{ texts|tojson }}}"#);
+    assert_eq!(named.response_field, None);
+    let inline = of(&[r#"payload_template:{"a": [{{ text|tojson }}, 1], "b": "}"},n:[1,{"x":"y,z"}],m:1e-3,o:-1"#]);
+    assert_eq!(inline.template.unwrap(), r#"{"a": [{{ text|tojson }}, 1], "b": "}"}"#);
+    assert_eq!(serde_json::to_string(&inline.extra).unwrap(), r#"{"n":[1,{"x":"y,z"}],"m":0.001,"o":-1}"#);
+}
+
+#[test]
+fn a_template_of_a_file_makes_its_type_and_leaves_the_extras() {
+    let yaml = "benchmark:
+  model: m
+  endpoint: {url: h, template: {body: t.j2}, extra: {response_field: x}}
+  dataset: {isl: 8}
+  profiling: {type: concurrency, requests: 4}
+";
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("c.yaml"), yaml).unwrap();
+    std::fs::write(dir.path().join("t.j2"), "{}").unwrap();
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let endpoint = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).unwrap().plan.endpoint;
+    assert_eq!((endpoint.kind, endpoint.template.unwrap().as_str()), (EndpointKind::Template, "{}"));
+    assert_eq!((endpoint.response_field, &endpoint.extra["response_field"]), (None, &serde_json::json!("x")));
+}
+
+#[test]
+fn where_raw_answers_have_their_text_is_not_sent() {
+    let args = ["--endpoint-type", "raw", "--input-file", "b.jsonl", "--extra-inputs", "response_field:choices[0].x"];
+    let endpoint = plan_in(&[("b.jsonl", "{\"messages\": []}\n")], &[], &args).endpoint;
+    assert_eq!((endpoint.response_field.as_deref(), endpoint.extra.len()), (Some("choices[0].x"), 0));
+}
+
+#[test]
+fn files_of_requests_are_planned_by_their_rows() {
+    let files = [("d.jsonl", "\u{feff}\n{\"text\": \"a\"}\n"), ("b.jsonl", "{\"messages\": []}\n")];
+    let of = |args: &[&str]| match plan_in(&files, &[], args).dataset {
+        DatasetPlan::File(plan) => (plan.format.name(), plan.entries, plan.osl.map(|osl| osl.mean)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of(&["--input-file", "d.jsonl"]), ("single_turn", None, None));
+    assert_eq!(of(&["--input-file", "b.jsonl"]), ("raw_payload", None, None));
+    assert_eq!(of(&["--input-file", "d.jsonl", "--custom-dataset-type", "Raw-Payload"]), ("raw_payload", None, None));
+    assert_eq!(of(&["--input-file", "d.jsonl", "--request-count", "5"]), ("single_turn", None, None));
+    assert_eq!(
+        of(&["--input-file", "d.jsonl", "--num-prompts", "5", "--osl", "9"]),
+        ("single_turn", Some(5), Some(9.0))
+    );
+    assert_eq!(plan_in(&files, &[], &["--input-file", "d.jsonl"]).phases[0].requests(), Some(10));
+}
+
+#[test]
+fn rankings_have_the_lengths_that_were_asked_for() {
+    let of = |args: &[&str]| match plan_in(&[], &[], &[&["--endpoint-type", "nim_rankings"], args].concat()).dataset {
+        DatasetPlan::Rankings(plan) => {
+            [plan.passages, plan.passage_tokens, plan.query_tokens].map(|length| length.mean)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of(&[]), [10.0, 128.0, 32.0]);
+    assert_eq!(of(&["--rankings-passages-mean", "3", "--rankings-query-prompt-token-mean", "7"]), [3.0, 128.0, 7.0]);
+}
+
+#[test]
+fn the_environment_says_how_content_is_put_and_videos_are_waited_for() {
+    let env = [("AIPERF_ENDPOINT_FORCE_CONTENT_PARTS", "true"), ("AIPERF_HTTP_VIDEO_POLL_INTERVAL", "0.5")];
+    let args = ["--endpoint-type", "video_generation", "--download-video-content", "--session-header", "X-Mine"];
+    let endpoint = plan_in(&[], &env, &args).endpoint;
+    assert!(endpoint.force_content_parts && endpoint.video.download);
+    assert_eq!(endpoint.video.poll_interval, Nanos::from_millis(500));
+    assert_eq!(endpoint.session_header.as_deref(), Some("X-Mine"));
+    let usual = resolve(&["-m", "m"]).unwrap().plan.endpoint;
+    assert_eq!((usual.force_content_parts, usual.video, usual.session_header), (false, VideoPlan::default(), None));
 }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
-use aiperf_plan::{DatasetPlan, Draws, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Draws, FilePlan, SyntheticPlan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::Conversation;
 
 use crate::error::DatasetError;
+use crate::files::Files;
 use crate::synthetic::Synthetic;
 
 /// Text kept in memory at most; what only a seed defines is made again when needed once it is larger.
@@ -24,6 +25,7 @@ pub struct Dataset {
 enum Source {
     Kept(Vec<Conversation>),
     Made(Box<Synthetic>),
+    Read(Box<Files>),
 }
 
 impl Dataset {
@@ -32,7 +34,7 @@ impl Dataset {
         Self::of_counted(plan, draws, tokenizer, || ())
     }
 
-    /// The same, telling of each conversation that was made.
+    /// The same, telling of each conversation that was made, or row that was read.
     pub fn of_counted(
         plan: &DatasetPlan,
         draws: &Draws,
@@ -40,23 +42,24 @@ impl Dataset {
         made: impl Fn(),
     ) -> Result<Self, DatasetError> {
         match plan {
-            DatasetPlan::Synthetic(plan) => Self::synthetic_counted(plan, draws, tokenizer, made),
-            DatasetPlan::File(_) => Err(DatasetError::NoEntries),
+            DatasetPlan::Synthetic(plan) => Self::made(Synthetic::new(plan, draws, tokenizer)?, made),
+            DatasetPlan::Rankings(plan) => Self::made(Synthetic::rankings(plan, draws, tokenizer)?, made),
+            DatasetPlan::File(plan) => Self::read(plan, draws, made),
         }
     }
 
     pub fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
-        Self::synthetic_counted(plan, draws, tokenizer, || ())
+        Self::made(Synthetic::new(plan, draws, tokenizer)?, || ())
     }
 
-    fn synthetic_counted(
-        plan: &SyntheticPlan,
-        draws: &Draws,
-        tokenizer: &Tokenizer,
-        made: impl Fn(),
-    ) -> Result<Self, DatasetError> {
-        let len = NonZeroUsize::new(plan.entries as usize).ok_or(DatasetError::NoEntries)?;
-        let synthetic = Synthetic::new(plan, draws, tokenizer)?;
+    fn read(plan: &FilePlan, draws: &Draws, read: impl Fn()) -> Result<Self, DatasetError> {
+        let files = Files::open(plan, draws, read)?;
+        let len = NonZeroUsize::new(files.len()).ok_or(DatasetError::NoEntries)?;
+        Ok(Self { len, source: Source::Read(Box::new(files)) })
+    }
+
+    fn made(synthetic: Synthetic, made: impl Fn()) -> Result<Self, DatasetError> {
+        let len = NonZeroUsize::new(synthetic.len()).ok_or(DatasetError::NoEntries)?;
         let source = if synthetic.estimated_bytes() <= KEPT_BYTES {
             Source::Kept(
                 (0..len.get()).map(|index| synthetic.make(index).inspect(|_| made())).collect::<Result<_, _>>()?,
@@ -84,6 +87,36 @@ impl Dataset {
         match &self.source {
             Source::Kept(conversations) => Cow::Borrowed(&conversations[index]),
             Source::Made(synthetic) => Cow::Owned(synthetic.make_nearest(index)),
+            Source::Read(files) => Cow::Owned(files.conversation(index)),
+        }
+    }
+
+    /// Where a conversation came from, as `<file>:<line>`; `None` of one that was made.
+    pub fn place(&self, index: usize) -> Option<String> {
+        self.place_of_turn(index, 0)
+    }
+
+    /// Where a turn of a conversation came from.
+    pub fn place_of_turn(&self, index: usize, turn: usize) -> Option<String> {
+        match &self.source {
+            Source::Read(files) => files.place(index, turn),
+            Source::Kept(_) | Source::Made(_) => None,
+        }
+    }
+
+    /// Refuses images by URL, for an endpoint that fetches none: they are not downloaded here either.
+    pub fn check_images_are_inline(&self) -> Result<(), DatasetError> {
+        match &self.source {
+            Source::Read(files) => files.check_images_are_inline(),
+            Source::Kept(_) | Source::Made(_) => Ok(()),
+        }
+    }
+
+    /// What a user should know about the data, a line each.
+    pub fn notes(&self) -> &[String] {
+        match &self.source {
+            Source::Read(files) => files.notes(),
+            Source::Kept(_) | Source::Made(_) => &[],
         }
     }
 }

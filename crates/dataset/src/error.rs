@@ -1,4 +1,6 @@
-//! What can go wrong when conversations are made.
+//! What can go wrong when conversations are made or read.
+
+use std::path::Path;
 
 /// A dataset that cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -24,4 +26,17 @@ pub enum DatasetError {
          --tokenizer builtin, or another length"
     )]
     LengthOutOfReach { tokenizer: String, tokens: usize },
+    /// A file that cannot be used, or a row of it.
+    #[error("{place}: {fault}")]
+    File {
+        /// The file, and the line where one is to blame.
+        place: String,
+        fault: String,
+    },
+}
+
+impl DatasetError {
+    pub(crate) fn of_file(place: &(impl AsRef<Path> + ?Sized), fault: String) -> Self {
+        Self::File { place: place.as_ref().display().to_string(), fault }
+    }
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub enum DatasetPlan {
     /// Made from a corpus by length.
     Synthetic(SyntheticPlan),
+    /// Queries and passages made from a corpus, for endpoints that rank.
+    Rankings(RankingsPlan),
     /// Read from a file.
     File(FilePlan),
 }
@@ -18,6 +20,7 @@ impl DatasetPlan {
     pub fn entries(&self) -> Option<u64> {
         match self {
             Self::Synthetic(plan) => Some(u64::from(plan.entries)),
+            Self::Rankings(plan) => Some(u64::from(plan.entries)),
             Self::File(_) => None,
         }
     }
@@ -51,11 +54,33 @@ pub struct SyntheticPlan {
     pub osl: Option<Length>,
 }
 
+/// Queries, each with passages to rank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankingsPlan {
+    pub entries: u32,
+    /// How many passages a request has.
+    pub passages: Length,
+    pub passage_tokens: Length,
+    pub query_tokens: Length,
+}
+
 /// Conversations of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FilePlan {
+    /// A file, or a folder of them where the format has a conversation a file.
     pub path: PathBuf,
     pub format: FileFormat,
+    /// Conversations used at most, from the first; `None` uses all.
+    pub entries: Option<u64>,
+    /// Output length asked for where the file says none.
+    pub osl: Option<Length>,
+}
+
+impl FilePlan {
+    /// All of a file as it is.
+    pub fn new(path: impl Into<PathBuf>, format: FileFormat) -> Self {
+        Self { path: path.into(), format, entries: None, osl: None }
+    }
 }
 
 /// How conversations stand in a file.
@@ -66,4 +91,14 @@ pub enum FileFormat {
     SingleTurn,
     /// A whole body a line, sent as it is.
     RawPayload,
+}
+
+impl FileFormat {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SingleTurn => "single_turn",
+            Self::RawPayload => "raw_payload",
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub mod url;
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, SummaryFiles};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
-pub use dataset::{DatasetPlan, FileFormat, FilePlan, Length, SyntheticPlan};
+pub use dataset::{DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, SyntheticPlan};
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
 pub use http::{HttpSettings, IpVersion, SessionHeader};

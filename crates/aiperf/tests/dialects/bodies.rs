@@ -18,7 +18,11 @@ fn seen(kind: &str, lines: &str, args: &[&str], env: &[(&str, &str)]) -> Vec<(St
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("lines.jsonl");
     std::fs::write(&file, lines.replace("PIXEL", PIXEL)).unwrap();
-    let count = if args.contains(&"--request-count") { vec![] } else { vec!["--request-count".to_owned(), lines.lines().count().to_string()] };
+    let count = if args.contains(&"--request-count") {
+        vec![]
+    } else {
+        vec!["--request-count".to_owned(), lines.lines().count().to_string()]
+    };
     let count: Vec<&str> = count.iter().map(String::as_str).collect();
     let bench = Bench::bare()
         .with(&["--model", "m", "--url", &address, "--tokenizer", "builtin", "--endpoint-type", kind])

@@ -35,8 +35,7 @@ fn an_answer_that_is_no_json_is_an_error() {
 #[test]
 fn requests_that_are_given_up_are_errors_that_say_so() {
     in_every_way(|row, streaming| {
-        let server =
-            Server::start(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
+        let server = Server::start(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
         let plan = ["--request-cancellation-rate", "100", "--request-cancellation-delay", "0.05"];
         let run = run(server.bench(row, streaming).with(&["--request-count", "3", "--concurrency", "3"]).with(&plan));
         assert_eq!(run.code(), Some(1), "{}", run.stderr());

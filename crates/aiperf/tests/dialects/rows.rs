@@ -140,9 +140,12 @@ impl Server {
     /// A benchmark of one endpoint type, with nothing to say yet.
     pub(crate) fn bench_of(&self, kind: &str, path: &str) -> Bench {
         let url = format!("{}{path}", self.url());
-        Bench::bare()
-            .with(&["--model", "m", "--url", &url, "--tokenizer", "builtin", "--endpoint-type", kind])
-            .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"])
+        Bench::bare().with(&["--model", "m", "--url", &url, "--tokenizer", "builtin", "--endpoint-type", kind]).with(&[
+            "--ui",
+            "none",
+            "--no-server-metrics",
+            "--no-gpu-telemetry",
+        ])
     }
 
     /// What it says of every request, in the order in which answers ended.

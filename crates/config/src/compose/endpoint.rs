@@ -8,7 +8,7 @@ use crate::flags::{
 };
 use crate::given::GivenFlags;
 use crate::tree::{Datum, Node, Origin, Places};
-use crate::{os_text, small_file};
+use crate::{os_text, payload_template, small_file};
 use serde_json::json;
 
 /// Model names in order.
@@ -96,12 +96,10 @@ fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
 
 fn take_template(endpoint: &mut Node, extra: &mut Node, ctx: &Context<'_>) {
     let Some(body) = extra.take("payload_template") else { return };
-    let text = body.text().unwrap_or_default();
-    let path = ctx.cwd.join(text);
-    let read = if text.is_empty() { None } else { small_file::text(&path, small_file::SETTINGS).ok() };
+    let read = body.text().and_then(|text| payload_template::text_of_file(text, ctx));
     let template = endpoint.child("template");
-    let body = Node::new(Datum::Text(read.unwrap_or_else(|| text.to_owned())), body.origin);
-    template.put("body", body);
+    // One that cannot be read is named when the plan is made; one that is no text is refused by its type.
+    template.put("body", read.map_or(body.clone(), |text| Node::new(Datum::Text(text), body.origin)));
     let field = extra.take("response_field").unwrap_or_else(|| Node::rule("text"));
     template.put("response_field", field);
 }

@@ -63,5 +63,5 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_HTTP_X_SMG_ROUTING_KEY_FROM_CORRELATION_ID", kind: Bool, default: "false", status: Acts, about: "Also send X-SMG-Routing-Key" },
     Variable { name: "AIPERF_HTTP_X_DYNAMO_SESSION_ID_FROM_CORRELATION_ID", kind: Bool, default: "false", status: Acts, about: "Also send X-Dynamo-Session-ID" },
     Variable { name: "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT", kind: Float(between(1.0, true, 3600.0, true)), default: "30.0", status: Acts, about: "Read limit of metric scrapes" },
-    Variable { name: "AIPERF_HTTP_VIDEO_POLL_INTERVAL", kind: Float(between(0.001, true, 10.0, true)), default: "0.1", status: NotYet, about: "Seconds between video job polls" },
+    Variable { name: "AIPERF_HTTP_VIDEO_POLL_INTERVAL", kind: Float(between(0.001, true, 10.0, true)), default: "0.1", status: Acts, about: "Seconds between video job polls" },
 ];

@@ -62,6 +62,10 @@ pub(crate) struct Environment {
     pub developer: Developer,
     pub live: LiveStatistics,
     pub scrapes: Scrapes,
+    /// Content is a list of parts even where a string would do.
+    pub force_content_parts: bool,
+    /// Seconds between two looks at a video that is being made.
+    pub video_poll_seconds: Option<f64>,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
@@ -288,6 +292,8 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_HTTP_IP_VERSION" => http.ip_version = IpVersion::parse(value).unwrap_or_default(),
         "AIPERF_HTTP_TRUST_ENV" => out.trust_env = is_true(),
         "AIPERF_API_KEY" => out.api_key = Some(value.to_owned()),
+        "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS" => out.force_content_parts = is_true(),
+        "AIPERF_HTTP_VIDEO_POLL_INTERVAL" => out.video_poll_seconds = Some(float()),
         "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = is_true(),
         "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD" => out.thresholds.usage_diff_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD" => out.thresholds.osl_mismatch_pct = float(),
@@ -353,7 +359,7 @@ mod tests {
     fn every_variable_that_is_said_to_act_changes_something() {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
-            let switches = (read.force_close, read.trust_env);
+            let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
             (read.http.clone(), switches, key, read.thresholds, read.developer, read.live, read.scrapes)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {

@@ -30,7 +30,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_COMPRESSION_GZIP_LEVEL", kind: Int(between(1.0, true, 9.0, true)), default: "6", status: NoEffect, about: "Gzip level" },
     Variable { name: "AIPERF_RAISE_ON_CALLBACK_ERROR", kind: Bool, default: "false", status: NoEffect, about: "Re-raise the first after-run callback error instead of only setting exit code 1" },
     Variable { name: "AIPERF_DAG_FAIL_FAST", kind: Bool, default: "false", status: NotYet, about: "One failed DAG child aborts its parent and siblings" },
-    Variable { name: "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS", kind: Bool, default: "false", status: NotYet, about: "Always send content as an array of parts" },
+    Variable { name: "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS", kind: Bool, default: "false", status: Acts, about: "Always send content as an array of parts" },
     Variable { name: "AIPERF_DEV_DEBUG_SERVICES", kind: Text, default: "unset", status: NotYet, about: "Components logged at DEBUG (comma list, - or _)" },
     Variable { name: "AIPERF_DEV_ENABLE_YAPPI", kind: Bool, default: "false", status: NoEffect, about: "CPU profiler" },
     Variable { name: "AIPERF_DEV_MODE", kind: Bool, default: "false", status: Acts, about: "Developer mode" },

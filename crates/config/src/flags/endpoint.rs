@@ -37,7 +37,6 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Choice(EndpointKind::NAMES),
         to: To::Key("endpoint.type"),
         status: Acts,
-        limited_to: Some("chat and completions so far"),
     }
     STREAMING {
         name: "--streaming",
@@ -183,19 +182,19 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.download_video_content"),
-        status: NotYet("videos are not generated"),
+        status: Acts,
     }
     REQUEST_CONTENT_TYPE {
         name: "--request-content-type",
         kind: Kind::Choice(endpoint::ContentType::NAMES),
         to: To::Key("endpoint.request_content_type"),
-        status: NotYet("only JSON bodies are sent"),
+        status: Acts,
     }
     SESSION_HEADER {
         name: "--session-header",
         kind: Kind::Text,
         to: To::Key("endpoint.session_header"),
-        status: NotYet("sessions are named by the standard headers only"),
+        status: Acts,
     }
     UUID_AND_STRIP {
         name: "--uuid-and-strip",

@@ -27,7 +27,7 @@ flags! { INPUT_FLAGS:
         name: "--input-file",
         kind: Kind::ExistingPath,
         to: To::Dataset("path"),
-        status: NotYet("files of conversations are not read"),
+        status: Acts,
         summary: "Existing dataset file or directory; selects a file dataset",
     }
     PUBLIC_DATASET {
@@ -65,8 +65,9 @@ flags! { INPUT_FLAGS:
         kind: Kind::Choice(dataset::FileFormat::NAMES),
         default: Some(WhenAbsent::Words("detected")),
         to: To::Dataset("format"),
-        status: NotYet("files of conversations are not read"),
+        status: Acts,
         summary: "Format of the input file",
+        limited_to: Some("single_turn and raw_payload so far"),
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",

@@ -1,6 +1,6 @@
 //! Flags: Rankings, Synthesis.
 
-use super::flag::Status::NotYet;
+use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, To, flags};
 use crate::range::at_least;
 
@@ -10,14 +10,14 @@ flags! { RANKINGS_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::Dataset("rankings.passages.mean"),
-        status: NotYet("ranking requests are not made"),
+        status: Acts,
         summary: "Mean passages per ranking request",
     }
     RANKINGS_PASSAGES_STDDEV {
         name: "--rankings-passages-stddev",
         kind: Kind::Int,
         to: To::Dataset("rankings.passages.stddev"),
-        status: NotYet("ranking requests are not made"),
+        status: Acts,
         summary: "Spread of passages per request",
     }
     RANKINGS_PASSAGES_PROMPT_TOKEN_MEAN {
@@ -25,14 +25,14 @@ flags! { RANKINGS_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::Dataset("rankings.passage_tokens.mean"),
-        status: NotYet("ranking requests are not made"),
+        status: Acts,
         summary: "Mean tokens per passage",
     }
     RANKINGS_PASSAGES_PROMPT_TOKEN_STDDEV {
         name: "--rankings-passages-prompt-token-stddev",
         kind: Kind::Int,
         to: To::Dataset("rankings.passage_tokens.stddev"),
-        status: NotYet("ranking requests are not made"),
+        status: Acts,
         summary: "Spread of tokens per passage",
     }
     RANKINGS_QUERY_PROMPT_TOKEN_MEAN {
@@ -40,14 +40,14 @@ flags! { RANKINGS_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::Dataset("rankings.query_tokens.mean"),
-        status: NotYet("ranking requests are not made"),
+        status: Acts,
         summary: "Mean tokens per query",
     }
     RANKINGS_QUERY_PROMPT_TOKEN_STDDEV {
         name: "--rankings-query-prompt-token-stddev",
         kind: Kind::Int,
         to: To::Dataset("rankings.query_tokens.stddev"),
-        status: NotYet("ranking requests are not made"),
+        status: Acts,
         summary: "Spread of tokens per query",
     }
 }

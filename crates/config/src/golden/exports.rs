@@ -1,8 +1,8 @@
 //! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and what is redacted.
 
 use super::{
-    Kind, all_have, exponents, headers, in_directory, key_values, list, names_for, no_groups, ordered, resolve,
-    resolve_document, strings, texts, unknown_extension, words,
+    Kind, all_have, exponents, has_json_value, headers, in_directory, key_values, list, names_for, no_groups, ordered,
+    resolve, resolve_document, strings, texts, unknown_extension, words,
 };
 use crate::command_line;
 use crate::plan::resolve_profile;
@@ -165,6 +165,9 @@ fn extra_inputs(case: &Value, tally: &mut Tally) {
     let on_a_command_line = !tokens.is_empty() && tokens.len() == list(input).len();
     if tokens.iter().any(|token| !token.is_ascii()) {
         return tally.skip("only ASCII digits make a number");
+    }
+    if has_json_value(input) {
+        return tally.skip("a list or an object behind a colon is a JSON value");
     }
     tally.run(input.to_string(), || {
         let found = if on_a_command_line {

@@ -162,6 +162,18 @@ fn unknown_extension(prefix: &str) -> bool {
     plain && !known.iter().any(|ending| prefix.ends_with(ending))
 }
 
+/// Whether a token has a list or an object behind a colon, which is its JSON value here and cut at commas there.
+fn has_json_value(input: &Value) -> bool {
+    let is_value = |text: &str| {
+        text.starts_with(['[', '{'])
+            && matches!(serde_json::Deserializer::from_str(text).into_iter::<Value>().next(), Some(Ok(_)))
+    };
+    let mut tokens = input.as_str().into_iter().chain(list(input).iter().filter_map(Value::as_str));
+    tokens.any(|token| {
+        !token.starts_with('{') && token.match_indices(':').any(|(at, _)| is_value(token[at + 1..].trim_start()))
+    })
+}
+
 /// Numbers with an exponent are numbers, where the reference keeps their text.
 fn exponents(value: &Value) -> Value {
     match value {

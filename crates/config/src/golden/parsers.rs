@@ -1,6 +1,6 @@
 //! Single values: lists of cases that name a function of the reference.
 
-use super::{exponents, headers, key_values, names_for, ordered, texts, unknown_extension, words};
+use super::{exponents, has_json_value, headers, key_values, names_for, ordered, texts, unknown_extension, words};
 use crate::compose::observe::{attributes, metrics_url, otel_url, stream_domains};
 use crate::file::{substitute, template};
 use crate::flags::{self, Kind};
@@ -148,6 +148,9 @@ fn run(group: &str, parse: Parse, case: &Value, tally: &mut Tally) {
     let input = &case["input"];
     if group == "export_prefix" && input.as_str().is_some_and(unknown_extension) {
         return tally.skip("any plain extension of a prefix goes, not only the known ones");
+    }
+    if group == "key_value_pairs" && has_json_value(input) {
+        return tally.skip("a list or an object behind a colon is a JSON value");
     }
     tally.run(format!("{group} {input}"), || {
         let found = parse(input);

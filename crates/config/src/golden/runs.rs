@@ -1,6 +1,9 @@
-//! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, and lengths.
+//! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, lengths
+//! and layouts of files.
 
 use super::{Kind, all_have, list, no_groups, parsers, resolve, resolve_document, strings};
+use crate::choice::Choice;
+use crate::plan::looks_like;
 use crate::resolve::Tree;
 use crate::sweep::{derived_seed, dir_name, expand, logspace, phase_lists};
 use crate::tree::{Node, Origin, Places};
@@ -36,7 +39,7 @@ fn golden_sweeps_recipes_and_seeds_are_as_recorded() {
 }
 
 #[test]
-fn golden_lengths_are_read_as_recorded() {
+fn golden_lengths_and_layouts_are_read_as_recorded() {
     let lengths = Kind {
         looks_like: |cases| {
             let shaped = |case: &Value| {
@@ -50,7 +53,39 @@ fn golden_lengths_are_read_as_recorded() {
     };
     let ratios =
         Kind { looks_like: |cases| all_have(cases, &["/ratio", "/style", "/isl", "/osl", "/ok"]), run: range_ratio };
-    super::run("datasets", &[lengths, ratios], no_groups);
+    let layouts = Kind {
+        looks_like: |cases| {
+            let is_told = |case: &Value| case.get("detected").is_some() || case.get("error").is_some();
+            all_have(cases, &["/files", "/input"])
+                && cases.iter().all(|case| is_told(case) && case.get("format").is_none())
+        },
+        run: layout,
+    };
+    super::run("datasets", &[lengths, ratios, layouts], no_groups);
+}
+
+/// Which layout a file has of which nobody says it.
+fn layout(case: &Value, tally: &mut Tally) {
+    let files = case["files"].as_object().into_iter().flatten();
+    if case["error"].as_str().is_some_and(|error| error.contains("Multiple loaders")) {
+        return tally.skip("rows that several layouts may have are told apart");
+    }
+    let Some(wanted) = case["detected"].as_str() else {
+        return tally.skip("what has no layout is refused when it is read");
+    };
+    if files.clone().any(|(_, content)| !content.is_string()) {
+        return tally.skip("compressed files are looked at when they are read");
+    }
+    tally.run(name(case), || {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content.as_str().unwrap()).unwrap();
+        }
+        let found = looks_like(&folder.path().join(case["input"].as_str().unwrap()));
+        assert_eq!(found.name(), wanted);
+    });
 }
 
 /// A value without the nulls of its maps.

@@ -1,41 +1,36 @@
 //! Where requests go, how they travel, and what is called around them.
 
-use super::{not_yet, subject};
-use crate::advice;
+use super::subject;
+use crate::context::Context;
 use crate::environment::{Environment, Netrc};
 use crate::error::Problem;
+use crate::payload_template;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
-use crate::sections::endpoint::Endpoint;
+use crate::sections::endpoint::{ContentType, Endpoint};
 use crate::setting::Switch;
 use crate::tree::{Node, Origin};
-use aiperf_plan::{BaseUrl, CacheReset, EndpointPlan, Plan, Readiness, ReuseStrategy, ServerProfiler, Transport};
-use aiperf_types::{EndpointKind, Nanos};
+use aiperf_plan::{
+    BaseUrl, CacheReset, EndpointPlan, Plan, Readiness, ReuseStrategy, ServerProfiler, Transport, VideoPlan,
+};
+use aiperf_types::{BodyKind, EndpointKind, Nanos};
+use serde_json::{Map, Value};
 
-/// Endpoint types that can be sent.
-pub(crate) const SENT: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Completions];
-
-pub(super) fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<EndpointPlan> {
+pub(super) fn endpoint(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<EndpointPlan> {
     let Environment { http, force_close, netrc, .. } = &tree.environment;
     let endpoint: &Endpoint = tree.benchmark.endpoint.as_ref()?;
     let kind = endpoint_kind(&tree.benchmark);
-    if !SENT.contains(&kind) {
-        let types: Vec<&str> = SENT.iter().map(|kind| kind.name()).collect();
-        problems.push(
-            not_yet(&subject(tree, "benchmark.endpoint.type"), &format!("only {} can be sent", types.join(" and ")))
-                .hint("chat, or completions")
-                .at("benchmark.endpoint.type"),
-        );
-    }
-    // A file's template is refused by its key; one among the extra inputs of a flag has none.
-    let template = tree.node.find("benchmark.endpoint.template.body");
-    if let Some(Node { origin: Origin::Flag(spelled), .. }) = template
-        && kind != EndpointKind::Template
-    {
-        let reason = "bodies are not made from templates";
-        let what = format!("{spelled} payload_template");
-        problems
-            .push(not_yet(&what, reason).hint(advice::without_flag("it", reason)).at("benchmark.endpoint.template"));
+    let mut extra = endpoint.extra.clone().unwrap_or_default().0;
+    let template = template(tree, ctx, notes, problems);
+    let response_field = response_field(endpoint, kind, &mut extra);
+    if endpoint.download_video_content() && !kind.traits().produces_videos {
+        let what = subject(tree, "benchmark.endpoint.download_video_content");
+        notes.push(format!("{what} has no effect: type {} makes no videos", kind.name()));
     }
     let urls: Vec<BaseUrl> = endpoint.urls().iter().map(|url| url.0.clone()).collect();
     let transport = endpoint.transport.unwrap_or_default();
@@ -52,13 +47,17 @@ pub(super) fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<Endpo
         streaming: endpoint.streaming(),
         api_key: endpoint.api_key.clone(),
         headers: endpoint.headers.clone().unwrap_or_default(),
-        extra: endpoint.extra.clone().unwrap_or_default().0,
-        body: aiperf_types::BodyKind::Json,
-        template: None,
-        response_field: None,
-        force_content_parts: false,
-        session_header: None,
-        video: aiperf_plan::VideoPlan::default(),
+        extra,
+        body: match endpoint.request_content_type {
+            Some(ContentType::Json) => BodyKind::Json,
+            Some(ContentType::Multipart) => BodyKind::Multipart,
+            None => kind.traits().body,
+        },
+        template,
+        response_field,
+        force_content_parts: tree.environment.force_content_parts,
+        session_header: endpoint.session_header.clone(),
+        video: video(tree, endpoint),
         timeout_seconds: endpoint.timeout(),
         legacy_max_tokens: endpoint.use_legacy_max_tokens(),
         server_token_count: endpoint.use_server_token_count(),
@@ -69,6 +68,64 @@ pub(super) fn endpoint(tree: &Tree, problems: &mut Vec<Problem>) -> Option<Endpo
         cache_reset: cache_reset(endpoint),
         server_profiler: server_profiler(endpoint),
     })
+}
+
+/// The template of bodies, for the type that makes them from one.
+fn template(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<String> {
+    let source = tree.benchmark.endpoint.as_ref()?.template.as_ref()?.body.as_deref()?;
+    let at = "benchmark.endpoint.template.body";
+    let what = match tree.node.find(at) {
+        Some(Node { origin: Origin::Flag(spelled), .. }) => format!("{spelled} payload_template"),
+        Some(node) => tree.places.subject_key(node, at),
+        None => at.to_owned(),
+    };
+    let kind = endpoint_kind(&tree.benchmark);
+    if kind != EndpointKind::Template {
+        notes.push(format!("{what} has no effect: only type template makes bodies from one, not {}", kind.name()));
+        return None;
+    }
+    match payload_template::text(source, ctx) {
+        Ok(text) => Some(text),
+        Err(rule) => {
+            let start: String = source.chars().take(100).collect();
+            problems.push(
+                Problem::new(format!("{what} '{}' {rule}", start.escape_debug()))
+                    .because("bodies are made from it")
+                    .hint("a file of UTF-8 text, or a template, as in '{\"text\": {{ text|tojson }}}'")
+                    .at(at),
+            );
+            None
+        }
+    }
+}
+
+/// What finds out by itself where an answer has its text.
+const FOUND_OUT: &str = "text";
+
+/// Where an answer has what it says, for types whose answers may be of any form. Among the extra inputs it is one of a
+/// request's own members, unless the type sends none of them.
+fn response_field(endpoint: &Endpoint, kind: EndpointKind, extra: &mut Map<String, Value>) -> Option<String> {
+    let of_template = endpoint.template.as_ref().and_then(|template| template.response_field.clone());
+    let asked = match kind {
+        EndpointKind::Template => of_template,
+        EndpointKind::Raw => {
+            let of_extra = extra.shift_remove("response_field").map(|field| match field {
+                Value::String(text) => text,
+                other => other.to_string(),
+            });
+            of_template.or(of_extra)
+        }
+        _ => None,
+    };
+    asked.filter(|field| field != FOUND_OUT && !field.trim().is_empty())
+}
+
+fn video(tree: &Tree, endpoint: &Endpoint) -> VideoPlan {
+    let usual = VideoPlan::default();
+    VideoPlan {
+        download: endpoint.download_video_content(),
+        poll_interval: tree.environment.video_poll_seconds.map_or(usual.poll_interval, Nanos::from_secs_f64),
+    }
 }
 
 /// Credentials that a netrc file has for a URL's host, where nothing else says who asks.

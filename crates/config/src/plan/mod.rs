@@ -1,34 +1,33 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
+mod dataset;
 mod endpoint;
 mod server_metrics;
 
 use crate::advice;
-use crate::choice::Choice;
 use crate::command_line;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
-use crate::flags::{CONVERSATION_NUM, EXPORT_LEVEL, Flag, REQUEST_COUNT, Status};
+use crate::flags::{EXPORT_LEVEL, Status};
 use crate::keys;
 use crate::os_text;
 use crate::resolve::{Tree, resolve_config};
-use crate::rules::DATASET_TOKENS;
 use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
-use crate::sections::dataset::{DatasetType, SYNTHETIC_ENTRIES, Sampling};
-use crate::sections::distribution::Distribution;
 use crate::sections::phases::{DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    Arrival, ArtifactPlan, Cancellation, DatasetPlan, ExportLevel, FileNames, Length, MetricsPlan, PhasePlan, Plan,
-    RunIdentity, RuntimePlan, StopWhen, SummaryFiles, SyntheticPlan, TokenizerPlan, UiKind,
+    Arrival, ArtifactPlan, Cancellation, ExportLevel, FileNames, MetricsPlan, PhasePlan, Plan, RunIdentity,
+    RuntimePlan, StopWhen, SummaryFiles, TokenizerPlan, UiKind,
 };
 use aiperf_types::{Nanos, PhaseKind, Slo};
 use serde_json::Value;
 use std::path::{Component, PathBuf};
 
-pub(crate) use endpoint::SENT;
+pub(crate) use dataset::can_be_read;
+#[cfg(test)]
+pub(crate) use dataset::looks_like;
 
 /// A plan, and what a user should know about it.
 #[derive(Clone, Debug)]
@@ -158,8 +157,8 @@ fn plan(
                 .at("benchmark.models.items"),
         );
     }
-    let endpoint = endpoint::endpoint(tree, problems)?;
-    let dataset = dataset(tree, notes, problems)?;
+    let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
+    let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases(tree, notes, problems);
     let artifacts = artifacts(tree, ctx, notes, problems);
     let runtime = runtime(tree, ctx, problems);
@@ -193,82 +192,6 @@ fn subject(tree: &Tree, path: &str) -> String {
         Some(node) => tree.places.subject(node, path),
         None => path.to_owned(),
     }
-}
-
-fn dataset(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<DatasetPlan> {
-    let dataset = tree.benchmark.datasets.as_ref()?.first()?;
-    let kind = dataset.r#type();
-    if kind != DatasetType::Synthetic && problems.is_empty() {
-        problems.push(
-            not_yet(&format!("a {} dataset", kind.name()), "only synthetic conversations are made")
-                .at("benchmark.datasets.0.type"),
-        );
-    }
-    if let Some(sampling) = dataset.sampling.filter(|sampling| *sampling != Sampling::Sequential) {
-        let at = "benchmark.datasets.0.sampling";
-        problems.push(
-            not_yet(&subject(tree, at), &format!("conversations are used in order, not {}", sampling.name()))
-                .hint("sequential")
-                .at(at),
-        );
-    }
-    let prompts = dataset.prompts.clone().unwrap_or_default();
-    let mut length = |distribution: &Option<Distribution>, key: &str| {
-        let distribution = distribution.as_ref()?;
-        let at = format!("benchmark.datasets.0.prompts.{key}");
-        if !distribution.is_plain() {
-            let node = tree.node.find(&at);
-            let what = node.map_or_else(|| at.clone(), |node| tree.places.subject_key(node, &at));
-            problems.push(not_yet(&what, "a length has a mean and a deviation").hint("{mean, stddev}").at(&at));
-        }
-        Some(Length { mean: distribution.expected(), stddev: distribution.deviation() })
-    };
-    let (isl, osl) = (length(&prompts.isl, "isl"), length(&prompts.osl, "osl").filter(|osl| osl.mean >= 1.0));
-    if isl.is_some_and(|isl| isl.mean < 1.0) {
-        let at = "benchmark.datasets.0.prompts.isl";
-        let node = tree.node.find(&format!("{at}.mean")).or_else(|| tree.node.find(at));
-        let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
-        problems.push(Problem::new(format!("{what} must be at least 1")).because("a prompt says something").at(at));
-    }
-    let entries = prompts_made(tree, dataset.entries, isl, notes, problems);
-    Some(DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl }))
-}
-
-/// How many prompts are made. A number that was asked for is made or refused; where only the requests were counted,
-/// prompts are used again once there are very many.
-fn prompts_made(
-    tree: &Tree,
-    asked: Option<i64>,
-    isl: Option<Length>,
-    notes: &mut Vec<String>,
-    problems: &mut Vec<Problem>,
-) -> u32 {
-    let asked = asked.unwrap_or(SYNTHETIC_ENTRIES).max(1) as f64;
-    let tokens = isl.map_or(1.0, |isl| (isl.mean + isl.stddev).max(1.0));
-    let at = "benchmark.datasets.0.entries";
-    let node = tree.node.find(at);
-    let counted =
-        |flag: &Flag| node.is_some_and(|node| node.origin == Origin::Flag(tree.flags.spelled(flag).to_owned()));
-    let mut made = asked;
-    if node.is_none() || counted(REQUEST_COUNT) || counted(CONVERSATION_NUM) {
-        made = asked.min((DATASET_TOKENS / tokens).max(1.0).floor());
-        if made < asked {
-            notes.push(format!(
-                "{made} prompts are made, not {asked}, and used again: all prompts together are at most {DATASET_TOKENS} \
-                 tokens. A server that caches prefixes answers those it has seen faster"
-            ));
-        }
-    } else if asked * tokens > DATASET_TOKENS {
-        let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
-        problems.push(
-            Problem::new(format!("{what} prompts of {tokens} tokens are more than can be made"))
-                .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
-                .hint("fewer prompts, which are used again, or shorter ones")
-                .at(at),
-        );
-    }
-    // Both limits are below what 32 bits count.
-    made as u32
 }
 
 fn phases(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {

@@ -155,14 +155,12 @@ fn usage(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &
     }
 }
 
+/// Whether an extra input switches something on: true, or a text that says so.
 fn truthy(value: &Value) -> bool {
     match value {
-        Value::Null => false,
         Value::Bool(on) => *on,
-        Value::Number(n) => n.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(map) => !map.is_empty(),
+        Value::String(text) => text.trim().eq_ignore_ascii_case("true"),
+        _ => false,
     }
 }
 

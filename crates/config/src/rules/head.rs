@@ -51,8 +51,15 @@ pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<P
         None => {}
     }
     let at = "endpoint.session_header";
-    if let Some(name) = endpoint.session_header.as_deref().filter(|name| !is_token(name)) {
-        problems.push(bad_name(facts, at, &place(facts, at), name));
+    if let Some(name) = endpoint.session_header.as_deref() {
+        let own = OWN.iter().find(|(own, ..)| own.eq_ignore_ascii_case(name));
+        if !is_token(name) {
+            let problem = bad_name(facts, at, &place(facts, at), name);
+            problems.push(problem.hint("a name alone, as in X-Session-ID"));
+        } else if let Some((_, why, ..)) = own {
+            let what = format!("{} {name} cannot be the name of sessions", place(facts, at));
+            problems.push(facts.problem(at, what).because(*why).hint("a name of its own, as in X-Session-ID"));
+        }
     }
 }
 

@@ -316,7 +316,7 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
                 facts
                     .problem("datasets.0.format", what)
                     .because("users come back to conversations of several turns")
-                    .hint("multi_turn"),
+                    .hint(facts.ask("--concurrency N", "type: concurrency, concurrency: N")),
             );
         }
     }

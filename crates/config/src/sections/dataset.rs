@@ -187,8 +187,8 @@ section! {
         path: String;
         /// Conversations written out here
         records: Value;
-        /// Layout of the file
-        format: FileFormat = FileFormat::SingleTurn;
+        /// Layout of the file; that of its first row when unset
+        format: FileFormat;
         /// Output length where the data has none
         osl: Distribution;
         /// Changes to a trace

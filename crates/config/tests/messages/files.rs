@@ -103,6 +103,8 @@ fn files_and_their_data() {
         with("{type: file, records: []}"),
         with("{type: file, records: 5}"),
         with("{type: file, path: d.jsonl, format: single_turn, prompt_batch_size: 2, prompts: {isl: 5}}"),
+        with("{type: file, path: nope.jsonl}"),
+        with("{type: file, records: [{text: a}]}"),
         with("{type: public}"),
         with("{type: public, dataset: weka_hf}"),
         with("{type: public, dataset: sharegpt, hf_weka_dataset: x}"),

@@ -59,6 +59,9 @@ fn files(texts: &[&str]) -> String {
 const FILES: &[(&str, &str)] = &[
     ("d.jsonl", "{\"text\": \"hello\"}\n"),
     ("t.jsonl", "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n"),
+    ("bodies.jsonl", "{\"messages\": []}\n"),
+    ("empty.jsonl", ""),
+    ("t.j2", "{\"text\": {{ text|tojson }}}"),
     ("blank.txt", " \n"),
     ("s.json", "[{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 1, \"qps\": 2}]"),
     ("one.json", "[{\"time_s\": 0, \"qps\": 1}]"),

@@ -1,0 +1,32 @@
+//! `raw_payload`: a whole body a line, sent as it is.
+
+use aiperf_plan::FileFormat;
+use aiperf_types::{ContextMode, Turn};
+use serde_json::Value;
+
+use super::row::{Encode, Fault, Row, kind};
+use super::{Format, ReadRow};
+
+pub(super) const FORMAT: Format = Format {
+    name: FileFormat::RawPayload,
+    example: r#"{"messages": [{"role": "user", "content": "hello"}]}"#,
+    folders: true,
+    context_mode: Some(ContextMode::MessageArrayWithResponses),
+    read,
+};
+
+fn read(row: Row, _: Encode<'_>) -> Result<ReadRow, Fault> {
+    let body = row.into_members();
+    match body.get("messages") {
+        Some(Value::Array(_)) => {}
+        found => {
+            let found = found.map_or_else(|| "it has none".to_owned(), |value| format!("it has {}", kind(value)));
+            return Err(Fault(format!(
+                "a body of raw_payload has a list of messages, and {found}\n  try: {}",
+                FORMAT.example
+            )));
+        }
+    }
+    let turn = Turn { role: Some("user".to_owned()), raw_payload: Some(body), ..Turn::default() };
+    Ok(ReadRow { turn, ..ReadRow::default() })
+}

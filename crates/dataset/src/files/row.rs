@@ -1,0 +1,114 @@
+//! A row and its members, each taken out as the type it should have.
+
+use aiperf_plan::FileFormat;
+use serde_json::{Map, Value};
+
+use super::media::MediaKind;
+
+/// What is wrong with a row, after its place: what, why, and the way out.
+#[derive(Debug, PartialEq)]
+pub(super) struct Fault(pub(super) String);
+
+/// What becomes of a content of a kind: where it names a file, what stands in that.
+pub(super) type Encode<'a> = &'a mut dyn FnMut(MediaKind, String) -> Result<String, Fault>;
+
+/// The members of a row that have not been taken yet.
+#[derive(Debug)]
+pub(super) struct Row(Map<String, Value>);
+
+impl Row {
+    pub(super) fn read(text: &str, format: FileFormat) -> Result<Self, Fault> {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(members)) => Ok(Self(members)),
+            Ok(other) => Err(Fault(format!("is {}, and a row of {} is a JSON object", kind(&other), format.name()))),
+            Err(error) => Err(Fault(format!("is not JSON: {}", located(&error)))),
+        }
+    }
+
+    /// All its members.
+    pub(super) fn into_members(self) -> Map<String, Value> {
+        self.0
+    }
+
+    /// The names of those that were not taken.
+    pub(super) fn rest(self) -> Vec<String> {
+        self.0.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// A member that is there and not null.
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn string(&mut self, name: &str) -> Result<Option<String>, Fault> {
+        self.take(name)
+            .map(|value| match value {
+                Value::String(text) => Ok(text),
+                other => Err(wrong(name, "a text", &other)),
+            })
+            .transpose()
+    }
+
+    pub(super) fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, Fault> {
+        self.take(name)
+            .map(|value| match value {
+                Value::Object(map) => Ok(map),
+                other => Err(wrong(name, "an object", &other)),
+            })
+            .transpose()
+    }
+
+    pub(super) fn list(&mut self, name: &str) -> Result<Option<Vec<Value>>, Fault> {
+        self.take(name)
+            .map(|value| match value {
+                Value::Array(items) => Ok(items),
+                other => Err(wrong(name, "a list", &other)),
+            })
+            .transpose()
+    }
+
+    /// A number; a text that is one counts too.
+    pub(super) fn number(&mut self, name: &str) -> Result<Option<f64>, Fault> {
+        let Some(value) = self.take(name) else { return Ok(None) };
+        let number = match &value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        number.filter(|number| number.is_finite()).map(Some).ok_or_else(|| wrong(name, "a number", &value))
+    }
+
+    /// A number of things, at least one.
+    pub(super) fn count(&mut self, name: &str) -> Result<Option<u32>, Fault> {
+        let Some(number) = self.number(name)? else { return Ok(None) };
+        if number.fract() != 0.0 || !(1.0..=f64::from(u32::MAX)).contains(&number) {
+            return Err(Fault(format!("{name} {number} must be a whole number of at least 1")));
+        }
+        Ok(Some(number as u32))
+    }
+}
+
+/// A member of another type than it should have.
+pub(super) fn wrong(name: &str, wanted: &str, found: &Value) -> Fault {
+    Fault(format!("{name} must be {wanted}, not {}", kind(found)))
+}
+
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// An error of one line, which its place names already.
+fn located(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((what, _)) => format!("{what} at column {}", error.column()),
+        None => text,
+    }
+}

@@ -1,0 +1,118 @@
+//! `single_turn`: a request a line, by what it says: texts, images, audio and video.
+
+use aiperf_plan::FileFormat;
+use aiperf_types::{Media, Turn};
+use serde_json::Value;
+
+use super::media::MediaKind;
+use super::row::{Encode, Fault, Row, wrong};
+use super::{Format, ReadRow};
+
+pub(super) const FORMAT: Format =
+    Format { name: FileFormat::SingleTurn, example: r#"{"text": "hello"}"#, folders: false, context_mode: None, read };
+
+/// Members that say something, singular and plural.
+const SAYING: &[(MediaKind, &str, &str)] = &[
+    (MediaKind::Text, "text", "texts"),
+    (MediaKind::Image, "image", "images"),
+    (MediaKind::Audio, "audio", "audios"),
+    (MediaKind::Video, "video", "videos"),
+];
+
+fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
+    if let Some(other) = row.take("type").filter(|name| name != FORMAT.name.name()) {
+        return Err(Fault(format!(
+            "type {other} is not that of a row of single_turn\n  try: --custom-dataset-type with the type of its rows"
+        )));
+    }
+    let uuids = uuids(&mut row)?;
+    let mut turn = Turn::default();
+    for (kind, one, many) in SAYING {
+        let uuids = uuids.as_deref().filter(|_| *kind == MediaKind::Image);
+        let contents = contents(&mut row, *kind, one, many, uuids, encode)?;
+        *match kind {
+            MediaKind::Text => &mut turn.texts,
+            MediaKind::Image => &mut turn.images,
+            MediaKind::Audio => &mut turn.audios,
+            MediaKind::Video => &mut turn.videos,
+        } = contents;
+    }
+    if [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty) {
+        return Err(Fault("says nothing\n  try: a member text, image, audio or video, or one of their plurals".into()));
+    }
+    turn.timestamp_ms = row.number("timestamp")?;
+    turn.delay_ms = row.number("delay")?;
+    let is_set = |time: Option<f64>| time.is_some_and(|time| time != 0.0);
+    if is_set(turn.timestamp_ms) && is_set(turn.delay_ms) {
+        return Err(Fault("timestamp and delay exclude each other\n  try: one of them".into()));
+    }
+    turn.role = row.string("role")?;
+    turn.max_tokens = row.count("output_length")?;
+    turn.extra_body = row.object("extra")?;
+    let session_id = row.string("session_id")?.filter(|id| !id.is_empty());
+    Ok(ReadRow { session_id, turn, ignored: row.rest() })
+}
+
+/// Ids of images, none of them empty.
+fn uuids(row: &mut Row) -> Result<Option<Vec<String>>, Fault> {
+    let Some(items) = row.list("image_uuids")? else { return Ok(None) };
+    let id = |item: Value| match item {
+        Value::String(id) if !id.is_empty() => Ok(id),
+        Value::String(_) => Err(Fault("image_uuids has an empty id".into())),
+        other => Err(wrong("an id of image_uuids", "a text", &other)),
+    };
+    items.into_iter().map(id).collect::<Result<_, _>>().map(Some)
+}
+
+/// What a row says of one kind.
+fn contents(
+    row: &mut Row,
+    kind: MediaKind,
+    one: &str,
+    many: &str,
+    uuids: Option<&[String]>,
+    encode: Encode<'_>,
+) -> Result<Vec<Media>, Fault> {
+    let single = row.string(one)?.filter(|text| !text.is_empty());
+    let several = row.list(many)?.filter(|items| !items.is_empty());
+    let media = |contents| Media { name: String::new(), contents, uuids: uuids.unwrap_or_default().to_vec() };
+    match (single, several, uuids) {
+        (Some(_), Some(_), _) => {
+            Err(Fault(format!("{one} and {many} exclude each other\n  try: {many} for all of them")))
+        }
+        (Some(_), None, Some(_)) => Err(Fault(format!("image_uuids needs {many}\n  try: {many} in place of {one}"))),
+        (Some(text), None, None) => Ok(vec![media(vec![encode(kind, text)?])]),
+        (None, None, Some(ids)) if !ids.is_empty() => Ok(vec![media(vec![String::new(); ids.len()])]),
+        (None, None, _) => Ok(Vec::new()),
+        (None, Some(items), None) if items[0].is_object() => items.into_iter().map(|item| named(item, many)).collect(),
+        (None, Some(items), _) => {
+            if let Some(ids) = uuids.filter(|ids| ids.len() != items.len()) {
+                return Err(Fault(format!("image_uuids has {} ids for {} {many}", ids.len(), items.len())));
+            }
+            let text = |item| match item {
+                // An image that a server knows by its id need not be sent.
+                Value::String(text) if text.is_empty() && uuids.is_some() => Ok(text),
+                Value::String(text) => encode(kind, text),
+                other => Err(wrong(&format!("each of {many}"), "a text", &other)),
+            };
+            Ok(vec![media(items.into_iter().map(text).collect::<Result<_, _>>()?)])
+        }
+    }
+}
+
+/// Contents with a name, taken as they are.
+fn named(item: Value, many: &str) -> Result<Media, Fault> {
+    if !item.is_object() {
+        return Err(wrong(&format!("each of {many}, as the first is,"), "an object", &item));
+    }
+    let media: Media = serde_json::from_value(item)
+        .map_err(|error| Fault(format!("{many}: {error}\n  try: {{\"name\": \"query\", \"contents\": [\"...\"]}}")))?;
+    let (ids, contents) = (media.uuids.len(), media.contents.len());
+    match ids {
+        0 => Ok(media),
+        _ if media.uuids.iter().any(String::is_empty) => Err(Fault(format!("{many} has an empty id among uuids"))),
+        _ if contents == 0 => Ok(Media { contents: vec![String::new(); ids], ..media }),
+        _ if contents != ids => Err(Fault(format!("{many} has {ids} uuids for {contents} contents"))),
+        _ => Ok(media),
+    }
+}

@@ -1,0 +1,100 @@
+//! Golden data: files and the conversations that the reference makes of them.
+
+#![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
+
+use aiperf_dataset::Dataset;
+use aiperf_golden::{Area, Shape, has};
+use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length};
+use aiperf_tokenize::{Lookup, Tokenizer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+const FILES: Shape = |case| has(case, "files") && has(case, "input") && has(case, "format");
+
+fn format(case: &Value) -> Option<FileFormat> {
+    serde_json::from_value(case["format"].clone()).ok()
+}
+
+fn skip(case: &Value) -> Option<String> {
+    if format(case).is_none() {
+        return Some(format!("{} is not read yet", case["format"].as_str().unwrap_or_default()));
+    }
+    if case["models"].as_array().is_some_and(|models| models.len() > 1) {
+        return Some("every prompt is sent to one model".into());
+    }
+    let options = case["options"].as_object().into_iter().flatten();
+    options.map(|(name, _)| name).find(|name| *name != "osl").map(|name| format!("option {name} is not there yet"))
+}
+
+fn write(folder: &Path, files: &Value) {
+    for (name, content) in files.as_object().unwrap() {
+        let bytes = match content.as_str() {
+            Some(text) => text.as_bytes().to_vec(),
+            None => STANDARD.decode(content["base64"].as_str().unwrap()).unwrap(),
+        };
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+/// A turn with the members that the reference shows.
+fn turn(turn: &Value) -> Value {
+    let mut out = Map::new();
+    for (name, value) in turn.as_object().unwrap() {
+        let name = name.strip_suffix("_ms").unwrap_or(name);
+        let is_empty =
+            value.is_null() || value == false || value.as_array().is_some_and(Vec::is_empty) || name == "extra_headers";
+        if !is_empty {
+            out.insert(name.to_owned(), value.as_f64().map_or_else(|| value.clone(), Value::from));
+        }
+    }
+    // The reference fills in the model; here the plan's is used where a turn has none.
+    out.entry("model").or_insert(json!("m"));
+    Value::Object(out)
+}
+
+fn check(case: &Value) {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &case["files"]);
+    let mut plan = FilePlan::new(folder.path().join(case["input"].as_str().unwrap()), format(case).unwrap());
+    let osl = &case["options"]["osl"];
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    plan.osl = (!osl.is_null())
+        .then(|| Length { mean: osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), stddev: number(&osl["stddev"]) });
+    let (tokenizer, _) = Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap();
+    let read = Dataset::of(&DatasetPlan::File(plan), &Draws::new(Some(1), ""), &tokenizer);
+    let wanted = case["conversations"].as_array();
+    // An empty file is a fault of its own, found before the run.
+    if wanted.is_none_or(Vec::is_empty) {
+        let error = read.expect_err("refused").to_string();
+        assert!(error.starts_with(&*folder.path().to_string_lossy()), "{error}");
+        return;
+    }
+    let dataset = read.unwrap();
+    let found = (0..dataset.len()).map(|index| serde_json::to_value(&*dataset.conversation(index)).unwrap());
+    let found: Vec<Value> = found
+        .map(|conversation| {
+            let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
+            json!([conversation["session_id"], conversation["context_mode"], turns])
+        })
+        .collect();
+    let wanted: Vec<Value> = wanted
+        .unwrap()
+        .iter()
+        .map(|conversation| {
+            let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
+            json!([conversation["session_id"], conversation["context_mode"], turns])
+        })
+        .collect();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn golden_files_give_the_recorded_conversations_or_are_refused() {
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+    area.run_cases("golden files", FILES, skip, check);
+    area.tell_unread("golden datasets", &[FILES]);
+}
