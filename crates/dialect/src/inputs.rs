@@ -47,7 +47,7 @@ pub fn of_responses(body: &Map<String, Value>) -> Inputs {
     let mut out = walk(&OF_RESPONSES, body);
     let instructions = match body.get("instructions") {
         Some(Value::Array(parts)) => parts.iter().filter_map(text_of).filter(|text| !text.is_empty()).collect(),
-        other => non_empty(other).into_iter().collect::<Vec<_>>(),
+        other => other.and_then(Value::as_str).into_iter().collect::<Vec<_>>(),
     };
     if let (Some(messages), false) = (&mut out.messages, instructions.is_empty()) {
         messages.insert(0, json!({"role": "system", "content": instructions.concat()}));
@@ -75,13 +75,12 @@ pub fn of_blocks(body: &Map<String, Value>) -> Inputs {
                 out.texts.extend(non_empty(block.get("name")).map(str::to_owned));
                 out.texts.extend(block.get("input").filter(|input| input.is_object()).map(Value::to_string));
             }
-            Some("tool_result") => match block.get("content") {
-                Some(Value::Array(blocks)) => {
-                    let texts = blocks.iter().filter_map(block_text).filter(|text| !text.is_empty());
-                    out.texts.extend(texts.map(str::to_owned));
-                }
-                other => out.texts.extend(non_empty(other).map(str::to_owned)),
-            },
+            Some("tool_result") => {
+                let content = block.get("content");
+                let parts = list(content).filter(|part| part.is_object()).filter_map(block_text);
+                let texts = content.and_then(Value::as_str).into_iter().chain(parts);
+                out.texts.extend(texts.filter(|text| !text.is_empty()).map(str::to_owned));
+            }
             _ => {}
         }
     }
@@ -219,7 +218,8 @@ fn take_item(item: &Map<String, Value>, types: &PartTypes, out: &mut Inputs, mes
     }
     if let Some(role) = role {
         let mut message = json!({"role": role, "content": said.concat()});
-        if let (Some(calls), Value::Object(members)) = (item.get("tool_calls"), &mut message) {
+        let calls = item.get("tool_calls").filter(|calls| list(Some(calls)).next().is_some());
+        if let (Some(calls), Value::Object(members)) = (calls, &mut message) {
             members.insert("tool_calls".into(), calls.clone());
         }
         messages.push(message);
@@ -295,4 +295,59 @@ fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
 
 fn non_empty(value: Option<&Value>) -> Option<&str> {
     value.and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(function: fn(&Map<String, Value>) -> Inputs, body: Value) -> Inputs {
+        function(body.as_object().unwrap())
+    }
+
+    #[test]
+    fn queries_and_what_is_ranked_by_them_are_input_in_every_shape() {
+        for body in [
+            json!({"query": "q", "documents": ["a", {"text": "b"}]}),
+            json!({"query": "q", "texts": ["a", "b"]}),
+            json!({"query": {"text": "q"}, "passages": [{"text": "a"}, {"text": "b"}]}),
+        ] {
+            assert_eq!(of(of_query, body.clone()).texts, ["q", "a", "b"], "{body}");
+            assert_eq!(of(of_messages, body.clone()).texts, ["q", "a", "b"], "{body}");
+        }
+        assert_eq!(of(of_query, json!({"query": ["q", "r"], "filters": {}})).texts, ["q", "r"]);
+        assert_eq!(of(of_messages, json!({"query": "q"})), Inputs::default());
+    }
+
+    #[test]
+    fn images_within_texts_are_counted_and_not_read() {
+        let input =
+            json!({"input": ["data:image/png;base64,AA", "a b data:image/png;base64,BB", "c", "d data:image/ e"]});
+        let inputs = of(of_texts_with_images, input);
+        assert_eq!((inputs.images, inputs.texts), (2, ["a b", "c", "d data:image/ e"].map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn files_of_forms_are_counted() {
+        let file = json!({"b64_data": "AA", "filename": "a"});
+        assert_eq!(of(of_image_form, json!({"prompt": "p", "image": file.clone()})).images, 1);
+        assert_eq!(of(of_image_form, json!({"prompt": "p", "image": [file.clone(), file.clone()]})).images, 2);
+        assert_eq!(of(of_image_form, json!({"prompt": "p", "url": "http://host/a.png"})).images, 1);
+        assert_eq!(of(of_audio_form, json!({"file": file, "prompt": "p"})), Inputs { audios: 1, ..Inputs::default() });
+    }
+
+    #[test]
+    fn instructions_come_before_what_is_said() {
+        let inputs = of(of_responses, json!({"instructions": ["a", {"text": "b"}], "input": [{"role": "user"}]}));
+        assert_eq!(inputs.texts, ["a", "b"]);
+        assert_eq!(inputs.messages.unwrap()[0], json!({"role": "system", "content": "ab"}));
+    }
+
+    #[test]
+    fn tools_and_their_results_are_input_in_blocks() {
+        let used = json!([{"type": "tool_use", "name": "f", "input": {}}, {"type": "tool_result", "content": "r"}]);
+        let body =
+            json!({"system": "s", "messages": [{"role": "user", "content": used}], "tools": [{"input_schema": {}}]});
+        assert_eq!(of(of_blocks, body).texts, ["s", "{}", "f", "{}", "r"]);
+    }
 }
