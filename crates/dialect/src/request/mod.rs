@@ -3,14 +3,17 @@
 //! # Layout
 //! - `frame`: a body's members, and the place of the turns among them
 //! - `carriable`: whether a type can carry what a turn holds
+//! - `notes`: what is not sent of conversations, or not as it seems
 //! - `session`: a conversation as it goes on: turns and answers in, bodies out
 
 mod carriable;
 mod frame;
+mod notes;
 mod session;
 
 pub use carriable::carriable;
 pub use frame::Frame;
+pub use notes::{Note, Notes};
 pub use session::{EncodedRequest, Session};
 
 use crate::api::Api;
