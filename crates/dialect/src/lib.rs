@@ -13,6 +13,7 @@
 //! - [`sse`]: server-sent events in any splits
 //! - `json`: JSON as servers write it
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
+//! - [`vectors`]: embeddings in answers
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`video`]: the steps of a request that makes a video
@@ -37,6 +38,7 @@ mod testing;
 pub mod url;
 pub mod usage;
 pub mod video;
+pub mod vectors;
 
 pub use answer::Answer;
 pub use api::{Api, ApiError};
