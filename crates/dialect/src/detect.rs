@@ -11,8 +11,6 @@ use std::sync::Arc;
 
 /// How records name an answer that is none.
 const INVALID: &str = "InvalidInferenceResultError";
-/// How much of a response an error shows, in characters.
-const SHOWN: usize = 100;
 /// Members that servers put their text in, in the order in which they are looked at.
 const TEXTS: [&str; 5] = ["text", "content", "response", "output", "result"];
 
@@ -97,13 +95,15 @@ impl Reader for AnyReader {
 }
 
 /// A response that says nothing. A whole body is the whole answer; after an event there may be others.
-pub(crate) fn nothing_in(text: &str, delivery: Delivery) -> Piece<'static> {
-    invalid(delivery, || format!("no content in the response: {}", shown(text)))
+fn nothing_in(text: &str, delivery: Delivery) -> Piece<'static> {
+    invalid(delivery, || format!("no content in the response: {}", json::shown(text)))
 }
 
 fn unmatched(field: &ResponseField, text: &str, delivery: Delivery) -> Piece<'static> {
     let expression = field.0.as_str();
-    invalid(delivery, || format!("response_field '{expression}' matches no content in the response: {}", shown(text)))
+    invalid(delivery, || {
+        format!("response_field '{expression}' matches no content in the response: {}", json::shown(text))
+    })
 }
 
 fn invalid(delivery: Delivery, why: impl FnOnce() -> String) -> Piece<'static> {
@@ -112,15 +112,11 @@ fn invalid(delivery: Delivery, why: impl FnOnce() -> String) -> Piece<'static> {
     Piece { error, ..Piece::default() }
 }
 
-fn shown(text: &str) -> String {
-    text.chars().take(SHOWN).collect()
-}
-
 /// What an answer says, by the names that many servers use.
 fn detect(value: Value) -> Option<Data<'static>> {
     let Value::Object(object) = value else { return convert(value) };
     if let Some(vectors) = embeddings_in(&object) {
-        return Some(Data::Embeddings(vectors));
+        return Some(Data::Embeddings(vectors.into()));
     }
     if let Some(rankings) = ["rankings", "results"].iter().find_map(|member| object.get(*member)?.as_array()) {
         return Some(Data::Rankings(rankings.clone()));
@@ -163,8 +159,10 @@ fn convert(value: Value) -> Option<Data<'static>> {
     match value {
         Value::String(said) if !said.is_empty() => Some(text(said)),
         Value::Array(items) => match items.first()? {
-            Value::Array(vector) if !vector.is_empty() && vector.iter().all(is_number) => Some(Data::Embeddings(items)),
-            first if is_number(first) => Some(Data::Embeddings(vec![Value::Array(items)])),
+            Value::Array(vector) if !vector.is_empty() && vector.iter().all(is_number) => {
+                Some(Data::Embeddings(items.into()))
+            }
+            first if is_number(first) => Some(Data::Embeddings(vec![Value::Array(items)].into())),
             Value::Object(_) => Some(Data::Rankings(items)),
             _ => None,
         },

@@ -13,7 +13,8 @@
 //! - [`sse`]: server-sent events in any splits
 //! - `json`: JSON as servers write it
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
-//! - [`vectors`]: embeddings in answers; [`detect`]: what answers of no known shape say
+//! - [`vectors`]: embeddings in answers; `rankings`: what the types that rank share
+//! - [`detect`]: what answers of no known shape say
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`video`]: the steps of a request that makes a video
@@ -30,6 +31,7 @@ pub mod inputs;
 mod json;
 pub mod kinds;
 pub mod multipart;
+mod rankings;
 pub mod reader;
 pub mod request;
 pub mod spec_decode;

@@ -2,8 +2,7 @@
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::detect::nothing_in;
-use crate::reader::{Data, Delivery, Piece, Stateless, error_of, usage_of};
+use crate::reader::{Data, Piece, Stateless, error_of, usage_of};
 use crate::request::{DialectError, Frame, Request};
 use crate::{inputs, json, multipart};
 use aiperf_types::EndpointKind;
@@ -14,9 +13,9 @@ pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::AudioTranscription,
     carries: Carries::LastTurn,
     frame,
-    reader: |_| Box::new(Stateless(|text, delivery| Some(read(text, delivery)))),
+    reader: |_| Box::new(Stateless(|text, _| Some(read(text)))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_audio_form,
 };
 
 /// Members that only a turn can say.
@@ -55,7 +54,7 @@ fn split(audio: &str) -> Result<(String, &str), DialectError> {
     Ok((format.strip_prefix("x-").unwrap_or(format).to_owned(), data))
 }
 
-fn read(text: &str, delivery: Delivery) -> Piece<'_> {
+fn read(text: &str) -> Piece<'_> {
     match json::read(text) {
         Some(Value::Object(object)) => {
             if let Some(error) = error_of(&object) {
@@ -64,10 +63,10 @@ fn read(text: &str, delivery: Delivery) -> Piece<'_> {
             let usage = usage_of(&object);
             match object.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
                 Some(said) => Piece { data: Some(Data::Text(Cow::Owned(said.to_owned()))), usage, ..Piece::default() },
-                None => nothing_in(text, delivery),
+                None => Piece::default(),
             }
         }
-        Some(_) => nothing_in(text, delivery),
+        Some(_) => Piece::default(),
         None if text.is_empty() => Piece::default(),
         None => Piece { data: Some(Data::Text(Cow::Borrowed(text))), ..Piece::default() },
     }

@@ -1,9 +1,8 @@
 //! Images made from an image, as OpenAI has it: a form with a text and a picture.
 
-use super::{Carries, Dialect};
+use super::{Carries, Dialect, image_generation};
 use crate::capture::TextCapture;
-use crate::detect::nothing_in;
-use crate::reader::{Data, Delivery, Images, Piece, Stateless, error_of, usage_of};
+use crate::reader::{Piece, Stateless};
 use crate::request::{DialectError, Frame, Request};
 use crate::{inputs, json, multipart};
 use aiperf_types::EndpointKind;
@@ -13,9 +12,9 @@ pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::ImageEdit,
     carries: Carries::LastTurn,
     frame,
-    reader: |_| Box::new(Stateless(read)),
+    reader: |_| Box::new(Stateless(|text, _| read(text))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_image_form,
 };
 
 /// Members that say what is edited: only a turn can.
@@ -83,28 +82,8 @@ fn shown(content: &str) -> String {
     content.chars().take(40).collect()
 }
 
-fn read(text: &str, delivery: Delivery) -> Option<Piece<'_>> {
-    let Value::Object(object) = json::read(text)? else { return Some(nothing_in(text, delivery)) };
-    if let Some(error) = error_of(&object) {
-        return Some(Piece { error: Some(error), ..Piece::default() });
-    }
-    let entries = object.get("data").and_then(Value::as_array).into_iter().flatten();
-    let images: Vec<_> = entries.filter_map(Value::as_object).map(image).collect();
-    if images.is_empty() {
-        return Some(nothing_in(text, delivery));
-    }
-    let settings = ["size", "quality", "output_format", "background"]
-        .iter()
-        .filter_map(|member| Some(((*member).to_owned(), object.get(*member)?.clone())))
-        .collect();
-    let data = Some(Data::Images(Box::new(Images { images, settings })));
-    Some(Piece { data, usage: usage_of(&object), ..Piece::default() })
-}
-
-fn image(entry: &Map<String, Value>) -> Map<String, Value> {
-    let member = |name: &str| entry.get(name).cloned().unwrap_or_default();
-    let mut image: Map<String, Value> =
-        ["url", "b64_json", "revised_prompt"].iter().map(|name| ((*name).to_owned(), member(name))).collect();
-    image.insert("partial_image_index".into(), Value::Null);
-    image
+fn read(text: &str) -> Option<Piece<'_>> {
+    let mut object: Map<String, Value> = json::read(text)?;
+    let images = image_generation::images_of(&mut object);
+    Some(image_generation::piece(images, &object))
 }

@@ -2,8 +2,7 @@
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::detect::nothing_in;
-use crate::reader::{Data, Delivery, Piece, Stateless, error_of, usage_of};
+use crate::reader::{Data, Piece, Stateless, error_of, usage_of};
 use crate::request::{DialectError, Frame, Request};
 use crate::{inputs, json};
 use aiperf_types::EndpointKind;
@@ -13,7 +12,7 @@ pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::VideoGeneration,
     carries: Carries::LastTurn,
     frame,
-    reader: |_| Box::new(Stateless(read)),
+    reader: |_| Box::new(Stateless(|text, _| read(text))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
@@ -46,10 +45,10 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-fn read(text: &str, delivery: Delivery) -> Option<Piece<'_>> {
+fn read(text: &str) -> Option<Piece<'_>> {
     let object = match json::read(text)? {
         Value::Object(object) if !object.is_empty() => object,
-        _ => return Some(nothing_in(text, delivery)),
+        _ => return Some(Piece::default()),
     };
     // A job has an error member too; an error alone is none.
     let is_job = object.contains_key("id") || object.contains_key("status");
