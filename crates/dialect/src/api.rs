@@ -70,3 +70,33 @@ pub enum ApiError {
     #[error("response_field '{expression}' is no JMESPath expression: {reason}")]
     ResponseField { expression: String, reason: String },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::endpoint;
+    use serde_json::json;
+
+    #[test]
+    fn what_cannot_be_understood_is_refused_before_anything_is_sent() {
+        let mut raw = endpoint(EndpointKind::Raw);
+        raw.response_field = Some("a[".into());
+        let error = Api::new(&raw, "m").err().unwrap().to_string();
+        assert!(error.starts_with("response_field 'a[' is no JMESPath expression: "), "{error}");
+        raw.kind = EndpointKind::Chat;
+        assert!(Api::new(&raw, "m").is_ok());
+    }
+
+    #[test]
+    fn members_that_only_a_turn_can_set_are_told_once() {
+        let mut edit = endpoint(EndpointKind::ImageEdit);
+        edit.extra = json!({"mask": "x", "size": "1x1"}).as_object().cloned().unwrap();
+        let turn = Turn { extra_body: json!({"mask": 1, "prompt": 2}).as_object().cloned(), ..Turn::default() };
+        let warnings = Api::new(&edit, "m").unwrap().warnings([&turn, &turn]);
+        let told = |member: &str| {
+            format!("the extra input '{member}' is not sent: the image_edit endpoint sets it from what a turn holds")
+        };
+        assert_eq!(warnings, [told("prompt"), told("mask")]);
+        assert!(Api::new(&endpoint(EndpointKind::Chat), "m").unwrap().warnings([&turn]).is_empty());
+    }
+}

@@ -41,6 +41,8 @@ impl ResponseField {
     /// What it finds: `None` where it matches nothing or cannot be applied.
     fn find(&self, value: &Value) -> Option<Value> {
         let found = self.0.search(value).ok()?;
+        // An expression that was not applied to anything says nothing.
+        let found = Some(found).filter(|found| !found.is_expref())?;
         serde_json::to_value(&*found).ok().filter(|found| !found.is_null())
     }
 }

@@ -113,3 +113,85 @@ pub(crate) fn reserved(kind: EndpointKind) -> &'static [&'static str] {
 pub fn dialect(kind: EndpointKind) -> &'static Dialect {
     DIALECTS[kind as usize]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Answer;
+    use crate::detect::ResponseField;
+    use crate::testing::api;
+    use aiperf_types::{MonoNs, Parsed};
+    use proptest::prelude::*;
+
+    /// Texts that look like answers more often than not.
+    fn answer() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop::sample::select(vec![
+            "data: ",
+            "\n\n",
+            "\r\n",
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ",",
+            "\"",
+            "\"text\":",
+            "\"data\":",
+            "\"id\":",
+            "\"status\":",
+            "\"b64_json\":",
+            "\"embedding\"",
+            "\"object\":",
+            "\"usage\":",
+            "\"choices\":",
+            "\"error\":",
+            "\"x\"",
+            "null",
+            "1",
+            "-1e999",
+            "NaN",
+            "\\ud83d",
+            "[DONE]",
+            "{}",
+            "event: error",
+            "\u{e9}",
+        ]);
+        let text = prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat().into_bytes());
+        prop_oneof![text, prop::collection::vec(any::<u8>(), 0..60)]
+    }
+
+    fn streamed(api: &Api, pieces: &[&[u8]]) -> Parsed {
+        let mut answer = Answer::new(api, MonoNs(1)).capturing(api);
+        if pieces.iter().all(|piece| answer.feed_stream(piece, MonoNs(2))) {
+            answer.end_stream(MonoNs(3));
+        }
+        answer.finish()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        #[test]
+        fn bytes_say_the_same_in_all_splits(
+            bytes in answer(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+            field in prop::option::of(prop::sample::select(vec!["text", "data[0]", "length(@)"])),
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            for &kind in EndpointKind::ALL {
+                let mut api = api(kind);
+                api.response_field = field.map(|field| ResponseField::new(field).unwrap());
+                let (whole, split) = (streamed(&api, &[&bytes]), streamed(&api, &pieces));
+                prop_assert_eq!(whole.output_text, split.output_text);
+                prop_assert_eq!((whole.responses, whole.unreadable), (split.responses, split.unreadable));
+                prop_assert_eq!(whole.error, split.error);
+                let mut body = Answer::new(&api, MonoNs(1)).capturing(&api);
+                body.feed_body(&bytes, MonoNs(2));
+                prop_assert!(body.finish().responses == 1);
+            }
+        }
+    }
+}

@@ -12,7 +12,6 @@ use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use std::collections::HashSet;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Template,
@@ -37,8 +36,8 @@ const NAME: &str = "payload";
 /// A template, read once for all requests.
 pub struct PayloadTemplate {
     environment: Environment<'static>,
-    /// The variables that it looks at: only they are made.
-    used: HashSet<String>,
+    /// Those of the variables that its text names: the others are not made.
+    variables: Vec<(&'static str, Variable)>,
 }
 
 impl PayloadTemplate {
@@ -49,16 +48,23 @@ impl PayloadTemplate {
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.set_fuel(Some(FUEL));
+        minijinja_contrib::add_to_environment(&mut environment);
         environment.add_filter("tojson", to_json);
         environment.add_template_owned(NAME, source.to_owned()).map_err(|error| explained(&error))?;
-        let used = environment.get_template(NAME).map_err(|error| explained(&error))?.undeclared_variables(false);
-        Ok(Self { environment, used })
+        let template = environment.get_template(NAME).map_err(|error| explained(&error))?;
+        // Names of filters and tests are looked up when they are met: what an empty request meets is known now.
+        if let Err(error) = template.render(())
+            && matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest)
+        {
+            return Err(explained(&error));
+        }
+        let variables = VARIABLES.iter().filter(|(name, _)| source.contains(name)).copied().collect();
+        Ok(Self { environment, variables })
     }
 
     fn render(&self, request: &Request<'_>) -> Result<String, Error> {
-        let used = VARIABLES.iter().filter(|(name, _)| self.used.contains(*name));
-        let variables = Value::from_pairs(used.map(|(name, value)| (*name, value(request))));
-        self.environment.get_template(NAME)?.render(variables)
+        let variables = self.variables.iter().map(|(name, value)| (*name, value(request)));
+        self.environment.get_template(NAME)?.render(Value::from_pairs(variables))
     }
 }
 
@@ -200,4 +206,101 @@ fn to_json(value: Value, indent: Option<usize>, options: Kwargs) -> Result<Value
     let value = serde_json::to_value(&value)
         .map_err(|error| Error::new(ErrorKind::InvalidOperation, format!("this has no JSON: {error}")))?;
     Ok(Value::from_safe_string(python_json::dump(&value, indent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::endpoint;
+    use crate::{Api, ApiError, Session};
+    use aiperf_types::{Conversation, Turn};
+    use proptest::prelude::*;
+
+    fn api(template: &str) -> Result<Api, ApiError> {
+        let mut endpoint = endpoint(EndpointKind::Template);
+        endpoint.template = Some(template.to_owned());
+        Api::new(&endpoint, "m")
+    }
+
+    fn body(template: &str, turn: Turn) -> Result<String, String> {
+        let conversation =
+            Conversation { turns: vec![turn], system_message: Some("sys".into()), ..Conversation::default() };
+        let api = api(template).map_err(|error| error.to_string())?;
+        let request = Session::new(api.into(), conversation.into()).ask(0).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(request.body.joined().into_owned()).unwrap())
+    }
+
+    #[test]
+    fn a_variable_is_there_however_it_is_used() {
+        for (template, wanted) in [
+            (r#"{"p": "{{ text[:2] }}"}"#, r#"{"p":"a<"}"#),
+            (r#"{"p": {{ text|truncate(length=99)|tojson }}}"#, r#"{"p":"a<b & 'c'"}"#),
+            (r#"{% macro m() %}{{ texts|length }}{% endmacro %}{"n": {{ m() }}}"#, r#"{"n":1}"#),
+            (
+                r#"{"s": "{{ stream }} {{ audio }} {{ nope }}{{ request_info.system_message }}"}"#,
+                r#"{"s":"False None sys"}"#,
+            ),
+            (
+                r#"{"t": {{ turn.texts[0].contents|tojson }}, "r": {{ role|tojson }}}"#,
+                r#"{"t":["a<b & 'c'"],"r":null}"#,
+            ),
+            ("[{{ text|tojson }}, 1]", r#"["a<b & 'c'",1]"#),
+        ] {
+            assert_eq!(body(template, Turn::text("a<b & 'c'")).as_deref(), Ok(wanted), "{template}");
+        }
+    }
+
+    #[test]
+    fn members_keep_the_order_in_which_they_were_named() {
+        let media = |name: &str| Media { name: name.into(), contents: vec!["x".into()], ..Media::default() };
+        let turn = Turn { texts: vec![media("b"), media("a"), media("b")], ..Turn::default() };
+        let template =
+            "[{% for name, all in texts_by_name.items() %}{{ name|tojson }}, {{ all|length }},{% endfor %}0]";
+        assert_eq!(body(template, turn).as_deref(), Ok(r#"["b",2,"a",1,0]"#));
+    }
+
+    #[test]
+    fn a_template_that_is_none_is_refused_with_its_line() {
+        for (template, wanted) in [
+            ("{\n{{ text | }}", "the payload template cannot be read: line 2: "),
+            ("{% if %}", "the payload template cannot be read: line 1: "),
+            ("{{ text|nofilter }}", "the payload template cannot be read: line 1: filter nofilter is unknown"),
+        ] {
+            let error = body(template, Turn::text("a")).unwrap_err();
+            assert!(error.starts_with(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_rendered_must_be_json() {
+        let error = body("{\"p\": {{ text }}}", Turn::text("x".repeat(300))).unwrap_err();
+        assert!(error.starts_with("Template did not render valid JSON (expected value at line 1 column 7): {\"p\": x"));
+        assert!(error.len() < 200, "{error}");
+    }
+
+    #[test]
+    fn a_template_without_end_ends() {
+        let nested = "{% for a in range(9999) %}{% for b in range(9999) %}{% set c = a %}{% endfor %}{% endfor %}1";
+        assert!(body(nested, Turn::text("a")).unwrap_err().contains("cannot be filled in"));
+        let recursive = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
+        assert!(body(recursive, Turn::text("a")).unwrap_err().contains("cannot be filled in"));
+    }
+
+    #[test]
+    fn extra_inputs_need_an_object() {
+        let extra_body = serde_json::json!({"k": 1}).as_object().cloned();
+        let with_extra = || Turn { extra_body: extra_body.clone(), ..Turn::text("a") };
+        assert_eq!(body("{\"a\": 1}", with_extra()).as_deref(), Ok("{\"a\":1,\"k\":1}"));
+        assert!(body("[1]", with_extra()).unwrap_err().contains("'k'"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn no_template_is_too_odd(
+            template in "(\\{\\{|\\}\\}|\\{%|%\\}|\\{#|#\\}| |text|texts|turn|for|in|endfor|if|endif|set|=|tojson|\\||\\.|\\[|\\]|\\(|\\)|:|-?[0-9]{1,3}|'|\"|macro|endmacro|raw|endraw|join|loop|\\+|~|,){0,20}",
+        ) {
+            let _ = body(&template, Turn::text("a"));
+        }
+    }
 }
