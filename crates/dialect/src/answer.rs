@@ -103,6 +103,10 @@ impl Answer {
             }
         }
         self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
+        // What failed cannot be gone on from.
+        if let (Some(reply), Some(_)) = (&mut self.parsed.reply, &self.parsed.error) {
+            reply.response_id = None;
+        }
         if !self.usage.is_empty() {
             let (usage, unreadable) = usage::read_checked(&self.usage);
             self.parsed.usage = Some(usage);
@@ -124,6 +128,9 @@ impl Answer {
     fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
         if let Some(text) = sse::error_event(message) {
             self.parsed.error = Some(stream_error(None, &text));
+            if let Some(capture) = &mut self.capture {
+                capture.take(&Piece::default(), &sse::readable(&sse::data(message)));
+            }
             return false;
         }
         self.count_response(at);
@@ -134,17 +141,18 @@ impl Answer {
         // One check of the whole is cheaper than one of each string in it.
         let json = sse::readable(&data);
         if let Some(text) = self.shape.text_of(&json) {
-            let data = Data::Text(text.into());
-            self.take_content(self.shape.choice, &data, at);
+            let piece = Piece { choice: self.shape.choice, data: Some(Data::Text(text.into())), ..Piece::default() };
+            self.take_contents(&piece, at);
             if let Some(capture) = &mut self.capture {
-                let piece = Piece { choice: self.shape.choice, data: Some(data), ..Piece::default() };
                 capture.take(&piece, &json);
             }
             return true;
         }
         match self.reader.read(&json, Delivery::Event) {
             Some(piece) => {
-                self.shape.learn(&json, &piece);
+                if self.reader.is_stateless() {
+                    self.shape.learn(&json, &piece);
+                }
                 self.take_piece(piece, &json, at)
             }
             None => self.take_odd(&json, Delivery::Event, at).unwrap_or_else(|| {
@@ -156,13 +164,24 @@ impl Answer {
 
     /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
     fn take_odd(&mut self, text: &str, delivery: Delivery, at: MonoNs) -> Option<bool> {
-        // JSON of another shape says nothing, but it can be read.
-        let can_be_read = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok().then_some(true);
-        let Some(mended) = json::mended(text) else { return can_be_read(text) };
-        match self.reader.read(&mended, delivery) {
-            Some(piece) => Some(self.take_piece(piece, &mended, at)),
-            None => can_be_read(&mended),
+        let mended = json::mended(text);
+        let text = match &mended {
+            Some(mended) => match self.reader.read(mended, delivery) {
+                Some(piece) => return Some(self.take_piece(piece, mended, at)),
+                None => mended,
+            },
+            None => text,
+        };
+        serde_json::from_str::<IgnoredAny>(text).ok()?;
+        // Of a member that is there twice the last counts.
+        if let Ok(object) = serde_json::from_str::<Map<String, Value>>(text) {
+            let once = Value::Object(object).to_string();
+            if let Some(piece) = self.reader.read(&once, delivery) {
+                return Some(self.take_piece(piece, &once, at));
+            }
         }
+        // JSON of another shape says nothing, but it can be read.
+        Some(true)
     }
 
     fn count_response(&mut self, at: MonoNs) {
@@ -170,18 +189,11 @@ impl Answer {
         self.parsed.last_response = at;
     }
 
-    fn take_piece(&mut self, piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
-        if let Some(error) = piece.error {
-            self.parsed.error = Some(match error {
-                ResponseError::Told { code, message } => stream_error(code, &message),
-                ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
-            });
-            return false;
-        }
+    fn take_piece(&mut self, mut piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
         if let Some(capture) = &mut self.capture {
             capture.take(&piece, text);
         }
-        if let Some(usage) = piece.usage {
+        if let Some(usage) = piece.usage.take() {
             if piece.data.is_some() && self.parsed.first_content_tokens.is_none() {
                 self.parsed.first_content_tokens = usage::read(&usage).completion_tokens;
             }
@@ -189,63 +201,77 @@ impl Answer {
         }
         // A second one is enough to believe none.
         if self.spec_decode.len() < 2 {
-            self.spec_decode.extend(piece.spec_decode);
+            self.spec_decode.extend(piece.spec_decode.take());
         }
-        if let Some(data) = piece.data {
-            self.take_content(piece.choice, &data, at);
+        if piece.data.is_some() {
+            self.take_contents(&piece, at);
         }
-        for (choice, data) in &piece.others {
-            self.take_content(*choice, data, at);
+        if let Some(error) = piece.error {
+            self.parsed.error = Some(match error {
+                ResponseError::Told { code, message } => stream_error(code, &message),
+                ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
+            });
+            return false;
         }
         true
     }
 
-    fn take_content(&mut self, choice: u32, data: &Data<'_>, at: MonoNs) {
+    /// Takes what a response says. However many answers it belongs to, it came once.
+    fn take_contents(&mut self, piece: &Piece<'_>, at: MonoNs) {
+        let mut mark = ContentMark { at, output: false, reasoning: false };
+        if let Some(data) = &piece.data {
+            self.take_content(piece.choice, data, &mut mark);
+        }
+        for (choice, data) in &piece.others {
+            self.take_content(*choice, data, &mut mark);
+        }
+        if mark.output || mark.reasoning {
+            self.parsed.content.push(mark);
+            self.in_read += 1;
+            if self.in_read > 1 {
+                let width = self.reads.1.since(self.reads.0).0;
+                self.parsed.merged += 1;
+                self.parsed.merged_width_sum += width;
+                self.parsed.merged_width_max = self.parsed.merged_width_max.max(width);
+            }
+        }
+    }
+
+    fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {
         let parsed = &mut self.parsed;
-        let others = &mut self.other_choices;
-        let output_text = &mut parsed.output_text;
         let mut output = |text: &str| {
             let said = match choice {
-                0 => output_text.get_or_insert_default(),
-                _ => others.entry(choice).or_default(),
+                0 => parsed.output_text.get_or_insert_default(),
+                _ => self.other_choices.entry(choice).or_default(),
             };
             said.push_str(text);
-            !text.is_empty()
+            mark.output |= !text.is_empty();
         };
-        let mark = match data {
-            Data::Text(text) => ContentMark { at, output: output(text), reasoning: false },
+        match data {
+            Data::Text(text) => output(text),
             Data::ToolCall { text, content } => {
-                let said = output(content.as_deref().unwrap_or_default());
-                ContentMark { at, output: output(text) | said, reasoning: false }
+                output(content.as_deref().unwrap_or_default());
+                output(text);
             }
             Data::Reasoning { reasoning, content, tool_calls } => {
-                let mut said = false;
                 for text in [content, tool_calls].into_iter().flatten().filter(|text| !text.is_empty()) {
-                    said |= output(text);
+                    output(text);
                 }
-                let output = said;
+                mark.reasoning |= !reasoning.is_empty();
                 parsed.reasoning_text.get_or_insert_default().push_str(reasoning);
-                ContentMark { at, output, reasoning: true }
             }
             Data::Video(job) => {
                 let number = |member: &str| job.get(member).and_then(Value::as_f64);
                 let facts = parsed.video.get_or_insert_default();
                 facts.inference_seconds = number("inference_time_s").or(facts.inference_seconds);
                 facts.peak_memory_mb = number("peak_memory_mb").or(facts.peak_memory_mb);
-                ContentMark { at, output: true, reasoning: false }
+                output("");
+                mark.output = true;
             }
+            // They came, and there is no text to count.
             Data::Embeddings(_) | Data::Rankings(_) | Data::ImageRetrieval(_) | Data::Images(_) => {
-                ContentMark { at, output: true, reasoning: false }
-            }
-        };
-        if mark.output || mark.reasoning {
-            parsed.content.push(mark);
-            self.in_read += 1;
-            if self.in_read > 1 {
-                let width = self.reads.1.since(self.reads.0).0;
-                parsed.merged += 1;
-                parsed.merged_width_sum += width;
-                parsed.merged_width_max = parsed.merged_width_max.max(width);
+                output("");
+                mark.output = true;
             }
         }
     }
