@@ -291,7 +291,12 @@ impl Shape {
     /// Remembers a chunk that is a text and nothing else.
     fn learn(&mut self, json: &str, piece: &Piece<'_>) {
         let Piece {
-            data: Some(Data::Text(Cow::Borrowed(text))), usage: None, spec_decode: None, sources: None, ..
+            data: Some(Data::Text(Cow::Borrowed(text))),
+            usage: None,
+            spec_decode: None,
+            sources: None,
+            error: None,
+            ..
         } = piece
         else {
             return;
@@ -330,8 +335,10 @@ fn stream_error(code: Option<i64>, text: &str) -> RequestError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::chat;
+    use crate::testing::{api, chat};
+    use aiperf_types::EndpointKind;
     use proptest::prelude::*;
+    use serde_json::json;
 
     fn chunk(text: &str, tail: &str) -> String {
         let quoted = Value::String(text.to_owned()).to_string();
@@ -365,6 +372,41 @@ mod tests {
     }
 
     #[test]
+    fn of_a_member_that_is_there_twice_the_last_counts() {
+        let parsed = stream(&[r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#]);
+        assert_eq!((parsed.output_text.as_deref(), parsed.unreadable), (Some("b"), 0));
+    }
+
+    #[test]
+    fn a_response_with_several_answers_came_once() {
+        let chunk = |index: u32, text: &str| json!({"index": index, "delta": {"content": text}});
+        let both = json!({"choices": [chunk(1, "x"), chunk(0, "a")]}).to_string();
+        let parsed = stream(&[&both, &json!({"choices": [chunk(1, "y")]}).to_string()]);
+        assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (2, Some("axy")));
+        assert_eq!(parsed.choice_ends, [1, 3]);
+    }
+
+    #[test]
+    fn an_error_keeps_what_came_before_it_and_leaves_no_id_to_go_on_from() {
+        let api = api(EndpointKind::Responses);
+        let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+        for (event, goes_on) in [
+            (json!({"type": "response.output_text.delta", "delta": "par"}), true),
+            (json!({"type": "response.output_item.done", "item": {"type": "message"}}), true),
+            (json!({"type": "response.created", "response": {"id": "r", "store": true}}), true),
+            (json!({"type": "response.failed", "response": {"error": {"message": "x"}, "usage": {}}}), false),
+        ] {
+            assert_eq!(answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)), goes_on);
+        }
+        let parsed = answer.finish();
+        assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (1, Some("par")));
+        assert!(parsed.error.is_some_and(|error| error.code == Some(502)));
+        let reply = parsed.reply.unwrap();
+        assert_eq!(reply.response_id, None);
+        assert_eq!(reply.turn.unwrap().texts[0].contents, ["par"]);
+    }
+
+    #[test]
     fn many_reports_of_speculative_decoding_are_none() {
         let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
         let mut answer = Answer::new(&chat(), MonoNs(1));
@@ -389,7 +431,41 @@ mod tests {
         assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
     }
 
+    /// A way to say a text, by its place in the stream.
+    type Saying = (EndpointKind, fn(usize, Value) -> Value);
+
+    const SAYINGS: [Saying; 3] = [
+        (EndpointKind::Chat, |_, text| json!({"id": "x", "choices": [{"delta": {"content": text}, "logprobs": null}]})),
+        (
+            EndpointKind::Messages,
+            |_, text| json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}, "index": 0}),
+        ),
+        (
+            EndpointKind::Responses,
+            |at, text| json!({"type": "response.output_text.delta", "delta": text, "output_index": 0, "sequence_number": at}),
+        ),
+    ];
+
     proptest! {
+        #[test]
+        fn a_text_is_the_same_in_all_dialects(
+            texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
+            (kind, saying) in prop::sample::select(SAYINGS.to_vec()),
+            name in prop::sample::select(vec!["", "event: x\n"]),
+        ) {
+            let api = api(kind);
+            let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+            for (i, text) in texts.iter().enumerate() {
+                let event = format!("{name}data: {}\n\n", saying(i, text.as_str().into()));
+                answer.feed_stream(event.as_bytes(), MonoNs(i as u64 + 2));
+            }
+            let parsed = answer.finish();
+            prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
+            prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
+            let said = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
+            prop_assert_eq!(said.unwrap_or_default(), texts.concat());
+        }
+
         #[test]
         fn a_remembered_shape_changes_nothing(
             texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),

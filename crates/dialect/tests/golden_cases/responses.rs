@@ -115,7 +115,8 @@ fn golden_responses_are_read() {
         let mut pieces = Vec::new();
         for response in &responses {
             let delivery = if response.is_event { Delivery::Event } else { Delivery::Body };
-            let is_said = !response.is_binary && !(response.is_event && response.json == b"[DONE]");
+            let is_end = response.is_event && response.json == b"[DONE]";
+            let is_said = !response.is_binary && !is_end;
             let text = std::str::from_utf8(&response.json).ok().filter(|text| is_said && !text.is_empty());
             if let Some(piece) = text.and_then(|json| reader.read(json, delivery)) {
                 let sources = piece.sources.clone();
