@@ -7,11 +7,11 @@
 //! - [`kinds`]: one file an endpoint type and the table that lists them
 //! - [`api`]: an endpoint as the plan has it
 //! - [`request`]: what a body is made from; a conversation as it goes on
-//! - [`multipart`]: bodies as forms
+//! - `content`: what a turn says, as a string or as parts; [`multipart`]: bodies as forms
 //! - [`url`]: base URL and path joined
 //! - [`head`]: request line and header fields, with the ids spliced in
 //! - [`sse`]: server-sent events in any splits
-//! - `json`: JSON as servers write it
+//! - `json`: JSON as servers write it; `lenient`: members of it that need not be what they should be
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
 //! - [`vectors`]: embeddings in answers; `rankings`: what the types that rank share
 //! - [`detect`]: what answers of no known shape say
@@ -24,12 +24,14 @@
 pub mod answer;
 pub mod api;
 pub mod capture;
+mod content;
 pub mod control;
 pub mod detect;
 pub mod head;
 pub mod inputs;
 mod json;
 pub mod kinds;
+mod lenient;
 pub mod multipart;
 mod rankings;
 pub mod reader;

@@ -180,7 +180,8 @@ fn golden_requests_are_put_as_the_api_wants_them() {
         let at = case["request"]["url_index"].as_u64().unwrap_or(0) as usize % endpoint.urls.len();
         let version = told(case, "User-Agent").trim_start_matches("aiperf/");
         let head = HeadTemplate::with_headers(&endpoint, &endpoint.urls[at], version, &encoded.headers);
-        let fields = head.fields(told(case, "X-Request-ID"), told(case, "X-Correlation-ID"));
+        let of_session = endpoint.session_header.as_deref().unwrap_or("X-Correlation-ID");
+        let fields = head.fields(told(case, "X-Request-ID"), told(case, of_session));
         assert_eq!(json!(fields), wanted["headers"]);
         assert_eq!(head.url(), wanted["url"].as_str().unwrap());
         let mut written = Vec::new();
