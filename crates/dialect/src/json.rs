@@ -3,11 +3,31 @@
 //! `NaN`, `Infinity` and numbers too large to be one become null: they are no count and no text. Half of a surrogate
 //! pair becomes the replacement character, as bytes that are not UTF-8 do.
 
+use crate::request::is_truthy;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Reads JSON, mended where it must be; `None` where that does not help.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&mended(text)?).ok())
+}
+
+/// Reads an object: what is derived takes a list of values for one, too.
+pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    if text.trim_start().starts_with('{') { serde_json::from_str(text).ok() } else { None }
+}
+
+/// Whether it is JSON that says nothing: `{}`, `[]`, `0`, `""`, `false`, `null`.
+pub(crate) fn holds_nothing(text: &str) -> bool {
+    // However they are written, none of them is longer; what is may be large.
+    let text = text.trim();
+    text.len() <= 16 && serde_json::from_str::<Value>(text).is_ok_and(|value| !is_truthy(Some(&value)))
+}
+
+/// As much of it as a message shows.
+pub(crate) fn shown(text: &str) -> &str {
+    text.char_indices().nth(200).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The text with what only lenient readers take replaced; `None` when there is nothing of that kind.
@@ -69,7 +89,7 @@ fn number(text: &str) -> (usize, Option<&'static str>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[test]
     fn what_pythons_reader_takes_is_read() {
@@ -90,6 +110,26 @@ mod tests {
     fn what_nobody_reads_stays_unread() {
         for text in ["{nope", "NaNNaN", "{NaN:1}", "{\"a\":Nan}", "\"\\ud83", "\\", "\"\\", "-", "-Inf", "1e999x", ""] {
             assert_eq!(read::<Value>(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_no_object() {
+        #[derive(Deserialize)]
+        struct Member {
+            text: String,
+        }
+        assert_eq!(object::<Member>(r#" {"text":"a"}"#).map(|member| member.text).as_deref(), Some("a"));
+        assert!(object::<Member>(r#"["a"]"#).is_none());
+    }
+
+    #[test]
+    fn json_that_says_nothing_is_known_however_it_is_written() {
+        for text in ["{}", " [ ]\n", "0", "-0.0", "\"\"", "false", "null"] {
+            assert!(holds_nothing(text), "{text}");
+        }
+        for text in ["", "{nope", "1", "[0]", "{\"a\":0}", "\" \"", "true"] {
+            assert!(!holds_nothing(text), "{text}");
         }
     }
 

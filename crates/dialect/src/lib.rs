@@ -13,6 +13,7 @@
 //! - [`sse`]: server-sent events in any splits
 //! - `json`: JSON as servers write it; `lenient`: members of it that need not be what they should be
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
+//! - [`vectors`]: embeddings in answers; `rankings`: what the types that rank share
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`control`]: calls to servers around a run
@@ -29,6 +30,7 @@ mod json;
 pub mod kinds;
 mod lenient;
 pub mod multipart;
+mod rankings;
 pub mod reader;
 pub mod request;
 pub mod spec_decode;
@@ -37,6 +39,7 @@ pub mod sse;
 mod testing;
 pub mod url;
 pub mod usage;
+pub mod vectors;
 
 pub use answer::Answer;
 pub use api::{Api, ApiError};

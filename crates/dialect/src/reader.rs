@@ -1,6 +1,7 @@
 //! What reads the responses of one exchange, and what a response says.
 
 use crate::json;
+use crate::vectors::Vectors;
 use memchr::memmem;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -27,17 +28,28 @@ pub enum Delivery {
     Event,
 }
 
-/// A reader that remembers nothing.
+/// A reader that remembers nothing. A body that holds nothing is shown in the error.
 pub struct Stateless(pub for<'a> fn(&'a str, Delivery) -> Option<Piece<'a>>);
 
 impl Reader for Stateless {
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
-        (self.0)(text, delivery)
+        shown_if_empty((self.0)(text, delivery), text, delivery)
     }
 
     fn is_stateless(&self) -> bool {
         true
     }
+}
+
+/// What was read of a response; of a body that holds nothing, an error that shows it.
+pub(crate) fn shown_if_empty<'a>(piece: Option<Piece<'a>>, text: &str, delivery: Delivery) -> Option<Piece<'a>> {
+    let is_silent = || piece.as_ref().is_none_or(|piece| *piece == Piece::default());
+    if delivery == Delivery::Body && is_silent() && json::holds_nothing(text) {
+        let message = format!("Invalid inference result: the body holds nothing: {}", text.trim());
+        let error = ResponseError::Invalid { kind: "InvalidInferenceResultError", message };
+        return Some(Piece { error: Some(error), ..Piece::default() });
+    }
+    piece
 }
 
 /// What one response said.
@@ -99,8 +111,7 @@ pub enum Data<'a> {
         /// Text beside them.
         content: Option<Cow<'a, str>>,
     },
-    /// Vectors.
-    Embeddings(Vec<Value>),
+    Embeddings(Vectors<'a>),
     Rankings(Vec<Value>),
     /// What was found in images.
     ImageRetrieval(Value),

@@ -1,17 +1,33 @@
-//! cohere_rankings.
+//! Rankings as Cohere has them; vLLM and others too.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
 use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, rankings};
 use aiperf_types::EndpointKind;
+use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::CohereRankings,
     carries: Carries::OneTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| rankings::read(json, results))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_query,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let asked = rankings::asked(request)?;
+    let mut frame = Frame::default();
+    frame.set("model", request.model());
+    frame.set("query", asked.query);
+    frame.set("documents", asked.passages);
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+fn results(answer: &Value) -> Option<Vec<Value>> {
+    let results = answer.get("results")?.as_array()?.iter().filter_map(Value::as_object);
+    Some(results.map(|result| json!({"index": result.get("index"), "score": result.get("relevance_score")})).collect())
+}

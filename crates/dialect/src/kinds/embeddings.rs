@@ -1,17 +1,26 @@
-//! embeddings.
+//! OpenAI embeddings.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
 use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, vectors};
 use aiperf_types::EndpointKind;
+use serde_json::Value;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Embeddings,
     carries: Carries::OneTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| vectors::read(json))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let mut frame = Frame::default();
+    frame.set("model", request.model());
+    frame.set("input", request.texts().map(Value::from).collect::<Vec<_>>());
+    frame.extend(request.extras());
+    Ok(frame)
+}

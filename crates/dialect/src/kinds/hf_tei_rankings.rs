@@ -1,17 +1,31 @@
-//! hf_tei_rankings.
+//! Rankings of Hugging Face text embeddings inference.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
 use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, rankings};
 use aiperf_types::EndpointKind;
+use serde_json::Value;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::HfTeiRankings,
     carries: Carries::OneTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| rankings::read(json, ranked))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_query,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let asked = rankings::asked(request)?;
+    let mut frame = Frame::default();
+    frame.set("query", asked.query);
+    frame.set("texts", asked.passages);
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+fn ranked(answer: &Value) -> Option<Vec<Value>> {
+    rankings::objects(if answer.is_array() { Some(answer) } else { answer.get("results") })
+}

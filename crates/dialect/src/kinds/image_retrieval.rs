@@ -1,17 +1,37 @@
-//! image_retrieval.
+//! What is found in images: object detection and OCR of NIM.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
 use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::reader::{Data, Piece, Stateless, error_of};
+use crate::request::{DialectError, Frame, Request, is_truthy};
 use aiperf_types::EndpointKind;
+use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::ImageRetrieval,
     carries: Carries::OneTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| read(json))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_images,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let input: Vec<Value> = request.images().map(|url| json!({"type": "image_url", "url": url})).collect();
+    if input.is_empty() {
+        return Err(DialectError::Missing(request.api.dialect.kind.name(), "an image"));
+    }
+    let mut frame = Frame::default();
+    frame.set("input", input);
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+fn read(json: &str) -> Option<Piece<'_>> {
+    let mut value: Value = serde_json::from_str(json).ok()?;
+    let object = value.as_object_mut()?;
+    let found = object.get_mut("data").map(Value::take).filter(|found| is_truthy(Some(found)));
+    let error = if found.is_none() { error_of(object) } else { None };
+    Some(Piece { data: found.map(Data::ImageRetrieval), error, ..Piece::default() })
+}

@@ -1,17 +1,40 @@
-//! nim_embeddings.
+//! Embeddings of NIM: texts, images, or both in one.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
 use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, vectors};
 use aiperf_types::EndpointKind;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::NimEmbeddings,
     carries: Carries::OneTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| vectors::read(json))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_texts_with_images,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let mut frame = Frame::default();
+    frame.set("model", request.model());
+    frame.set("input", input(request)?);
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+fn input(request: &Request<'_>) -> Result<Vec<String>, DialectError> {
+    let texts: Vec<&str> = request.texts().collect();
+    let images: Vec<&str> = request.images().collect();
+    match (texts.len(), images.len()) {
+        (_, 0) => Ok(texts.into_iter().map(str::to_owned).collect()),
+        (0, _) => Ok(images.into_iter().map(str::to_owned).collect()),
+        (said, shown) if said == shown => {
+            Ok(texts.iter().zip(images).map(|(text, image)| format!("{text} {image}")).collect())
+        }
+        (said, shown) => Err(DialectError::Malformed(format!(
+            "the nim_embeddings endpoint pairs each text with an image: this turn has {said} texts and {shown} images"
+        ))),
+    }
+}

@@ -1,17 +1,29 @@
-//! nim_rankings.
+//! Rankings of NIM.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
 use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, rankings};
 use aiperf_types::EndpointKind;
+use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::NimRankings,
     carries: Carries::OneTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| rankings::read(json, |answer| rankings::objects(answer.get("rankings"))))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_query,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let asked = rankings::asked(request)?;
+    let passages: Vec<Value> = asked.passages.iter().map(|passage| json!({"text": passage})).collect();
+    let mut frame = Frame::default();
+    frame.set("model", request.model());
+    frame.set("query", json!({"text": asked.query}));
+    frame.set("passages", passages);
+    frame.extend(request.extras());
+    Ok(frame)
+}

@@ -1,17 +1,87 @@
-//! solido_rag.
+//! SOLIDO: answers from documents, with their sources.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::reader::{Data, Piece, Stateless, error_of};
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, json};
 use aiperf_types::EndpointKind;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::SolidoRag,
     carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| read(json))),
     capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    inputs: inputs::of_query,
 };
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let mut frame = Frame::default();
+    frame.set("query", request.texts().map(Value::from).collect::<Vec<_>>());
+    frame.set("filters", json!({"family": "Solido", "tool": "SDE"}));
+    frame.set("inference_model", request.model());
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+#[derive(Deserialize)]
+struct Said<'a> {
+    #[serde(default, borrow)]
+    content: Cow<'a, str>,
+    #[serde(default)]
+    sources: Option<Value>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+fn read(json: &str) -> Option<Piece<'_>> {
+    match json::object::<Said<'_>>(json) {
+        Some(Said { content, sources, error: None }) => Some(piece(content, sources)),
+        _ => read_tree(json),
+    }
+}
+
+fn read_tree(json: &str) -> Option<Piece<'_>> {
+    let value: Value = serde_json::from_str(json).ok()?;
+    let object = value.as_object()?;
+    let content = object.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut piece = piece(content.into(), object.get("sources").filter(|sources| !sources.is_null()).cloned());
+    if piece.data.is_none() {
+        piece.error = error_of(object);
+    }
+    Some(piece)
+}
+
+/// Sources of an answer that says nothing are those of nothing.
+fn piece(content: Cow<'_, str>, sources: Option<Value>) -> Piece<'_> {
+    if content.is_empty() {
+        return Piece::default();
+    }
+    Piece { data: Some(Data::Text(content)), sources, ..Piece::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_its_content_with_sources_as_they_are() {
+        let piece = read(r#"{"content":"a \"b\"","sources":{"d":1}}"#).unwrap();
+        assert_eq!((piece.data, piece.sources), (Some(Data::Text("a \"b\"".into())), Some(json!({"d": 1}))));
+        for json in [r#"{"content":"","sources":[1]}"#, r#"{"content":5}"#, r#"{"sources":[1]}"#] {
+            assert_eq!(read(json), Some(Piece::default()), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_short_way_and_the_tree_read_the_same() {
+        for json in [r#"{"content":"a","sources":[1]}"#, r#"{"content":"a\n","sources":null}"#, r#"{"content":"a"}"#] {
+            assert_eq!(read(json), read_tree(json), "{json}");
+        }
+    }
+}

@@ -2,12 +2,18 @@
 //!
 //! # Layout
 //! - `frame`: a body's members, and the place of the turns among them
+//! - `carriable`: whether a type can carry what a turn holds
+//! - `notes`: what is not sent of conversations, or not as it seems
 //! - `session`: a conversation as it goes on: turns and answers in, bodies out
 
+mod carriable;
 mod frame;
+mod notes;
 mod session;
 
+pub use carriable::carriable;
 pub use frame::Frame;
+pub use notes::{Note, Notes};
 pub use session::{EncodedRequest, Session};
 
 use crate::api::Api;
@@ -76,6 +82,11 @@ impl Request<'_> {
     /// Non-empty contents of the turn's texts.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.turn.texts.iter().flat_map(|media| &media.contents).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// Non-empty contents of the turn's images.
+    pub fn images(&self) -> impl Iterator<Item = &str> {
+        self.turn.images.iter().flat_map(|media| &media.contents).map(String::as_str).filter(|image| !image.is_empty())
     }
 
     /// The members that the plan and then the turn add: a known key keeps its place and takes the new value.

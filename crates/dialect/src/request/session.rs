@@ -65,6 +65,7 @@ impl Session {
     pub fn ask(&mut self, turn: usize) -> Result<EncodedRequest, DialectError> {
         let conversation = self.conversation.clone();
         let asked = conversation.turns.get(turn).ok_or(DialectError::NoTurn)?;
+        super::carriable(self.api.dialect.kind, asked)?;
         if self.mode == ContextMode::MessageArrayWithResponses {
             self.forget();
             self.asked = turn;

@@ -108,7 +108,8 @@ fn model(case: &Value) -> &str {
     let is_named_elsewhere =
         case["request"]["turns"].as_array().into_iter().flatten().any(|turn| turn["model"].is_string())
             || case["config"]["extra"].as_array().into_iter().flatten().any(|pair| pair[0] == "model");
-    let shown = case["expected"]["body"]["model"].as_str().filter(|_| !is_named_elsewhere);
+    let body = &case["expected"]["body"];
+    let shown = body["model"].as_str().or(body["inference_model"].as_str()).filter(|_| !is_named_elsewhere);
     case["config"]["models"][0].as_str().or(shown).unwrap_or("the model of the run")
 }
 

@@ -15,7 +15,7 @@ fn describe(data: &Data<'_>) -> Value {
         Data::Reasoning { reasoning, content, .. } => {
             json!({"kind": "reasoning", "reasoning": reasoning, "content": content})
         }
-        Data::Embeddings(vectors) => json!({"kind": "embedding", "embeddings": vectors}),
+        Data::Embeddings(vectors) => json!({"kind": "embedding", "embeddings": vectors.values().collect::<Vec<_>>()}),
         Data::Rankings(rankings) => json!({"kind": "rankings", "rankings": rankings}),
         Data::ImageRetrieval(data) => json!({"kind": "image_retrieval", "data": data}),
         Data::Images(made) => {
@@ -186,9 +186,11 @@ fn golden_bodies_are_parsed_and_counted() {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(1));
         let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
+        let streaming = case["streaming"].as_bool() == Some(true);
+        let delivery = if streaming { Delivery::Event } else { Delivery::Body };
         for (i, body) in bodies.iter().enumerate() {
             let at = MonoNs(1_000_000 * (i as u64 + 1));
-            if case["streaming"].as_bool() == Some(true) {
+            if streaming {
                 answer.feed_stream(format!("data: {body}\n\n").as_bytes(), at);
             } else {
                 answer.feed_body(body.as_bytes(), at);
@@ -198,7 +200,6 @@ fn golden_bodies_are_parsed_and_counted() {
         let wanted = &case["expected"];
         assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
         let (mut reader, mut folded) = ((api.dialect.reader)(&api), Map::new());
-        let delivery = if case["streaming"].as_bool() == Some(true) { Delivery::Event } else { Delivery::Body };
         for (i, body) in bodies.iter().enumerate() {
             let piece = reader.read(body, delivery).unwrap_or_default();
             usage::fold(&mut folded, piece.usage.clone().unwrap_or_default());

@@ -1,0 +1,119 @@
+//! What is not sent of conversations, or not as it seems: for the user to know before a run.
+
+use crate::rankings::{is_passages, is_query, named};
+use aiperf_types::{Conversation, EndpointKind, Turn};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Something about a turn that goes out otherwise than it looks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Note {
+    /// The type has no limit of output to put it into.
+    MaxTokensUnused,
+    /// A text whose name says nothing to the type.
+    TextIgnored(String),
+    /// Only the first is asked.
+    ManyQueries,
+    NoPassages,
+}
+
+impl Note {
+    /// What there is to say about a turn that a type sends.
+    pub fn of(kind: EndpointKind, turn: &Turn) -> Vec<Self> {
+        use EndpointKind::{CohereRankings, Embeddings, HfTeiRankings, ImageRetrieval, NimEmbeddings, NimRankings};
+        if turn.raw_payload.is_some() {
+            return Vec::new();
+        }
+        let mut notes = Vec::new();
+        let ranks = matches!(kind, CohereRankings | HfTeiRankings | NimRankings);
+        if turn.max_tokens.is_some() && (ranks || matches!(kind, Embeddings | NimEmbeddings | ImageRetrieval)) {
+            notes.push(Self::MaxTokensUnused);
+        }
+        if ranks {
+            let is_other = |name: &&str| !is_query(name) && !is_passages(name);
+            let others = turn.texts.iter().map(|text| text.name.as_str()).filter(is_other);
+            notes.extend(others.map(|name| Self::TextIgnored(name.to_owned())));
+            if named(turn, is_query).nth(1).is_some() {
+                notes.push(Self::ManyQueries);
+            }
+            if named(turn, is_passages).next().is_none() {
+                notes.push(Self::NoPassages);
+            }
+        }
+        notes
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MaxTokensUnused => f.write_str("an output length is given, which this endpoint type does not send"),
+            Self::TextIgnored(name) => {
+                write!(f, "texts named '{name}' are not sent; name them 'query' or 'passages'")
+            }
+            Self::ManyQueries => f.write_str("there is more than one query; only the first is sent"),
+            Self::NoPassages => f.write_str("there are no texts named 'passages'; an empty list is sent"),
+        }
+    }
+}
+
+/// The notes of a whole dataset, each once.
+#[derive(Clone, Debug)]
+pub struct Notes {
+    kind: EndpointKind,
+    turns: BTreeMap<Note, u64>,
+}
+
+impl Notes {
+    pub fn new(kind: EndpointKind) -> Self {
+        Self { kind, turns: BTreeMap::new() }
+    }
+
+    pub fn take(&mut self, conversation: &Conversation) {
+        for turn in &conversation.turns {
+            for note in Note::of(self.kind, turn) {
+                *self.turns.entry(note).or_default() += 1;
+            }
+        }
+    }
+
+    /// A line for each, with how many turns it is about.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let kind = self.kind.name();
+        self.turns.iter().map(move |(note, turns)| {
+            let plural = if *turns == 1 { "" } else { "s" };
+            format!("{kind}: {note} ({turns} turn{plural})")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::Media;
+
+    fn text(name: &str, contents: &[&str]) -> Media {
+        let contents = contents.iter().map(|content| (*content).to_owned()).collect();
+        Media { name: name.into(), contents, ..Media::default() }
+    }
+
+    #[test]
+    fn rankings_tell_what_they_leave_out() {
+        let texts = vec![text("queries", &["a", "b"]), text("other", &["c"])];
+        let turn = Turn { texts, max_tokens: Some(3), ..Turn::default() };
+        let notes = Note::of(EndpointKind::CohereRankings, &turn);
+        let other = Note::TextIgnored("other".into());
+        assert_eq!(notes, [Note::MaxTokensUnused, other, Note::ManyQueries, Note::NoPassages]);
+        assert_eq!(Note::of(EndpointKind::Embeddings, &turn), [Note::MaxTokensUnused]);
+        assert_eq!(Note::of(EndpointKind::Chat, &turn), []);
+    }
+
+    #[test]
+    fn a_note_is_told_once_with_its_turns() {
+        let turn = Turn { texts: vec![text("query", &["a"])], ..Turn::default() };
+        let mut notes = Notes::new(EndpointKind::NimRankings);
+        notes.take(&Conversation { turns: vec![turn.clone(), turn], ..Conversation::default() });
+        let lines: Vec<String> = notes.lines().collect();
+        assert_eq!(lines, ["nim_rankings: there are no texts named 'passages'; an empty list is sent (2 turns)"]);
+    }
+}
