@@ -121,12 +121,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads an object; `None` where the text is something else.
-pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    // By itself a struct would be read from a list too.
-    serde_json::from_str::<Object<T>>(text).ok()?.0
-}
-
 /// A list of objects. Nearly all have one element: it is kept in place.
 #[derive(Debug)]
 pub(crate) struct List<T> {

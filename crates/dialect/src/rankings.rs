@@ -50,3 +50,57 @@ pub(crate) fn read(json: &str, find: fn(&Value) -> Option<Vec<Value>>) -> Option
 pub(crate) fn objects(list: Option<&Value>) -> Option<Vec<Value>> {
     Some(list?.as_array()?.iter().filter(|item| item.is_object()).cloned().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::{Delivery, ResponseError};
+    use crate::testing::api;
+    use aiperf_types::EndpointKind;
+    use serde_json::json;
+
+    fn read(kind: EndpointKind, body: &str) -> Piece<'_> {
+        let api = api(kind);
+        (api.dialect.reader)(&api).read(body, Delivery::Body).unwrap_or_default()
+    }
+
+    #[test]
+    fn answers_of_servers_are_read_with_their_usage() {
+        let result = json!({"index": 1, "document": {"text": "a"}, "relevance_score": 0.9});
+        let vllm =
+            json!({"id": "rerank-1", "model": "m", "usage": {"total_tokens": 9}, "results": [result]}).to_string();
+        let piece = read(EndpointKind::CohereRankings, &vllm);
+        assert_eq!(piece.data, Some(Data::Rankings(vec![json!({"index": 1, "score": 0.9})])));
+        assert_eq!(json!(piece.usage), json!({"total_tokens": 9}));
+
+        let ranked = vec![json!({"index": 0, "score": 0.5})];
+        assert_eq!(
+            read(EndpointKind::HfTeiRankings, &json!(ranked).to_string()).data,
+            Some(Data::Rankings(ranked.clone()))
+        );
+
+        let nim = json!({"rankings": [{"index": 0, "logit": 1.5}], "usage": {"prompt_tokens": 4, "total_tokens": 4}})
+            .to_string();
+        let piece = read(EndpointKind::NimRankings, &nim);
+        assert_eq!(piece.data, Some(Data::Rankings(vec![json!({"index": 0, "logit": 1.5})])));
+        assert_eq!(piece.usage.unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_list_of_objects_ranks_nothing() {
+        for results in [json!(null), json!([]), json!([1]), json!({"a": 1}), json!("x")] {
+            let body = json!({"results": results, "rankings": results, "id": 1}).to_string();
+            for kind in [EndpointKind::CohereRankings, EndpointKind::HfTeiRankings, EndpointKind::NimRankings] {
+                assert_eq!(read(kind, &body), Piece::default(), "{body}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_in_place_of_rankings_is_an_error() {
+        let tei =
+            json!({"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"}).to_string();
+        let error = read(EndpointKind::HfTeiRankings, &tei).error;
+        assert!(matches!(error, Some(ResponseError::Told { .. })), "{error:?}");
+    }
+}

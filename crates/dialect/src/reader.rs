@@ -33,19 +33,23 @@ pub struct Stateless(pub for<'a> fn(&'a str, Delivery) -> Option<Piece<'a>>);
 
 impl Reader for Stateless {
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
-        let piece = (self.0)(text, delivery);
-        let is_silent = || piece.as_ref().is_none_or(|piece| *piece == Piece::default());
-        if delivery == Delivery::Body && is_silent() && json::holds_nothing(text) {
-            let message = format!("Invalid inference result: the body holds nothing: {}", text.trim());
-            let error = ResponseError::Invalid { kind: "InvalidInferenceResultError", message };
-            return Some(Piece { error: Some(error), ..Piece::default() });
-        }
-        piece
+        shown_if_empty((self.0)(text, delivery), text, delivery)
     }
 
     fn is_stateless(&self) -> bool {
         true
     }
+}
+
+/// What was read of a response; of a body that holds nothing, an error that shows it.
+pub(crate) fn shown_if_empty<'a>(piece: Option<Piece<'a>>, text: &str, delivery: Delivery) -> Option<Piece<'a>> {
+    let is_silent = || piece.as_ref().is_none_or(|piece| *piece == Piece::default());
+    if delivery == Delivery::Body && is_silent() && json::holds_nothing(text) {
+        let message = format!("Invalid inference result: the body holds nothing: {}", text.trim());
+        let error = ResponseError::Invalid { kind: "InvalidInferenceResultError", message };
+        return Some(Piece { error: Some(error), ..Piece::default() });
+    }
+    piece
 }
 
 /// What one response said.

@@ -3,7 +3,8 @@
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
 //! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
-use crate::lenient::{self, Str};
+use crate::json;
+use crate::lenient::Str;
 use crate::reader;
 use aiperf_types::MonoNs;
 use memchr::{memchr2, memmem};
@@ -280,7 +281,7 @@ fn is_last_event(json: &str) -> bool {
         kind: Str<'a>,
     }
     LAST_EVENTS.iter().any(|name| memmem::find(json.as_bytes(), name.as_bytes()).is_some())
-        && lenient::object::<Event<'_>>(json).is_some_and(|event| LAST_EVENTS.iter().any(|name| event.kind.is(name)))
+        && json::object::<Event<'_>>(json).is_some_and(|event| LAST_EVENTS.iter().any(|name| event.kind.is(name)))
 }
 
 #[cfg(test)]

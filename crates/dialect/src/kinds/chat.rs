@@ -6,7 +6,7 @@ use crate::capture::{Capture, TextCapture};
 use crate::content::{self, Parts};
 use crate::inputs;
 use crate::json;
-use crate::lenient::{self, Content, Index, List, Object, Str, joined_texts};
+use crate::lenient::{Content, Index, List, Object, Str, joined_texts};
 use crate::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -142,7 +142,7 @@ struct Function<'a> {
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    let chunk: Chunk<'_> = lenient::object(json)?;
+    let chunk: Chunk<'_> = json::object(json)?;
     let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
     let said = chunk.choices.objects().map(|(at, choice)| {
         let message = choice.delta.0.or(choice.message.0);

@@ -3,7 +3,8 @@
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
 use crate::inputs;
-use crate::lenient::{self, Index, List, Str};
+use crate::json;
+use crate::lenient::{Index, List, Str};
 use crate::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
 use crate::request::{DialectError, Frame, Request};
 use aiperf_types::EndpointKind;
@@ -59,7 +60,7 @@ struct Choice<'a> {
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    let chunk: Chunk<'_> = lenient::object(json)?;
+    let chunk: Chunk<'_> = json::object(json)?;
     let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
     let is_known = chunk.object.0.is_none_or(|object| matches!(&*object, "text_completion" | "completion"));
     let said = chunk

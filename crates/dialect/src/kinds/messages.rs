@@ -6,7 +6,7 @@ use crate::capture::{Capture, TextCapture};
 use crate::content::{self, Parts};
 use crate::inputs;
 use crate::json;
-use crate::lenient::{self, Index, List, Object, Str, joined_texts};
+use crate::lenient::{Index, List, Object, Str, joined_texts};
 use crate::reader::{Data, Piece, ResponseError, Stateless, told_in, usage_from};
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -130,7 +130,7 @@ fn usual(kind: &str) -> Option<&'static str> {
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    let event: Event<'_> = lenient::object(json)?;
+    let event: Event<'_> = json::object(json)?;
     let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
     Some(match event.kind.0.as_deref().and_then(usual) {
         Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
@@ -216,7 +216,7 @@ impl Capture for MessagesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.said.push_str(content));
-        let Some(event) = lenient::object::<Kept<'_>>(text) else { return };
+        let Some(event) = json::object::<Kept<'_>>(text) else { return };
         let index = event.index.0.map(u64::from);
         match event.kind.0.as_deref().map(|kind| usual(kind).unwrap_or(kind)) {
             Some("message") => {

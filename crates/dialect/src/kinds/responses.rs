@@ -6,8 +6,8 @@ use crate::capture::{Capture, TextCapture};
 use crate::content::{self, Parts};
 use crate::inputs;
 use crate::json;
-use crate::lenient::{self, Index, List, Object, Str, joined_texts};
-use crate::reader::{Data, Delivery, Piece, Reader, ResponseError, told_in, usage_from};
+use crate::lenient::{Index, List, Object, Str, joined_texts};
+use crate::reader::{Data, Delivery, Piece, Reader, ResponseError, shown_if_empty, told_in, usage_from};
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use aiperf_types::{EndpointKind, Reply, Turn};
 use serde::Deserialize;
@@ -163,8 +163,14 @@ struct ResponsesReader {
 }
 
 impl Reader for ResponsesReader {
-    fn read<'a>(&mut self, text: &'a str, _: Delivery) -> Option<Piece<'a>> {
-        let event: Event<'a> = lenient::object(text)?;
+    fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
+        shown_if_empty(self.read_event(text), text, delivery)
+    }
+}
+
+impl ResponsesReader {
+    fn read_event<'a>(&mut self, text: &'a str) -> Option<Piece<'a>> {
+        let event: Event<'a> = json::object(text)?;
         let Some(kind) = &event.kind.0 else { return Some(whole(event)) };
         let data = |data: Option<Data<'a>>| Piece { data, ..Piece::default() };
         let place = (event.output_index, event.content_index);
@@ -311,7 +317,7 @@ impl ResponsesCapture {
 impl Capture for ResponsesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
-        let Some(event) = lenient::object::<Kept<'_>>(text) else { return };
+        let Some(event) = json::object::<Kept<'_>>(text) else { return };
         match event.kind.0.as_deref() {
             Some("response.failed" | "response.incomplete" | "response.error" | "error") => {
                 (self.has_failed, self.is_id_void) = (true, true);
@@ -331,7 +337,7 @@ impl Capture for ResponsesCapture {
                 }
             }
             (None, None) => {
-                let Some(response) = lenient::object::<KeptResponse<'_>>(text) else { return };
+                let Some(response) = json::object::<KeptResponse<'_>>(text) else { return };
                 self.take_id(&response);
                 if response.object.is("response") {
                     self.take_output(&response);

@@ -41,15 +41,28 @@ struct Said<'a> {
 
 fn read(json: &str) -> Option<Piece<'_>> {
     match json::object::<Said<'_>>(json) {
-        Some(Said { content, sources, .. }) if !content.is_empty() => {
-            Some(Piece { data: Some(Data::Text(content)), sources, ..Piece::default() })
-        }
-        Some(Said { error: None, .. }) => Some(Piece::default()),
-        _ => {
-            let value: Value = serde_json::from_str(json).ok()?;
-            Some(Piece { error: error_of(value.as_object()?), ..Piece::default() })
-        }
+        Some(Said { content, sources, error: None }) => Some(piece(content, sources)),
+        _ => read_tree(json),
     }
+}
+
+fn read_tree(json: &str) -> Option<Piece<'_>> {
+    let value: Value = serde_json::from_str(json).ok()?;
+    let object = value.as_object()?;
+    let content = object.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut piece = piece(content.into(), object.get("sources").filter(|sources| !sources.is_null()).cloned());
+    if piece.data.is_none() {
+        piece.error = error_of(object);
+    }
+    Some(piece)
+}
+
+/// Sources of an answer that says nothing are those of nothing.
+fn piece(content: Cow<'_, str>, sources: Option<Value>) -> Piece<'_> {
+    if content.is_empty() {
+        return Piece::default();
+    }
+    Piece { data: Some(Data::Text(content)), sources, ..Piece::default() }
 }
 
 #[cfg(test)]
@@ -62,6 +75,13 @@ mod tests {
         assert_eq!((piece.data, piece.sources), (Some(Data::Text("a \"b\"".into())), Some(json!({"d": 1}))));
         for json in [r#"{"content":"","sources":[1]}"#, r#"{"content":5}"#, r#"{"sources":[1]}"#] {
             assert_eq!(read(json), Some(Piece::default()), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_short_way_and_the_tree_read_the_same() {
+        for json in [r#"{"content":"a","sources":[1]}"#, r#"{"content":"a\n","sources":null}"#, r#"{"content":"a"}"#] {
+            assert_eq!(read(json), read_tree(json), "{json}");
         }
     }
 }
