@@ -2,10 +2,9 @@
 
 use crate::detect::ResponseField;
 use crate::kinds::template::PayloadTemplate;
-use crate::kinds::{self, Dialect, dialect};
+use crate::kinds::{Dialect, dialect};
 use aiperf_plan::EndpointPlan;
-use aiperf_types::{EndpointKind, Turn};
-use std::collections::BTreeSet;
+use aiperf_types::EndpointKind;
 use thiserror::Error;
 
 /// An endpoint's dialect with everything that the plan says about it, made once a run.
@@ -41,23 +40,6 @@ impl Api {
         let (dialect, endpoint, model) = (dialect(kind), endpoint.clone(), model.to_owned());
         Ok(Self { dialect, endpoint, model, template, response_field })
     }
-
-    /// What is not sent although the plan or a turn says so, a sentence for each: to be told once, before a run.
-    pub fn warnings<'a>(&self, turns: impl IntoIterator<Item = &'a Turn>) -> Vec<String> {
-        let reserved = kinds::reserved(self.endpoint.kind);
-        if reserved.is_empty() {
-            return Vec::new();
-        }
-        let of_turns = turns.into_iter().filter_map(|turn| turn.extra_body.as_ref()).flat_map(|extra| extra.keys());
-        let given: BTreeSet<&str> = self.endpoint.extra.keys().chain(of_turns).map(String::as_str).collect();
-        let dropped = reserved.iter().filter(|member| given.contains(**member));
-        let kind = self.endpoint.kind.name();
-        dropped
-            .map(|member| {
-                format!("the extra input '{member}' is not sent: the {kind} endpoint sets it from what a turn holds")
-            })
-            .collect()
-    }
 }
 
 /// Why an endpoint cannot be spoken to as the plan has it.
@@ -75,7 +57,6 @@ pub enum ApiError {
 mod tests {
     use super::*;
     use crate::testing::endpoint;
-    use serde_json::json;
 
     #[test]
     fn what_cannot_be_understood_is_refused_before_anything_is_sent() {
@@ -85,18 +66,5 @@ mod tests {
         assert!(error.starts_with("response_field 'a[' is no JMESPath expression: "), "{error}");
         raw.kind = EndpointKind::Chat;
         assert!(Api::new(&raw, "m").is_ok());
-    }
-
-    #[test]
-    fn members_that_only_a_turn_can_set_are_told_once() {
-        let mut edit = endpoint(EndpointKind::ImageEdit);
-        edit.extra = json!({"mask": "x", "size": "1x1"}).as_object().cloned().unwrap();
-        let turn = Turn { extra_body: json!({"mask": 1, "prompt": 2}).as_object().cloned(), ..Turn::default() };
-        let warnings = Api::new(&edit, "m").unwrap().warnings([&turn, &turn]);
-        let told = |member: &str| {
-            format!("the extra input '{member}' is not sent: the image_edit endpoint sets it from what a turn holds")
-        };
-        assert_eq!(warnings, [told("prompt"), told("mask")]);
-        assert!(Api::new(&endpoint(EndpointKind::Chat), "m").unwrap().warnings([&turn]).is_empty());
     }
 }

@@ -275,6 +275,21 @@ mod tests {
         }
 
         #[test]
+        fn a_response_is_read_the_same_every_time(
+            text in "(\\{|\\}|\\[|\\]|:|,|\"text\"|\"data\"|\"choices\"|\"x\"|null|1|NaN|é){0,12}",
+            field in prop::sample::select(vec!["text", "data[0]", "length(@)", "keys(@)", "*"]),
+            is_event in any::<bool>(),
+        ) {
+            let delivery = if is_event { Delivery::Event } else { Delivery::Body };
+            for field in [None, Some(ResponseField::new(field).unwrap())] {
+                let mut reader = AnyReader { field };
+                let first = reader.read(&text, delivery);
+                prop_assert!(first.as_ref().is_some_and(|piece| !is_event || piece.error.is_none() || text.contains("error")));
+                prop_assert_eq!(first, reader.read(&text, delivery));
+            }
+        }
+
+        #[test]
         fn no_text_is_too_odd_for_an_expression(expression in any::<String>()) {
             let _ = ResponseField::new(&expression);
         }
