@@ -262,14 +262,53 @@ mod tests {
         assert_eq!(reader.read("{\"text\": \"x\"}", Delivery::Event), Some(Piece::default()));
     }
 
+    /// What expressions are made of.
+    const TOKENS: &[&str] = &[
+        "a",
+        "b",
+        ".",
+        "*",
+        "[",
+        "]",
+        "[]",
+        "[?",
+        "==",
+        "<",
+        "(",
+        ")",
+        "@",
+        "&",
+        "|",
+        "||",
+        "`1`",
+        "`x`",
+        "'s'",
+        "-1",
+        "0",
+        "99999999999",
+        "::",
+        ":",
+        "{",
+        "}",
+        ",",
+        "!",
+        "length(",
+        "sort_by(",
+        "sum(",
+        "join(",
+        "map(",
+        "to_number(",
+        "avg(",
+    ];
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
         fn no_expression_is_too_odd(
-            expression in "([ab]|\\.|\\*|\\[|\\]|\\[\\]|\\[\\?|==|<|\\(|\\)|@|&|\\||`1`|'s'|-?[0-9]{1,12}|:|\\{|\\}|,|!|length|sort_by|sum|join|map|to_number|max_by|avg){0,12}",
+            tokens in prop::collection::vec(prop::sample::select(TOKENS), 0..12),
         ) {
             let value = json!({"a": [1, {"b": "x", "a": [[2.5]]}], "b": {"a": null, "b": "s"}});
-            if let Ok(field) = ResponseField::new(&expression) {
+            if let Ok(field) = ResponseField::new(&tokens.concat()) {
                 let _ = field.find(&value).and_then(convert);
             }
         }
@@ -284,7 +323,8 @@ mod tests {
             for field in [None, Some(ResponseField::new(field).unwrap())] {
                 let mut reader = AnyReader { field };
                 let first = reader.read(&text, delivery);
-                prop_assert!(first.as_ref().is_some_and(|piece| !is_event || piece.error.is_none() || text.contains("error")));
+                // What says nothing ends an answer only where there is no more of it.
+                prop_assert!(first.as_ref().is_some_and(|piece| !is_event || piece.error.is_none()));
                 prop_assert_eq!(first, reader.read(&text, delivery));
             }
         }

@@ -1,4 +1,4 @@
-//! The way of a video: a job is submitted, looked at until it is done, and what it made is fetched where that is wanted.
+//! The way of a video: a job is submitted, looked at until it is done, and what it made is fetched where wanted.
 //!
 //! A step follows from the answer to the one before it. Whoever drives it owns the clock and the socket.
 

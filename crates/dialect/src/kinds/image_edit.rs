@@ -5,7 +5,7 @@ use crate::capture::TextCapture;
 use crate::reader::{Piece, Stateless};
 use crate::request::{DialectError, Frame, Request};
 use crate::{inputs, json, multipart};
-use aiperf_types::EndpointKind;
+use aiperf_types::{EndpointKind, Media};
 use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
@@ -32,7 +32,6 @@ const MAGIC: &[(&str, &str)] = &[
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let missing = |what| DialectError::Missing("image_edit", what);
-    let first = |media: &'_ [aiperf_types::Media]| media.first().and_then(|media| media.contents.first()).cloned();
     let prompt = first(&request.turn.texts).ok_or_else(|| missing("a text"))?;
     let image = first(&request.turn.images).filter(|image| !image.is_empty()).ok_or_else(|| missing("an image"))?;
     let mut frame = Frame::default();
@@ -40,13 +39,17 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     frame.set("model", request.model());
     frame.set("response_format", "b64_json");
     frame.set("n", 1);
-    if starts_with(&image, "http://") || starts_with(&image, "https://") {
+    if starts_with(image, "http://") || starts_with(image, "https://") {
         frame.set("url", image);
     } else {
-        frame.set("image", picture(&image)?);
+        frame.set("image", picture(image)?);
     }
     frame.extend(request.extras().filter(|(member, _)| !RESERVED.contains(&member.as_str())));
     Ok(frame)
+}
+
+fn first(media: &[Media]) -> Option<&str> {
+    media.first().and_then(|media| media.contents.first()).map(String::as_str)
 }
 
 fn starts_with(text: &str, prefix: &str) -> bool {
