@@ -30,13 +30,14 @@ const FUEL: u64 = 10_000_000;
 /// How much of what a template made an error shows, in characters.
 const SHOWN: usize = 100;
 
-/// The name that the template has in its environment: without an ending, so that nothing is escaped.
+/// The name that the template has in its environment.
 const NAME: &str = "payload";
 
 /// A template, read once for all requests.
 pub struct PayloadTemplate {
     environment: Environment<'static>,
-    /// Those of the variables that its text names: the others are not made.
+    /// Those of the variables that its text names: the others are not made. The engine's own list of what a template
+    /// looks at misses what it only takes a slice of.
     variables: Vec<(&'static str, Variable)>,
 }
 
