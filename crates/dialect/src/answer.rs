@@ -103,6 +103,10 @@ impl Answer {
             }
         }
         self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
+        // What failed cannot be gone on from.
+        if let (Some(reply), Some(_)) = (&mut self.parsed.reply, &self.parsed.error) {
+            reply.response_id = None;
+        }
         if !self.usage.is_empty() {
             let (usage, unreadable) = usage::read_checked(&self.usage);
             self.parsed.usage = Some(usage);
@@ -124,6 +128,9 @@ impl Answer {
     fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
         if let Some(text) = sse::error_event(message) {
             self.parsed.error = Some(stream_error(None, &text));
+            if let Some(capture) = &mut self.capture {
+                capture.take(&Piece::default(), &sse::readable(&sse::data(message)));
+            }
             return false;
         }
         self.count_response(at);
@@ -134,17 +141,18 @@ impl Answer {
         // One check of the whole is cheaper than one of each string in it.
         let json = sse::readable(&data);
         if let Some(text) = self.shape.text_of(&json) {
-            let data = Data::Text(text.into());
-            self.take_content(self.shape.choice, &data, at);
+            let piece = Piece { choice: self.shape.choice, data: Some(Data::Text(text.into())), ..Piece::default() };
+            self.take_contents(&piece, at);
             if let Some(capture) = &mut self.capture {
-                let piece = Piece { choice: self.shape.choice, data: Some(data), ..Piece::default() };
                 capture.take(&piece, &json);
             }
             return true;
         }
         match self.reader.read(&json, Delivery::Event) {
             Some(piece) => {
-                self.shape.learn(&json, &piece);
+                if self.reader.is_stateless() {
+                    self.shape.learn(&json, &piece);
+                }
                 self.take_piece(piece, &json, at)
             }
             None => self.take_odd(&json, Delivery::Event, at).unwrap_or_else(|| {
@@ -156,13 +164,24 @@ impl Answer {
 
     /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
     fn take_odd(&mut self, text: &str, delivery: Delivery, at: MonoNs) -> Option<bool> {
-        // JSON of another shape says nothing, but it can be read.
-        let can_be_read = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok().then_some(true);
-        let Some(mended) = json::mended(text) else { return can_be_read(text) };
-        match self.reader.read(&mended, delivery) {
-            Some(piece) => Some(self.take_piece(piece, &mended, at)),
-            None => can_be_read(&mended),
+        let mended = json::mended(text);
+        let text = match &mended {
+            Some(mended) => match self.reader.read(mended, delivery) {
+                Some(piece) => return Some(self.take_piece(piece, mended, at)),
+                None => mended,
+            },
+            None => text,
+        };
+        serde_json::from_str::<IgnoredAny>(text).ok()?;
+        // Of a member that is there twice the last counts.
+        if let Ok(object) = serde_json::from_str::<Map<String, Value>>(text) {
+            let once = Value::Object(object).to_string();
+            if let Some(piece) = self.reader.read(&once, delivery) {
+                return Some(self.take_piece(piece, &once, at));
+            }
         }
+        // JSON of another shape says nothing, but it can be read.
+        Some(true)
     }
 
     fn count_response(&mut self, at: MonoNs) {
@@ -170,18 +189,11 @@ impl Answer {
         self.parsed.last_response = at;
     }
 
-    fn take_piece(&mut self, piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
-        if let Some(error) = piece.error {
-            self.parsed.error = Some(match error {
-                ResponseError::Told { code, message } => stream_error(code, &message),
-                ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
-            });
-            return false;
-        }
+    fn take_piece(&mut self, mut piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
         if let Some(capture) = &mut self.capture {
             capture.take(&piece, text);
         }
-        if let Some(usage) = piece.usage {
+        if let Some(usage) = piece.usage.take() {
             if piece.data.is_some() && self.parsed.first_content_tokens.is_none() {
                 self.parsed.first_content_tokens = usage::read(&usage).completion_tokens;
             }
@@ -189,63 +201,77 @@ impl Answer {
         }
         // A second one is enough to believe none.
         if self.spec_decode.len() < 2 {
-            self.spec_decode.extend(piece.spec_decode);
+            self.spec_decode.extend(piece.spec_decode.take());
         }
-        if let Some(data) = piece.data {
-            self.take_content(piece.choice, &data, at);
+        if piece.data.is_some() {
+            self.take_contents(&piece, at);
         }
-        for (choice, data) in &piece.others {
-            self.take_content(*choice, data, at);
+        if let Some(error) = piece.error {
+            self.parsed.error = Some(match error {
+                ResponseError::Told { code, message } => stream_error(code, &message),
+                ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
+            });
+            return false;
         }
         true
     }
 
-    fn take_content(&mut self, choice: u32, data: &Data<'_>, at: MonoNs) {
+    /// Takes what a response says. However many answers it belongs to, it came once.
+    fn take_contents(&mut self, piece: &Piece<'_>, at: MonoNs) {
+        let mut mark = ContentMark { at, output: false, reasoning: false };
+        if let Some(data) = &piece.data {
+            self.take_content(piece.choice, data, &mut mark);
+        }
+        for (choice, data) in &piece.others {
+            self.take_content(*choice, data, &mut mark);
+        }
+        if mark.output || mark.reasoning {
+            self.parsed.content.push(mark);
+            self.in_read += 1;
+            if self.in_read > 1 {
+                let width = self.reads.1.since(self.reads.0).0;
+                self.parsed.merged += 1;
+                self.parsed.merged_width_sum += width;
+                self.parsed.merged_width_max = self.parsed.merged_width_max.max(width);
+            }
+        }
+    }
+
+    fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {
         let parsed = &mut self.parsed;
-        let others = &mut self.other_choices;
-        let output_text = &mut parsed.output_text;
         let mut output = |text: &str| {
             let said = match choice {
-                0 => output_text.get_or_insert_default(),
-                _ => others.entry(choice).or_default(),
+                0 => parsed.output_text.get_or_insert_default(),
+                _ => self.other_choices.entry(choice).or_default(),
             };
             said.push_str(text);
-            !text.is_empty()
+            mark.output |= !text.is_empty();
         };
-        let mark = match data {
-            Data::Text(text) => ContentMark { at, output: output(text), reasoning: false },
+        match data {
+            Data::Text(text) => output(text),
             Data::ToolCall { text, content } => {
-                let said = output(content.as_deref().unwrap_or_default());
-                ContentMark { at, output: output(text) | said, reasoning: false }
+                output(content.as_deref().unwrap_or_default());
+                output(text);
             }
             Data::Reasoning { reasoning, content, tool_calls } => {
-                let mut said = false;
                 for text in [content, tool_calls].into_iter().flatten().filter(|text| !text.is_empty()) {
-                    said |= output(text);
+                    output(text);
                 }
-                let output = said;
+                mark.reasoning |= !reasoning.is_empty();
                 parsed.reasoning_text.get_or_insert_default().push_str(reasoning);
-                ContentMark { at, output, reasoning: true }
             }
             Data::Video(job) => {
                 let number = |member: &str| job.get(member).and_then(Value::as_f64);
                 let facts = parsed.video.get_or_insert_default();
                 facts.inference_seconds = number("inference_time_s").or(facts.inference_seconds);
                 facts.peak_memory_mb = number("peak_memory_mb").or(facts.peak_memory_mb);
-                ContentMark { at, output: true, reasoning: false }
+                output("");
+                mark.output = true;
             }
+            // They came, and there is no text to count.
             Data::Embeddings(_) | Data::Rankings(_) | Data::ImageRetrieval(_) | Data::Images(_) => {
-                ContentMark { at, output: true, reasoning: false }
-            }
-        };
-        if mark.output || mark.reasoning {
-            parsed.content.push(mark);
-            self.in_read += 1;
-            if self.in_read > 1 {
-                let width = self.reads.1.since(self.reads.0).0;
-                parsed.merged += 1;
-                parsed.merged_width_sum += width;
-                parsed.merged_width_max = parsed.merged_width_max.max(width);
+                output("");
+                mark.output = true;
             }
         }
     }
@@ -265,7 +291,12 @@ impl Shape {
     /// Remembers a chunk that is a text and nothing else.
     fn learn(&mut self, json: &str, piece: &Piece<'_>) {
         let Piece {
-            data: Some(Data::Text(Cow::Borrowed(text))), usage: None, spec_decode: None, sources: None, ..
+            data: Some(Data::Text(Cow::Borrowed(text))),
+            usage: None,
+            spec_decode: None,
+            sources: None,
+            error: None,
+            ..
         } = piece
         else {
             return;
@@ -304,8 +335,10 @@ fn stream_error(code: Option<i64>, text: &str) -> RequestError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::chat;
+    use crate::testing::{api, chat};
+    use aiperf_types::EndpointKind;
     use proptest::prelude::*;
+    use serde_json::json;
 
     fn chunk(text: &str, tail: &str) -> String {
         let quoted = Value::String(text.to_owned()).to_string();
@@ -339,6 +372,41 @@ mod tests {
     }
 
     #[test]
+    fn of_a_member_that_is_there_twice_the_last_counts() {
+        let parsed = stream(&[r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#]);
+        assert_eq!((parsed.output_text.as_deref(), parsed.unreadable), (Some("b"), 0));
+    }
+
+    #[test]
+    fn a_response_with_several_answers_came_once() {
+        let chunk = |index: u32, text: &str| json!({"index": index, "delta": {"content": text}});
+        let both = json!({"choices": [chunk(1, "x"), chunk(0, "a")]}).to_string();
+        let parsed = stream(&[&both, &json!({"choices": [chunk(1, "y")]}).to_string()]);
+        assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (2, Some("axy")));
+        assert_eq!(parsed.choice_ends, [1, 3]);
+    }
+
+    #[test]
+    fn an_error_keeps_what_came_before_it_and_leaves_no_id_to_go_on_from() {
+        let api = api(EndpointKind::Responses);
+        let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+        for (event, goes_on) in [
+            (json!({"type": "response.output_text.delta", "delta": "par"}), true),
+            (json!({"type": "response.output_item.done", "item": {"type": "message"}}), true),
+            (json!({"type": "response.created", "response": {"id": "r", "store": true}}), true),
+            (json!({"type": "response.failed", "response": {"error": {"message": "x"}, "usage": {}}}), false),
+        ] {
+            assert_eq!(answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)), goes_on);
+        }
+        let parsed = answer.finish();
+        assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (1, Some("par")));
+        assert!(parsed.error.is_some_and(|error| error.code == Some(502)));
+        let reply = parsed.reply.unwrap();
+        assert_eq!(reply.response_id, None);
+        assert_eq!(reply.turn.unwrap().texts[0].contents, ["par"]);
+    }
+
+    #[test]
     fn many_reports_of_speculative_decoding_are_none() {
         let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
         let mut answer = Answer::new(&chat(), MonoNs(1));
@@ -363,7 +431,41 @@ mod tests {
         assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
     }
 
+    /// A way to say a text, by its place in the stream.
+    type Saying = (EndpointKind, fn(usize, Value) -> Value);
+
+    const SAYINGS: [Saying; 3] = [
+        (EndpointKind::Chat, |_, text| json!({"id": "x", "choices": [{"delta": {"content": text}, "logprobs": null}]})),
+        (
+            EndpointKind::Messages,
+            |_, text| json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}, "index": 0}),
+        ),
+        (
+            EndpointKind::Responses,
+            |at, text| json!({"type": "response.output_text.delta", "delta": text, "output_index": 0, "sequence_number": at}),
+        ),
+    ];
+
     proptest! {
+        #[test]
+        fn a_text_is_the_same_in_all_dialects(
+            texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
+            (kind, saying) in prop::sample::select(SAYINGS.to_vec()),
+            name in prop::sample::select(vec!["", "event: x\n"]),
+        ) {
+            let api = api(kind);
+            let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+            for (i, text) in texts.iter().enumerate() {
+                let event = format!("{name}data: {}\n\n", saying(i, text.as_str().into()));
+                answer.feed_stream(event.as_bytes(), MonoNs(i as u64 + 2));
+            }
+            let parsed = answer.finish();
+            prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
+            prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
+            let said = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
+            prop_assert_eq!(said.unwrap_or_default(), texts.concat());
+        }
+
         #[test]
         fn a_remembered_shape_changes_nothing(
             texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),

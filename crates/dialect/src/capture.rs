@@ -30,16 +30,13 @@ impl TextCapture {
 
 impl Capture for TextCapture {
     fn take(&mut self, piece: &Piece<'_>, _: &str) {
-        let said = match &piece.data {
-            Some(Data::Text(text)) => text,
-            Some(Data::Reasoning { reasoning, content, .. }) => {
-                content.as_ref().filter(|content| !content.is_empty()).unwrap_or(reasoning)
-            }
-            Some(Data::ToolCall { content: Some(content), .. }) => content,
-            _ => return,
-        };
-        if piece.choice == 0 {
-            self.text.push_str(said);
+        for data in piece.of_choice(0) {
+            self.text.push_str(match data {
+                Data::Reasoning { reasoning, content, .. } => {
+                    content.as_deref().filter(|content| !content.is_empty()).unwrap_or(reasoning)
+                }
+                other => other.content().unwrap_or_default(),
+            });
         }
     }
 

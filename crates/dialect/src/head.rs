@@ -139,15 +139,20 @@ fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str, own: &[(String
         ("X-Request-ID".into(), Field::RequestId),
         (endpoint.session_header.clone().unwrap_or_else(|| "X-Correlation-ID".into()), Field::CorrelationId),
     ];
+    let api = endpoint.kind.traits().headers;
+    for (name, value) in api.before {
+        set(&mut fields, name, Field::Text((*value).to_owned()));
+    }
     for (name, value) in &endpoint.headers {
         set(&mut fields, name, Field::Text(value.clone()));
     }
-    if let Some(key) = &endpoint.api_key {
-        set(&mut fields, "Authorization", Field::Text(format!("Bearer {key}")));
-    } else if let Some(credentials) = base.credentials()
-        && !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("Authorization"))
-    {
-        fields.push(("Authorization".into(), Field::Text(credentials.basic())));
+    match (&endpoint.api_key, base.credentials()) {
+        (Some(key), _) => set(&mut fields, api.key.0, Field::Text(format!("{}{key}", api.key.1))),
+        (None, Some(credentials)) => add(&mut fields, "Authorization", credentials.basic()),
+        (None, None) => {}
+    }
+    for (name, value) in api.usual {
+        add(&mut fields, name, (*value).to_owned());
     }
     for (name, value) in own {
         set(&mut fields, name, Field::Text(value.clone()));
@@ -172,6 +177,13 @@ fn set(fields: &mut Vec<(String, Field)>, name: &str, value: Field) {
     match fields.iter_mut().find(|(known, _)| known == name) {
         Some(field) => field.1 = value,
         None => fields.push((name.to_owned(), value)),
+    }
+}
+
+/// The same, unless there is one in any spelling.
+fn add(fields: &mut Vec<(String, Field)>, name: &str, value: String) {
+    if !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        fields.push((name.to_owned(), Field::Text(value)));
     }
 }
 

@@ -7,26 +7,31 @@
 //! - [`kinds`]: one file an endpoint type and the table that lists them
 //! - [`api`]: an endpoint as the plan has it
 //! - [`request`]: what a body is made from; a conversation as it goes on
-//! - [`multipart`]: bodies as forms
+//! - `content`: what a turn says, as a string or as parts; [`multipart`]: bodies as forms
 //! - [`url`]: base URL and path joined
 //! - [`head`]: request line and header fields, with the ids spliced in
 //! - [`sse`]: server-sent events in any splits
-//! - `json`: JSON as servers write it
+//! - `json`: JSON as servers write it; `lenient`: members of it that need not be what they should be
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
 //! - [`vectors`]: embeddings in answers; `rankings`: what the types that rank share
+//! - [`detect`]: what answers of no known shape say
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
 //! - [`inputs`]: the text of a request body, for counting
 
 pub mod answer;
 pub mod api;
 pub mod capture;
+mod content;
 pub mod control;
+pub mod detect;
 pub mod head;
 pub mod inputs;
 mod json;
 pub mod kinds;
+mod lenient;
 pub mod multipart;
 mod rankings;
 pub mod reader;
@@ -38,6 +43,7 @@ mod testing;
 pub mod url;
 pub mod usage;
 pub mod vectors;
+pub mod video;
 
 pub use answer::Answer;
 pub use api::{Api, ApiError};

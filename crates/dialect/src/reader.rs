@@ -3,7 +3,6 @@
 use crate::json;
 use crate::vectors::Vectors;
 use memchr::memmem;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -12,6 +11,12 @@ use std::borrow::Cow;
 pub trait Reader {
     /// Reads one response. `None`: it cannot be read.
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>>;
+
+    /// Whether what a response says never depends on those before it. A text in the same surroundings then always says
+    /// the same, and they need not be read again.
+    fn is_stateless(&self) -> bool {
+        false
+    }
 }
 
 /// How a response came.
@@ -28,15 +33,23 @@ pub struct Stateless(pub for<'a> fn(&'a str, Delivery) -> Option<Piece<'a>>);
 
 impl Reader for Stateless {
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
-        let piece = (self.0)(text, delivery);
-        let is_silent = || piece.as_ref().is_none_or(|piece| *piece == Piece::default());
-        if delivery == Delivery::Body && is_silent() && json::holds_nothing(text) {
-            let message = format!("Invalid inference result: the body holds nothing: {}", text.trim());
-            let error = ResponseError::Invalid { kind: "InvalidInferenceResultError", message };
-            return Some(Piece { error: Some(error), ..Piece::default() });
-        }
-        piece
+        shown_if_empty((self.0)(text, delivery), text, delivery)
     }
+
+    fn is_stateless(&self) -> bool {
+        true
+    }
+}
+
+/// What was read of a response; of a body that holds nothing, an error that shows it.
+pub(crate) fn shown_if_empty<'a>(piece: Option<Piece<'a>>, text: &str, delivery: Delivery) -> Option<Piece<'a>> {
+    let is_silent = || piece.as_ref().is_none_or(|piece| *piece == Piece::default());
+    if delivery == Delivery::Body && is_silent() && json::holds_nothing(text) {
+        let message = format!("Invalid inference result: the body holds nothing: {}", text.trim());
+        let error = ResponseError::Invalid { kind: "InvalidInferenceResultError", message };
+        return Some(Piece { error: Some(error), ..Piece::default() });
+    }
+    piece
 }
 
 /// What one response said.
@@ -53,6 +66,21 @@ pub struct Piece<'a> {
     /// Where it knows it from.
     pub sources: Option<Value>,
     pub error: Option<ResponseError>,
+}
+
+impl<'a> Piece<'a> {
+    /// What each of several answers says: the first that says anything, and the others.
+    pub(crate) fn of_choices(said: impl IntoIterator<Item = (u32, Option<Data<'a>>)>) -> Self {
+        let mut said = said.into_iter().filter_map(|(choice, data)| Some((choice, data?)));
+        let (choice, data) = said.next().unzip();
+        Self { choice: choice.unwrap_or_default(), data, others: said.collect(), ..Self::default() }
+    }
+
+    /// What it says of one answer, if anything.
+    pub(crate) fn of_choice(&self, wanted: u32) -> impl Iterator<Item = &Data<'a>> {
+        let first = self.data.iter().filter(move |_| self.choice == wanted);
+        first.chain(self.others.iter().filter(move |(choice, _)| *choice == wanted).map(|(_, data)| data))
+    }
 }
 
 /// Why an answer is none.
@@ -92,6 +120,30 @@ pub enum Data<'a> {
     Video(Map<String, Value>),
 }
 
+impl<'a> Data<'a> {
+    /// Of what was thought, said and called: all of it counts.
+    pub(crate) fn of(
+        reasoning: Option<Cow<'a, str>>,
+        content: Option<Cow<'a, str>>,
+        tool_calls: Option<Cow<'a, str>>,
+    ) -> Option<Self> {
+        match (reasoning, tool_calls) {
+            (Some(reasoning), tool_calls) => Some(Self::Reasoning { reasoning, content, tool_calls }),
+            (None, Some(text)) => Some(Self::ToolCall { text, content }),
+            (None, None) => content.map(Self::Text),
+        }
+    }
+
+    /// What was said aloud: neither thought nor called.
+    pub(crate) fn content(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Reasoning { content, .. } | Self::ToolCall { content, .. } => content.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// Images made, and what they have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Images {
@@ -106,7 +158,11 @@ pub(crate) fn error_of(object: &Map<String, Value>) -> Option<ResponseError> {
     if object.contains_key("choices") {
         return None;
     }
-    let error = object.get("error").filter(|error| !error.is_null())?;
+    object.get("error").filter(|error| !error.is_null()).map(told)
+}
+
+/// An error as servers tell it: an object with a message, or a text.
+pub(crate) fn told(error: &Value) -> ResponseError {
     let message = match error {
         Value::String(text) => text.clone(),
         Value::Object(members) => match members.get("message").and_then(Value::as_str) {
@@ -115,7 +171,12 @@ pub(crate) fn error_of(object: &Map<String, Value>) -> Option<ResponseError> {
         },
         other => other.to_string(),
     };
-    Some(ResponseError::Told { code: error.get("code").and_then(Value::as_i64), message })
+    ResponseError::Told { code: error.get("code").and_then(Value::as_i64), message }
+}
+
+/// The same, not read yet.
+pub(crate) fn told_in(error: &RawValue) -> ResponseError {
+    json::read(error.get()).as_ref().map_or_else(|| told(&error.get().into()), told)
 }
 
 /// Whether a response is an error object and nothing else.
@@ -131,39 +192,10 @@ pub(crate) fn usage_from(raw: &RawValue) -> Option<Map<String, Value>> {
     json::read::<Map<String, Value>>(raw.get()).filter(|usage| !usage.is_empty())
 }
 
-pub(crate) fn spec_decode_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
-    object.get("metrics")?.as_object()?.get("speculative_decoding")?.as_object().cloned()
-}
-
 pub(crate) fn spec_decode_from(metrics: &RawValue) -> Option<Map<String, Value>> {
     let mut metrics = json::read::<Map<String, Value>>(metrics.get())?;
     match metrics.remove("speculative_decoding") {
         Some(Value::Object(report)) => Some(report),
         _ => None,
-    }
-}
-
-/// A string that borrows when it holds no escapes.
-#[derive(Deserialize)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
-
-/// The first element of an array; the others are passed over.
-pub(crate) struct First<T>(pub(crate) Option<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
-            type Value = First<T>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an array")
-            }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<First<T>, A::Error> {
-                let first = seq.next_element()?;
-                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-                Ok(First(first))
-            }
-        }
-        deserializer.deserialize_seq(Visitor(std::marker::PhantomData))
     }
 }

@@ -3,9 +3,12 @@
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
 //! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
+use crate::json;
+use crate::lenient::Str;
 use crate::reader;
 use aiperf_types::MonoNs;
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
@@ -169,12 +172,24 @@ pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
+/// The name of the event and the data of a message that has these two fields and no others, as nearly all have; the
+/// name may be missing.
+fn plain(message: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = match message.strip_prefix(b"event:") {
+        Some(rest) => {
+            let (name, rest) = rest.split_at(memchr2(b'\n', b'\r', rest)?);
+            (name.trim_ascii(), rest.trim_ascii_start())
+        }
+        None => (&b""[..], message),
+    };
+    let data = rest.strip_prefix(b"data:")?;
+    memchr2(b'\n', b'\r', data).is_none().then(|| (name, data.trim_ascii()))
+}
+
 /// The data of a message: its only field when that is `data`, else the non-empty `data` values joined by line feeds.
 pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
-    if let Some(rest) = message.strip_prefix(b"data:")
-        && memchr2(b'\n', b'\r', rest).is_none()
-    {
-        return Cow::Borrowed(rest.trim_ascii());
+    if let Some((_, data)) = plain(message) {
+        return Cow::Borrowed(data);
     }
     let mut values = each_field(message).filter(|(name, _)| name == "data").filter_map(|(_, value)| value);
     let mut joined = values.next().map(Cow::into_owned).unwrap_or_default();
@@ -189,7 +204,7 @@ pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
 
 /// What an `event: error` message says: its comment, else the message in its data; `None` for other messages.
 pub fn error_event(message: &[u8]) -> Option<String> {
-    if message.starts_with(b"data:") && memchr2(b'\n', b'\r', message).is_none() {
+    if plain(message).is_some_and(|(name, _)| !name.eq_ignore_ascii_case(b"error")) {
         return None;
     }
     let (mut is_error, mut comment) = (false, None);
@@ -214,10 +229,25 @@ pub fn error_event(message: &[u8]) -> Option<String> {
     Some(named.unwrap_or(&text).to_owned())
 }
 
-/// Whether a few bytes end in the event that ends a stream of OpenAI's kind. Asked after every read: the bytes of any
-/// other event decide at the first look.
+/// What the last event of a stream is called, where it is not [`DONE`].
+const LAST_EVENTS: [&str; 4] = ["message_stop", "response.completed", "response.incomplete", "response.failed"];
+
+/// The ends of such events where their type is their last member, as far as a few bytes show them.
+const LAST_ENDS: [&[u8]; 4] = [
+    b"\"type\":\"message_stop\"}",
+    b"\"type\": \"message_stop\"}",
+    b"e\":\"response.completed\"}",
+    b"e\": \"response.completed\"}",
+];
+
+/// Whether a few bytes end in the event that ends a stream. Asked after every read: the bytes of any other event decide
+/// at the first look, or at the second.
 pub fn ends_in_done(tail: &[u8]) -> bool {
-    let field = tail.trim_ascii_end().strip_suffix(DONE).map(<[u8]>::trim_ascii_end);
+    let tail = tail.trim_ascii_end();
+    if tail.ends_with(b"\"}") {
+        return LAST_ENDS.iter().any(|end| tail.ends_with(end));
+    }
+    let field = tail.strip_suffix(DONE).map(<[u8]>::trim_ascii_end);
     let before = field.and_then(|field| field.strip_suffix(b"data:"));
     before.is_some_and(|before| matches!(before, [] | [.., b'\n' | b'\r']))
 }
@@ -237,10 +267,21 @@ pub fn search_end(bytes: &[u8]) -> ControlFlow<(), usize> {
     ControlFlow::Continue(whole)
 }
 
-/// Whether a message ends a stream of itself: `[DONE]`, or an error.
+/// Whether a message ends a stream of itself: `[DONE]`, the last event of its kind, or an error.
 fn ends_stream(message: &[u8]) -> bool {
     let data = data(message);
-    &*data == DONE || error_event(message).is_some() || reader::is_error(&String::from_utf8_lossy(&data))
+    let text = readable(&data);
+    &*data == DONE || error_event(message).is_some() || is_last_event(&text) || reader::is_error(&text)
+}
+
+fn is_last_event(json: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Event<'a> {
+        #[serde(rename = "type", default, borrow)]
+        kind: Str<'a>,
+    }
+    LAST_EVENTS.iter().any(|name| memmem::find(json.as_bytes(), name.as_bytes()).is_some())
+        && json::object::<Event<'_>>(json).is_some_and(|event| LAST_EVENTS.iter().any(|name| event.kind.is(name)))
 }
 
 #[cfg(test)]
@@ -283,6 +324,9 @@ mod tests {
             "data: {\"error\":1}\r\n\r\ndata: a",
             "data: { \"object\": \"error\", \"error\": \"lost\"}",
             "data: {\"error\":{\"message\":\"lost\",\"p\":NaN}}\n\n",
+            "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+            "data: {\"type\": \"response.completed\", \"response\": {}}\r\n\r\n",
+            "event: response.incomplete\ndata: {\"response\":{},\"type\":\"response.incomplete\"}",
         ] {
             assert_eq!(search_end(yes.as_bytes()), ControlFlow::Break(()), "{yes:?}");
         }
@@ -298,6 +342,7 @@ mod tests {
             ("event: error_rate\ndata: 0.1\n\n", "event: error_rate\ndata: 0.1"),
             ("data: {\"a\":\"[DONE] event: error\"}\n\nevent: end\n\n", "data: [DONE"),
             ("data: {\"a\":{\"error\":1}}\n\n", "data: {\"error\":1,"),
+            ("data: {\"type\":\"x\",\"delta\":\"message_stop response.completed\"}\n\n", "event: message_stop"),
         ] {
             let stream = format!("{whole}{rest}");
             assert_eq!(search_end(stream.as_bytes()), ControlFlow::Continue(whole.len()), "{stream:?}");
@@ -306,12 +351,27 @@ mod tests {
 
     #[test]
     fn the_last_event_of_a_stream_is_known_by_its_last_bytes() {
-        for yes in ["data: [DONE]\n\n", "data:[DONE]\r\n\r\n", "...}\n\ndata: [DONE]", "0e\r\ndata: [DONE]\n"] {
+        for yes in [
+            "data: [DONE]\n\n",
+            "data:[DONE]\r\n\r\n",
+            "...}\n\ndata: [DONE]",
+            "0e\r\ndata: [DONE]\n",
+            "{\"type\":\"message_stop\"}\n\n",
+            "\"type\": \"message_stop\"}\r\n",
+            ",\"type\":\"response.completed\"}\n\n",
+        ] {
             assert!(ends_in_done(yes.as_bytes()), "{yes:?}");
         }
-        for no in
-            ["", "\n\n", "data: {\"a\":\"[DONE]\"}\n\n", "data: [DONE] \"}\n\n", "xdata: [DONE]\n\n", "[DONE]\n\n"]
-        {
+        for no in [
+            "",
+            "\n\n",
+            "data: {\"a\":\"message_stop\"}]}\n\n",
+            "{\"text\":\"\\\"message_stop\"}",
+            "data: {\"a\":\"[DONE]\"}\n\n",
+            "data: [DONE] \"}\n\n",
+            "xdata: [DONE]\n\n",
+            "[DONE]\n\n",
+        ] {
             assert!(!ends_in_done(no.as_bytes()), "{no:?}");
         }
     }
@@ -355,6 +415,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_short_way_to_the_data_is_no_other_way(
+            message in "(event:|data:|id:| )?[ a-z{}:\r\n]{0,8}(\r\n|\n|\r)?(data:|event:| )?[ a-z{}:\r\n]{0,8}",
+        ) {
+            let message = message.trim().as_bytes();
+            if let Some((name, short)) = plain(message) {
+                let fields = fields(message);
+                let of = |wanted: &str| fields.iter().filter(|(name, _)| name == wanted).count();
+                prop_assert_eq!(of("data"), 1);
+                let value = |wanted: &str| {
+                    let field = fields.iter().find(|(name, _)| name == wanted);
+                    field.and_then(|(_, value)| value.as_deref()).unwrap_or_default().as_bytes()
+                };
+                prop_assert_eq!(value("data"), short);
+                prop_assert_eq!(value("event"), name);
+                prop_assert_eq!(fields.len(), 1 + of("event"));
+            }
+        }
+
         #[test]
         fn any_split_gives_the_same_messages(
             lines in prop::collection::vec("(data: [a-z{}:\"]{0,12}|: ping|event: x|)", 0..20),

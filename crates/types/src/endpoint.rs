@@ -11,6 +11,24 @@ pub enum BodyKind {
     Multipart,
 }
 
+/// Header fields that an API wants beside the user's own.
+#[derive(Clone, Copy, Debug)]
+pub struct ApiHeaders {
+    /// The field of the API key, and what stands before the key in it.
+    pub key: (&'static str, &'static str),
+    /// Fields that the user's replace.
+    pub before: &'static [(&'static str, &'static str)],
+    /// Fields that are sent unless the user gives them.
+    pub usual: &'static [(&'static str, &'static str)],
+}
+
+const OPENAI: ApiHeaders = ApiHeaders { key: ("Authorization", "Bearer "), before: &[], usual: &[] };
+const ANTHROPIC: ApiHeaders = ApiHeaders {
+    key: ("x-api-key", ""),
+    before: &[("content-type", "application/json")],
+    usual: &[("anthropic-version", "2023-06-01")],
+};
+
 /// What an endpoint type can do.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
@@ -31,6 +49,7 @@ pub struct Traits {
     pub accepts_audio: bool,
     pub accepts_video: bool,
     pub body: BodyKind,
+    pub headers: ApiHeaders,
     /// Whether a system message is sent.
     pub system_message: bool,
     /// Title of its metric table.
@@ -50,6 +69,7 @@ const TEXT: Traits = Traits {
     accepts_audio: false,
     accepts_video: false,
     body: BodyKind::Json,
+    headers: OPENAI,
     system_message: false,
     title: "LLM Metrics",
 };
@@ -81,7 +101,8 @@ endpoints! {
     Responses => Traits { name: "responses", path: Some("/v1/responses"), accepts_images: true, accepts_audio: true,
         system_message: true, ..TEXT };
     /// Anthropic messages.
-    Messages => Traits { name: "messages", path: Some("/v1/messages"), accepts_images: true, system_message: true, ..TEXT };
+    Messages => Traits { name: "messages", path: Some("/v1/messages"), accepts_images: true, headers: ANTHROPIC,
+        system_message: true, ..TEXT };
     Embeddings => Traits { name: "embeddings", path: Some("/v1/embeddings"), title: "Embeddings Metrics", ..VECTOR };
     /// Embeddings of chat messages.
     ChatEmbeddings => Traits { name: "chat_embeddings", path: Some("/v1/embeddings"), accepts_images: true,

@@ -8,10 +8,6 @@ pub mod hooks;
 pub mod probes;
 
 use aiperf_plan::{BaseUrl, EndpointPlan};
-use aiperf_types::EndpointKind;
-
-/// The version of its API that Anthropic wants to be told.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// One call, ready to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,15 +53,14 @@ fn headers(endpoint: &EndpointPlan, server: &BaseUrl) -> Vec<(String, String)> {
     for (name, value) in &endpoint.headers {
         set(&mut fields, name, value);
     }
-    let is_messages = endpoint.kind == EndpointKind::Messages;
+    let api = endpoint.kind.traits().headers;
     match (&endpoint.api_key, server.credentials()) {
-        (Some(key), _) if is_messages => set(&mut fields, "x-api-key", key),
-        (Some(key), _) => set(&mut fields, "Authorization", &format!("Bearer {key}")),
+        (Some(key), _) => set(&mut fields, api.key.0, &format!("{}{key}", api.key.1)),
         (None, Some(credentials)) => add(&mut fields, "Authorization", &credentials.basic()),
         (None, None) => {}
     }
-    if is_messages {
-        add(&mut fields, "anthropic-version", ANTHROPIC_VERSION);
+    for (name, value) in api.usual {
+        add(&mut fields, name, value);
     }
     fields
 }

@@ -2,27 +2,39 @@
 
 use super::{Carries, Dialect, History, Opening};
 use crate::api::Api;
-use crate::capture::TextCapture;
-use crate::reader::{
-    Data, First, Piece, Stateless, Text, error_of, spec_decode_from, spec_decode_of, usage_from, usage_of,
-};
-use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, json};
-use aiperf_types::{EndpointKind, Media, Turn};
+use crate::capture::{Capture, TextCapture};
+use crate::content::{self, Parts};
+use crate::inputs;
+use crate::json;
+use crate::lenient::{Content, Index, List, Object, Str, joined_texts};
+use crate::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::request::{DialectError, Frame, Request, is_truthy};
+use aiperf_types::{EndpointKind, Reply, Turn};
+use memchr::memmem;
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
-use std::borrow::Cow;
+use serde_json::{Map, Value, json, value::RawValue};
+use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Chat,
-    carries: Carries::History(&History { items, opening }),
+    carries: Carries::History(&HISTORY),
     frame,
     reader: |_| Box::new(Stateless(|json, _| parse(json))),
-    capture: |_| Box::new(TextCapture::default()),
+    capture: |_| Box::new(ChatCapture::default()),
     inputs: inputs::of_messages,
 };
 
-fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+pub(super) const HISTORY: History = History { items, opening };
+
+const PARTS: Parts = Parts {
+    text: "text",
+    image: |url| json!({"type": "image_url", "image_url": {"url": url}}),
+    image_ids: true,
+    audio: true,
+    video: true,
+};
+
+pub(super) fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let endpoint = &request.api.endpoint;
     let mut frame = Frame::default();
     frame.items("messages");
@@ -39,60 +51,50 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-fn opening(request: &Request<'_>, _: Option<&Value>) -> Opening {
-    let conversation = request.conversation;
-    let mut items = Vec::new();
-    if let Some(system) = conversation.system_message.as_deref().filter(|text| !text.is_empty()) {
-        items.push(json!({"role": "system", "content": system}));
-    }
-    if let Some(context) = conversation.user_context_message.as_deref().filter(|text| !text.is_empty()) {
-        items.push(json!({"role": "user", "content": context}));
-    }
-    Opening { items, replaces_first: false }
-}
-
-fn items(_: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
     match &turn.raw_messages {
         Some(messages) => Ok(messages.clone()),
-        None => Ok(vec![json!({"role": turn.role.as_deref().unwrap_or("user"), "content": content(turn)?})]),
+        None => Ok(vec![content::message(api, turn, &PARTS)?]),
     }
 }
 
-fn content(turn: &Turn) -> Result<Value, DialectError> {
-    let plain = turn.images.is_empty() && turn.audios.is_empty() && turn.videos.is_empty();
-    if let ([Media { contents, .. }], true) = (turn.texts.as_slice(), plain)
-        && let [only] = contents.as_slice()
-    {
-        return Ok(only.as_str().into());
+/// A system message goes before one that the turns begin with, in the same message.
+fn opening(request: &Request<'_>, first: Option<&Value>) -> Opening {
+    let mut opening = Opening::default();
+    if let Some(system) = request.system_message() {
+        match first.filter(|first| first.get("role").and_then(Value::as_str) == Some("system")) {
+            Some(first) => {
+                opening.items.push(merged(system, first));
+                opening.replaces_first = true;
+            }
+            None => opening.items.push(json!({"role": "system", "content": system})),
+        }
     }
-    let mut parts = Vec::new();
-    let each =
-        |media: &[Media]| media.iter().flat_map(|m| m.contents.clone()).filter(|c| !c.is_empty()).collect::<Vec<_>>();
-    parts.extend(each(&turn.texts).into_iter().map(|text| json!({"type": "text", "text": text})));
-    parts.extend(each(&turn.images).into_iter().map(|url| json!({"type": "image_url", "image_url": {"url": url}})));
-    for audio in each(&turn.audios) {
-        let (format, data) = audio_parts(&audio)?;
-        parts.push(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}));
+    if let Some(context) = request.user_context_message() {
+        opening.items.push(json!({"role": "user", "content": context}));
     }
-    parts.extend(each(&turn.videos).into_iter().map(|url| json!({"type": "video_url", "video_url": {"url": url}})));
-    Ok(if parts.is_empty() { "".into() } else { Value::Array(parts) })
+    opening
 }
 
-/// `wav,<base64>` or `data:audio/wav;base64,<base64>`.
-fn audio_parts(text: &str) -> Result<(&str, &str), DialectError> {
-    let (head, data) = text.split_once(',').ok_or(DialectError::Unsupported("chat", "audio without a format"))?;
-    let format = match head.strip_prefix("data:audio/") {
-        Some(rest) => rest.split(';').next().filter(|format| !format.is_empty()).unwrap_or("wav"),
-        None => head,
+fn merged(system: &str, message: &Value) -> Value {
+    let content = match message.get("content") {
+        Some(Value::String(text)) if !text.is_empty() => format!("{system}\n\n{text}").into(),
+        Some(Value::Array(parts)) => {
+            let first = json!({"type": "text", "text": system});
+            Value::Array(std::iter::once(first).chain(parts.iter().cloned()).collect())
+        }
+        _ => system.into(),
     };
-    Ok((format, data))
+    let mut message = message.clone();
+    message["content"] = content;
+    message
 }
 
-/// The shape nearly every chunk has, read without building a tree.
+/// A chunk of a stream, or a whole completion.
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(default, borrow)]
-    choices: Option<First<Choice<'a>>>,
+    choices: List<Choice<'a>>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -101,105 +103,168 @@ struct Chunk<'a> {
     error: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Choice<'a> {
+    #[serde(default)]
+    index: Index,
     #[serde(default, borrow)]
-    delta: Option<Message<'a>>,
+    delta: Object<Message<'a>>,
     #[serde(default, borrow)]
-    message: Option<Message<'a>>,
+    message: Object<Message<'a>>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Message<'a> {
     #[serde(default, borrow)]
-    content: Option<Text<'a>>,
+    content: Content<'a>,
     #[serde(default, borrow)]
-    reasoning_content: Option<Text<'a>>,
+    reasoning_content: Content<'a>,
     #[serde(default, borrow)]
-    reasoning: Option<Text<'a>>,
+    reasoning: Content<'a>,
     #[serde(default, borrow)]
-    tool_calls: Option<&'a RawValue>,
+    tool_calls: List<Call<'a>>,
     #[serde(default, borrow)]
-    refusal: Option<Text<'a>>,
+    refusal: Content<'a>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(default, borrow)]
+    function: Object<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(default, borrow)]
+    name: Str<'a>,
+    #[serde(default, borrow)]
+    arguments: Str<'a>,
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    match serde_json::from_str::<Chunk<'_>>(json) {
-        Ok(chunk) if chunk.error.is_none() => Some(from_chunk(chunk)),
-        // An error object, or a shape no server we know sends: read it as a tree and take what is there.
-        _ => parse_tree(json),
-    }
-}
-
-fn from_chunk(chunk: Chunk<'_>) -> Piece<'_> {
-    let choice = chunk.choices.and_then(|first| first.0).unwrap_or_default();
-    let data = choice.delta.or(choice.message).and_then(message_data);
-    let spec_decode = chunk.metrics.and_then(spec_decode_from);
-    Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, ..Piece::default() }
+    let chunk: Chunk<'_> = json::object(json)?;
+    let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
+    let said = chunk.choices.objects().map(|(at, choice)| {
+        let message = choice.delta.0.or(choice.message.0);
+        (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
+    });
+    Some(Piece {
+        usage: chunk.usage.and_then(usage_from),
+        spec_decode: chunk.metrics.and_then(spec_decode_from),
+        error,
+        ..Piece::of_choices(said)
+    })
 }
 
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
-    let some = |text: Option<Text<'_>>| text.map(|text| text.0).filter(|text| !text.is_empty()).map(|t| t.into_owned());
-    let reasoning = message.reasoning_content.filter(|text| !text.0.is_empty()).or(message.reasoning);
-    if let Some(Text(reasoning)) = reasoning.filter(|text| !text.0.is_empty()) {
-        return Some(Data::Reasoning { reasoning, content: message.content.map(|text| text.0), tool_calls: None });
-    }
-    if let Some(raw) = message.tool_calls
-        && let Some(calls) = json::read::<Value>(raw.get())
-        && let Some(text) = tool_text(&calls)
-    {
-        return Some(Data::ToolCall { text: text.into(), content: some(message.content).map(Cow::Owned) });
-    }
-    match message.content {
-        Some(Text(text)) if !text.is_empty() => Some(Data::Text(text)),
-        // A refusal is an answer: it took as long, and the user reads it.
-        _ => message.refusal.map(|text| text.0).filter(|text| !text.is_empty()).map(Data::Text),
-    }
+    let functions = message.tool_calls.objects().filter_map(|(_, call)| call.function.0);
+    let calls = joined_texts(functions.flat_map(|function| [function.name.0, function.arguments.0]));
+    // A refusal is an answer: it took as long, and the user reads it.
+    let content = joined_texts([message.content.0, message.refusal.0]);
+    Data::of(message.reasoning_content.0.or(message.reasoning.0), content, calls)
 }
 
-fn tool_text(calls: &Value) -> Option<String> {
-    let mut text = String::new();
-    for function in calls.as_array()?.iter().filter_map(|call| call.get("function")) {
-        for part in ["name", "arguments"] {
-            text.push_str(function.get(part).and_then(Value::as_str).unwrap_or_default());
+/// Text, or a message with tool calls as a later turn must repeat it.
+#[derive(Default)]
+struct ChatCapture {
+    text: TextCapture,
+    content: String,
+    /// Calls by their index, as far as they have come.
+    calls: BTreeMap<u64, Map<String, Value>>,
+}
+
+impl Capture for ChatCapture {
+    fn take(&mut self, piece: &Piece<'_>, text: &str) {
+        self.text.take(piece, text);
+        piece.of_choice(0).filter_map(Data::content).for_each(|content| self.content.push_str(content));
+        let may_call = match &piece.data {
+            Some(Data::Text(_)) if piece.others.is_empty() => false,
+            _ => [&b"\"tool_calls\""[..], b"\"function_call\""]
+                .iter()
+                .any(|member| memmem::find(text.as_bytes(), member).is_some()),
+        };
+        if may_call && let Some(body) = json::read::<Value>(text) {
+            self.take_calls(&body);
         }
     }
-    Some(text).filter(|text| !text.is_empty())
-}
 
-fn parse_tree(json: &str) -> Option<Piece<'_>> {
-    let value: Value = serde_json::from_str(json).ok()?;
-    let object = value.as_object()?;
-    let choice = object.get("choices").and_then(Value::as_array).and_then(|choices| choices.first());
-    let part = |key: &str| choice.and_then(|choice| choice.get(key)).filter(|part| !part.is_null());
-    let message = part("delta").or_else(|| part("message"));
-    let data = message.and_then(tree_data);
-    let (usage, spec_decode) = (usage_of(object), spec_decode_of(object));
-    Some(Piece { data, usage, spec_decode, error: error_of(object), ..Piece::default() })
-}
-
-fn tree_data(message: &Value) -> Option<Data<'static>> {
-    let text = |key: &str| message.get(key).and_then(joined_text).filter(|text| !text.is_empty());
-    let content = text("content");
-    if let Some(reasoning) = text("reasoning_content").or_else(|| text("reasoning")) {
-        return Some(Data::Reasoning {
-            reasoning: reasoning.into(),
-            content: content.map(Cow::Owned),
-            tool_calls: None,
-        });
+    fn finish(self: Box<Self>) -> Reply {
+        if self.calls.is_empty() {
+            return Reply { turn: self.text.turn(), response_id: None };
+        }
+        let content = if self.content.is_empty() { Value::Null } else { self.content.into() };
+        let calls: Vec<Value> = self.calls.into_values().map(Value::Object).collect();
+        let message = json!({"role": "assistant", "content": content, "tool_calls": calls});
+        let turn = Turn { raw_messages: Some(vec![message]), ..Turn::default() };
+        Reply { turn: Some(turn), response_id: None }
     }
-    if let Some(calls) = message.get("tool_calls").and_then(tool_text) {
-        return Some(Data::ToolCall { text: calls.into(), content: content.map(Cow::Owned) });
-    }
-    content.or_else(|| text("refusal")).map(|text| Data::Text(text.into()))
 }
 
-/// A string, or the text parts of a list.
-fn joined_text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => Some(parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()),
-        _ => None,
+impl ChatCapture {
+    fn take_calls(&mut self, body: &Value) {
+        let choices = body.get("choices").and_then(Value::as_array).into_iter().flatten().enumerate();
+        let index = |at: usize, choice: &Value| choice.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
+        let Some((_, choice)) = choices.into_iter().find(|(at, choice)| index(*at, choice) == 0) else { return };
+        let (message, is_whole) = match (choice.get("delta"), choice.get("message")) {
+            (Some(delta @ Value::Object(_)), _) => (delta, false),
+            (_, Some(message)) => (message, true),
+            _ => return,
+        };
+        let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        for call in calls.filter_map(Value::as_object) {
+            let at = call.get("index").and_then(Value::as_u64).unwrap_or(self.calls.len() as u64);
+            if is_whole {
+                let mut call = call.clone();
+                call.shift_remove("index");
+                self.calls.insert(at, call);
+            } else {
+                merge_call(self.calls.entry(at).or_default(), call);
+            }
+        }
+        if let Some(function) = message.get("function_call").and_then(Value::as_object) {
+            let at = if is_whole { self.calls.len() as u64 } else { 0 };
+            let call = self.calls.entry(at).or_default();
+            call.entry("type").or_insert("function".into());
+            for member in ["name", "arguments"] {
+                append(object_in(call, "function"), member, function.get(member));
+            }
+        }
+    }
+}
+
+/// Adds to a call what a chunk of a stream says of it.
+fn merge_call(call: &mut Map<String, Value>, delta: &Map<String, Value>) {
+    for member in ["id", "type"] {
+        if let Some(value) = delta.get(member).filter(|value| is_truthy(Some(value))) {
+            call.insert(member.into(), value.clone());
+        }
+    }
+    if let Some(Value::Object(function)) = delta.get("function") {
+        let known = object_in(call, "function");
+        if let Some(name) = function.get("name").filter(|name| is_truthy(Some(name))) {
+            known.insert("name".into(), name.clone());
+        }
+        if let Some(arguments) = function.get("arguments") {
+            append(known, "arguments", Some(arguments));
+        }
+    }
+}
+
+fn append(object: &mut Map<String, Value>, member: &str, text: Option<&Value>) {
+    let known = object.entry(member).or_insert_with(|| "".into());
+    if let (Value::String(known), Some(Value::String(text))) = (known, text) {
+        known.push_str(text);
+    }
+}
+
+fn object_in<'a>(object: &'a mut Map<String, Value>, member: &str) -> &'a mut Map<String, Value> {
+    let inner = object.entry(member).or_insert(Value::Null);
+    if !inner.is_object() {
+        *inner = Value::Object(Map::new());
+    }
+    match inner {
+        Value::Object(inner) => inner,
+        _ => unreachable!("it was made one"),
     }
 }
 
@@ -208,27 +273,61 @@ mod tests {
     use super::*;
     use crate::reader::ResponseError;
 
+    fn delta(json: &str) -> Piece<'static> {
+        let chunk = format!(r#"{{"choices":[{{"delta":{json}}}]}}"#).leak();
+        parse(chunk).unwrap()
+    }
+
     #[test]
-    fn the_short_way_and_the_tree_read_the_same() {
-        for json in [
-            r#"{"choices":[{"delta":{"content":"a\n\"b"}}]}"#,
-            r#"{"choices":[{"delta":{"role":"assistant","content":""}}],"usage":null}"#,
-            r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
-            r#"{"choices":[{"message":{"content":"x","reasoning":"y"}}]}"#,
-            r#"{"choices":[{"delta":null,"message":{"content":"x"}}]}"#,
-            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#,
-            r#"{"choices":[{"delta":{"refusal":"no"}}]}"#,
-            r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2},"other":1}}"#,
-            r#"{"choices":[],"metrics":{"speculative_decoding":null}}"#,
+    fn everything_in_a_chunk_counts() {
+        let text = |text: &str| Some(Data::Text(text.to_owned().into()));
+        for (json, data) in [
+            (r#"{"content":"a\n\"b"}"#, text("a\n\"b")),
+            (r#"{"role":"assistant","content":""}"#, None),
+            (r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#, text("ab")),
+            (r#"{"refusal":"no"}"#, text("no")),
+            (r#"{"content":7}"#, None),
+            (
+                r#"{"content":"x","reasoning_content":"","reasoning":"y"}"#,
+                Data::of(Some("y".into()), Some("x".into()), None),
+            ),
+            (
+                r#"{"content":"x","reasoning":"y","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#,
+                Data::of(Some("y".into()), Some("x".into()), Some("f{}".into())),
+            ),
+            (
+                r#"{"content":"x","tool_calls":[{"function":{"name":"f"}},null,{"function":{"name":"g"}}]}"#,
+                Data::of(None, Some("x".into()), Some("fg".into())),
+            ),
         ] {
-            assert_eq!(parse(json), parse_tree(json), "{json}");
+            assert_eq!(delta(json).data, data, "{json}");
         }
+    }
+
+    #[test]
+    fn choices_are_told_apart_by_their_index() {
+        let piece =
+            parse(r#"{"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]}"#).unwrap();
+        assert_eq!((piece.choice, &piece.data), (1, &Some(Data::Text("b".into()))));
+        assert_eq!(piece.others, [(0, Data::Text("a".into()))]);
+        let unnumbered = parse(r#"{"choices":[{"message":{}},{"message":{"content":"b"}}]}"#).unwrap();
+        assert_eq!((unnumbered.choice, unnumbered.others.len()), (1, 0));
+    }
+
+    #[test]
+    fn reports_beside_the_choices_are_read() {
+        let piece =
+            parse(r#"{"choices":[],"usage":{"prompt_tokens":1},"metrics":{"speculative_decoding":{"n":2}}}"#).unwrap();
+        assert_eq!(Value::Object(piece.usage.unwrap()), json!({"prompt_tokens": 1}));
+        assert_eq!(Value::Object(piece.spec_decode.unwrap()), json!({"n": 2}));
+        assert_eq!(parse(r#"{"usage":null,"metrics":{"speculative_decoding":null}}"#), Some(Piece::default()));
     }
 
     #[test]
     fn an_error_object_is_an_error_with_its_code() {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
         assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
+        assert_eq!(parse(r#"{"choices":[],"error":{"message":"bad"}}"#).unwrap().error, None);
     }
 
     #[test]

@@ -1,17 +1,23 @@
-//! chat_embeddings.
+//! Embeddings of chat messages.
 
-use super::{Carries, Dialect};
+use super::{Carries, Dialect, chat};
 use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::reader::{Data, Piece, Stateless, error_of, usage_of};
+use crate::{inputs, json, vectors};
 use aiperf_types::EndpointKind;
+use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::ChatEmbeddings,
-    carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    carries: Carries::History(&chat::HISTORY),
+    frame: chat::frame,
+    reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
+
+fn parse(json: &str) -> Option<Piece<'_>> {
+    let object: Map<String, Value> = json::read(json)?;
+    let data = vectors::embeddings_in(&object).map(|vectors| Data::Embeddings(vectors.into()));
+    Some(Piece { data, usage: usage_of(&object), error: error_of(&object), ..Piece::default() })
+}

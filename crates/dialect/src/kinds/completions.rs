@@ -3,9 +3,9 @@
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
 use crate::inputs;
-use crate::reader::{
-    Data, First, Piece, Stateless, Text, error_of, spec_decode_from, spec_decode_of, usage_from, usage_of,
-};
+use crate::json;
+use crate::lenient::{Index, List, Str};
+use crate::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
 use crate::request::{DialectError, Frame, Request};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
@@ -36,13 +36,13 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-/// The shape nearly every chunk has, read without building a tree.
+/// A chunk of a stream, or a whole completion.
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(default, borrow)]
-    object: Option<Text<'a>>,
+    object: Str<'a>,
     #[serde(default, borrow)]
-    choices: Option<First<Choice<'a>>>,
+    choices: List<Choice<'a>>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -53,35 +53,26 @@ struct Chunk<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
+    #[serde(default)]
+    index: Index,
     #[serde(default, borrow)]
-    text: Option<Text<'a>>,
+    text: Str<'a>,
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    match serde_json::from_str::<Chunk<'_>>(json) {
-        Ok(chunk) if chunk.error.is_none() => {
-            let known = is_known(chunk.object.as_ref().map(|name| &*name.0));
-            let text = chunk.choices.and_then(|first| first.0).and_then(|choice| choice.text).map(|text| text.0);
-            let data = text.filter(|text| known && !text.is_empty()).map(Data::Text);
-            let spec_decode = chunk.metrics.and_then(spec_decode_from);
-            Some(Piece { data, usage: chunk.usage.and_then(usage_from), spec_decode, ..Piece::default() })
-        }
-        _ => parse_tree(json),
-    }
-}
-
-fn parse_tree(json: &str) -> Option<Piece<'_>> {
-    let value: Value = serde_json::from_str(json).ok()?;
-    let object = value.as_object()?;
-    let known = is_known(object.get("object").and_then(Value::as_str));
-    let text = object.get("choices").and_then(|choices| choices.get(0)?.get("text")?.as_str());
-    let data = text.filter(|text| known && !text.is_empty()).map(|text| Data::Text(text.to_owned().into()));
-    let (usage, spec_decode) = (usage_of(object), spec_decode_of(object));
-    Some(Piece { data, usage, spec_decode, error: error_of(object), ..Piece::default() })
-}
-
-fn is_known(object: Option<&str>) -> bool {
-    object.is_none_or(|name| matches!(name, "text_completion" | "completion"))
+    let chunk: Chunk<'_> = json::object(json)?;
+    let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
+    let is_known = chunk.object.0.is_none_or(|object| matches!(&*object, "text_completion" | "completion"));
+    let said = chunk
+        .choices
+        .objects()
+        .map(|(at, choice)| (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text)));
+    Some(Piece {
+        usage: chunk.usage.and_then(usage_from),
+        spec_decode: chunk.metrics.and_then(spec_decode_from),
+        error,
+        ..Piece::of_choices(said)
+    })
 }
 
 #[cfg(test)]
@@ -89,14 +80,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_way_and_the_tree_read_the_same() {
-        for json in [
-            r#"{"object":"text_completion","choices":[{"text":"a\n\"b"}]}"#,
-            r#"{"choices":[{"text":""}],"usage":null}"#,
-            r#"{"object":"other","choices":[{"text":"x"}]}"#,
-            r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
-        ] {
-            assert_eq!(parse(json), parse_tree(json), "{json}");
+    fn prompts_of_one_request_are_answered_apart() {
+        let json = r#"{"object":"text_completion","choices":[{"index":0,"text":"a"},{"index":1,"text":"b\n"}]}"#;
+        let piece = parse(json).unwrap();
+        assert_eq!((piece.choice, piece.data), (0, Some(Data::Text("a".into()))));
+        assert_eq!(piece.others, [(1, Data::Text("b\n".into()))]);
+    }
+
+    #[test]
+    fn answers_of_another_kind_say_nothing() {
+        for json in [r#"{"object":"other","choices":[{"text":"x"}]}"#, r#"{"choices":[{"text":""}],"usage":null}"#] {
+            assert_eq!(parse(json), Some(Piece::default()), "{json}");
         }
+        assert!(parse(r#"{"choices":[{"text":"x"}]}"#).is_some_and(|piece| piece.data.is_some()));
     }
 }

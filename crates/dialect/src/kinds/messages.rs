@@ -1,17 +1,362 @@
-//! messages.
+//! Anthropic messages.
 
-use super::{Carries, Dialect};
-use crate::capture::TextCapture;
+use super::{Carries, Dialect, History, Opening};
+use crate::api::Api;
+use crate::capture::{Capture, TextCapture};
+use crate::content::{self, Parts};
 use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
-use aiperf_types::EndpointKind;
+use crate::json;
+use crate::lenient::{Index, List, Object, Str, joined_texts};
+use crate::reader::{Data, Piece, ResponseError, Stateless, told_in, usage_from};
+use crate::request::{DialectError, Frame, Request, is_truthy};
+use aiperf_types::{EndpointKind, Reply, Turn};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Messages,
-    carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    carries: Carries::History(&History { items, opening }),
+    frame,
+    reader: |_| Box::new(Stateless(|json, _| parse(json))),
+    capture: |_| Box::new(MessagesCapture::default()),
+    inputs: inputs::of_blocks,
 };
+
+const PARTS: Parts = Parts { text: "text", image, image_ids: false, audio: false, video: false };
+
+/// The API has no requests without a limit.
+const MAX_TOKENS: u32 = 1024;
+
+fn image(content: &str) -> Value {
+    let Some(data_uri) = content.strip_prefix("data:") else {
+        return json!({"type": "image", "source": {"type": "url", "url": content}});
+    };
+    let (head, data) = data_uri.split_once(',').unwrap_or((data_uri, ""));
+    let media_type = head.split(';').next().filter(|media_type| !media_type.is_empty()).unwrap_or("image/png");
+    json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})
+}
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let mut frame = Frame::default();
+    frame.set("model", request.model());
+    frame.items("messages");
+    frame.set("max_tokens", request.turn.max_tokens.unwrap_or(MAX_TOKENS));
+    if request.streaming() {
+        frame.set("stream", true);
+    }
+    let shared = request.system_message();
+    match (request.system, shared) {
+        (Some(blocks), _) => {
+            let shared = shared.map(|text| json!({"type": "text", "text": text}));
+            frame.set("system", shared.into_iter().chain(blocks.iter().cloned()).collect::<Vec<_>>());
+        }
+        (None, Some(text)) => frame.set("system", text),
+        (None, None) => {}
+    }
+    if let Some(tools) = request.tools {
+        frame.set("tools", tools);
+    }
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+    match &turn.raw_messages {
+        Some(messages) => Ok(messages.clone()),
+        None => Ok(vec![content::message(api, turn, &PARTS)?]),
+    }
+}
+
+fn opening(request: &Request<'_>, _: Option<&Value>) -> Opening {
+    let items = request.user_context_message().map(|context| json!({"role": "user", "content": context}));
+    Opening { items: items.into_iter().collect(), replaces_first: false }
+}
+
+/// An event of a stream, or a whole message.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default, borrow)]
+    delta: Object<Block<'a>>,
+    #[serde(default, borrow)]
+    message: Object<Message<'a>>,
+    #[serde(default, borrow)]
+    content: List<Block<'a>>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+/// A block of content, or a piece of one.
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default, borrow)]
+    text: Str<'a>,
+    #[serde(default, borrow)]
+    thinking: Str<'a>,
+    #[serde(default, borrow)]
+    partial_json: Str<'a>,
+    #[serde(default, borrow)]
+    name: Str<'a>,
+    #[serde(default, borrow)]
+    input: Option<&'a RawValue>,
+}
+
+/// Kinds of events, which may be written in other ways.
+const KINDS: [&str; 5] = ["content_block_delta", "message", "message_start", "message_delta", "error"];
+
+/// How the kind of an event is usually written.
+fn usual(kind: &str) -> Option<&'static str> {
+    let alike = |usual: &&str| {
+        usual.len() == kind.len()
+            && usual.bytes().zip(kind.bytes()).all(|(a, b)| {
+                let b = if b == b'-' { b'_' } else { b.to_ascii_lowercase() };
+                a == b
+            })
+    };
+    KINDS.into_iter().find(alike)
+}
+
+fn parse(json: &str) -> Option<Piece<'_>> {
+    let event: Event<'_> = json::object(json)?;
+    let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
+    Some(match event.kind.0.as_deref().and_then(usual) {
+        Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
+        Some("message") => Piece { data: whole(event.content), ..usage(event.usage) },
+        Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
+        Some("message_delta") => usage(event.usage),
+        Some("error") => Piece { error: Some(event.error.map_or_else(untold, told_in)), ..Piece::default() },
+        _ => Piece { error: event.error.map(told_in), ..Piece::default() },
+    })
+}
+
+fn untold() -> ResponseError {
+    ResponseError::Told { code: None, message: "the message failed".into() }
+}
+
+fn delta(delta: Block<'_>) -> Option<Data<'_>> {
+    match delta.kind.0.as_deref() {
+        Some("text_delta") => delta.text.0.map(Data::Text),
+        Some("thinking_delta") => Data::of(delta.thinking.0, None, None),
+        Some("input_json_delta") => Data::of(None, None, delta.partial_json.0),
+        _ => None,
+    }
+}
+
+fn whole(blocks: List<Block<'_>>) -> Option<Data<'_>> {
+    let (mut thought, mut said, mut called) = (None, None, None);
+    for (_, block) in blocks.objects() {
+        match block.kind.0.as_deref() {
+            Some("thinking") => thought = joined_texts([thought, block.thinking.0]),
+            Some("text") => said = joined_texts([said, block.text.0]),
+            Some("tool_use") => {
+                let input = block.input.and_then(|input| json::read::<Value>(input.get()));
+                let input = input.filter(|input| is_truthy(Some(input))).map(|input| Cow::Owned(input.to_string()));
+                called = joined_texts([called, block.name.0, input]);
+            }
+            _ => {}
+        }
+    }
+    Data::of(thought, said, called)
+}
+
+/// Text, or blocks as a later turn must repeat them.
+#[derive(Default)]
+struct MessagesCapture {
+    text: TextCapture,
+    said: String,
+    /// Thoughts and calls by their index.
+    blocks: BTreeMap<u64, OpenBlock>,
+}
+
+struct OpenBlock {
+    block: Map<String, Value>,
+    /// Of a call: its input as far as it has come.
+    input: String,
+}
+
+/// An event as far as it matters for later turns.
+#[derive(Deserialize)]
+struct Kept<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default)]
+    index: Index,
+    #[serde(default, borrow)]
+    content_block: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    delta: Object<KeptDelta<'a>>,
+    #[serde(default, borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct KeptDelta<'a> {
+    #[serde(default, borrow)]
+    thinking: Str<'a>,
+    #[serde(default, borrow)]
+    signature: Str<'a>,
+    #[serde(default, borrow)]
+    partial_json: Str<'a>,
+}
+
+impl Capture for MessagesCapture {
+    fn take(&mut self, piece: &Piece<'_>, text: &str) {
+        self.text.take(piece, text);
+        piece.of_choice(0).filter_map(Data::content).for_each(|content| self.said.push_str(content));
+        let Some(event) = json::object::<Kept<'_>>(text) else { return };
+        let index = event.index.0.map(u64::from);
+        match event.kind.0.as_deref().map(|kind| usual(kind).unwrap_or(kind)) {
+            Some("message") => {
+                let content = event.content.and_then(|content| json::read::<Vec<Value>>(content.get()));
+                for (at, block) in content.into_iter().flatten().enumerate() {
+                    self.open(at as u64, block);
+                }
+            }
+            Some("content_block_start") => {
+                let block = event.content_block.and_then(|block| json::read(block.get()));
+                if let (Some(index), Some(block)) = (index, block) {
+                    self.open(index, block);
+                }
+            }
+            Some("content_block_delta") => {
+                let open = index.and_then(|index| self.blocks.get_mut(&index));
+                if let (Some(open), Some(delta)) = (open, event.delta.0) {
+                    open.take(delta);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Reply {
+        if self.blocks.is_empty() {
+            return Reply { turn: self.text.turn(), response_id: None };
+        }
+        let (thoughts, calls): (Vec<Value>, Vec<Value>) =
+            self.blocks.into_values().map(OpenBlock::close).partition(|block| block["type"] == "thinking");
+        let said = (!self.said.is_empty()).then(|| json!({"type": "text", "text": self.said}));
+        let content: Vec<Value> = thoughts.into_iter().chain(said).chain(calls).collect();
+        let message = json!({"role": "assistant", "content": content});
+        let turn = Turn { raw_messages: Some(vec![message]), ..Turn::default() };
+        Reply { turn: Some(turn), response_id: None }
+    }
+}
+
+impl MessagesCapture {
+    fn open(&mut self, index: u64, block: Value) {
+        let Value::Object(block) = block else { return };
+        if matches!(block.get("type").and_then(Value::as_str), Some("thinking" | "tool_use")) {
+            self.blocks.insert(index, OpenBlock { block, input: String::new() });
+        }
+    }
+}
+
+impl OpenBlock {
+    fn take(&mut self, delta: KeptDelta<'_>) {
+        for (member, more) in [("thinking", delta.thinking.0), ("signature", delta.signature.0)] {
+            let Some(more) = more else { continue };
+            match self.block.get_mut(member) {
+                Some(Value::String(known)) => known.push_str(&more),
+                _ => {
+                    self.block.insert(member.into(), more.into());
+                }
+            }
+        }
+        self.input.push_str(delta.partial_json.0.as_deref().unwrap_or_default());
+    }
+
+    /// The block with its type first and without members that are null.
+    fn close(mut self) -> Value {
+        if !self.input.is_empty() {
+            let input = json::read(&self.input).unwrap_or(Value::String(self.input));
+            self.block.insert("input".into(), input);
+        }
+        let kind = self.block.shift_remove("type").map(|kind| ("type".to_owned(), kind));
+        kind.into_iter().chain(self.block).filter(|(_, value)| !value.is_null()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(event: &Value) -> Piece<'static> {
+        parse(event.to_string().leak()).unwrap()
+    }
+
+    fn captured(events: &[Value]) -> Value {
+        let mut capture = Box::new(MessagesCapture::default());
+        events.iter().for_each(|event| capture.take(&read(event), &event.to_string()));
+        json!(capture.finish().turn.and_then(|turn| turn.raw_messages))
+    }
+
+    #[test]
+    fn kinds_of_events_may_be_written_in_other_ways() {
+        let delta = json!({"type": "text_delta", "text": "a"});
+        for kind in ["content_block_delta", "Content-Block-Delta", "CONTENT_BLOCK-DELTA"] {
+            assert_eq!(read(&json!({"type": kind, "delta": delta})).data, Some(Data::Text("a".into())), "{kind}");
+        }
+        assert_eq!(read(&json!({"type": "content_block_delta2", "delta": delta})), Piece::default());
+        assert_eq!(read(&json!({"delta": delta})), Piece::default());
+    }
+
+    #[test]
+    fn all_blocks_of_a_whole_message_count() {
+        let content = json!([
+            {"type": "thinking", "thinking": "t"},
+            {"type": "text", "text": "a"},
+            {"type": "tool_use", "name": "f", "input": {"b": [1, 2]}},
+            {"type": "tool_use", "name": "g", "input": {}},
+        ]);
+        let piece = read(&json!({"type": "message", "content": content, "usage": {"output_tokens": 3}}));
+        assert_eq!(piece.data, Data::of(Some("t".into()), Some("a".into()), Some("f{\"b\":[1,2]}g".into())));
+        assert_eq!(json!(piece.usage), json!({"output_tokens": 3}));
+    }
+
+    #[test]
+    fn an_error_event_is_an_error() {
+        let event = json!({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}});
+        let busy = ResponseError::Told { code: None, message: "busy".into() };
+        assert_eq!(read(&event).error, Some(busy));
+        assert_eq!(read(&json!({"type": "error"})).error, Some(untold()));
+    }
+
+    #[test]
+    fn blocks_are_put_together_from_their_pieces() {
+        let start =
+            |index: u32, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+        let delta = |index: u32, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+        let events = [
+            start(2, json!({"id": "c", "type": "tool_use", "name": "f", "input": {}, "x": null})),
+            delta(2, json!({"type": "input_json_delta", "partial_json": "{\"a\":"})),
+            delta(2, json!({"type": "input_json_delta", "partial_json": "1}"})),
+            start(0, json!({"type": "thinking", "thinking": ""})),
+            delta(0, json!({"type": "thinking_delta", "thinking": "t"})),
+            delta(0, json!({"type": "signature_delta", "signature": "s"})),
+            delta(1, json!({"type": "text_delta", "text": "a"})),
+            delta(7, json!({"type": "thinking_delta", "thinking": "nowhere"})),
+            start(3, json!({"type": "tool_use", "name": "g", "input": {"k": 1}})),
+        ];
+        let content = json!([
+            {"type": "thinking", "thinking": "t", "signature": "s"},
+            {"type": "text", "text": "a"},
+            {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+            {"type": "tool_use", "name": "g", "input": {"k": 1}},
+        ]);
+        assert_eq!(captured(&events), json!([{"role": "assistant", "content": content}]));
+        assert_eq!(captured(&events[6..7]), json!(null));
+    }
+}

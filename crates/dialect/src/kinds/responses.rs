@@ -1,17 +1,485 @@
-//! responses.
+//! OpenAI responses.
 
-use super::{Carries, Dialect};
-use crate::capture::TextCapture;
+use super::{Carries, Dialect, History, Opening};
+use crate::api::Api;
+use crate::capture::{Capture, TextCapture};
+use crate::content::{self, Parts};
 use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
-use aiperf_types::EndpointKind;
+use crate::json;
+use crate::lenient::{Index, List, Object, Str, joined_texts};
+use crate::reader::{Data, Delivery, Piece, Reader, ResponseError, shown_if_empty, told_in, usage_from};
+use crate::request::{DialectError, Frame, Request, is_truthy};
+use aiperf_types::{EndpointKind, Reply, Turn};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Responses,
-    carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
+    carries: Carries::History(&History { items, opening }),
+    frame,
+    reader: |_| Box::new(ResponsesReader::default()),
+    capture: |api| Box::new(ResponsesCapture::new(api)),
+    inputs: inputs::of_responses,
 };
+
+const PARTS: Parts = Parts {
+    text: "input_text",
+    image: |url| json!({"type": "input_image", "image_url": url}),
+    image_ids: false,
+    audio: true,
+    video: false,
+};
+
+/// Items of answers that servers do not take back.
+const NOT_SENT: [&str; 6] = [
+    "web_search_call",
+    "file_search_call",
+    "image_generation_call",
+    "code_interpreter_call",
+    "computer_call",
+    "reasoning",
+];
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let mut frame = Frame::default();
+    match request.previous_response_id {
+        Some(_) => frame.items_of_last_turn("input"),
+        None => frame.items("input"),
+    }
+    frame.set("model", request.model());
+    frame.set("stream", request.streaming());
+    if let Some(id) = request.previous_response_id {
+        frame.set("previous_response_id", id);
+    }
+    if let Some(system) = request.system_message() {
+        frame.set("instructions", system);
+    }
+    if let Some(max) = request.turn.max_tokens {
+        frame.set("max_output_tokens", max);
+    }
+    if let Some(tools) = request.tools {
+        frame.set("tools", tools);
+    }
+    frame.extend(request.extras());
+    // Servers tell usage without being asked; those that do not are asked where it is what is counted.
+    if request.api.endpoint.server_token_count && is_truthy(frame.get("stream")) {
+        let mut options = frame.get("stream_options").and_then(Value::as_object).cloned().unwrap_or_default();
+        options.entry("include_usage").or_insert(Value::Bool(true));
+        frame.set("stream_options", options);
+    }
+    Ok(frame)
+}
+
+fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+    let Some(messages) = &turn.raw_messages else {
+        let mut message = content::message(api, turn, &PARTS)?;
+        message["type"] = "message".into();
+        return Ok(vec![message]);
+    };
+    let is_sent = |item: &&Value| item.get("type").and_then(Value::as_str).is_none_or(|kind| !NOT_SENT.contains(&kind));
+    Ok(messages.iter().filter(is_sent).cloned().collect())
+}
+
+fn opening(request: &Request<'_>, _: Option<&Value>) -> Opening {
+    let context = request.user_context_message();
+    let items = context.map(|context| json!({"type": "message", "role": "user", "content": context}));
+    Opening { items: items.into_iter().collect(), replaces_first: false }
+}
+
+/// An event of a stream, or a whole response.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default, borrow)]
+    delta: Str<'a>,
+    #[serde(default, borrow)]
+    text: Str<'a>,
+    #[serde(default)]
+    output_index: Index,
+    #[serde(default)]
+    content_index: Index,
+    #[serde(default, borrow)]
+    item: Object<Item<'a>>,
+    #[serde(default, borrow)]
+    response: Object<Response<'a>>,
+    #[serde(default, borrow)]
+    object: Str<'a>,
+    #[serde(default, borrow)]
+    output: List<Item<'a>>,
+    #[serde(default, borrow)]
+    output_text: Str<'a>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    message: Str<'a>,
+}
+
+/// The response that an event is about.
+#[derive(Deserialize)]
+struct Response<'a> {
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default, borrow)]
+    summary: List<Part<'a>>,
+    #[serde(default, borrow)]
+    content: List<Part<'a>>,
+    #[serde(default, borrow)]
+    name: Str<'a>,
+    #[serde(default, borrow)]
+    arguments: Str<'a>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default, borrow)]
+    text: Str<'a>,
+    #[serde(default, borrow)]
+    refusal: Str<'a>,
+}
+
+/// Where in an answer a text stands: the output, and the content in it.
+type Place = (Index, Index);
+
+/// Remembers which texts came bit by bit: they are told again whole.
+#[derive(Default)]
+struct ResponsesReader {
+    told: HashSet<Place>,
+    last: Option<Place>,
+}
+
+impl Reader for ResponsesReader {
+    fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
+        shown_if_empty(self.read_event(text), text, delivery)
+    }
+}
+
+impl ResponsesReader {
+    fn read_event<'a>(&mut self, text: &'a str) -> Option<Piece<'a>> {
+        let event: Event<'a> = json::object(text)?;
+        let Some(kind) = &event.kind.0 else { return Some(whole(event)) };
+        let data = |data: Option<Data<'a>>| Piece { data, ..Piece::default() };
+        let place = (event.output_index, event.content_index);
+        Some(match &**kind {
+            "response.output_text.delta" => {
+                if event.delta.0.is_some() && self.last != Some(place) {
+                    self.told.insert(place);
+                    self.last = Some(place);
+                }
+                data(event.delta.0.map(Data::Text))
+            }
+            "response.refusal.delta" => data(event.delta.0.map(Data::Text)),
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                data(Data::of(event.delta.0, None, None))
+            }
+            "response.function_call_arguments.delta" => data(Data::of(None, None, event.delta.0)),
+            // The name of a call comes before its arguments, and never again among them.
+            "response.output_item.added" => {
+                let call = event.item.0.filter(|item| item.kind.is("function_call"));
+                data(Data::of(None, None, call.and_then(|call| call.name.0)))
+            }
+            // Whole again: it came, and says nothing new.
+            "response.output_text.done" if self.told.contains(&place) => {
+                data(event.text.0.map(|_| Data::Text(Cow::Borrowed(""))))
+            }
+            "response.output_text.done" => data(event.text.0.map(Data::Text)),
+            "response.completed" | "response.incomplete" => {
+                let usage = event.response.0.and_then(|response| response.usage).and_then(usage_from);
+                Piece { usage, ..Piece::default() }
+            }
+            "response.failed" | "response.error" | "error" => Piece { error: Some(failure(event)), ..Piece::default() },
+            _ => Piece::default(),
+        })
+    }
+}
+
+/// Why a stream failed: told of the response, of the event, or by a message alone.
+fn failure(event: Event<'_>) -> ResponseError {
+    let error = event.response.0.and_then(|response| response.error).or(event.error);
+    error.map(told_in).unwrap_or_else(|| ResponseError::Told {
+        code: None,
+        message: event.message.0.map_or_else(|| "the response failed".to_owned(), Cow::into_owned),
+    })
+}
+
+/// A response that is no stream.
+fn whole(event: Event<'_>) -> Piece<'_> {
+    let usage = event.usage.and_then(usage_from);
+    let error = event.error.map(told_in);
+    if !event.object.is("response") {
+        return Piece { usage, error, ..Piece::default() };
+    }
+    let (mut thought, mut said, mut called) = (None, None, None);
+    for (_, item) in event.output.objects() {
+        match item.kind.0.as_deref() {
+            Some("reasoning") => {
+                let parts = item.summary.objects().chain(item.content.objects()).map(|(_, part)| part);
+                let is_thought = |part: &Part<'_>| part.kind.is("summary_text") || part.kind.is("reasoning_text");
+                let texts = parts.filter(is_thought).map(|part| part.text.0);
+                thought = joined_texts(std::iter::once(thought).chain(texts));
+            }
+            Some("message") => {
+                let texts = item.content.objects().map(|(_, part)| match part.kind.0.as_deref() {
+                    Some("output_text") => part.text.0,
+                    Some("refusal") => part.refusal.0,
+                    _ => None,
+                });
+                said = joined_texts(std::iter::once(said).chain(texts));
+            }
+            Some("function_call") => called = joined_texts([called, item.name.0, item.arguments.0]),
+            _ => {}
+        }
+    }
+    let data = Data::of(thought, said, called).or_else(|| event.output_text.0.map(Data::Text));
+    Piece { data, usage, error, ..Piece::default() }
+}
+
+/// The items of an answer as a later turn must repeat them, and the id by which the server knows it.
+struct ResponsesCapture {
+    text: TextCapture,
+    /// Items of the whole answer, and those that were told one by one.
+    items: [Vec<Value>; 2],
+    has_failed: bool,
+    /// Whether the server was asked to keep the answer.
+    is_kept: bool,
+    id: Option<String>,
+    is_id_void: bool,
+}
+
+/// An event as far as it matters for later turns.
+#[derive(Deserialize)]
+struct Kept<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
+    #[serde(default, borrow)]
+    item: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    response: Object<KeptResponse<'a>>,
+}
+
+#[derive(Deserialize)]
+struct KeptResponse<'a> {
+    #[serde(default, borrow)]
+    object: Str<'a>,
+    #[serde(default, borrow)]
+    id: Str<'a>,
+    #[serde(default, borrow)]
+    status: Str<'a>,
+    #[serde(default, borrow)]
+    store: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    output: Option<&'a RawValue>,
+}
+
+impl ResponsesCapture {
+    fn new(api: &Api) -> Self {
+        let is_kept = match api.endpoint.extra.get("store") {
+            Some(Value::String(text)) => text.trim().eq_ignore_ascii_case("true"),
+            other => is_truthy(other),
+        };
+        let items = [Vec::new(), Vec::new()];
+        let text = TextCapture::default();
+        Self { text, items, has_failed: false, is_kept, id: None, is_id_void: false }
+    }
+
+    fn take_id(&mut self, response: &KeptResponse<'_>) {
+        self.is_id_void |= response.status.is("failed") || response.status.is("incomplete");
+        let says_kept = || is_truthy(response.store.and_then(|store| json::read(store.get())).as_ref());
+        if let Some(id) = &response.id.0
+            && (self.is_kept || says_kept())
+        {
+            self.id = Some(id.clone().into_owned());
+        }
+    }
+
+    fn take_output(&mut self, response: &KeptResponse<'_>) {
+        let output = response.output.and_then(|output| json::read::<Value>(output.get()));
+        if let Some(Value::Array(items)) = output {
+            self.items[0].extend(items.into_iter().filter(Value::is_object));
+        }
+    }
+}
+
+impl Capture for ResponsesCapture {
+    fn take(&mut self, piece: &Piece<'_>, text: &str) {
+        self.text.take(piece, text);
+        let Some(event) = json::object::<Kept<'_>>(text) else { return };
+        match event.kind.0.as_deref() {
+            Some("response.failed" | "response.incomplete" | "response.error" | "error") => {
+                (self.has_failed, self.is_id_void) = (true, true);
+            }
+            Some("response.output_item.done") => {
+                let item = event.item.and_then(|item| json::read::<Value>(item.get()));
+                self.items[1].extend(item.filter(Value::is_object));
+            }
+            _ => {}
+        }
+        let is_completed = event.kind.is("response.completed");
+        match (event.response.0, &event.kind.0) {
+            (Some(response), _) => {
+                self.take_id(&response);
+                if is_completed {
+                    self.take_output(&response);
+                }
+            }
+            (None, None) => {
+                let Some(response) = json::object::<KeptResponse<'_>>(text) else { return };
+                self.take_id(&response);
+                if response.object.is("response") {
+                    self.take_output(&response);
+                }
+            }
+            (None, Some(_)) => {}
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Reply {
+        let response_id = self.id.filter(|_| !self.is_id_void);
+        let mut known = HashSet::new();
+        let items: Vec<Value> = self.items.into_iter().flatten().filter(|item| known.insert(identity(item))).collect();
+        if self.has_failed || items.is_empty() {
+            return Reply { turn: self.text.turn(), response_id };
+        }
+        let turn = Turn { raw_messages: Some(items), ..Turn::default() };
+        Reply { turn: Some(turn), response_id }
+    }
+}
+
+/// What makes two items the same: an id, or everything in them in any order.
+fn identity(item: &Value) -> String {
+    let ids = ["id", "call_id", "item_id"].into_iter().filter_map(|member| item.get(member));
+    if let Some(id) = ids.filter_map(Value::as_str).find(|id| !id.is_empty()) {
+        return id.to_owned();
+    }
+    let mut item = item.clone();
+    item.sort_all_objects();
+    item.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{api, endpoint};
+    use serde_json::Map;
+
+    fn read(events: &[Value]) -> Vec<Piece<'static>> {
+        let mut reader = ResponsesReader::default();
+        let read = |event: &Value| reader.read(event.to_string().leak(), Delivery::Event).unwrap();
+        events.iter().map(read).collect()
+    }
+
+    fn captured(api: &Api, responses: &[Value]) -> Reply {
+        let (mut reader, mut capture) = (ResponsesReader::default(), ResponsesCapture::new(api));
+        for response in responses {
+            let text = response.to_string();
+            capture.take(&reader.read(&text, Delivery::Event).unwrap(), &text);
+        }
+        Box::new(capture).finish()
+    }
+
+    #[test]
+    fn a_text_told_bit_by_bit_is_not_counted_again_when_it_is_told_whole() {
+        let delta = |output: u32| json!({"type": "response.output_text.delta", "output_index": output, "delta": "a"});
+        let done = |output: u32| json!({"type": "response.output_text.done", "output_index": output, "text": "a"});
+        let pieces = read(&[delta(0), delta(1), delta(0), done(0), done(1), done(2)]);
+        let texts: Vec<&str> = pieces.iter().filter_map(|piece| piece.data.as_ref()?.content()).collect();
+        assert_eq!(texts, ["a", "a", "a", "", "", "a"]);
+    }
+
+    #[test]
+    fn names_of_calls_summaries_and_refusals_count() {
+        let item = json!({"type": "function_call", "name": "f", "arguments": ""});
+        let pieces = read(&[
+            json!({"type": "response.output_item.added", "item": item}),
+            json!({"type": "response.output_item.added", "item": {"type": "message", "name": "no"}}),
+            json!({"type": "response.reasoning_summary_text.delta", "delta": "why"}),
+            json!({"type": "response.refusal.delta", "delta": "no"}),
+        ]);
+        let data: Vec<Option<Data<'_>>> = pieces.into_iter().map(|piece| piece.data).collect();
+        let wanted = [
+            Data::of(None, None, Some("f".into())),
+            None,
+            Data::of(Some("why".into()), None, None),
+            Some(Data::Text("no".into())),
+        ];
+        assert_eq!(data, wanted);
+    }
+
+    #[test]
+    fn all_parts_of_a_whole_response_count() {
+        let output = json!([
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}],
+                "content": [{"type": "reasoning_text", "text": "r"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "a"}, {"type": "refusal", "refusal": "n"}]},
+            {"type": "function_call", "name": "f", "arguments": "{}"},
+        ]);
+        let pieces = read(&[json!({"object": "response", "output": output, "error": null})]);
+        assert_eq!(pieces[0].data, Data::of(Some("sr".into()), Some("an".into()), Some("f{}".into())));
+    }
+
+    #[test]
+    fn every_way_to_say_that_a_stream_failed_is_an_error() {
+        let told = |message: &str| Some(ResponseError::Told { code: None, message: message.into() });
+        let pieces = read(&[
+            json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "a"}}}),
+            json!({"type": "error", "code": "x", "message": "b", "param": null}),
+            json!({"type": "error", "error": {"message": "c"}}),
+            json!({"type": "response.failed", "response": {"error": null}}),
+        ]);
+        let errors: Vec<Option<ResponseError>> = pieces.into_iter().map(|piece| piece.error).collect();
+        assert_eq!(errors, [told("a"), told("b"), told("c"), told("the response failed")]);
+    }
+
+    #[test]
+    fn usage_of_an_answer_cut_short_is_read() {
+        let usage = json!({"output_tokens": 5});
+        for kind in ["response.completed", "response.incomplete"] {
+            let pieces = read(&[json!({"type": kind, "response": {"usage": usage}})]);
+            assert_eq!(json!(pieces[0].usage), usage);
+        }
+    }
+
+    #[test]
+    fn an_item_is_kept_once_and_in_the_order_of_the_whole_answer() {
+        let (a, b) = (json!({"type": "message", "id": "a"}), json!({"type": "function_call", "call_id": "b"}));
+        let (c, d) = (json!({"type": "x", "v": {"p": 1, "q": 2}}), json!({"v": {"q": 2, "p": 1}, "type": "x"}));
+        let done = |item: &Value| json!({"type": "response.output_item.done", "item": item});
+        let completed = json!({"type": "response.completed", "response": {"output": [b, a]}});
+        let reply = captured(&api(EndpointKind::Responses), &[done(&a), done(&c), done(&d), completed]);
+        assert_eq!(reply.turn.and_then(|turn| turn.raw_messages), Some(vec![b, a, c]));
+    }
+
+    #[test]
+    fn only_an_answer_that_was_kept_and_did_not_fail_can_be_gone_on_from() {
+        let store = |value: Value| {
+            let extra = Map::from_iter([("store".to_owned(), value)]);
+            let plan = aiperf_plan::EndpointPlan { extra, ..endpoint(EndpointKind::Responses) };
+            Api::new(&plan, "m").unwrap()
+        };
+        let id = |api: &Api, response: Value| captured(api, &[response]).response_id;
+        let event = json!({"type": "response.completed", "response": {"id": "r"}});
+        assert_eq!(id(&store(json!(true)), event.clone()).as_deref(), Some("r"));
+        assert_eq!(id(&store(json!(" True ")), event.clone()).as_deref(), Some("r"));
+        assert_eq!(id(&store(json!("no")), event.clone()), None);
+        let plain = api(EndpointKind::Responses);
+        assert_eq!(id(&plain, event), None);
+        assert_eq!(id(&plain, json!({"object": "response", "id": "r", "store": true})).as_deref(), Some("r"));
+        for status in ["failed", "incomplete"] {
+            assert_eq!(id(&plain, json!({"object": "response", "id": "r", "store": true, "status": status})), None);
+        }
+    }
+}

@@ -65,6 +65,16 @@ impl Request<'_> {
         self.turn.model.as_deref().unwrap_or(&self.api.model).into()
     }
 
+    /// The system prompt that all turns share, if it says anything.
+    pub fn system_message(&self) -> Option<&str> {
+        self.conversation.system_message.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// What a user says before the first turn, if anything.
+    pub fn user_context_message(&self) -> Option<&str> {
+        self.conversation.user_context_message.as_deref().filter(|text| !text.is_empty())
+    }
+
     pub fn streaming(&self) -> bool {
         self.api.endpoint.streaming
     }

@@ -110,7 +110,7 @@ fn model(case: &Value) -> &str {
             || case["config"]["extra"].as_array().into_iter().flatten().any(|pair| pair[0] == "model");
     let body = &case["expected"]["body"];
     let shown = body["model"].as_str().or(body["inference_model"].as_str()).filter(|_| !is_named_elsewhere);
-    case["config"]["models"][0].as_str().or(shown).unwrap_or("the model of the run")
+    case["config"]["models"][0].as_str().or(shown).unwrap_or("test-model")
 }
 
 /// The request of a case's last turn: those before it were said, answers among them.
@@ -180,7 +180,8 @@ fn golden_requests_are_put_as_the_api_wants_them() {
         let at = case["request"]["url_index"].as_u64().unwrap_or(0) as usize % endpoint.urls.len();
         let version = told(case, "User-Agent").trim_start_matches("aiperf/");
         let head = HeadTemplate::with_headers(&endpoint, &endpoint.urls[at], version, &encoded.headers);
-        let fields = head.fields(told(case, "X-Request-ID"), told(case, "X-Correlation-ID"));
+        let of_session = endpoint.session_header.as_deref().unwrap_or("X-Correlation-ID");
+        let fields = head.fields(told(case, "X-Request-ID"), told(case, of_session));
         assert_eq!(json!(fields), wanted["headers"]);
         assert_eq!(head.url(), wanted["url"].as_str().unwrap());
         let mut written = Vec::new();

@@ -1,0 +1,219 @@
+//! Conversations as they go on: what each turn sends of those before it.
+#![expect(clippy::unwrap_used, reason = "a conversation that cannot be put is a failed test")]
+
+use aiperf_dialect::{Api, EncodedRequest, Session};
+use aiperf_plan::{BaseUrl, EndpointPlan};
+use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, Turn};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+fn api(kind: EndpointKind) -> Arc<Api> {
+    let endpoint = EndpointPlan::new(kind, vec![BaseUrl::parse("http://localhost:8000").unwrap()]);
+    Api::new(&endpoint, "m").unwrap().into()
+}
+
+fn conversation(mode: ContextMode, turns: Vec<Turn>) -> Conversation {
+    Conversation { turns, context_mode: Some(mode), ..Conversation::default() }
+}
+
+fn said(text: &str) -> Turn {
+    Turn { role: Some("assistant".into()), ..Turn::text(text) }
+}
+
+fn reply(text: &str) -> Reply {
+    Reply { turn: Some(said(text)), response_id: None }
+}
+
+fn body(request: &EncodedRequest) -> Value {
+    serde_json::from_slice(&request.body.joined()).unwrap()
+}
+
+/// What the messages of a chat request say, with the first letter of who says it.
+fn messages(request: &EncodedRequest) -> String {
+    let body = body(request);
+    let items = body["messages"].as_array().or(body["input"].as_array()).unwrap();
+    let one = |item: &Value| format!("{:.1}:{}", item["role"].as_str().unwrap(), item["content"].as_str().unwrap());
+    items.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_turn_carries_those_before_it_with_their_answers() {
+    let turns = vec![Turn::text("1"), Turn::text("2"), Turn::text("3")];
+    let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+    assert_eq!(messages(&session.ask(0).unwrap()), "u:1");
+    assert!(session.wants_reply());
+    session.take(reply("a")).unwrap();
+    assert_eq!(messages(&session.ask(1).unwrap()), "u:1 a:a u:2");
+    // Nothing was said: two users in a row.
+    session.take(Reply::default()).unwrap();
+    assert_eq!(messages(&session.ask(2).unwrap()), "u:1 a:a u:2 u:3");
+    assert!(!session.wants_reply());
+}
+
+#[test]
+fn answers_that_a_dataset_holds_are_not_taken_from_the_server() {
+    let turns = vec![Turn::text("1"), said("a"), Turn::text("2")];
+    let talk = conversation(ContextMode::DeltasWithResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+    assert_eq!(messages(&session.ask(0).unwrap()), "u:1");
+    assert!(!session.wants_reply());
+    session.take(reply("x")).unwrap();
+    assert_eq!(messages(&session.ask(2).unwrap()), "u:1 a:a u:2", "the turn between was skipped, and is there");
+}
+
+#[test]
+fn a_turn_that_says_all_is_sent_alone() {
+    let tools = Some(vec![json!({"name": "f"})]);
+    let turns = vec![Turn { raw_tools: tools, ..Turn::text("1") }, Turn::text("2")];
+    let talk = conversation(ContextMode::MessageArrayWithResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+    session.ask(0).unwrap();
+    session.take(reply("x")).unwrap();
+    let second = session.ask(1).unwrap();
+    assert_eq!(messages(&second), "u:2");
+    assert_eq!(body(&second).get("tools"), None);
+}
+
+#[test]
+fn a_system_message_is_merged_with_whatever_comes_first_after_a_reset() {
+    let raw = |messages: Value, reset_context: bool| Turn {
+        raw_messages: Some(messages.as_array().unwrap().clone()),
+        reset_context,
+        ..Turn::default()
+    };
+    let turns = vec![
+        Turn::text("1"),
+        raw(json!([{"role": "system", "content": "own"}, {"role": "user", "content": "2"}]), true),
+        Turn::text("3"),
+        raw(json!([]), true),
+        Turn::text("4"),
+    ];
+    let talk = Conversation {
+        system_message: Some("S".into()),
+        user_context_message: Some("C".into()),
+        ..conversation(ContextMode::DeltasWithoutResponses, turns)
+    };
+    let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+    let asked: Vec<String> = (0..5).map(|turn| messages(&session.ask(turn).unwrap())).collect();
+    let merged = "s:S\n\nown u:C u:2";
+    assert_eq!(asked[..3], ["s:S u:C u:1".to_owned(), merged.to_owned(), format!("{merged} u:3")]);
+    assert_eq!(asked[3..], ["s:S u:C".to_owned(), "s:S u:C u:4".to_owned()]);
+}
+
+#[test]
+fn tools_and_system_blocks_hold_until_others_come() {
+    let tools = |names: &[&str]| Some(names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>());
+    let turns = vec![
+        Turn { raw_tools: tools(&["f"]), raw_system: Some(vec![json!({"text": "s"})]), ..Turn::text("1") },
+        Turn::text("2"),
+        Turn { raw_tools: tools(&[]), ..Turn::text("3") },
+    ];
+    let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Messages), talk.into());
+    let asked: Vec<Value> = (0..3).map(|turn| body(&session.ask(turn).unwrap())).collect();
+    assert_eq!(asked[1]["tools"], json!([{"name": "f"}]));
+    assert_eq!(asked[2]["tools"], json!([]));
+    assert!(asked.iter().all(|body| body["system"] == json!([{"text": "s"}])));
+}
+
+#[test]
+fn what_a_server_has_kept_is_not_sent_again() {
+    let turns =
+        vec![Turn::text("1"), Turn::text("2"), Turn { reset_context: true, ..Turn::text("3") }, Turn::text("4")];
+    let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Responses), talk.into());
+    let kept = |id: &str| Reply { response_id: Some(id.into()), ..reply("a") };
+    session.ask(0).unwrap();
+    session.take(kept("r1")).unwrap();
+    let second = session.ask(1).unwrap();
+    assert_eq!((messages(&second), body(&second)["previous_response_id"].clone()), ("u:2".into(), json!("r1")));
+    session.take(kept("r2")).unwrap();
+    let third = session.ask(2).unwrap();
+    assert_eq!(body(&third).get("previous_response_id"), None, "a new beginning goes on from nothing");
+    assert_eq!(messages(&third), "u:1 a:a u:2 a:a u:3");
+    // An answer that was not kept cannot be gone on from.
+    session.take(reply("b")).unwrap();
+    assert_eq!(messages(&session.ask(3).unwrap()), "u:1 a:a u:2 a:a u:3 a:b u:4");
+}
+
+#[test]
+fn a_conversation_with_more_turns_than_a_type_sends_is_refused() {
+    let talk = conversation(ContextMode::DeltasWithoutResponses, vec![Turn::text("1"), Turn::text("2")]);
+    let mut session = Session::new(api(EndpointKind::Completions), talk.into());
+    assert!(session.ask(0).is_ok());
+    assert!(session.ask(1).is_err());
+    assert!(session.ask(2).is_err(), "there is no such turn");
+}
+
+const KINDS: [EndpointKind; 4] =
+    [EndpointKind::Chat, EndpointKind::ChatEmbeddings, EndpointKind::Responses, EndpointKind::Messages];
+
+fn any_turn() -> impl Strategy<Value = Turn> {
+    let text = "[a-z \"\u{e9}\\\\]{0,6}";
+    let raw = prop::collection::vec((prop::sample::select(vec!["system", "user", "tool"]), text), 0..3);
+    (text, prop::option::weighted(0.4, raw), prop::bool::weighted(0.2), prop::option::of(1u32..9)).prop_map(
+        |(text, raw, reset_context, max_tokens)| {
+            let message = |(role, content): (&str, String)| json!({"role": role, "content": content});
+            let raw_messages = raw.map(|raw| raw.into_iter().map(message).collect());
+            let extra_body = max_tokens.map(|seed| Map::from_iter([("seed".to_owned(), json!(seed))]));
+            Turn { raw_messages, reset_context, max_tokens, extra_body, ..Turn::text(text) }
+        },
+    )
+}
+
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// The same conversation with its answers as turns of its own, put together at once.
+    #[test]
+    fn a_body_grown_turn_by_turn_is_the_body_made_from_scratch(
+        kind in prop::sample::select(KINDS.to_vec()),
+        turns in prop::collection::vec((any_turn(), prop::option::of("[a-z\"]{1,5}")), 1..7),
+        system_message in prop::option::of("[a-z]{0,3}"),
+        user_context_message in prop::option::of("[a-z]{0,3}"),
+    ) {
+        let of = |mode: ContextMode, turns: Vec<Turn>| Conversation {
+            system_message: system_message.clone(),
+            user_context_message: user_context_message.clone(),
+            ..conversation(mode, turns)
+        };
+        let asked: Vec<Turn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
+        let mut session = Session::new(api(kind), of(ContextMode::DeltasWithoutResponses, asked).into());
+        let mut written = Vec::new();
+        for (at, (turn, answer)) in turns.iter().enumerate() {
+            written.push(turn.clone());
+            let grown = session.ask(at).unwrap();
+            let all = of(ContextMode::DeltasWithResponses, written.clone());
+            let scratch = Session::new(api(kind), all.into()).ask(written.len() - 1).unwrap();
+            prop_assert_eq!(grown.body.joined(), scratch.body.joined());
+            prop_assert!(serde_json::from_slice::<Value>(&grown.body.joined()).is_ok());
+            written.extend(answer.as_deref().map(said));
+            session.take(answer.as_deref().map_or_else(Reply::default, reply)).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_encoded_once(
+        kind in prop::sample::select(KINDS.to_vec()),
+        texts in prop::collection::vec("[a-z]{1,9}", 2..9),
+    ) {
+        let turns = texts.iter().map(Turn::text).collect();
+        let mut session = Session::new(api(kind), conversation(ContextMode::DeltasWithoutResponses, turns).into());
+        let mut before: Vec<*const u8> = Vec::new();
+        for turn in 0..texts.len() {
+            let request = session.ask(turn).unwrap();
+            // Without the frame around them.
+            let pieces = request.body.pieces();
+            let items: Vec<*const u8> = pieces[1..pieces.len() - 1].iter().map(|piece| piece.as_ptr()).collect();
+            prop_assert_eq!(items.len(), turn + 1);
+            prop_assert_eq!(&items[..turn], &before[..]);
+            before = items;
+        }
+    }
+}
