@@ -177,12 +177,8 @@ impl Capture for ChatCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.content.push_str(content));
-        let may_call = match &piece.data {
-            Some(Data::Text(_)) if piece.others.is_empty() => false,
-            _ => [&b"\"tool_calls\""[..], b"\"function_call\""]
-                .iter()
-                .any(|member| memmem::find(text.as_bytes(), member).is_some()),
-        };
+        // `tool_calls`, or the older `function_call`.
+        let may_call = memmem::find(text.as_bytes(), b"_call").is_some();
         if may_call && let Some(body) = json::read::<Value>(text) {
             self.take_calls(&body);
         }
@@ -328,6 +324,49 @@ mod tests {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
         assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
         assert_eq!(parse(r#"{"choices":[],"error":{"message":"bad"}}"#).unwrap().error, None);
+    }
+
+    fn captured(deltas: &[Value]) -> Value {
+        let mut capture = Box::new(ChatCapture::default());
+        for delta in deltas {
+            let chunk = json!({"choices": [{"index": 0, "delta": delta}]}).to_string();
+            capture.take(&parse(&chunk).unwrap(), &chunk);
+        }
+        json!(capture.finish().turn.and_then(|turn| turn.raw_messages))
+    }
+
+    #[test]
+    fn calls_are_put_together_from_their_pieces() {
+        let call = |call: Value| json!({"tool_calls": [call]});
+        let message =
+            |content: Value, calls: Value| json!([{"role": "assistant", "content": content, "tool_calls": calls}]);
+        assert_eq!(
+            captured(&[
+                json!({"reasoning": "r", "content": "a"}),
+                call(json!({"index": 1, "id": "c", "type": "function", "function": {"name": "g"}})),
+                call(json!({"index": 0, "id": "b", "function": {"name": "f", "arguments": null}})),
+                call(json!({"index": 0, "function": {"name": "", "arguments": "{}"}})),
+            ]),
+            message(
+                json!("a"),
+                json!([
+                    {"id": "b", "function": {"name": "f", "arguments": "{}"}},
+                    {"id": "c", "type": "function", "function": {"name": "g"}},
+                ])
+            )
+        );
+        assert_eq!(captured(&[call(json!({"id": "b"}))]), message(Value::Null, json!([{"id": "b"}])));
+        assert_eq!(captured(&[json!({"content": "a", "tool_calls": []})]), Value::Null);
+    }
+
+    #[test]
+    fn a_call_of_the_older_kind_may_come_beside_a_text() {
+        let deltas = [
+            json!({"content": "a", "function_call": {"name": "f"}}),
+            json!({"function_call": {"name": "g", "arguments": "1"}}),
+        ];
+        let calls = json!([{"type": "function", "function": {"name": "fg", "arguments": "1"}}]);
+        assert_eq!(captured(&deltas), json!([{"role": "assistant", "content": "a", "tool_calls": calls}]));
     }
 
     #[test]

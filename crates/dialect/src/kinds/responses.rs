@@ -201,7 +201,10 @@ impl ResponsesReader {
                 let usage = event.response.0.and_then(|response| response.usage).and_then(usage_from);
                 Piece { usage, ..Piece::default() }
             }
-            "response.failed" | "response.error" | "error" => Piece { error: Some(failure(event)), ..Piece::default() },
+            "response.failed" | "response.error" | "error" => {
+                let usage = event.response.0.as_ref().and_then(|response| response.usage).and_then(usage_from);
+                Piece { usage, error: Some(failure(event)), ..Piece::default() }
+            }
             _ => Piece::default(),
         })
     }
