@@ -14,8 +14,10 @@
 //! - `json`: JSON as servers write it; `lenient`: members of it that need not be what they should be
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
 //! - [`vectors`]: embeddings in answers; `rankings`: what the types that rank share
+//! - [`detect`]: what answers of no known shape say
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
 //! - [`inputs`]: the text of a request body, for counting
 
@@ -24,6 +26,7 @@ pub mod api;
 pub mod capture;
 mod content;
 pub mod control;
+pub mod detect;
 pub mod head;
 pub mod inputs;
 mod json;
@@ -40,6 +43,7 @@ mod testing;
 pub mod url;
 pub mod usage;
 pub mod vectors;
+pub mod video;
 
 pub use answer::Answer;
 pub use api::{Api, ApiError};

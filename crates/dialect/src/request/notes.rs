@@ -1,7 +1,9 @@
 //! What is not sent of conversations, or not as it seems: for the user to know before a run.
 
+use crate::kinds::reserved;
 use crate::rankings::{is_passages, is_query, named};
 use aiperf_types::{Conversation, EndpointKind, Turn};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -15,6 +17,8 @@ pub enum Note {
     /// Only the first is asked.
     ManyQueries,
     NoPassages,
+    /// An extra member of the body that only what a turn holds can set.
+    Reserved(String),
 }
 
 impl Note {
@@ -40,7 +44,13 @@ impl Note {
                 notes.push(Self::NoPassages);
             }
         }
+        let extra = turn.extra_body.iter().flat_map(|extra| extra.keys());
+        notes.extend(Self::reserved(kind, extra));
         notes
+    }
+
+    fn reserved<'a>(kind: EndpointKind, extra: impl Iterator<Item = &'a String>) -> impl Iterator<Item = Self> {
+        extra.filter(move |member| reserved(kind).contains(&member.as_str())).cloned().map(Self::Reserved)
     }
 }
 
@@ -53,6 +63,9 @@ impl fmt::Display for Note {
             }
             Self::ManyQueries => f.write_str("there is more than one query; only the first is sent"),
             Self::NoPassages => f.write_str("there are no texts named 'passages'; an empty list is sent"),
+            Self::Reserved(member) => {
+                write!(f, "the extra input '{member}' is not sent: it is set from what a turn holds")
+            }
         }
     }
 }
@@ -69,6 +82,13 @@ impl Notes {
         Self { kind, turns: BTreeMap::new() }
     }
 
+    /// Takes the extra members that the plan adds to every body.
+    pub fn take_extra(&mut self, extra: &Map<String, Value>) {
+        for note in Note::reserved(self.kind, extra.keys()) {
+            self.turns.entry(note).or_default();
+        }
+    }
+
     pub fn take(&mut self, conversation: &Conversation) {
         for turn in &conversation.turns {
             for note in Note::of(self.kind, turn) {
@@ -77,12 +97,13 @@ impl Notes {
         }
     }
 
-    /// A line for each, with how many turns it is about.
+    /// A line for each, with how many turns it is about, where it is about turns.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let kind = self.kind.name();
-        self.turns.iter().map(move |(note, turns)| {
-            let plural = if *turns == 1 { "" } else { "s" };
-            format!("{kind}: {note} ({turns} turn{plural})")
+        self.turns.iter().map(move |(note, turns)| match turns {
+            0 => format!("{kind}: {note}"),
+            1 => format!("{kind}: {note} (1 turn)"),
+            _ => format!("{kind}: {note} ({turns} turns)"),
         })
     }
 }
@@ -91,6 +112,7 @@ impl Notes {
 mod tests {
     use super::*;
     use aiperf_types::Media;
+    use serde_json::json;
 
     fn text(name: &str, contents: &[&str]) -> Media {
         let contents = contents.iter().map(|content| (*content).to_owned()).collect();
@@ -106,6 +128,20 @@ mod tests {
         assert_eq!(notes, [Note::MaxTokensUnused, other, Note::ManyQueries, Note::NoPassages]);
         assert_eq!(Note::of(EndpointKind::Embeddings, &turn), [Note::MaxTokensUnused]);
         assert_eq!(Note::of(EndpointKind::Chat, &turn), []);
+    }
+
+    #[test]
+    fn members_that_only_a_turn_can_set_are_told() {
+        let extra = |members: Value| members.as_object().cloned().unwrap();
+        let turn = Turn { extra_body: Some(extra(json!({"file": 1, "prompt": 2}))), ..Turn::default() };
+        assert_eq!(Note::of(EndpointKind::AudioTranscription, &turn), [Note::Reserved("file".into())]);
+        let mut notes = Notes::new(EndpointKind::ImageEdit);
+        notes.take_extra(&extra(json!({"mask": "x", "size": "1x1"})));
+        notes.take(&Conversation { turns: vec![turn], ..Conversation::default() });
+        let told = |member: &str| {
+            format!("image_edit: the extra input '{member}' is not sent: it is set from what a turn holds")
+        };
+        assert_eq!(notes.lines().collect::<Vec<_>>(), [told("mask"), format!("{} (1 turn)", told("prompt"))]);
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn model(case: &Value) -> &str {
             || case["config"]["extra"].as_array().into_iter().flatten().any(|pair| pair[0] == "model");
     let body = &case["expected"]["body"];
     let shown = body["model"].as_str().or(body["inference_model"].as_str()).filter(|_| !is_named_elsewhere);
-    case["config"]["models"][0].as_str().or(shown).unwrap_or("the model of the run")
+    case["config"]["models"][0].as_str().or(shown).unwrap_or("test-model")
 }
 
 /// The request of a case's last turn: those before it were said, answers among them.
