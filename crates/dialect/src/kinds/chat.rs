@@ -13,6 +13,7 @@ use aiperf_types::{EndpointKind, Reply, Turn};
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
@@ -122,7 +123,7 @@ struct Message<'a> {
     #[serde(default, borrow)]
     reasoning: Content<'a>,
     #[serde(default, borrow)]
-    tool_calls: List<Call<'a>>,
+    tool_calls: Option<&'a RawValue>,
     #[serde(default, borrow)]
     refusal: Content<'a>,
 }
@@ -156,9 +157,15 @@ fn parse(json: &str) -> Option<Piece<'_>> {
     })
 }
 
+/// Names and arguments of calls.
+fn tool_text(calls: &RawValue) -> Option<Cow<'_, str>> {
+    let calls: List<Call<'_>> = serde_json::from_str(calls.get()).ok()?;
+    let functions = calls.objects().filter_map(|(_, call)| call.function.0);
+    joined_texts(functions.flat_map(|function| [function.name.0, function.arguments.0]))
+}
+
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
-    let functions = message.tool_calls.objects().filter_map(|(_, call)| call.function.0);
-    let calls = joined_texts(functions.flat_map(|function| [function.name.0, function.arguments.0]));
+    let calls = message.tool_calls.and_then(tool_text);
     // A refusal is an answer: it took as long, and the user reads it.
     let content = joined_texts([message.content.0, message.refusal.0]);
     Data::of(message.reasoning_content.0.or(message.reasoning.0), content, calls)

@@ -84,7 +84,7 @@ struct Event<'a> {
     #[serde(default, borrow)]
     message: Object<Message<'a>>,
     #[serde(default, borrow)]
-    content: List<Block<'a>>,
+    content: Option<&'a RawValue>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -150,7 +150,7 @@ fn parse(json: &str) -> Option<Piece<'_>> {
     let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
     Some(match event.kind.kind() {
         Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
-        Some("message") => Piece { data: whole(event.content), ..usage(event.usage) },
+        Some("message") => Piece { data: event.content.and_then(whole), ..usage(event.usage) },
         Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
         Some("message_delta") => usage(event.usage),
         Some("error") => Piece { error: Some(event.error.map_or_else(untold, told_in)), ..Piece::default() },
@@ -171,7 +171,8 @@ fn delta(delta: Block<'_>) -> Option<Data<'_>> {
     }
 }
 
-fn whole(blocks: List<Block<'_>>) -> Option<Data<'_>> {
+fn whole(content: &RawValue) -> Option<Data<'_>> {
+    let blocks: List<Block<'_>> = serde_json::from_str(content.get()).ok()?;
     let (mut thought, mut said, mut called) = (None, None, None);
     for (_, block) in blocks.objects() {
         match block.kind.kind() {
