@@ -442,7 +442,7 @@ mod tests {
         ),
         (
             EndpointKind::Responses,
-            |at, text| json!({"type": "response.output_text.delta", "delta": text, "output_index": 0, "sequence_number": at}),
+            |at, text| json!({"type": "response.output_text.delta", "delta": text, "sequence_number": at}),
         ),
     ];
 

@@ -18,7 +18,8 @@ pub(crate) struct Parts {
 
 /// One message of a turn that has none of its own: its role and content.
 pub(crate) fn message(api: &Api, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
-    Ok(json!({"role": turn.role.as_deref().unwrap_or("user"), "content": content(api, turn, parts)?}))
+    let role = turn.role.as_deref().filter(|role| !role.is_empty()).unwrap_or("user");
+    Ok(json!({"role": role, "content": content(api, turn, parts)?}))
 }
 
 fn content(api: &Api, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {

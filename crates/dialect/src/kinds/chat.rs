@@ -13,6 +13,7 @@ use aiperf_types::{EndpointKind, Reply, Turn};
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
@@ -122,7 +123,7 @@ struct Message<'a> {
     #[serde(default, borrow)]
     reasoning: Content<'a>,
     #[serde(default, borrow)]
-    tool_calls: List<Call<'a>>,
+    tool_calls: Option<&'a RawValue>,
     #[serde(default, borrow)]
     refusal: Content<'a>,
 }
@@ -156,9 +157,15 @@ fn parse(json: &str) -> Option<Piece<'_>> {
     })
 }
 
+/// Names and arguments of calls.
+fn tool_text(calls: &RawValue) -> Option<Cow<'_, str>> {
+    let calls: List<Call<'_>> = serde_json::from_str(calls.get()).ok()?;
+    let functions = calls.objects().filter_map(|(_, call)| call.function.0);
+    joined_texts(functions.flat_map(|function| [function.name.0, function.arguments.0]))
+}
+
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
-    let functions = message.tool_calls.objects().filter_map(|(_, call)| call.function.0);
-    let calls = joined_texts(functions.flat_map(|function| [function.name.0, function.arguments.0]));
+    let calls = message.tool_calls.and_then(tool_text);
     // A refusal is an answer: it took as long, and the user reads it.
     let content = joined_texts([message.content.0, message.refusal.0]);
     Data::of(message.reasoning_content.0.or(message.reasoning.0), content, calls)
@@ -177,12 +184,8 @@ impl Capture for ChatCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.content.push_str(content));
-        let may_call = match &piece.data {
-            Some(Data::Text(_)) if piece.others.is_empty() => false,
-            _ => [&b"\"tool_calls\""[..], b"\"function_call\""]
-                .iter()
-                .any(|member| memmem::find(text.as_bytes(), member).is_some()),
-        };
+        // `tool_calls`, or the older `function_call`.
+        let may_call = memmem::find(text.as_bytes(), b"_call").is_some();
         if may_call && let Some(body) = json::read::<Value>(text) {
             self.take_calls(&body);
         }
@@ -328,6 +331,49 @@ mod tests {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
         assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
         assert_eq!(parse(r#"{"choices":[],"error":{"message":"bad"}}"#).unwrap().error, None);
+    }
+
+    fn captured(deltas: &[Value]) -> Value {
+        let mut capture = Box::new(ChatCapture::default());
+        for delta in deltas {
+            let chunk = json!({"choices": [{"index": 0, "delta": delta}]}).to_string();
+            capture.take(&parse(&chunk).unwrap(), &chunk);
+        }
+        json!(capture.finish().turn.and_then(|turn| turn.raw_messages))
+    }
+
+    #[test]
+    fn calls_are_put_together_from_their_pieces() {
+        let call = |call: Value| json!({"tool_calls": [call]});
+        let message =
+            |content: Value, calls: Value| json!([{"role": "assistant", "content": content, "tool_calls": calls}]);
+        assert_eq!(
+            captured(&[
+                json!({"reasoning": "r", "content": "a"}),
+                call(json!({"index": 1, "id": "c", "type": "function", "function": {"name": "g"}})),
+                call(json!({"index": 0, "id": "b", "function": {"name": "f", "arguments": null}})),
+                call(json!({"index": 0, "function": {"name": "", "arguments": "{}"}})),
+            ]),
+            message(
+                json!("a"),
+                json!([
+                    {"id": "b", "function": {"name": "f", "arguments": "{}"}},
+                    {"id": "c", "type": "function", "function": {"name": "g"}},
+                ])
+            )
+        );
+        assert_eq!(captured(&[call(json!({"id": "b"}))]), message(Value::Null, json!([{"id": "b"}])));
+        assert_eq!(captured(&[json!({"content": "a", "tool_calls": []})]), Value::Null);
+    }
+
+    #[test]
+    fn a_call_of_the_older_kind_may_come_beside_a_text() {
+        let deltas = [
+            json!({"content": "a", "function_call": {"name": "f"}}),
+            json!({"function_call": {"name": "g", "arguments": "1"}}),
+        ];
+        let calls = json!([{"type": "function", "function": {"name": "fg", "arguments": "1"}}]);
+        assert_eq!(captured(&deltas), json!([{"role": "assistant", "content": "a", "tool_calls": calls}]));
     }
 
     #[test]

@@ -84,7 +84,7 @@ struct Event<'a> {
     #[serde(default, borrow)]
     message: Object<Message<'a>>,
     #[serde(default, borrow)]
-    content: List<Block<'a>>,
+    content: Option<&'a RawValue>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -114,27 +114,43 @@ struct Block<'a> {
     input: Option<&'a RawValue>,
 }
 
-/// Kinds of events, which may be written in other ways.
-const KINDS: [&str; 5] = ["content_block_delta", "message", "message_start", "message_delta", "error"];
+/// Names of kinds that matter. They may be written in other ways.
+const NAMES: [&str; 13] = [
+    "content_block_delta",
+    "text_delta",
+    "thinking_delta",
+    "signature_delta",
+    "input_json_delta",
+    "content_block_start",
+    "message_start",
+    "message_delta",
+    "message",
+    "error",
+    "text",
+    "thinking",
+    "tool_use",
+];
 
-/// How the kind of an event is usually written.
+/// How the name of a kind is usually written.
 fn usual(kind: &str) -> Option<&'static str> {
-    let alike = |usual: &&str| {
-        usual.len() == kind.len()
-            && usual.bytes().zip(kind.bytes()).all(|(a, b)| {
-                let b = if b == b'-' { b'_' } else { b.to_ascii_lowercase() };
-                a == b
-            })
-    };
-    KINDS.into_iter().find(alike)
+    let usual = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    let is_alike = |name: &&str| name.len() == kind.len() && name.bytes().eq(kind.bytes().map(usual));
+    NAMES.into_iter().find(is_alike)
+}
+
+impl Str<'_> {
+    /// The kind that it names.
+    fn kind(&self) -> Option<&'static str> {
+        self.0.as_deref().and_then(usual)
+    }
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
     let event: Event<'_> = json::object(json)?;
     let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
-    Some(match event.kind.0.as_deref().and_then(usual) {
+    Some(match event.kind.kind() {
         Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
-        Some("message") => Piece { data: whole(event.content), ..usage(event.usage) },
+        Some("message") => Piece { data: event.content.and_then(whole), ..usage(event.usage) },
         Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
         Some("message_delta") => usage(event.usage),
         Some("error") => Piece { error: Some(event.error.map_or_else(untold, told_in)), ..Piece::default() },
@@ -147,7 +163,7 @@ fn untold() -> ResponseError {
 }
 
 fn delta(delta: Block<'_>) -> Option<Data<'_>> {
-    match delta.kind.0.as_deref() {
+    match delta.kind.kind() {
         Some("text_delta") => delta.text.0.map(Data::Text),
         Some("thinking_delta") => Data::of(delta.thinking.0, None, None),
         Some("input_json_delta") => Data::of(None, None, delta.partial_json.0),
@@ -155,10 +171,11 @@ fn delta(delta: Block<'_>) -> Option<Data<'_>> {
     }
 }
 
-fn whole(blocks: List<Block<'_>>) -> Option<Data<'_>> {
+fn whole(content: &RawValue) -> Option<Data<'_>> {
+    let blocks: List<Block<'_>> = serde_json::from_str(content.get()).ok()?;
     let (mut thought, mut said, mut called) = (None, None, None);
     for (_, block) in blocks.objects() {
-        match block.kind.0.as_deref() {
+        match block.kind.kind() {
             Some("thinking") => thought = joined_texts([thought, block.thinking.0]),
             Some("text") => said = joined_texts([said, block.text.0]),
             Some("tool_use") => {
@@ -178,10 +195,11 @@ struct MessagesCapture {
     text: TextCapture,
     said: String,
     /// Thoughts and calls by their index.
-    blocks: BTreeMap<u64, OpenBlock>,
+    blocks: BTreeMap<u32, OpenBlock>,
 }
 
 struct OpenBlock {
+    is_thought: bool,
     block: Map<String, Value>,
     /// Of a call: its input as far as it has come.
     input: String,
@@ -204,6 +222,8 @@ struct Kept<'a> {
 
 #[derive(Deserialize)]
 struct KeptDelta<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Str<'a>,
     #[serde(default, borrow)]
     thinking: Str<'a>,
     #[serde(default, borrow)]
@@ -217,23 +237,20 @@ impl Capture for MessagesCapture {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.said.push_str(content));
         let Some(event) = json::object::<Kept<'_>>(text) else { return };
-        let index = event.index.0.map(u64::from);
-        match event.kind.0.as_deref().map(|kind| usual(kind).unwrap_or(kind)) {
+        let index = event.index.0.unwrap_or_default();
+        match event.kind.kind() {
             Some("message") => {
                 let content = event.content.and_then(|content| json::read::<Vec<Value>>(content.get()));
                 for (at, block) in content.into_iter().flatten().enumerate() {
-                    self.open(at as u64, block);
+                    self.blocks.extend(OpenBlock::of(block).map(|block| (at as u32, block)));
                 }
             }
             Some("content_block_start") => {
                 let block = event.content_block.and_then(|block| json::read(block.get()));
-                if let (Some(index), Some(block)) = (index, block) {
-                    self.open(index, block);
-                }
+                self.blocks.extend(block.and_then(OpenBlock::started).map(|block| (index, block)));
             }
             Some("content_block_delta") => {
-                let open = index.and_then(|index| self.blocks.get_mut(&index));
-                if let (Some(open), Some(delta)) = (open, event.delta.0) {
+                if let (Some(open), Some(delta)) = (self.blocks.get_mut(&index), event.delta.0) {
                     open.take(delta);
                 }
             }
@@ -245,37 +262,61 @@ impl Capture for MessagesCapture {
         if self.blocks.is_empty() {
             return Reply { turn: self.text.turn(), response_id: None };
         }
-        let (thoughts, calls): (Vec<Value>, Vec<Value>) =
-            self.blocks.into_values().map(OpenBlock::close).partition(|block| block["type"] == "thinking");
+        let (thoughts, calls): (Vec<OpenBlock>, Vec<OpenBlock>) =
+            self.blocks.into_values().partition(|block| block.is_thought);
         let said = (!self.said.is_empty()).then(|| json!({"type": "text", "text": self.said}));
-        let content: Vec<Value> = thoughts.into_iter().chain(said).chain(calls).collect();
+        let content: Vec<Value> = thoughts
+            .into_iter()
+            .map(OpenBlock::close)
+            .chain(said)
+            .chain(calls.into_iter().map(OpenBlock::close))
+            .collect();
         let message = json!({"role": "assistant", "content": content});
         let turn = Turn { raw_messages: Some(vec![message]), ..Turn::default() };
         Reply { turn: Some(turn), response_id: None }
     }
 }
 
-impl MessagesCapture {
-    fn open(&mut self, index: u64, block: Value) {
-        let Value::Object(block) = block else { return };
-        if matches!(block.get("type").and_then(Value::as_str), Some("thinking" | "tool_use")) {
-            self.blocks.insert(index, OpenBlock { block, input: String::new() });
-        }
-    }
-}
-
 impl OpenBlock {
-    fn take(&mut self, delta: KeptDelta<'_>) {
-        for (member, more) in [("thinking", delta.thinking.0), ("signature", delta.signature.0)] {
-            let Some(more) = more else { continue };
-            match self.block.get_mut(member) {
-                Some(Value::String(known)) => known.push_str(&more),
-                _ => {
-                    self.block.insert(member.into(), more.into());
-                }
+    /// A block that a later turn must repeat, if it is one.
+    fn of(block: Value) -> Option<Self> {
+        let Value::Object(block) = block else { return None };
+        let is_thought = match block.get("type").and_then(Value::as_str).and_then(usual) {
+            Some("thinking") => true,
+            Some("tool_use") => false,
+            _ => return None,
+        };
+        Some(Self { is_thought, block, input: String::new() })
+    }
+
+    /// The same at its beginning: it has what deltas will add to.
+    fn started(block: Value) -> Option<Self> {
+        let mut open = Self::of(block)?;
+        let added: &[(&str, Value)] = match open.is_thought {
+            true => &[("thinking", json!("")), ("signature", json!(""))],
+            false => &[("input", json!({}))],
+        };
+        for (member, empty) in added {
+            let known = open.block.entry(*member).or_insert(Value::Null);
+            if known.is_null() {
+                known.clone_from(empty);
             }
         }
-        self.input.push_str(delta.partial_json.0.as_deref().unwrap_or_default());
+        Some(open)
+    }
+
+    fn take(&mut self, delta: KeptDelta<'_>) {
+        let (member, more) = match (delta.kind.kind(), self.is_thought) {
+            (Some("thinking_delta"), true) => ("thinking", delta.thinking.0),
+            (Some("signature_delta"), true) => ("signature", delta.signature.0),
+            (Some("input_json_delta"), false) => {
+                return self.input.push_str(delta.partial_json.0.as_deref().unwrap_or_default());
+            }
+            _ => return,
+        };
+        if let (Some(Value::String(known)), Some(more)) = (self.block.get_mut(member), more) {
+            known.push_str(&more);
+        }
     }
 
     /// The block with its type first and without members that are null.
@@ -309,6 +350,8 @@ mod tests {
         for kind in ["content_block_delta", "Content-Block-Delta", "CONTENT_BLOCK-DELTA"] {
             assert_eq!(read(&json!({"type": kind, "delta": delta})).data, Some(Data::Text("a".into())), "{kind}");
         }
+        let odd = json!({"type": "content_block_delta", "delta": {"type": "Text-Delta", "text": "a"}});
+        assert_eq!(read(&odd).data, Some(Data::Text("a".into())));
         assert_eq!(read(&json!({"type": "content_block_delta2", "delta": delta})), Piece::default());
         assert_eq!(read(&json!({"delta": delta})), Piece::default());
     }
@@ -348,13 +391,17 @@ mod tests {
             delta(0, json!({"type": "signature_delta", "signature": "s"})),
             delta(1, json!({"type": "text_delta", "text": "a"})),
             delta(7, json!({"type": "thinking_delta", "thinking": "nowhere"})),
+            delta(2, json!({"type": "thinking_delta", "thinking": "no thought"})),
             start(3, json!({"type": "tool_use", "name": "g", "input": {"k": 1}})),
+            start(4, json!({"type": "tool_use", "name": "h"})),
+            start(5, json!({"type": "text", "text": ""})),
         ];
         let content = json!([
             {"type": "thinking", "thinking": "t", "signature": "s"},
             {"type": "text", "text": "a"},
             {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
             {"type": "tool_use", "name": "g", "input": {"k": 1}},
+            {"type": "tool_use", "name": "h", "input": {}},
         ]);
         assert_eq!(captured(&events), json!([{"role": "assistant", "content": content}]));
         assert_eq!(captured(&events[6..7]), json!(null));

@@ -88,7 +88,7 @@ fn opening(request: &Request<'_>, _: Option<&Value>) -> Opening {
     Opening { items: items.into_iter().collect(), replaces_first: false }
 }
 
-/// An event of a stream, or a whole response.
+/// An event of a stream, or a whole response. Most are deltas: what those have not is kept small, and read when needed.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(rename = "type", default, borrow)]
@@ -102,13 +102,13 @@ struct Event<'a> {
     #[serde(default)]
     content_index: Index,
     #[serde(default, borrow)]
-    item: Object<Item<'a>>,
+    item: Option<&'a RawValue>,
     #[serde(default, borrow)]
     response: Object<Response<'a>>,
     #[serde(default, borrow)]
     object: Str<'a>,
     #[serde(default, borrow)]
-    output: List<Item<'a>>,
+    output: Option<&'a RawValue>,
     #[serde(default, borrow)]
     output_text: Str<'a>,
     #[serde(default, borrow)]
@@ -189,7 +189,8 @@ impl ResponsesReader {
             "response.function_call_arguments.delta" => data(Data::of(None, None, event.delta.0)),
             // The name of a call comes before its arguments, and never again among them.
             "response.output_item.added" => {
-                let call = event.item.0.filter(|item| item.kind.is("function_call"));
+                let item = event.item.and_then(|item| json::object::<Item<'a>>(item.get()));
+                let call = item.filter(|item| item.kind.is("function_call"));
                 data(Data::of(None, None, call.and_then(|call| call.name.0)))
             }
             // Whole again: it came, and says nothing new.
@@ -201,7 +202,10 @@ impl ResponsesReader {
                 let usage = event.response.0.and_then(|response| response.usage).and_then(usage_from);
                 Piece { usage, ..Piece::default() }
             }
-            "response.failed" | "response.error" | "error" => Piece { error: Some(failure(event)), ..Piece::default() },
+            "response.failed" | "response.error" | "error" => {
+                let usage = event.response.0.as_ref().and_then(|response| response.usage).and_then(usage_from);
+                Piece { usage, error: Some(failure(event)), ..Piece::default() }
+            }
             _ => Piece::default(),
         })
     }
@@ -224,7 +228,8 @@ fn whole(event: Event<'_>) -> Piece<'_> {
         return Piece { usage, error, ..Piece::default() };
     }
     let (mut thought, mut said, mut called) = (None, None, None);
-    for (_, item) in event.output.objects() {
+    let output = event.output.and_then(|output| serde_json::from_str::<List<Item<'_>>>(output.get()).ok());
+    for (_, item) in output.unwrap_or_default().objects() {
         match item.kind.0.as_deref() {
             Some("reasoning") => {
                 let parts = item.summary.objects().chain(item.content.objects()).map(|(_, part)| part);

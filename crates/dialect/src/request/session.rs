@@ -95,7 +95,7 @@ impl Session {
 
     /// The server knows its answer to the turn before by this id.
     pub fn continue_from(&mut self, response_id: Option<String>) {
-        self.response_id = response_id;
+        self.response_id = response_id.filter(|id| !id.is_empty());
     }
 
     /// Takes the answer to the last turn asked.
