@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let text = String::from_utf8_lossy(&bytes);
         if let Some(piece) = (api.dialect.reader)(&api).read(&text, Delivery::Body) {
             vectors = match piece.data {
-                Some(Data::Embeddings(vectors)) => json!(vectors),
+                Some(Data::Embeddings(vectors)) => vectors.values().collect(),
                 Some(Data::Rankings(rankings)) => json!(rankings),
                 _ => json!(null),
             };
