@@ -84,14 +84,14 @@ mod tests {
     #[test]
     fn a_body_is_its_pieces_one_after_the_other() {
         let body = Body::new(vec!["{".into(), "}".into()]);
-        assert_eq!((body.len(), body.joined(), body.payload()), (2, b"{}"[..].into(), b"{}"[..].into()));
+        assert_eq!((body.len(), &*body.joined(), &*body.payload()), (2, &b"{}"[..], &b"{}"[..]));
         assert_eq!(body, Body::from("{}"));
-        assert_eq!(Body::default().joined(), b""[..]);
+        assert!(Body::default().joined().is_empty());
     }
 
     #[test]
     fn a_form_says_the_same_as_its_payload() {
         let form = Body::with_payload(vec!["--x--".into()], "{}".into());
-        assert_eq!((form.joined(), form.payload()), (b"--x--"[..].into(), b"{}"[..].into()));
+        assert_eq!((&*form.joined(), &*form.payload()), (&b"--x--"[..], &b"{}"[..]));
     }
 }
