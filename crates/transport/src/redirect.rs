@@ -148,7 +148,7 @@ fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
     }
     head.extend_from_slice(b"\r\n");
     let body = if becomes_get { Default::default() } else { leg.body.clone() };
-    Leg { origin: Rc::new(origin), head, body }
+    Leg { origin: Rc::new(origin), head, body, renews_time: false, drops_body: leg.drops_body }
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
     fn post() -> Leg {
         let head = "POST /v1/chat?x=1 HTTP/1.1\r\nHost: h:8\r\nAuthorization: secret\r\nContent-Type: application/json\r\n\
                     Content-Length: 2\r\n\r\n";
-        Leg { origin: Origin::http("h", 8).into(), head: head.into(), body: "{}".into() }
+        Leg::new(Origin::http("h", 8).into(), head.into(), "{}".into())
     }
 
     #[test]

@@ -7,7 +7,6 @@ use crate::connection::Connection;
 use crate::framer::{FrameError, Framer};
 use crate::legs::Leg;
 use crate::phases;
-use crate::pool::Holder;
 use crate::receive::record_read;
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
@@ -84,8 +83,7 @@ impl Client {
         match end {
             End::Complete => {
                 timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
-                let is_over = sending.ends_session && matches!(sending.holder, Holder::Session(_));
-                if framer.is_reusable() && reuses && !is_over {
+                if framer.is_reusable() && reuses {
                     self.pool.give(sending.target, sending.holder, connection);
                 }
                 Ok(())
@@ -171,13 +169,14 @@ impl Client {
                         End::Closed
                     });
                 }
-                if let Err(error) = record_read(read, exchange, framer, self.settings.kept_limit) {
+                if let Err(error) = record_read(read, exchange, framer, sending.kept) {
                     return Poll::Ready(End::Failed(unframed(error)));
                 }
                 // An answer without end would otherwise be read until the request's time is up, for nothing.
                 if let Some(failure) = &exchange.failure {
                     return Poll::Ready(End::Failed(failure.clone()));
                 }
+                sending.tell(exchange);
                 if framer.is_done() {
                     // An answer that came before the request was written leaves the connection unusable.
                     return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
