@@ -15,6 +15,7 @@
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
 //! - [`inputs`]: the text of a request body, for counting
 
@@ -35,6 +36,7 @@ pub mod sse;
 mod testing;
 pub mod url;
 pub mod usage;
+pub mod video;
 
 pub use answer::Answer;
 pub use api::{Api, ApiError};

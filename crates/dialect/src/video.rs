@@ -1,0 +1,429 @@
+//! The way of a video: a job is submitted, looked at until it is done, and what it made is fetched where that is wanted.
+//!
+//! A step follows from the answer to the one before it. Whoever drives it owns the clock and the socket.
+
+use crate::api::Api;
+use crate::json;
+use crate::request::is_truthy;
+use aiperf_types::{Failure, MonoNs, Nanos};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// Stands among the responses of a record for a video that was fetched: its bytes are not kept.
+pub const DOWNLOADED: &str = r#"{"object":"video.content"}"#;
+
+/// How much of a reply an error message shows, in characters.
+const SHOWN: usize = 200;
+
+/// One video on its way.
+#[derive(Clone, Debug)]
+pub struct VideoJob {
+    /// Path of the submission, without a slash at its end, and the query.
+    path: String,
+    query: String,
+    interval: Nanos,
+    /// `None`: it may take as long as it likes.
+    timeout_seconds: Option<f64>,
+    download: bool,
+    at: Stage,
+    first_poll: MonoNs,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Submitted,
+    /// By the path of its job.
+    Polled(String),
+    Downloaded,
+}
+
+/// The answer to one step, whole.
+#[derive(Clone, Copy, Debug)]
+pub struct LegAnswer<'a> {
+    pub status: u16,
+    /// Without parameters; empty when the server named none.
+    pub media_type: &'a str,
+    pub body: &'a [u8],
+    /// When the request began, and when the answer was there.
+    pub start: MonoNs,
+    pub end: MonoNs,
+}
+
+/// What follows a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VideoStep {
+    /// A GET with the header fields of the submission, after a pause.
+    Get {
+        pause: Nanos,
+        from: Place,
+        keep: Keep,
+    },
+    /// The answer is the last one. Where its status is none of success, that is the record's error.
+    End {
+        keep: Keep,
+    },
+    Fail(Failure),
+}
+
+/// Where a step asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A path, with its query, at the server of the submission.
+    Path(String),
+    /// A URL with its scheme, perhaps at another server: it must not see what is secret.
+    Url(String),
+}
+
+/// What the record keeps of the answer that was given to [`VideoJob::next`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    Nothing,
+    /// Its text is a response.
+    Text,
+    /// That it came is a response ([`DOWNLOADED`]): its bytes are not kept.
+    Arrival,
+}
+
+impl VideoJob {
+    /// A job that is submitted to a path with its query.
+    pub fn new(api: &Api, target: &str) -> Self {
+        let (path, query) = target.find('?').map_or((target, ""), |at| target.split_at(at));
+        let video = api.endpoint.video;
+        Self {
+            path: path.trim_end_matches('/').to_owned(),
+            query: query.to_owned(),
+            interval: video.poll_interval,
+            timeout_seconds: Some(api.endpoint.timeout_seconds).filter(|seconds| *seconds > 0.0),
+            download: video.download,
+            at: Stage::Submitted,
+            first_poll: MonoNs(0),
+        }
+    }
+
+    /// Takes the answer to the last step.
+    pub fn next(&mut self, answer: LegAnswer<'_>) -> VideoStep {
+        let followed = match &self.at {
+            Stage::Submitted => self.submitted(answer),
+            Stage::Polled(path) => self.polled(path.clone(), answer),
+            Stage::Downloaded => downloaded(answer),
+        };
+        followed.unwrap_or_else(VideoStep::Fail)
+    }
+
+    /// How a record names a step that got no answer.
+    pub fn failed(&self, failure: Failure) -> Failure {
+        match (&self.at, failure) {
+            // The run did it, not the server.
+            (_, failure @ (Failure::CutOff | Failure::Cancelled { .. })) => failure,
+            (Stage::Downloaded, failure) => download_error(500, format!("Video download failed: {failure}")),
+            (_, failure) => failure,
+        }
+    }
+
+    fn submitted(&mut self, answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
+        if !is_success(answer.status) {
+            return Ok(VideoStep::End { keep: Keep::Text });
+        }
+        let job = reply(answer)?;
+        let id = match job.get("id").filter(|id| is_truthy(Some(id))) {
+            Some(Value::String(id)) => segment(id),
+            Some(id) => segment(&id.to_string()),
+            None => return Err(generation_error("Video submission returned no job id".to_owned())),
+        };
+        let path = format!("{}/{id}", self.path);
+        let from = Place::Path(format!("{path}{}", self.query));
+        self.at = Stage::Polled(path);
+        Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text })
+    }
+
+    fn polled(&mut self, path: String, answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
+        if !is_success(answer.status) {
+            return Ok(VideoStep::End { keep: Keep::Text });
+        }
+        let job = reply(answer)?;
+        match job.get("status").and_then(Value::as_str) {
+            Some("completed") if self.download => {
+                self.at = Stage::Downloaded;
+                let from = match job.get("url").and_then(Value::as_str).filter(|url| !url.is_empty()) {
+                    Some(url) => place(url)?,
+                    None => Place::Path(format!("{path}/content{}", self.query)),
+                };
+                Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text })
+            }
+            Some("completed") => Ok(VideoStep::End { keep: Keep::Text }),
+            Some("failed") => Err(generation_error(format!("Video generation failed: {}", reason(&job)))),
+            _ => {
+                let from = Place::Path(format!("{path}{}", self.query));
+                Ok(VideoStep::Get { pause: self.pause(answer)?, from, keep: Keep::Nothing })
+            }
+        }
+    }
+
+    /// How long to wait before the next look. The last one is at the deadline.
+    fn pause(&mut self, answer: LegAnswer<'_>) -> Result<Nanos, Failure> {
+        self.first_poll = self.first_poll.taken().unwrap_or(answer.start);
+        let Some(seconds) = self.timeout_seconds else { return Ok(self.interval) };
+        let left = self.first_poll.plus(Nanos::from_secs_f64(seconds)).since(answer.end);
+        if left == Nanos::ZERO {
+            let message = format!("Video generation timed out after {seconds:?}s");
+            return Err(Failure::Step { code: 504, kind: "TimeoutError", message });
+        }
+        Ok(self.interval.min(left))
+    }
+}
+
+fn downloaded(answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
+    if !is_success(answer.status) {
+        let text = shown(answer.body);
+        let code = i64::from(answer.status);
+        return Err(download_error(code, format!("Video download failed with status {code}: {text}")));
+    }
+    if !is_binary(answer.media_type) {
+        let kind = answer.media_type;
+        return Err(download_error(500, format!("Video download returned '{kind}', which is no video")));
+    }
+    Ok(VideoStep::End { keep: Keep::Arrival })
+}
+
+/// The object that a server replies with.
+fn reply(answer: LegAnswer<'_>) -> Result<Map<String, Value>, Failure> {
+    if answer.body.is_empty() {
+        return Err(generation_error("Video generation got no response".to_owned()));
+    }
+    let kind = answer.media_type;
+    if kind.eq_ignore_ascii_case("text/event-stream") || !kind.is_empty() && is_binary(kind) {
+        return Err(generation_error(format!("Video generation got an unexpected type of response, '{kind}'")));
+    }
+    match std::str::from_utf8(answer.body).ok().and_then(json::read::<Value>) {
+        Some(Value::Object(job)) => Ok(job),
+        Some(_) => Ok(Map::new()),
+        None => {
+            let text = shown(answer.body);
+            let message = format!("Video generation got invalid JSON (status {}): {text}", answer.status);
+            Err(generation_error(message))
+        }
+    }
+}
+
+/// Why a server says that there is no video.
+fn reason(job: &Map<String, Value>) -> String {
+    match job.get("error").filter(|error| is_truthy(Some(error))) {
+        None => "Unknown error".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(error) => match error.get("message").filter(|message| is_truthy(Some(message))) {
+            Some(Value::String(message)) => message.clone(),
+            Some(message) => message.to_string(),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// Where a URL of a reply leads.
+fn place(url: &str) -> Result<Place, Failure> {
+    let mut safe = String::with_capacity(url.len());
+    for byte in url.trim().bytes() {
+        push(&mut safe, byte, byte.is_ascii_graphic());
+    }
+    let lower = safe.to_ascii_lowercase();
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        Ok(Place::Url(safe))
+    } else if safe.starts_with('/') && !safe.starts_with("//") {
+        Ok(Place::Path(safe))
+    } else {
+        Err(download_error(500, format!("Video download failed: '{url}' is no HTTP URL")))
+    }
+}
+
+/// A job's id as one part of a path: whatever the server calls it, it names nothing else.
+fn segment(id: &str) -> String {
+    let mut out = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        push(&mut out, byte, byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte));
+    }
+    out
+}
+
+fn push(out: &mut String, byte: u8, is_plain: bool) {
+    if is_plain {
+        out.push(char::from(byte));
+    } else {
+        let _ = write!(out, "%{byte:02X}");
+    }
+}
+
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
+}
+
+/// Whether a body of this type is bytes rather than text. One without a type is.
+fn is_binary(media_type: &str) -> bool {
+    let kind = media_type.to_ascii_lowercase();
+    ["video/", "image/", "audio/"].iter().any(|family| kind.starts_with(family))
+        || matches!(kind.as_str(), "" | "application/octet-stream")
+}
+
+fn shown(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).chars().take(SHOWN).collect()
+}
+
+fn generation_error(message: String) -> Failure {
+    Failure::Step { code: 500, kind: "VideoGenerationError", message }
+}
+
+fn download_error(code: i64, message: String) -> Failure {
+    Failure::Step { code, kind: "VideoDownloadError", message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::endpoint;
+    use aiperf_types::EndpointKind;
+    use proptest::prelude::*;
+
+    fn job(timeout_seconds: f64, download: bool) -> VideoJob {
+        let mut endpoint = endpoint(EndpointKind::VideoGeneration);
+        endpoint.timeout_seconds = timeout_seconds;
+        endpoint.video.download = download;
+        VideoJob::new(&Api::new(&endpoint, "m").unwrap(), "/v1/videos/?k=v")
+    }
+
+    fn told(body: &str, seconds: u64) -> LegAnswer<'_> {
+        let at = MonoNs(seconds * 1_000_000_000);
+        LegAnswer { status: 200, media_type: "application/json", body: body.as_bytes(), start: at, end: at }
+    }
+
+    fn get(pause: Nanos, path: &str, keep: Keep) -> VideoStep {
+        VideoStep::Get { pause, from: Place::Path(path.into()), keep }
+    }
+
+    fn error(step: VideoStep) -> (i64, &'static str, String) {
+        match step {
+            VideoStep::Fail(Failure::Step { code, kind, message }) => (code, kind, message),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_job_is_looked_at_once_at_once_and_then_after_every_interval() {
+        let mut job = job(0.0, false);
+        let poll = "/v1/videos/v1?k=v";
+        assert_eq!(job.next(told(r#"{"id":"v1","status":"queued"}"#, 1)), get(Nanos(0), poll, Keep::Text));
+        for at in 2..5 {
+            let running = told(r#"{"id":"v1","status":"in_progress"}"#, at);
+            assert_eq!(job.next(running), get(Nanos(100_000_000), poll, Keep::Nothing));
+        }
+        assert_eq!(job.next(told(r#"{"status":"completed"}"#, 5)), VideoStep::End { keep: Keep::Text });
+    }
+
+    #[test]
+    fn what_was_made_is_fetched_where_the_reply_says_or_beside_the_job() {
+        let path = |path: &str| Place::Path(path.into());
+        for (reply, from) in [
+            (r#"{"status":"completed","url":null}"#, path("/v1/videos/v1/content?k=v")),
+            (r#"{"status":"completed","url":"/files/a b"}"#, path("/files/a%20b")),
+            (r#"{"status":"completed","url":"HTTP://x/c"}"#, Place::Url("HTTP://x/c".into())),
+        ] {
+            let mut job = job(0.0, true);
+            job.next(told(r#"{"id":"v1"}"#, 1));
+            assert_eq!(job.next(told(reply, 2)), VideoStep::Get { pause: Nanos(0), from, keep: Keep::Text });
+            let bytes = LegAnswer { media_type: "video/mp4", ..told("....", 3) };
+            assert_eq!(job.next(bytes), VideoStep::End { keep: Keep::Arrival });
+        }
+    }
+
+    #[test]
+    fn a_failed_fetch_is_an_error_of_its_own() {
+        let fetching = || {
+            let mut job = job(0.0, true);
+            job.next(told(r#"{"id":"v1"}"#, 1));
+            job.next(told(r#"{"status":"completed"}"#, 2));
+            job
+        };
+        let gone = error(fetching().next(LegAnswer { status: 404, ..told("gone", 3) }));
+        assert_eq!(gone, (404, "VideoDownloadError", "Video download failed with status 404: gone".into()));
+        let text = error(fetching().next(told("{}", 3)));
+        assert_eq!((text.0, text.1), (500, "VideoDownloadError"));
+        let lost = fetching().failed(Failure::Disconnected);
+        assert!(matches!(lost, Failure::Step { code: 500, kind: "VideoDownloadError", .. }), "{lost:?}");
+        assert_eq!(fetching().failed(Failure::CutOff), Failure::CutOff);
+        assert_eq!(job(0.0, true).failed(Failure::Disconnected), Failure::Disconnected);
+        let mut elsewhere = job(0.0, true);
+        elsewhere.next(told(r#"{"id":"v1"}"#, 1));
+        assert_eq!(error(elsewhere.next(told(r#"{"status":"completed","url":"s3://b"}"#, 2))).1, "VideoDownloadError");
+    }
+
+    #[test]
+    fn a_job_that_takes_longer_than_a_request_may_is_looked_at_once_more_and_given_up() {
+        let mut job = job(1.5, false);
+        job.interval = Nanos::from_millis(1000);
+        let running = r#"{"status":"in_progress"}"#;
+        job.next(told(r#"{"id":7}"#, 1));
+        let poll = "/v1/videos/7?k=v";
+        assert_eq!(job.next(told(running, 2)), get(Nanos::from_millis(1000), poll, Keep::Nothing));
+        assert_eq!(job.next(told(running, 3)), get(Nanos::from_millis(500), poll, Keep::Nothing));
+        let late = error(job.next(told(running, 4)));
+        assert_eq!(late, (504, "TimeoutError", "Video generation timed out after 1.5s".into()));
+    }
+
+    #[test]
+    fn a_server_that_says_no_is_quoted() {
+        for (reply, message) in [
+            (r#"{"status":"failed","error":{"message":"no"}}"#, "no"),
+            (r#"{"status":"failed","error":"nope"}"#, "nope"),
+            (r#"{"status":"failed","error":{"code":1}}"#, r#"{"code":1}"#),
+            (r#"{"status":"failed"}"#, "Unknown error"),
+        ] {
+            let mut job = job(0.0, false);
+            job.next(told(r#"{"id":"v1"}"#, 1));
+            let wanted = (500, "VideoGenerationError", format!("Video generation failed: {message}"));
+            assert_eq!(error(job.next(told(reply, 2))), wanted);
+        }
+    }
+
+    #[test]
+    fn a_submission_without_a_job_is_an_error() {
+        let long = "x".repeat(300);
+        for (reply, part) in [
+            (told("", 1), "no response"),
+            (told("{}", 1), "no job id"),
+            (told("[1]", 1), "no job id"),
+            (told(r#"{"id":""}"#, 1), "no job id"),
+            (told(&long, 1), "invalid JSON (status 200): xxx"),
+            (LegAnswer { media_type: "text/event-stream", ..told("{}", 1) }, "unexpected type"),
+        ] {
+            let (code, kind, message) = error(job(0.0, false).next(reply));
+            assert_eq!((code, kind), (500, "VideoGenerationError"));
+            assert!(message.contains(part) && message.chars().count() < 300, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_refused_step_is_the_records_error() {
+        let refused = LegAnswer { status: 503, ..told("busy", 1) };
+        assert_eq!(job(0.0, false).next(refused), VideoStep::End { keep: Keep::Text });
+        let mut polled = job(0.0, false);
+        polled.next(told(r#"{"id":"v1"}"#, 1));
+        assert_eq!(polled.next(refused), VideoStep::End { keep: Keep::Text });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn no_reply_leads_out_of_its_request_line(
+            id in any::<String>(),
+            url in any::<String>(),
+            bodies in prop::collection::vec((200u16..210, any::<Vec<u8>>()), 0..4),
+        ) {
+            let mut job = job(1.0, true);
+            let replies = [serde_json::json!({"id": id}), serde_json::json!({"status": "completed", "url": url})];
+            let replies = replies.map(|reply| (200, reply.to_string().into_bytes()));
+            for (status, body) in replies.into_iter().chain(bodies) {
+                let answer = LegAnswer { status, body: &body, ..told("", 1) };
+                if let VideoStep::Get { from: Place::Path(text) | Place::Url(text), .. } = job.next(answer) {
+                    prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{}", text);
+                }
+            }
+        }
+    }
+}
