@@ -124,6 +124,12 @@ fn without_dots(path: &str) -> String {
     format!("/{}{query}", kept.join("/"))
 }
 
+/// A request for something else by the same client: a GET without a body, with the header fields of a request but for
+/// those of its content; those that are private are kept from other servers.
+pub fn asking_for(leg: &Leg, origin: Origin, path: &str) -> Leg {
+    redirected(leg, 303, origin, path)
+}
+
 /// The request that follows a redirect.
 fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
     let (method, _) = leg.request_line();

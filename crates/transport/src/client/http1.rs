@@ -211,7 +211,20 @@ fn write_some(
     body: &Body,
     sent: usize,
 ) -> Poll<io::Result<usize>> {
-    let mut slices = [IoSlice::new(&[]); SLICES];
+    match body.pieces() {
+        [] | [_] => write_slices::<2>(connection, cx, head, body, sent),
+        _ => write_slices::<SLICES>(connection, cx, head, body, sent),
+    }
+}
+
+fn write_slices<const MOST: usize>(
+    connection: &mut Connection,
+    cx: &mut Context<'_>,
+    head: &[u8],
+    body: &Body,
+    sent: usize,
+) -> Poll<io::Result<usize>> {
+    let mut slices = [IoSlice::new(&[]); MOST];
     let mut filled = 0;
     let mut skip = sent;
     let pieces = body.pieces().iter().map(|piece| &piece[..]);
@@ -221,7 +234,7 @@ fn write_some(
         if !rest.is_empty() {
             slices[filled] = IoSlice::new(rest);
             filled += 1;
-            if filled == SLICES {
+            if filled == MOST {
                 break;
             }
         }
