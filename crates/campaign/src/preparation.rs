@@ -185,7 +185,7 @@ impl Job {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => payload.into_owned(),
             };
-            (request.session_id, [shown])
+            (request.session_id.clone(), [shown])
         }))?;
         Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
     }
@@ -203,6 +203,11 @@ fn described(requests: &Requests) -> String {
 }
 
 fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, TokenizeError> {
+    let traits = plan.endpoint.kind.traits();
+    // Nothing is counted, and what a synthetic prompt says is all the same.
+    if !traits.produces_tokens && !traits.tokenizes_input {
+        return Ok(Tokenizer::builtin());
+    }
     let lookup = Lookup::from_env();
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);

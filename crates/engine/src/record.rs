@@ -1,9 +1,9 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
 use crate::failure_names;
+use crate::reading::Reading;
 use crate::requests::Requests;
 use crate::trace::http_trace;
-use aiperf_dialect::Answer;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
@@ -48,7 +48,12 @@ impl Reader {
             None => {
                 let is_stream = body::is_event_stream(exchange);
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
-                self.answer(exchange, is_stream)
+                let mut parsed = match &exchange.parsed {
+                    Some(parsed) => Parsed::clone(parsed),
+                    None => self.reading().read(exchange),
+                };
+                let error = parsed.error.take();
+                (parsed, error)
             }
         };
         let timeline = &exchange.timeline;
@@ -57,8 +62,8 @@ impl Reader {
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = self.anchor;
         let traces = self.plan.artifacts.records_hold_traces();
-        let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
-        let head = timeline.head.taken().filter(|_| is_success);
+        let head = timeline.head.taken().filter(|_| exchange.is_success());
+        let video = parsed.video.unwrap_or_default();
         let measured = Measured {
             number: exchange.tag.number,
             start_wall: anchor.wall(start),
@@ -70,6 +75,10 @@ impl Reader {
             tokens: self.count(exchange, &parsed, error.is_some()),
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
+            images: exchange.tag.images,
+            audio_seconds: exchange.tag.audio_seconds,
+            video_inference_seconds: video.inference_seconds,
+            video_peak_memory_mb: video.peak_memory_mb,
             http: Some(http_timing(exchange)),
             http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
@@ -99,8 +108,13 @@ impl Reader {
         let counts = measured.tokens.input.or(measured.tokens.output);
         // Counts that cannot be were given all the same, and are told as such.
         let gave_none = counts.is_none() && !parsed.unreadable_usage;
-        let without_counts = self.tokenizer.is_none() && measured.error.is_none() && gave_none;
+        let without_counts = self.counts() == Counts::Servers && measured.error.is_none() && gave_none;
         Record { meta, measured, parsed, did_not_stream, without_counts }
+    }
+
+    fn reading(&self) -> Reading {
+        let (api, limit) = (self.requests.api().clone(), self.plan.endpoint.http.kept_body_limit);
+        Reading { api, limit, captures: false }
     }
 
     /// Why there is no answer to read.
@@ -121,50 +135,60 @@ impl Reader {
         }
     }
 
-    fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
-        let Decoded { exchange, failure } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
-        let undecodable = failure.as_ref().map(failure_names::error_of);
-        let mut answer = Answer::new(self.requests.api(), exchange.timeline.start);
-        if is_stream {
-            let mut on = true;
-            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
-            // Where a stream broke off, what is left of it is half an event.
-            if on && undecodable.is_none() {
-                answer.end_stream(exchange.timeline.end);
-            }
-        } else if undecodable.is_some() {
-            // Part of a whole body is none.
-            return (unread(&exchange), undecodable);
+    fn counts(&self) -> Counts {
+        let traits = self.plan.endpoint.kind.traits();
+        if self.plan.endpoint.server_token_count {
+            Counts::Servers
+        } else if traits.produces_tokens || traits.tokenizes_input {
+            Counts::Ours
         } else {
-            let bytes = body::collect(&exchange);
-            match charset::text(&exchange, &bytes) {
-                Ok(text) => answer.feed_body(&text, exchange.timeline.end),
-                Err(failure) => return (Parsed::default(), Some(failure_names::error_of(&failure))),
-            }
+            Counts::Nobodys
         }
-        let mut parsed = answer.finish();
-        let error = parsed.error.take().or(undecodable);
-        (parsed, error)
     }
 
     fn count(&self, exchange: &Exchange, parsed: &Parsed, failed: bool) -> TokenCounts {
-        let Some(tokenizer) = &self.tokenizer else {
-            let counts = server_counts(parsed, failed);
-            let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
-            return TokenCounts { first_content_chunk_tokens: first, ..counts };
+        let tokenizer = match (self.counts(), &self.tokenizer) {
+            (Counts::Servers, _) => {
+                let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
+                return TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) };
+            }
+            (Counts::Ours, Some(tokenizer)) => tokenizer,
+            (Counts::Ours, None) | (Counts::Nobodys, _) => return TokenCounts::default(),
         };
         let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };
         }
-        let count = |text: &Option<String>| text.as_ref().map(|text| tokenizer.count(text) as u64);
+        let count = |text: &str| tokenizer.count(text) as u64;
         TokenCounts {
             input,
-            output: count(&parsed.output_text),
-            reasoning: count(&parsed.reasoning_text),
+            output: choices(parsed).map(|texts| texts.map(count).sum()),
+            reasoning: parsed.reasoning_text.as_deref().map(count),
             first_content_chunk_tokens: None,
         }
     }
+}
+
+/// Whose token counts records have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    Servers,
+    Ours,
+    /// Nothing about such requests is tokens.
+    Nobodys,
+}
+
+/// The output of an answer, each choice apart: what one ends with and another begins with is no token.
+fn choices(parsed: &Parsed) -> Option<impl Iterator<Item = &str>> {
+    let text = parsed.output_text.as_deref()?;
+    let is_one = parsed.choice_ends.is_empty();
+    let mut start = 0;
+    let each = parsed.choice_ends.iter().filter_map(move |&end| {
+        let choice = text.get(start..end);
+        start = end;
+        choice
+    });
+    Some(each.chain(is_one.then_some(text)))
 }
 
 /// Nothing is read of an exchange that failed: its end is when it did.

@@ -2,10 +2,11 @@
 //! kept; a dataset too large for that is encoded entry by entry as it is needed.
 
 use aiperf_dataset::Dataset;
+use aiperf_dialect::kinds::Carries;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, Conversation};
+use aiperf_types::{Body, Conversation, EndpointKind, Failure, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -21,9 +22,28 @@ const NO_COUNT: u32 = u32::MAX - 1;
 pub enum RequestsError {
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// A turn cannot be put into the dialect.
-    #[error("conversation {session}: {source}")]
-    Dialect { session: String, source: DialectError },
+    #[error(transparent)]
+    Conversation(#[from] Unbuildable),
+}
+
+/// A conversation that cannot be put into the dialect: which one, and why.
+#[derive(Clone, Debug, Error)]
+#[error("{place}: {source}")]
+pub struct Unbuildable {
+    pub place: String,
+    pub session_id: Arc<str>,
+    kind: EndpointKind,
+    pub source: DialectError,
+}
+
+impl From<&Unbuildable> for Failure {
+    fn from(error: &Unbuildable) -> Self {
+        let is_unsupported = matches!(
+            (error.kind, &error.source),
+            (_, DialectError::Unsupported(..)) | (EndpointKind::Raw, DialectError::Missing(..))
+        );
+        Self::Unbuildable { is_unsupported, message: error.to_string() }
+    }
 }
 
 /// The requests of a run, by conversation.
@@ -38,16 +58,24 @@ pub struct Requests {
 }
 
 /// What is sent for a conversation, and what records say of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PreparedRequest {
     pub encoded: EncodedRequest,
+    /// Its head by URL, where it has header fields of its own.
+    heads: Vec<HeadTemplate>,
     pub session_id: Arc<str>,
     /// Output length asked for.
     pub requested_osl: Option<u32>,
+    /// Images that it carries.
+    pub images: u32,
+    /// Length of its audio.
+    pub audio_seconds: Option<f64>,
+    /// A later turn needs its answer.
+    pub wants_reply: bool,
 }
 
 struct Entry {
-    request: PreparedRequest,
+    request: Arc<PreparedRequest>,
     input_tokens: AtomicU32,
 }
 
@@ -72,7 +100,7 @@ impl Requests {
             let request = requests.make(requests.kept.len())?;
             bytes += request.encoded.body.len();
             encoded();
-            requests.kept.push(Entry { request, input_tokens: AtomicU32::new(NOT_COUNTED) });
+            requests.kept.push(Entry { request: Arc::new(request), input_tokens: AtomicU32::new(NOT_COUNTED) });
         }
         Ok(requests)
     }
@@ -99,32 +127,23 @@ impl Requests {
     }
 
     /// The head of a request.
-    pub fn head(&self, target: usize, request_id: u128, correlation_id: u128, request: &EncodedRequest) -> Vec<u8> {
+    pub fn head(&self, target: usize, request_id: u128, correlation_id: u128, request: &PreparedRequest) -> Vec<u8> {
         let mut head = Vec::with_capacity(640);
-        if request.headers.is_empty() {
-            self.heads[target].write(&mut head, request_id, correlation_id, request);
-        } else {
-            let (endpoint, own) = (&self.plan.endpoint, &request.headers);
-            HeadTemplate::with_headers(endpoint, &endpoint.urls[target], &self.version, own).write(
-                &mut head,
-                request_id,
-                correlation_id,
-                request,
-            );
-        }
+        let template = request.heads.get(target).unwrap_or(&self.heads[target]);
+        template.write(&mut head, request_id, correlation_id, &request.encoded);
         head
     }
 
     /// What is sent for a conversation. One that is not kept is encoded on the spot.
-    pub fn request(&self, conversation: u32) -> Result<PreparedRequest, RequestsError> {
+    pub fn request(&self, conversation: u32) -> Result<Arc<PreparedRequest>, Unbuildable> {
         match self.kept.get(conversation as usize) {
             Some(entry) => Ok(entry.request.clone()),
-            None => self.make(conversation as usize),
+            None => self.make(conversation as usize).map(Arc::new),
         }
     }
 
     /// Everything that may be sent, in order; without what cannot be.
-    pub fn all(&self) -> impl Iterator<Item = PreparedRequest> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = Arc<PreparedRequest>> + '_ {
         (0..self.dataset.len()).filter_map(|index| self.request(index as u32).ok())
     }
 
@@ -148,15 +167,52 @@ impl Requests {
         counted
     }
 
-    fn make(&self, index: usize) -> Result<PreparedRequest, RequestsError> {
+    fn make(&self, index: usize) -> Result<PreparedRequest, Unbuildable> {
         let conversation: Arc<Conversation> = Arc::new(self.dataset.conversation(index).into_owned());
-        let turn = conversation.turns.len().saturating_sub(1);
-        let encoded = Session::new(self.api.clone(), conversation.clone()).ask(turn).map_err(|source| {
-            let session = conversation.session_id.clone();
-            RequestsError::Dialect { session, source }
+        let session_id: Arc<str> = conversation.session_id.as_str().into();
+        let asked = conversation.turns.len().saturating_sub(1);
+        let mut session = Session::new(self.api.clone(), conversation.clone());
+        let encoded = session.ask(asked).map_err(|source| Unbuildable {
+            place: format!("conversation {session_id}"),
+            session_id: session_id.clone(),
+            kind: self.api.endpoint.kind,
+            source,
         })?;
-        let requested_osl = conversation.turns.last().and_then(|turn| turn.max_tokens);
-        Ok(PreparedRequest { encoded, session_id: conversation.session_id.as_str().into(), requested_osl })
+        let turn = conversation.turns.get(asked);
+        Ok(PreparedRequest {
+            heads: self.heads_with(&encoded.headers),
+            session_id,
+            requested_osl: turn.and_then(|turn| turn.max_tokens),
+            images: self.images(&conversation.turns[..=asked], &encoded.body),
+            audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
+            wants_reply: session.wants_reply(),
+            encoded,
+        })
+    }
+
+    /// The heads of a request with header fields of its own.
+    fn heads_with(&self, own: &[(String, String)]) -> Vec<HeadTemplate> {
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let endpoint = &self.plan.endpoint;
+        let head = |url| HeadTemplate::with_headers(endpoint, url, &self.version, own);
+        endpoint.urls.iter().map(head).collect()
+    }
+
+    /// Images of a request that asks the last of some turns: those of the turns that it carries, or, where somebody
+    /// else wrote it, those that are found in it.
+    fn images(&self, turns: &[Turn], body: &Body) -> u32 {
+        let carried = match self.api.dialect.carries {
+            Carries::History(_) => turns,
+            Carries::LastTurn | Carries::OneTurn => &turns[turns.len() - 1..],
+        };
+        let is_verbatim = |turn: &Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
+        if carried.iter().any(is_verbatim) {
+            return inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images);
+        }
+        let contents = carried.iter().flat_map(|turn| &turn.images).flat_map(|image| &image.contents);
+        contents.filter(|content| !content.is_empty()).count() as u32
     }
 }
 
