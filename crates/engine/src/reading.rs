@@ -12,10 +12,15 @@ use aiperf_transport::{Watch, charset};
 use aiperf_types::{Exchange, MonoNs, Parsed};
 use std::sync::Arc;
 
-/// Whether a request's answer is read on its worker: the next turn of its conversation follows from it. All others cost
-/// their worker nothing.
-pub(crate) fn reads_on_worker(request: &PreparedRequest) -> bool {
-    request.wants_reply
+/// Whether a request's answer is read on its worker: its next leg, or the next turn of its conversation, follows from
+/// it. All others cost their worker nothing.
+pub(crate) fn reads_on_worker(api: &Api, request: &PreparedRequest) -> bool {
+    has_legs(api) || request.wants_reply
+}
+
+/// Whether requests are a job that is submitted, looked at and fetched.
+pub(crate) fn has_legs(api: &Api) -> bool {
+    api.endpoint.kind.traits().produces_videos
 }
 
 /// How answers are read.

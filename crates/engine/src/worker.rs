@@ -1,7 +1,8 @@
 //! Requests in flight on one thread.
 
+use crate::legs::VideoLegs;
 use crate::queue::Queue;
-use crate::reading::{LiveReading, Reading, reads_on_worker};
+use crate::reading::{LiveReading, Reading, has_legs, reads_on_worker};
 use crate::requests::{PreparedRequest, Requests};
 use aiperf_plan::{CancellationDraws, Plan};
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
@@ -165,7 +166,7 @@ impl Worker {
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         let worker = self.clone();
-        if reads_on_worker(&request) {
+        if reads_on_worker(self.requests.api(), &request) {
             tokio::task::spawn_local(async move {
                 let exchange = worker.send_and_read(out, &cancel, &request).await;
                 worker.land(slot, exchange);
@@ -182,7 +183,14 @@ impl Worker {
     async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, request: &PreparedRequest) -> Exchange {
         let api = self.requests.api().clone();
         let (limit, captures) = (api.endpoint.http.kept_body_limit, request.wants_reply);
+        let is_of_several_legs = has_legs(&api);
         let reading = Reading { api, limit, captures };
+        if is_of_several_legs {
+            let mut legs = VideoLegs::new(reading);
+            let mut exchange = self.client.send(out, cancel, &mut legs).await;
+            legs.finish(&mut exchange);
+            return exchange;
+        }
         let (mut live, mut redirects) = (LiveReading::new(reading), Redirects::default());
         let mut exchange = self.client.send_watched(out, cancel, &mut redirects, Some(&mut live)).await;
         live.finish(&mut exchange);
