@@ -13,6 +13,7 @@
 //! - [`sse`]: server-sent events in any splits
 //! - `json`: JSON as servers write it
 //! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
+//! - [`vectors`]: embeddings in answers; [`detect`]: what answers of no known shape say
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - [`video`]: the steps of a request that makes a video
@@ -23,6 +24,7 @@ pub mod answer;
 pub mod api;
 pub mod capture;
 pub mod control;
+pub mod detect;
 pub mod head;
 pub mod inputs;
 mod json;
@@ -36,6 +38,7 @@ pub mod sse;
 mod testing;
 pub mod url;
 pub mod usage;
+pub mod vectors;
 pub mod video;
 
 pub use answer::Answer;

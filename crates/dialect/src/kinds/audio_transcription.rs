@@ -1,17 +1,94 @@
-//! audio_transcription.
+//! Speech to text, as OpenAI has it: a form with an audio file.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::detect::nothing_in;
+use crate::reader::{Data, Delivery, Piece, Stateless, error_of, usage_of};
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, json, multipart};
 use aiperf_types::EndpointKind;
+use serde_json::Value;
+use std::borrow::Cow;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::AudioTranscription,
     carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(|text, delivery| Some(read(text, delivery)))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
+
+/// Members that only a turn can say.
+pub const RESERVED: &[&str] = &["file"];
+
+/// Formats whose content type is not their name.
+const CONTENT_TYPES: &[(&str, &str)] =
+    &[("mp3", "audio/mpeg"), ("mpga", "audio/mpeg"), ("m4a", "audio/mp4"), ("mp4", "audio/mp4")];
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let audio = request.turn.audios.first().and_then(|audio| audio.contents.first()).filter(|audio| !audio.is_empty());
+    let (format, data) = split(audio.ok_or(DialectError::Missing("audio_transcription", "an audio"))?)?;
+    let known = CONTENT_TYPES.iter().find(|(name, _)| *name == format);
+    let content_type = known.map_or_else(|| format!("audio/{format}"), |(_, kind)| (*kind).to_owned());
+    let mut frame = Frame::default();
+    frame.set("file", multipart::file(data, &format!("audio.{format}"), &content_type));
+    frame.set("model", request.model());
+    frame.extend(request.extras().filter(|(member, _)| !RESERVED.contains(&member.as_str())));
+    Ok(frame)
+}
+
+/// The format, in lower case, and the base64 of an audio: `wav,UklG...` or `data:audio/wav;base64,UklG...`.
+fn split(audio: &str) -> Result<(String, &str), DialectError> {
+    let bad = || {
+        let shown: String = audio.chars().take(40).collect();
+        let known = "'<format>,<base64>' or 'data:audio/<format>;base64,<base64>'";
+        DialectError::Malformed(format!("the audio '{shown}' is not of the form {known}"))
+    };
+    let (format, data) = audio.split_once(',').ok_or_else(bad)?;
+    let format = format.to_ascii_lowercase();
+    let Some(uri) = format.strip_prefix("data:") else { return Ok((format, data)) };
+    let (kind, parameters) = uri.split_once(';').ok_or_else(bad)?;
+    let is_base64 = parameters.split(';').next_back() == Some("base64");
+    let format = kind.strip_prefix("audio/").filter(|_| is_base64).ok_or_else(bad)?;
+    // `x-wav` is what `wav` was called before it had a name.
+    Ok((format.strip_prefix("x-").unwrap_or(format).to_owned(), data))
+}
+
+fn read(text: &str, delivery: Delivery) -> Piece<'_> {
+    match json::read(text) {
+        Some(Value::Object(object)) => {
+            if let Some(error) = error_of(&object) {
+                return Piece { error: Some(error), ..Piece::default() };
+            }
+            let usage = usage_of(&object);
+            match object.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+                Some(said) => Piece { data: Some(Data::Text(Cow::Owned(said.to_owned()))), usage, ..Piece::default() },
+                None => nothing_in(text, delivery),
+            }
+        }
+        Some(_) => nothing_in(text, delivery),
+        None if text.is_empty() => Piece::default(),
+        None => Piece { data: Some(Data::Text(Cow::Borrowed(text))), ..Piece::default() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audio_is_a_format_and_its_data_or_a_data_uri() {
+        for (audio, wanted) in [
+            ("WAV,AA,A=", Some(("wav", "AA,A="))),
+            ("data:audio/mpeg;base64,AAAA", Some(("mpeg", "AAAA"))),
+            ("DATA:audio/webm;codecs=opus;base64,AAAA", Some(("webm", "AAAA"))),
+            ("data:audio/x-wav;base64,AAAA", Some(("wav", "AAAA"))),
+            ("data:audio/wav,AAAA", None),
+            ("data:video/mp4;base64,AAAA", None),
+            ("nocomma", None),
+        ] {
+            assert_eq!(split(audio).ok(), wanted.map(|(format, data)| (format.to_owned(), data)), "{audio}");
+        }
+    }
+}

@@ -1,17 +1,110 @@
-//! image_edit.
+//! Images made from an image, as OpenAI has it: a form with a text and a picture.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::detect::nothing_in;
+use crate::reader::{Data, Delivery, Images, Piece, Stateless, error_of, usage_of};
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, json, multipart};
 use aiperf_types::EndpointKind;
+use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::ImageEdit,
     carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(read)),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
+
+/// Members that say what is edited: only a turn can.
+pub const RESERVED: &[&str] = &["prompt", "image", "url", "mask"];
+
+/// How pictures begin in base64, and what they are.
+const MAGIC: &[(&str, &str)] = &[
+    ("iVBORw0KGgo", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lGODlh", "image/gif"),
+    ("R0lGODdh", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("Qk", "image/bmp"),
+];
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let missing = |what| DialectError::Missing("image_edit", what);
+    let first = |media: &'_ [aiperf_types::Media]| media.first().and_then(|media| media.contents.first()).cloned();
+    let prompt = first(&request.turn.texts).ok_or_else(|| missing("a text"))?;
+    let image = first(&request.turn.images).filter(|image| !image.is_empty()).ok_or_else(|| missing("an image"))?;
+    let mut frame = Frame::default();
+    frame.set("prompt", prompt);
+    frame.set("model", request.model());
+    frame.set("response_format", "b64_json");
+    frame.set("n", 1);
+    if starts_with(&image, "http://") || starts_with(&image, "https://") {
+        frame.set("url", image);
+    } else {
+        frame.set("image", picture(&image)?);
+    }
+    frame.extend(request.extras().filter(|(member, _)| !RESERVED.contains(&member.as_str())));
+    Ok(frame)
+}
+
+fn starts_with(text: &str, prefix: &str) -> bool {
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+/// A picture as a file: from a data URL, or from its base64 alone.
+fn picture(image: &str) -> Result<Value, DialectError> {
+    let (declared, data) = if starts_with(image, "data:") {
+        let no_data = || DialectError::Malformed(format!("the data URL '{}' of an image has no comma", shown(image)));
+        let (header, data) = image["data:".len()..].split_once(',').ok_or_else(no_data)?;
+        let declared = header.split_once(';').map(|(kind, _)| kind).filter(|kind| starts_with(kind, "image/"));
+        (declared.map(str::to_ascii_lowercase), data)
+    } else {
+        (None, image)
+    };
+    let sniffed = || MAGIC.iter().find(|(start, _)| data.starts_with(start)).map(|(_, kind)| (*kind).to_owned());
+    let kind = declared.or_else(sniffed).ok_or_else(|| {
+        let known = "a data URL of an image, or a PNG, JPEG, GIF, WebP or BMP in base64";
+        DialectError::Malformed(format!("the image '{}' is neither a URL nor {known}", shown(image)))
+    })?;
+    let subtype = kind["image/".len()..].split('+').next().unwrap_or_default();
+    let extension = if subtype == "jpeg" { "jpg" } else { subtype };
+    let content_type = match extension {
+        "jpg" => "image/jpeg".to_owned(),
+        "png" | "webp" | "gif" | "bmp" => format!("image/{extension}"),
+        _ => kind.clone(),
+    };
+    Ok(multipart::file(data, &format!("image.{extension}"), &content_type))
+}
+
+fn shown(content: &str) -> String {
+    content.chars().take(40).collect()
+}
+
+fn read(text: &str, delivery: Delivery) -> Option<Piece<'_>> {
+    let Value::Object(object) = json::read(text)? else { return Some(nothing_in(text, delivery)) };
+    if let Some(error) = error_of(&object) {
+        return Some(Piece { error: Some(error), ..Piece::default() });
+    }
+    let entries = object.get("data").and_then(Value::as_array).into_iter().flatten();
+    let images: Vec<_> = entries.filter_map(Value::as_object).map(image).collect();
+    if images.is_empty() {
+        return Some(nothing_in(text, delivery));
+    }
+    let settings = ["size", "quality", "output_format", "background"]
+        .iter()
+        .filter_map(|member| Some(((*member).to_owned(), object.get(*member)?.clone())))
+        .collect();
+    let data = Some(Data::Images(Box::new(Images { images, settings })));
+    Some(Piece { data, usage: usage_of(&object), ..Piece::default() })
+}
+
+fn image(entry: &Map<String, Value>) -> Map<String, Value> {
+    let member = |name: &str| entry.get(name).cloned().unwrap_or_default();
+    let mut image: Map<String, Value> =
+        ["url", "b64_json", "revised_prompt"].iter().map(|name| ((*name).to_owned(), member(name))).collect();
+    image.insert("partial_image_index".into(), Value::Null);
+    image
+}

@@ -100,6 +100,15 @@ const _: () = {
     }
 };
 
+/// Members of a body that extra inputs cannot set.
+pub(crate) fn reserved(kind: EndpointKind) -> &'static [&'static str] {
+    match kind {
+        EndpointKind::ImageEdit => image_edit::RESERVED,
+        EndpointKind::AudioTranscription => audio_transcription::RESERVED,
+        _ => &[],
+    }
+}
+
 /// The dialect of an endpoint type.
 pub fn dialect(kind: EndpointKind) -> &'static Dialect {
     DIALECTS[kind as usize]

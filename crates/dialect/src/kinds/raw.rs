@@ -1,17 +1,20 @@
-//! raw.
+//! Payloads sent as they are, to servers that speak whatever they speak.
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
+use crate::detect::AnyReader;
 use crate::inputs;
-use crate::reader::Stateless;
 use crate::request::DialectError;
 use aiperf_types::EndpointKind;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Raw,
     carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    // A turn that has a payload never gets here.
+    frame: |_| Err(DialectError::Missing("raw", NEEDED)),
+    reader: |api| Box::new(AnyReader { field: api.response_field.clone() }),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
+
+const NEEDED: &str = "a whole payload in each turn: use --input-type raw_payload or inputs_json";

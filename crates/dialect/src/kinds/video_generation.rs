@@ -1,17 +1,82 @@
-//! video_generation.
+//! Videos, as OpenAI has it: a form that starts a job. What follows is in [`crate::video`].
 
 use super::{Carries, Dialect};
 use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::Stateless;
-use crate::request::DialectError;
+use crate::detect::nothing_in;
+use crate::reader::{Data, Delivery, Piece, Stateless, error_of, usage_of};
+use crate::request::{DialectError, Frame, Request};
+use crate::{inputs, json};
 use aiperf_types::EndpointKind;
+use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::VideoGeneration,
     carries: Carries::LastTurn,
-    frame: |_| Err(DialectError::Encode("not there yet".into())),
-    reader: |_| Box::new(Stateless(|_, _| None)),
+    frame,
+    reader: |_| Box::new(Stateless(read)),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
 };
+
+/// What a server tells of a job.
+const MEMBERS: &[&str] = &[
+    "object",
+    "status",
+    "progress",
+    "url",
+    "size",
+    "seconds",
+    "quality",
+    "model",
+    "created_at",
+    "completed_at",
+    "expires_at",
+    "inference_time_s",
+    "peak_memory_mb",
+    "error",
+];
+
+fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
+    let prompt = request.turn.texts.first().and_then(|text| text.contents.first());
+    let prompt = prompt.ok_or(DialectError::Missing("video_generation", "a text"))?;
+    let mut frame = Frame::default();
+    frame.set("prompt", prompt.clone());
+    frame.set("model", request.model());
+    frame.extend(request.extras());
+    Ok(frame)
+}
+
+fn read(text: &str, delivery: Delivery) -> Option<Piece<'_>> {
+    let object = match json::read(text)? {
+        Value::Object(object) if !object.is_empty() => object,
+        _ => return Some(nothing_in(text, delivery)),
+    };
+    // A job has an error member too; an error alone is none.
+    let is_job = object.contains_key("id") || object.contains_key("status");
+    if let Some(error) = error_of(&object).filter(|_| !is_job) {
+        return Some(Piece { error: Some(error), ..Piece::default() });
+    }
+    let copied = |from: &str, to: &str| Some((to.to_owned(), object.get(from)?.clone()));
+    let members = MEMBERS.iter().filter_map(|member| copied(member, member));
+    let job: Map<String, Value> = copied("id", "video_id").into_iter().chain(members).collect();
+    Some(Piece { data: Some(Data::Video(job)), usage: usage_of(&object), ..Piece::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::api;
+    use crate::{Answer, video};
+    use aiperf_types::MonoNs;
+
+    #[test]
+    fn a_video_that_was_fetched_is_content_at_the_end_of_the_fetch() {
+        let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+        answer.feed_body(br#"{"id":"v","status":"queued"}"#, MonoNs(2));
+        answer.feed_body(br#"{"id":"v","status":"completed","inference_time_s":1.5}"#, MonoNs(3));
+        answer.feed_body(video::DOWNLOADED.as_bytes(), MonoNs(4));
+        let parsed = answer.finish();
+        assert_eq!(parsed.content.iter().map(|mark| mark.at.0).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(parsed.video.and_then(|video| video.inference_seconds), Some(1.5));
+    }
+}

@@ -11,9 +11,15 @@ pub struct Frame {
     members: Map<String, Value>,
     items: Option<&'static str>,
     last_turn_only: bool,
+    whole: Option<Value>,
 }
 
 impl Frame {
+    /// A body that has no members, because it is no object.
+    pub fn whole(body: Value) -> Self {
+        Self { whole: Some(body), ..Self::default() }
+    }
+
     /// The list of turns goes here.
     pub fn items(&mut self, member: &'static str) {
         self.members.insert(member.into(), Value::Null);
@@ -56,9 +62,12 @@ impl Frame {
 
     /// What stands before the items and what after them; nothing after where there are none.
     pub(crate) fn encode(&self) -> Result<(Bytes, Bytes), DialectError> {
+        let encode = |error: serde_json::Error| DialectError::Encode(error.to_string());
+        if let Some(body) = &self.whole {
+            return Ok((serde_json::to_vec(body).map_err(encode)?.into(), Bytes::new()));
+        }
         let mut before = Vec::new();
         let mut out = vec![b'{'];
-        let encode = |error: serde_json::Error| DialectError::Encode(error.to_string());
         for (at, (member, value)) in self.members.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
