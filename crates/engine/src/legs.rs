@@ -124,3 +124,6 @@ impl Script for VideoLegs {
         self.follow(answer).unwrap_or_else(Step::Fail)
     }
 }
+
+#[cfg(test)]
+mod tests;
