@@ -250,3 +250,91 @@ fn http_timing(exchange: &Exchange) -> HttpTiming {
         chunks_received: with(Some(u64::from(t.body_reads)), |leg| u64::from(leg.body_reads)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use aiperf_dataset::Dataset;
+    use aiperf_types::{EndpointKind, Media, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
+
+    /// Reads records of an endpoint type.
+    fn reader(kind: EndpointKind) -> Reader {
+        let tokenizer = Tokenizer::builtin();
+        let mut plan = plan("http://127.0.0.1:1");
+        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let requests = Arc::new(Requests::new(Arc::new(plan.clone()), dataset, "1").unwrap());
+        plan.endpoint.kind = kind;
+        let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };
+        let (plan, anchor, phases) = (Arc::new(plan), WallAnchor::default(), vec![Arc::new(phase)]);
+        Reader { plan, requests, tokenizer: Some(tokenizer), anchor, phases }
+    }
+
+    /// An exchange that was read where it came in.
+    fn exchange(reader: &Reader, parsed: Parsed) -> Exchange {
+        Exchange {
+            tag: RequestTag { images: 3, audio_seconds: Some(1.5), ..RequestTag::default() },
+            timeline: Timeline { start: MonoNs(1), end: MonoNs(9), ..Timeline::default() },
+            status: Some(200),
+            request_body: reader.requests.request(0).unwrap().encoded.body.clone(),
+            parsed: Some(Box::new(parsed)),
+            ..Exchange::default()
+        }
+    }
+
+    fn answered(text: &str) -> Parsed {
+        let mark = aiperf_types::ContentMark { at: MonoNs(5), output: true, reasoning: false };
+        let (content, output_text) = (vec![mark], Some(text.to_owned()));
+        Parsed { content, output_text, responses: 1, last_response: MonoNs(6), ..Parsed::default() }
+    }
+
+    #[test]
+    fn what_was_read_on_the_way_is_the_record() {
+        let reader = reader(EndpointKind::Chat);
+        let facts = VideoFacts { inference_seconds: Some(2.0), peak_memory_mb: Some(3.0) };
+        let record = reader.read(&exchange(&reader, Parsed { video: Some(facts), ..answered("hello") }), 0);
+        let measured = record.measured;
+        assert_eq!((measured.error, measured.end, measured.content.len()), (None, MonoNs(6), 1));
+        assert_eq!((measured.images, measured.audio_seconds), (3, Some(1.5)));
+        assert_eq!((measured.video_inference_seconds, measured.video_peak_memory_mb), (Some(2.0), Some(3.0)));
+        assert!(measured.tokens.input > Some(0) && measured.tokens.output > Some(0));
+    }
+
+    #[test]
+    fn an_error_that_was_read_on_the_way_is_the_records() {
+        let reader = reader(EndpointKind::Chat);
+        let error = RequestError::coded(502, "SSEResponseError", "no");
+        let record = reader.read(&exchange(&reader, Parsed { error: Some(error.clone()), ..answered("half") }), 0);
+        assert_eq!((record.measured.error, record.measured.content.len()), (Some(error), 0));
+    }
+
+    #[test]
+    fn each_choice_is_counted_alone() {
+        let reader = reader(EndpointKind::Chat);
+        let output = |parsed: Parsed| reader.read(&exchange(&reader, parsed), 0).measured.tokens.output;
+        let text = "word";
+        let one = output(answered(text)).unwrap();
+        let both = Parsed { choice_ends: vec![text.len(), 2 * text.len()], ..answered(&text.repeat(2)) };
+        assert_eq!(output(both), Some(2 * one));
+        let halves = Parsed { choice_ends: vec![2, text.len()], ..answered(text) };
+        assert!(output(halves) > Some(one), "one token is two when its halves are said apart");
+    }
+
+    #[test]
+    fn requests_that_have_nothing_to_do_with_tokens_have_no_counts() {
+        let reader = reader(EndpointKind::ImageRetrieval);
+        let record = reader.read(&exchange(&reader, answered("hello")), 0);
+        assert_eq!((record.measured.tokens, record.without_counts), (TokenCounts::default(), false));
+    }
+
+    #[test]
+    fn a_reply_is_no_part_of_what_is_measured() {
+        let reader = reader(EndpointKind::Chat);
+        let text = Media { contents: vec!["hello".into()], ..Media::default() };
+        let turn = Some(Turn { texts: vec![text], ..Turn::default() });
+        let reply = Some(Box::new(Reply { turn, response_id: None }));
+        let with = reader.read(&exchange(&reader, Parsed { reply, ..answered("hello") }), 0);
+        let without = reader.read(&exchange(&reader, answered("hello")), 0);
+        assert_eq!(format!("{:?}", with.measured), format!("{:?}", without.measured));
+    }
+}

@@ -224,3 +224,91 @@ fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
         texts => Some(tokenizer.count(&texts.join(" ")) as u64 + inputs.pretokenised),
     }
 }
+
+#[cfg(test)]
+impl Requests {
+    /// Has every answer read where it comes in.
+    pub(crate) fn wanting_replies(mut self) -> Self {
+        for entry in &mut self.kept {
+            Arc::get_mut(&mut entry.request).expect("nobody else has it yet").wants_reply = true;
+        }
+        self
+    }
+
+    /// Keeps nothing, and can make nothing any more.
+    pub(crate) fn refusing(mut self) -> Self {
+        const REFUSING: aiperf_dialect::Dialect = aiperf_dialect::Dialect {
+            frame: |_| Err(DialectError::Missing("chat", "patience")),
+            ..aiperf_dialect::kinds::chat::DIALECT
+        };
+        self.kept.clear();
+        let mut api = Api::new(&self.plan.endpoint, "m").expect("it was spoken to before");
+        api.dialect = &REFUSING;
+        self.api = Arc::new(api);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use aiperf_types::Media;
+    use serde_json::json;
+
+    fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
+        let mut plan = plan("http://127.0.0.1:1");
+        (plan.endpoint.kind, plan.endpoint.body) = (kind, kind.traits().body);
+        let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).unwrap();
+        Requests::new(Arc::new(plan), Arc::new(dataset), "1")
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_found_before_anything_is_sent_and_named() {
+        let Err(RequestsError::Conversation(error)) = requests(EndpointKind::ImageEdit) else {
+            panic!("it needs images")
+        };
+        assert!(error.to_string().starts_with("conversation session_000000: "), "{error}");
+        assert_eq!(&*error.session_id, "session_000000");
+    }
+
+    #[test]
+    fn what_an_api_has_no_place_for_is_told_apart_from_what_is_wrong() {
+        let is_unsupported = |kind, source| {
+            let (place, session_id) = ("line 3".to_owned(), "s".into());
+            let failure = Failure::from(&Unbuildable { place, session_id, kind, source });
+            assert!(failure.to_string().starts_with("line 3: "), "{failure}");
+            matches!(failure, Failure::Unbuildable { is_unsupported: true, .. })
+        };
+        assert!(is_unsupported(EndpointKind::Messages, DialectError::Unsupported("messages", "audio")));
+        assert!(is_unsupported(EndpointKind::Raw, DialectError::Missing("raw", "a payload")));
+        assert!(!is_unsupported(EndpointKind::ImageEdit, DialectError::Missing("image_edit", "an image")));
+        assert!(!is_unsupported(EndpointKind::Chat, DialectError::NoTurn));
+    }
+
+    #[test]
+    fn images_are_those_of_the_turns_that_are_carried_or_those_found_in_a_payload() {
+        let requests = requests(EndpointKind::Chat).unwrap();
+        let image = |contents: &[&str]| Media {
+            contents: contents.iter().map(|&content| content.to_owned()).collect(),
+            ..Media::default()
+        };
+        let first = Turn { images: vec![image(&["a", "b"]), image(&[""])], ..Turn::default() };
+        let second = Turn { images: vec![image(&["c"])], ..Turn::default() };
+        let body = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}).to_string();
+        assert_eq!(requests.images(&[first.clone(), second], &body.clone().into()), 3);
+        let verbatim = Turn { raw_messages: Some(Vec::new()), ..Turn::default() };
+        assert_eq!(requests.images(&[first, verbatim], &body.into()), 1);
+    }
+
+    #[test]
+    fn header_fields_of_a_request_are_in_its_head_alone() {
+        let requests = requests(EndpointKind::Chat).unwrap();
+        let mut request = requests.make(0).unwrap();
+        let plain = String::from_utf8(requests.head(0, 1, 2, &request)).unwrap();
+        request.heads = requests.heads_with(&[("X-Own".to_owned(), "1".to_owned())]);
+        let own = String::from_utf8(requests.head(0, 1, 2, &request)).unwrap();
+        assert!(!plain.contains("X-Own") && own.contains("X-Own: 1\r\n"), "{own}");
+        assert_eq!(own.replace("X-Own: 1\r\n", ""), plain);
+    }
+}
