@@ -203,14 +203,14 @@ fn described(requests: &Requests) -> String {
 }
 
 fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, TokenizeError> {
-    let traits = plan.endpoint.kind.traits();
-    // Nothing is counted, and what a synthetic prompt says is all the same.
-    if !traits.produces_tokens && !traits.tokenizes_input {
-        return Ok(Tokenizer::builtin());
-    }
     let lookup = Lookup::from_env();
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);
+    }
+    let traits = plan.endpoint.kind.traits();
+    if !traits.tokenizes_input && !traits.produces_tokens {
+        // Nothing is counted with it.
+        return Tokenizer::load("builtin", &lookup);
     }
     let model = plan.models.first().map_or("", String::as_str);
     let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;

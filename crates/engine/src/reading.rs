@@ -171,3 +171,51 @@ impl Watch for LiveReading<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{client, post};
+    use aiperf_plan::{BaseUrl, EndpointPlan};
+    use aiperf_transport::{Cancel, DeadlineTimer, Redirects, Reuse};
+    use aiperf_types::EndpointKind;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn the_first_content_is_told_while_the_rest_is_still_to_come() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (tell, told) = mpsc::channel();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 1 << 12]).unwrap() > 0);
+            let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            stream.write_all(format!("{head}: hello\n\n{chunk}").as_bytes()).unwrap();
+            let at = told.recv_timeout(Duration::from_secs(10));
+            stream.write_all(chunk.as_bytes()).unwrap();
+            at
+        });
+        let mut endpoint = EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse("http://here").unwrap()]);
+        endpoint.streaming = true;
+        let reading = Reading { api: Arc::new(Api::new(&endpoint, "m").unwrap()), limit: 1 << 20, captures: true };
+        let mut live = LiveReading::new(reading).telling(|at| tell.send(at).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut exchange = runtime.block_on(async {
+            let client = client(port, Reuse::Always, 1 << 20);
+            let (cancel, mut redirects) = (Cancel::default(), Redirects::default());
+            tokio::select! {
+                exchange = client.send_watched(post("/"), &cancel, &mut redirects, Some(&mut live)) => exchange,
+                _ = client.timers().keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
+            }
+        });
+        live.finish(&mut exchange);
+        let parsed = exchange.parsed.unwrap();
+        assert_eq!(server.join().unwrap().ok(), Some(parsed.content[0].at), "before the second was sent");
+        assert_eq!(parsed.output_text.as_deref(), Some("aa"));
+        assert!(parsed.reply.is_some_and(|reply| reply.turn.is_some()));
+    }
+}
