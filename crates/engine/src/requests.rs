@@ -142,9 +142,9 @@ impl Requests {
         }
     }
 
-    /// Everything that may be sent, in order; without what cannot be.
-    pub fn all(&self) -> impl Iterator<Item = Arc<PreparedRequest>> + '_ {
-        (0..self.dataset.len()).filter_map(|index| self.request(index as u32).ok())
+    /// Everything that may be sent, in order, whether it can be or not.
+    pub fn all(&self) -> impl Iterator<Item = Result<Arc<PreparedRequest>, Unbuildable>> + '_ {
+        (0..self.dataset.len()).map(|index| self.request(index as u32))
     }
 
     /// The endpoint as it is spoken to.

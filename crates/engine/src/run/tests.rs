@@ -104,7 +104,7 @@ fn a_video_is_one_record_of_several_legs() {
     let seen = AtomicUsize::new(0);
     let port = serve(move |_, request| match request.split(' ').next() {
         Some("POST") => json(r#"{"id":"v","status":"queued"}"#),
-        _ if seen.fetch_add(1, Relaxed) % 2 == 0 => json(r#"{"id":"v","status":"in_progress"}"#),
+        _ if seen.fetch_add(1, Relaxed).is_multiple_of(2) => json(r#"{"id":"v","status":"in_progress"}"#),
         _ => json(r#"{"id":"v","status":"completed","inference_time_s":2.0,"peak_memory_mb":7.5}"#),
     });
     let mut plan = plan_of(port, 3);
