@@ -61,7 +61,9 @@ impl Reader {
         let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = self.anchor;
-        let traces = self.plan.artifacts.records_hold_traces();
+        // What was never a request has left no trace.
+        let was_built = !matches!(exchange.failure, Some(Failure::Unbuildable { .. }));
+        let traces = self.plan.artifacts.records_hold_traces() && was_built;
         let head = timeline.head.taken().filter(|_| exchange.is_success());
         let video = parsed.video.unwrap_or_default();
         let measured = Measured {
@@ -79,7 +81,7 @@ impl Reader {
             audio_seconds: exchange.tag.audio_seconds,
             video_inference_seconds: video.inference_seconds,
             video_peak_memory_mb: video.peak_memory_mb,
-            http: Some(http_timing(exchange)),
+            http: was_built.then(|| http_timing(exchange)),
             http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
@@ -108,7 +110,9 @@ impl Reader {
         let counts = measured.tokens.input.or(measured.tokens.output);
         // Counts that cannot be were given all the same, and are told as such.
         let gave_none = counts.is_none() && !parsed.unreadable_usage;
-        let without_counts = self.counts() == Counts::Servers && measured.error.is_none() && gave_none;
+        let has_tokens = self.plan.endpoint.kind.traits().has_tokens();
+        let is_missed = has_tokens && self.counts() == Counts::Servers;
+        let without_counts = is_missed && measured.error.is_none() && gave_none;
         Record { meta, measured, parsed, did_not_stream, without_counts }
     }
 
@@ -136,10 +140,9 @@ impl Reader {
     }
 
     fn counts(&self) -> Counts {
-        let traits = self.plan.endpoint.kind.traits();
         if self.plan.endpoint.server_token_count {
             Counts::Servers
-        } else if traits.produces_tokens || traits.tokenizes_input {
+        } else if self.plan.endpoint.kind.traits().has_tokens() {
             Counts::Ours
         } else {
             Counts::Nobodys
@@ -325,6 +328,36 @@ mod tests {
         let reader = reader(EndpointKind::ImageRetrieval);
         let record = reader.read(&exchange(&reader, answered("hello")), 0);
         assert_eq!((record.measured.tokens, record.without_counts), (TokenCounts::default(), false));
+    }
+
+    #[test]
+    fn what_could_not_be_built_is_an_error_without_a_trace() {
+        let mut reader = reader(EndpointKind::Chat);
+        let mut plan = Plan::clone(&reader.plan);
+        (plan.artifacts.level, plan.artifacts.http_trace) = (aiperf_plan::ExportLevel::Records, true);
+        reader.plan = Arc::new(plan);
+        let record = |failure: Failure| {
+            let exchange = Exchange {
+                tag: RequestTag { session_id: "s".into(), ..RequestTag::default() },
+                timeline: Timeline { start: MonoNs(5), end: MonoNs(5), ..Timeline::default() },
+                failure: Some(failure),
+                ..Exchange::default()
+            };
+            reader.read(&exchange, 0)
+        };
+        for (is_unsupported, kind) in [(false, "ValueError"), (true, "NotImplementedError")] {
+            let record = record(Failure::Unbuildable { is_unsupported, message: "conversation s: no".into() });
+            let error = record.measured.error.unwrap();
+            let wanted = (Some(kind), format!("{kind}('conversation s: no')"));
+            assert_eq!((error.kind.as_deref(), error.message), wanted);
+            assert!(record.measured.http_trace.is_none() && record.measured.http.is_none());
+            assert_eq!(
+                (&*record.meta.conversation_id, record.measured.start, record.measured.end),
+                ("s", MonoNs(5), MonoNs(5))
+            );
+            assert_eq!(record.measured.tokens, TokenCounts::default());
+        }
+        assert!(record(Failure::Disconnected).measured.http_trace.is_some());
     }
 
     #[test]

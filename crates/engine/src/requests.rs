@@ -154,6 +154,10 @@ impl Requests {
 
     /// Tokens of a request's texts; each conversation is counted once.
     pub fn input_tokens(&self, conversation: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
+        // What was never built says nothing of the conversation's other requests.
+        if body.is_empty() {
+            return None;
+        }
         let Some(Entry { input_tokens: cell, .. }) = self.kept.get(conversation as usize) else {
             return count_input(&self.api, &body.payload(), tokenizer);
         };
