@@ -98,7 +98,7 @@ impl Requests {
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
             let request = requests.make(requests.kept.len())?;
-            bytes += request.encoded.body.len();
+            bytes += request.encoded.body.held();
             encoded();
             requests.kept.push(Entry { request: Arc::new(request), input_tokens: AtomicU32::new(NOT_COUNTED) });
         }
@@ -111,9 +111,9 @@ impl Requests {
         self.dataset.len()
     }
 
-    /// How many of them are encoded, and the bytes of their bodies.
+    /// How many of them are encoded, and the bytes that these hold.
     pub fn kept(&self) -> (usize, usize) {
-        (self.kept.len(), self.kept.iter().map(|entry| entry.request.encoded.body.len()).sum())
+        (self.kept.len(), self.kept.iter().map(|entry| entry.request.encoded.body.held()).sum())
     }
 
     /// The conversation of a draw: they come in order, round and round.

@@ -37,6 +37,11 @@ impl Body {
         self.0.as_ref().map_or(0, |body| body.len)
     }
 
+    /// Bytes that it holds in memory, those that others share included.
+    pub fn held(&self) -> usize {
+        self.len() + self.0.as_ref().and_then(|body| body.payload.as_ref()).map_or(0, Bytes::len)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,5 +98,6 @@ mod tests {
     fn a_form_says_the_same_as_its_payload() {
         let form = Body::with_payload(vec!["--x--".into()], "{}".into());
         assert_eq!((&*form.joined(), &*form.payload()), (&b"--x--"[..], &b"{}"[..]));
+        assert_eq!((form.len(), form.held()), (5, 7));
     }
 }

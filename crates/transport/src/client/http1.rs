@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::framer::{FrameError, Framer};
 use crate::legs::Leg;
 use crate::phases;
-use crate::receive::record_read;
+use crate::receive::{Kept, record_read};
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
@@ -19,6 +19,8 @@ use std::task::{Context, Poll};
 const LEAST_ROOM: usize = 2 << 10;
 /// Pieces of a request that one write takes at most: more of them are a long conversation, and a write more.
 const SLICES: usize = 64;
+/// The same for an answer whose body is dropped: the room is used again and again.
+const DROPPED_ROOM: usize = 64 << 10;
 /// From here on a buffer grows fourfold.
 const LARGE: usize = 4 << 20;
 
@@ -156,7 +158,7 @@ impl Client {
                 }
             }
             loop {
-                let room = self.room(exchange);
+                let room = room(exchange, sending.kept);
                 let read = match connection.poll_read(cx, room) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(read)) => read,
@@ -189,19 +191,19 @@ impl Client {
         })
         .await
     }
+}
 
-    /// Room for the next read in the exchange's own buffer.
-    fn room<'a>(&self, exchange: &'a mut Exchange) -> &'a mut [u8] {
-        let filled = exchange.raw_len;
-        if exchange.raw.len() - filled < LEAST_ROOM {
-            // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at
-            // once.
-            let factor = if filled < LARGE { 2 } else { 4 };
-            let wanted = (filled * factor).min(self.settings.kept_limit + LEAST_ROOM);
-            exchange.raw.resize(wanted.max(filled + LEAST_ROOM), 0);
-        }
-        &mut exchange.raw[filled..]
+/// Room for the next read in the exchange's own buffer.
+fn room(exchange: &mut Exchange, kept: Kept) -> &mut [u8] {
+    let filled = exchange.raw_len;
+    let least = if kept.drops_body { DROPPED_ROOM } else { LEAST_ROOM };
+    if exchange.raw.len() - filled < least {
+        // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
+        let factor = if filled < LARGE { 2 } else { 4 };
+        let wanted = (filled * factor).min(kept.limit + least);
+        exchange.raw.resize(wanted.max(filled + least), 0);
     }
+    &mut exchange.raw[filled..]
 }
 
 fn write_some(
