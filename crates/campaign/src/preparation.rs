@@ -5,6 +5,7 @@
 
 use crate::campaign::CampaignError;
 use aiperf_dataset::Dataset;
+use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -181,7 +182,10 @@ impl Job {
         if stop.is_stopped() {
             return Err(CampaignError::Stopped);
         }
+        // Those that were not encoded beforehand may still turn out not to be requests.
+        let mut unbuildable = None;
         let all = requests.all().take_while(|_| !stop.is_stopped());
+        let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
         let inputs = artifacts.stage_inputs(all.map(|request| {
             steps.count();
             let payload = request.encoded.body.payload();
@@ -189,8 +193,11 @@ impl Job {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => payload.into_owned(),
             };
-            (request.session_id, [shown])
+            (request.session_id.clone(), [shown])
         }))?;
+        if let Some(error) = unbuildable {
+            return Err(RequestsError::from(error).into());
+        }
         Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
     }
 }

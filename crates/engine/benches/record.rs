@@ -85,7 +85,7 @@ fn exchange(reader: &Reader) -> Exchange {
         chunked: true,
         failure: None,
         request_head: Vec::new(),
-        request_body: reader.requests.request(0).expect("a request").encoded.body,
+        request_body: reader.requests.request(0).expect("a request").encoded.body.clone(),
         parsed: None,
     }
 }

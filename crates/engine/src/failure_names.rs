@@ -41,7 +41,8 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
         Failure::CutOff | Failure::Cancelled { .. } => RequestError::coded(499, "RequestCancellationError", text),
         Failure::TooManyRedirects { .. } => exception("TooManyRedirects", "ClientResponseError"),
         Failure::Step { code, kind, .. } => RequestError::coded(*code, kind, text),
-        Failure::Unsendable(_) | Failure::Unbuildable(_) => RequestError::exception("ValueError", text, &[]),
+        Failure::Unbuildable { is_unsupported: true, .. } => RequestError::exception("NotImplementedError", text, &[]),
+        Failure::Unsendable(_) | Failure::Unbuildable { .. } => RequestError::exception("ValueError", text, &[]),
         Failure::Redirect(_) => exception("InvalidUrlRedirectClientError", "InvalidURL"),
     }
 }

@@ -12,6 +12,7 @@
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
+//! - [`reading`]: answers read, once they are there or while they come; `legs`: requests of several legs
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
 //!   `recorder`: batches of them, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
@@ -29,10 +30,12 @@ pub mod error;
 pub mod events;
 mod failure_names;
 pub mod hooks;
+mod legs;
 mod load;
 mod phases;
 pub mod quality;
 mod queue;
+pub mod reading;
 pub mod record;
 mod record_thread;
 mod recorder;

@@ -134,7 +134,11 @@ impl Queue {
 
 /// What an exchange holds in memory, nearly.
 fn size(exchange: &Exchange) -> usize {
-    exchange.raw.len() + exchange.timeline.reads.capacity() * 16 + size_of::<Exchange>()
+    let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
+        let texts = [&parsed.output_text, &parsed.reasoning_text].into_iter().flatten().map(String::len).sum::<usize>();
+        size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
+    });
+    exchange.raw.len() + exchange.timeline.reads.capacity() * 16 + size_of::<Exchange>() + parsed
 }
 
 /// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds

@@ -1,9 +1,9 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
 use crate::failure_names;
+use crate::reading::Reading;
 use crate::requests::Requests;
 use crate::trace::http_trace;
-use aiperf_dialect::Answer;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
@@ -48,7 +48,12 @@ impl Reader {
             None => {
                 let is_stream = body::is_event_stream(exchange);
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
-                self.answer(exchange, is_stream)
+                let mut parsed = match &exchange.parsed {
+                    Some(parsed) => Parsed::clone(parsed),
+                    None => self.reading().read(exchange),
+                };
+                let error = parsed.error.take();
+                (parsed, error)
             }
         };
         let timeline = &exchange.timeline;
@@ -56,9 +61,11 @@ impl Reader {
         let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = self.anchor;
-        let traces = self.plan.artifacts.records_hold_traces();
-        let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
-        let head = timeline.head.taken().filter(|_| is_success);
+        // What was never a request has left no trace.
+        let was_built = !matches!(exchange.failure, Some(Failure::Unbuildable { .. }));
+        let traces = self.plan.artifacts.records_hold_traces() && was_built;
+        let head = timeline.head.taken().filter(|_| exchange.is_success());
+        let video = parsed.video.unwrap_or_default();
         let measured = Measured {
             number: exchange.tag.number,
             start_wall: anchor.wall(start),
@@ -70,7 +77,11 @@ impl Reader {
             tokens: self.count(exchange, &parsed, error.is_some()),
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
-            http: Some(http_timing(exchange)),
+            images: exchange.tag.images,
+            audio_seconds: exchange.tag.audio_seconds,
+            video_inference_seconds: video.inference_seconds,
+            video_peak_memory_mb: video.peak_memory_mb,
+            http: was_built.then(|| http_timing(exchange)),
             http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
@@ -99,8 +110,15 @@ impl Reader {
         let counts = measured.tokens.input.or(measured.tokens.output);
         // Counts that cannot be were given all the same, and are told as such.
         let gave_none = counts.is_none() && !parsed.unreadable_usage;
-        let without_counts = self.tokenizer.is_none() && measured.error.is_none() && gave_none;
+        let has_tokens = self.plan.endpoint.kind.traits().has_tokens();
+        let is_missed = has_tokens && self.counts() == Counts::Servers;
+        let without_counts = is_missed && measured.error.is_none() && gave_none;
         Record { meta, measured, parsed, did_not_stream, without_counts }
+    }
+
+    fn reading(&self) -> Reading {
+        let (api, limit) = (self.requests.api().clone(), self.plan.endpoint.http.kept_body_limit);
+        Reading { api, limit, captures: false }
     }
 
     /// Why there is no answer to read.
@@ -121,50 +139,59 @@ impl Reader {
         }
     }
 
-    fn answer(&self, exchange: &Exchange, is_stream: bool) -> (Parsed, Option<RequestError>) {
-        let Decoded { exchange, failure } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
-        let undecodable = failure.as_ref().map(failure_names::error_of);
-        let mut answer = Answer::new(self.requests.api(), exchange.timeline.start);
-        if is_stream {
-            let mut on = true;
-            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
-            // Where a stream broke off, what is left of it is half an event.
-            if on && undecodable.is_none() {
-                answer.end_stream(exchange.timeline.end);
-            }
-        } else if undecodable.is_some() {
-            // Part of a whole body is none.
-            return (unread(&exchange), undecodable);
+    fn counts(&self) -> Counts {
+        if self.plan.endpoint.server_token_count {
+            Counts::Servers
+        } else if self.plan.endpoint.kind.traits().has_tokens() {
+            Counts::Ours
         } else {
-            let bytes = body::collect(&exchange);
-            match charset::text(&exchange, &bytes) {
-                Ok(text) => answer.feed_body(&text, exchange.timeline.end),
-                Err(failure) => return (Parsed::default(), Some(failure_names::error_of(&failure))),
-            }
+            Counts::Nobodys
         }
-        let mut parsed = answer.finish();
-        let error = parsed.error.take().or(undecodable);
-        (parsed, error)
     }
 
     fn count(&self, exchange: &Exchange, parsed: &Parsed, failed: bool) -> TokenCounts {
-        let Some(tokenizer) = &self.tokenizer else {
-            let counts = server_counts(parsed, failed);
-            let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
-            return TokenCounts { first_content_chunk_tokens: first, ..counts };
+        let tokenizer = match (self.counts(), &self.tokenizer) {
+            (Counts::Servers, _) => {
+                let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
+                return TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) };
+            }
+            (Counts::Ours, Some(tokenizer)) => tokenizer,
+            (Counts::Ours, None) | (Counts::Nobodys, _) => return TokenCounts::default(),
         };
         let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };
         }
-        let count = |text: &Option<String>| text.as_ref().map(|text| tokenizer.count(text) as u64);
+        let count = |text: &str| tokenizer.count(text) as u64;
         TokenCounts {
             input,
-            output: count(&parsed.output_text),
-            reasoning: count(&parsed.reasoning_text),
+            output: choices(parsed).map(|texts| texts.map(count).sum()),
+            reasoning: parsed.reasoning_text.as_deref().map(count),
             first_content_chunk_tokens: None,
         }
     }
+}
+
+/// Whose token counts records have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    Servers,
+    Ours,
+    /// Nothing about such requests is tokens.
+    Nobodys,
+}
+
+/// The output of an answer, each choice apart: what one ends with and another begins with is no token.
+fn choices(parsed: &Parsed) -> Option<impl Iterator<Item = &str>> {
+    let text = parsed.output_text.as_deref()?;
+    let is_one = parsed.choice_ends.is_empty();
+    let mut start = 0;
+    let each = parsed.choice_ends.iter().filter_map(move |&end| {
+        let choice = text.get(start..end);
+        start = end;
+        choice
+    });
+    Some(each.chain(is_one.then_some(text)))
 }
 
 /// Nothing is read of an exchange that failed: its end is when it did.
@@ -224,5 +251,123 @@ fn http_timing(exchange: &Exchange) -> HttpTiming {
         chunks_sent: with(Some(u64::from(t.writes)), |leg| u64::from(leg.writes)),
         data_received: with(Some(t.bytes_received), |leg| leg.bytes_received),
         chunks_received: with(Some(u64::from(t.body_reads)), |leg| u64::from(leg.body_reads)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use aiperf_dataset::Dataset;
+    use aiperf_types::{EndpointKind, Media, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
+
+    /// Reads records of an endpoint type.
+    fn reader(kind: EndpointKind) -> Reader {
+        let tokenizer = Tokenizer::builtin();
+        let mut plan = plan("http://127.0.0.1:1");
+        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let requests = Arc::new(Requests::new(Arc::new(plan.clone()), dataset, "1").unwrap());
+        plan.endpoint.kind = kind;
+        let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };
+        let (plan, anchor, phases) = (Arc::new(plan), WallAnchor::default(), vec![Arc::new(phase)]);
+        Reader { plan, requests, tokenizer: Some(tokenizer), anchor, phases }
+    }
+
+    /// An exchange that was read where it came in.
+    fn exchange(reader: &Reader, parsed: Parsed) -> Exchange {
+        Exchange {
+            tag: RequestTag { images: 3, audio_seconds: Some(1.5), ..RequestTag::default() },
+            timeline: Timeline { start: MonoNs(1), end: MonoNs(9), ..Timeline::default() },
+            status: Some(200),
+            request_body: reader.requests.request(0).unwrap().encoded.body.clone(),
+            parsed: Some(Box::new(parsed)),
+            ..Exchange::default()
+        }
+    }
+
+    fn answered(text: &str) -> Parsed {
+        let mark = aiperf_types::ContentMark { at: MonoNs(5), output: true, reasoning: false };
+        let (content, output_text) = (vec![mark], Some(text.to_owned()));
+        Parsed { content, output_text, responses: 1, last_response: MonoNs(6), ..Parsed::default() }
+    }
+
+    #[test]
+    fn what_was_read_on_the_way_is_the_record() {
+        let reader = reader(EndpointKind::Chat);
+        let facts = VideoFacts { inference_seconds: Some(2.0), peak_memory_mb: Some(3.0) };
+        let record = reader.read(&exchange(&reader, Parsed { video: Some(facts), ..answered("hello") }), 0);
+        let measured = record.measured;
+        assert_eq!((measured.error, measured.end, measured.content.len()), (None, MonoNs(6), 1));
+        assert_eq!((measured.images, measured.audio_seconds), (3, Some(1.5)));
+        assert_eq!((measured.video_inference_seconds, measured.video_peak_memory_mb), (Some(2.0), Some(3.0)));
+        assert!(measured.tokens.input > Some(0) && measured.tokens.output > Some(0));
+    }
+
+    #[test]
+    fn an_error_that_was_read_on_the_way_is_the_records() {
+        let reader = reader(EndpointKind::Chat);
+        let error = RequestError::coded(502, "SSEResponseError", "no");
+        let record = reader.read(&exchange(&reader, Parsed { error: Some(error.clone()), ..answered("half") }), 0);
+        assert_eq!((record.measured.error, record.measured.content.len()), (Some(error), 0));
+    }
+
+    #[test]
+    fn each_choice_is_counted_alone() {
+        let reader = reader(EndpointKind::Chat);
+        let output = |parsed: Parsed| reader.read(&exchange(&reader, parsed), 0).measured.tokens.output;
+        let text = "word";
+        let one = output(answered(text)).unwrap();
+        let both = Parsed { choice_ends: vec![text.len(), 2 * text.len()], ..answered(&text.repeat(2)) };
+        assert_eq!(output(both), Some(2 * one));
+        let halves = Parsed { choice_ends: vec![2, text.len()], ..answered(text) };
+        assert!(output(halves) > Some(one), "one token is two when its halves are said apart");
+    }
+
+    #[test]
+    fn requests_that_have_nothing_to_do_with_tokens_have_no_counts() {
+        let reader = reader(EndpointKind::ImageRetrieval);
+        let record = reader.read(&exchange(&reader, answered("hello")), 0);
+        assert_eq!((record.measured.tokens, record.without_counts), (TokenCounts::default(), false));
+    }
+
+    #[test]
+    fn what_could_not_be_built_is_an_error_without_a_trace() {
+        let mut reader = reader(EndpointKind::Chat);
+        let mut plan = Plan::clone(&reader.plan);
+        (plan.artifacts.level, plan.artifacts.http_trace) = (aiperf_plan::ExportLevel::Records, true);
+        reader.plan = Arc::new(plan);
+        let record = |failure: Failure| {
+            let exchange = Exchange {
+                tag: RequestTag { session_id: "s".into(), ..RequestTag::default() },
+                timeline: Timeline { start: MonoNs(5), end: MonoNs(5), ..Timeline::default() },
+                failure: Some(failure),
+                ..Exchange::default()
+            };
+            reader.read(&exchange, 0)
+        };
+        for (is_unsupported, kind) in [(false, "ValueError"), (true, "NotImplementedError")] {
+            let record = record(Failure::Unbuildable { is_unsupported, message: "conversation s: no".into() });
+            let error = record.measured.error.unwrap();
+            let wanted = (Some(kind), format!("{kind}('conversation s: no')"));
+            assert_eq!((error.kind.as_deref(), error.message), wanted);
+            assert!(record.measured.http_trace.is_none() && record.measured.http.is_none());
+            assert_eq!(
+                (&*record.meta.conversation_id, record.measured.start, record.measured.end),
+                ("s", MonoNs(5), MonoNs(5))
+            );
+            assert_eq!(record.measured.tokens, TokenCounts::default());
+        }
+        assert!(record(Failure::Disconnected).measured.http_trace.is_some());
+    }
+
+    #[test]
+    fn a_reply_is_no_part_of_what_is_measured() {
+        let reader = reader(EndpointKind::Chat);
+        let text = Media { contents: vec!["hello".into()], ..Media::default() };
+        let turn = Some(Turn { texts: vec![text], ..Turn::default() });
+        let reply = Some(Box::new(Reply { turn, response_id: None }));
+        let with = reader.read(&exchange(&reader, Parsed { reply, ..answered("hello") }), 0);
+        let without = reader.read(&exchange(&reader, answered("hello")), 0);
+        assert_eq!(format!("{:?}", with.measured), format!("{:?}", without.measured));
     }
 }

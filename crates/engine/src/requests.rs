@@ -2,10 +2,11 @@
 //! kept; a dataset too large for that is encoded entry by entry as it is needed.
 
 use aiperf_dataset::Dataset;
+use aiperf_dialect::kinds::Carries;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, Conversation};
+use aiperf_types::{Body, Conversation, EndpointKind, Failure, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -21,9 +22,28 @@ const NO_COUNT: u32 = u32::MAX - 1;
 pub enum RequestsError {
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// A turn cannot be put into the dialect.
-    #[error("conversation {session}: {source}")]
-    Dialect { session: String, source: DialectError },
+    #[error(transparent)]
+    Conversation(#[from] Unbuildable),
+}
+
+/// A conversation that cannot be put into the dialect: which one, and why.
+#[derive(Clone, Debug, Error)]
+#[error("{place}: {source}")]
+pub struct Unbuildable {
+    pub place: String,
+    pub session_id: Arc<str>,
+    kind: EndpointKind,
+    pub source: DialectError,
+}
+
+impl From<&Unbuildable> for Failure {
+    fn from(error: &Unbuildable) -> Self {
+        let is_unsupported = matches!(
+            (error.kind, &error.source),
+            (_, DialectError::Unsupported(..)) | (EndpointKind::Raw, DialectError::Missing(..))
+        );
+        Self::Unbuildable { is_unsupported, message: error.to_string() }
+    }
 }
 
 /// The requests of a run, by conversation.
@@ -38,16 +58,24 @@ pub struct Requests {
 }
 
 /// What is sent for a conversation, and what records say of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PreparedRequest {
     pub encoded: EncodedRequest,
+    /// Its head by URL, where it has header fields of its own.
+    heads: Vec<HeadTemplate>,
     pub session_id: Arc<str>,
     /// Output length asked for.
     pub requested_osl: Option<u32>,
+    /// Images that it carries.
+    pub images: u32,
+    /// Length of its audio.
+    pub audio_seconds: Option<f64>,
+    /// A later turn needs its answer.
+    pub wants_reply: bool,
 }
 
 struct Entry {
-    request: PreparedRequest,
+    request: Arc<PreparedRequest>,
     input_tokens: AtomicU32,
 }
 
@@ -70,9 +98,9 @@ impl Requests {
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
             let request = requests.make(requests.kept.len())?;
-            bytes += request.encoded.body.len();
+            bytes += request.encoded.body.held();
             encoded();
-            requests.kept.push(Entry { request, input_tokens: AtomicU32::new(NOT_COUNTED) });
+            requests.kept.push(Entry { request: Arc::new(request), input_tokens: AtomicU32::new(NOT_COUNTED) });
         }
         Ok(requests)
     }
@@ -83,9 +111,9 @@ impl Requests {
         self.dataset.len()
     }
 
-    /// How many of them are encoded, and the bytes of their bodies.
+    /// How many of them are encoded, and the bytes that these hold.
     pub fn kept(&self) -> (usize, usize) {
-        (self.kept.len(), self.kept.iter().map(|entry| entry.request.encoded.body.len()).sum())
+        (self.kept.len(), self.kept.iter().map(|entry| entry.request.encoded.body.held()).sum())
     }
 
     /// The conversation of a draw: they come in order, round and round.
@@ -99,33 +127,24 @@ impl Requests {
     }
 
     /// The head of a request.
-    pub fn head(&self, target: usize, request_id: u128, correlation_id: u128, request: &EncodedRequest) -> Vec<u8> {
+    pub fn head(&self, target: usize, request_id: u128, correlation_id: u128, request: &PreparedRequest) -> Vec<u8> {
         let mut head = Vec::with_capacity(640);
-        if request.headers.is_empty() {
-            self.heads[target].write(&mut head, request_id, correlation_id, request);
-        } else {
-            let (endpoint, own) = (&self.plan.endpoint, &request.headers);
-            HeadTemplate::with_headers(endpoint, &endpoint.urls[target], &self.version, own).write(
-                &mut head,
-                request_id,
-                correlation_id,
-                request,
-            );
-        }
+        let template = request.heads.get(target).unwrap_or(&self.heads[target]);
+        template.write(&mut head, request_id, correlation_id, &request.encoded);
         head
     }
 
     /// What is sent for a conversation. One that is not kept is encoded on the spot.
-    pub fn request(&self, conversation: u32) -> Result<PreparedRequest, RequestsError> {
+    pub fn request(&self, conversation: u32) -> Result<Arc<PreparedRequest>, Unbuildable> {
         match self.kept.get(conversation as usize) {
             Some(entry) => Ok(entry.request.clone()),
-            None => self.make(conversation as usize),
+            None => self.make(conversation as usize).map(Arc::new),
         }
     }
 
-    /// Everything that may be sent, in order; without what cannot be.
-    pub fn all(&self) -> impl Iterator<Item = PreparedRequest> + '_ {
-        (0..self.dataset.len()).filter_map(|index| self.request(index as u32).ok())
+    /// Everything that may be sent, in order, whether it can be or not.
+    pub fn all(&self) -> impl Iterator<Item = Result<Arc<PreparedRequest>, Unbuildable>> + '_ {
+        (0..self.dataset.len()).map(|index| self.request(index as u32))
     }
 
     /// The endpoint as it is spoken to.
@@ -135,6 +154,10 @@ impl Requests {
 
     /// Tokens of a request's texts; each conversation is counted once.
     pub fn input_tokens(&self, conversation: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
+        // What was never built says nothing of the conversation's other requests.
+        if body.is_empty() {
+            return None;
+        }
         let Some(Entry { input_tokens: cell, .. }) = self.kept.get(conversation as usize) else {
             return count_input(&self.api, &body.payload(), tokenizer);
         };
@@ -148,15 +171,52 @@ impl Requests {
         counted
     }
 
-    fn make(&self, index: usize) -> Result<PreparedRequest, RequestsError> {
+    fn make(&self, index: usize) -> Result<PreparedRequest, Unbuildable> {
         let conversation: Arc<Conversation> = Arc::new(self.dataset.conversation(index).into_owned());
-        let turn = conversation.turns.len().saturating_sub(1);
-        let encoded = Session::new(self.api.clone(), conversation.clone()).ask(turn).map_err(|source| {
-            let session = conversation.session_id.clone();
-            RequestsError::Dialect { session, source }
+        let session_id: Arc<str> = conversation.session_id.as_str().into();
+        let asked = conversation.turns.len().saturating_sub(1);
+        let mut session = Session::new(self.api.clone(), conversation.clone());
+        let encoded = session.ask(asked).map_err(|source| Unbuildable {
+            place: format!("conversation {session_id}"),
+            session_id: session_id.clone(),
+            kind: self.api.endpoint.kind,
+            source,
         })?;
-        let requested_osl = conversation.turns.last().and_then(|turn| turn.max_tokens);
-        Ok(PreparedRequest { encoded, session_id: conversation.session_id.as_str().into(), requested_osl })
+        let turn = conversation.turns.get(asked);
+        Ok(PreparedRequest {
+            heads: self.heads_with(&encoded.headers),
+            session_id,
+            requested_osl: turn.and_then(|turn| turn.max_tokens),
+            images: self.images(&conversation.turns[..=asked], &encoded.body),
+            audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
+            wants_reply: session.wants_reply(),
+            encoded,
+        })
+    }
+
+    /// The heads of a request with header fields of its own.
+    fn heads_with(&self, own: &[(String, String)]) -> Vec<HeadTemplate> {
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let endpoint = &self.plan.endpoint;
+        let head = |url| HeadTemplate::with_headers(endpoint, url, &self.version, own);
+        endpoint.urls.iter().map(head).collect()
+    }
+
+    /// Images of a request that asks the last of some turns: those of the turns that it carries, or, where somebody
+    /// else wrote it, those that are found in it.
+    fn images(&self, turns: &[Turn], body: &Body) -> u32 {
+        let carried = match self.api.dialect.carries {
+            Carries::History(_) => turns,
+            Carries::LastTurn | Carries::OneTurn => &turns[turns.len() - 1..],
+        };
+        let is_verbatim = |turn: &Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
+        if carried.iter().any(is_verbatim) {
+            return inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images);
+        }
+        let contents = carried.iter().flat_map(|turn| &turn.images).flat_map(|image| &image.contents);
+        contents.filter(|content| !content.is_empty()).count() as u32
     }
 }
 
@@ -166,5 +226,93 @@ fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
         [] => (inputs.pretokenised > 0).then_some(inputs.pretokenised),
         [only] => Some(tokenizer.count(only) as u64 + inputs.pretokenised),
         texts => Some(tokenizer.count(&texts.join(" ")) as u64 + inputs.pretokenised),
+    }
+}
+
+#[cfg(test)]
+impl Requests {
+    /// Has every answer read where it comes in.
+    pub(crate) fn wanting_replies(mut self) -> Self {
+        for entry in &mut self.kept {
+            Arc::get_mut(&mut entry.request).expect("nobody else has it yet").wants_reply = true;
+        }
+        self
+    }
+
+    /// Keeps nothing, and can make nothing any more.
+    pub(crate) fn refusing(mut self) -> Self {
+        const REFUSING: aiperf_dialect::Dialect = aiperf_dialect::Dialect {
+            frame: |_| Err(DialectError::Missing("chat", "patience")),
+            ..aiperf_dialect::kinds::chat::DIALECT
+        };
+        self.kept.clear();
+        let mut api = Api::new(&self.plan.endpoint, "m").expect("it was spoken to before");
+        api.dialect = &REFUSING;
+        self.api = Arc::new(api);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use aiperf_types::Media;
+    use serde_json::json;
+
+    fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
+        let mut plan = plan("http://127.0.0.1:1");
+        (plan.endpoint.kind, plan.endpoint.body) = (kind, kind.traits().body);
+        let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).unwrap();
+        Requests::new(Arc::new(plan), Arc::new(dataset), "1")
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_found_before_anything_is_sent_and_named() {
+        let Err(RequestsError::Conversation(error)) = requests(EndpointKind::ImageEdit) else {
+            panic!("it needs images")
+        };
+        assert!(error.to_string().starts_with("conversation session_000000: "), "{error}");
+        assert_eq!(&*error.session_id, "session_000000");
+    }
+
+    #[test]
+    fn what_an_api_has_no_place_for_is_told_apart_from_what_is_wrong() {
+        let is_unsupported = |kind, source| {
+            let (place, session_id) = ("line 3".to_owned(), "s".into());
+            let failure = Failure::from(&Unbuildable { place, session_id, kind, source });
+            assert!(failure.to_string().starts_with("line 3: "), "{failure}");
+            matches!(failure, Failure::Unbuildable { is_unsupported: true, .. })
+        };
+        assert!(is_unsupported(EndpointKind::Messages, DialectError::Unsupported("messages", "audio")));
+        assert!(is_unsupported(EndpointKind::Raw, DialectError::Missing("raw", "a payload")));
+        assert!(!is_unsupported(EndpointKind::ImageEdit, DialectError::Missing("image_edit", "an image")));
+        assert!(!is_unsupported(EndpointKind::Chat, DialectError::NoTurn));
+    }
+
+    #[test]
+    fn images_are_those_of_the_turns_that_are_carried_or_those_found_in_a_payload() {
+        let requests = requests(EndpointKind::Chat).unwrap();
+        let image = |contents: &[&str]| Media {
+            contents: contents.iter().map(|&content| content.to_owned()).collect(),
+            ..Media::default()
+        };
+        let first = Turn { images: vec![image(&["a", "b"]), image(&[""])], ..Turn::default() };
+        let second = Turn { images: vec![image(&["c"])], ..Turn::default() };
+        let body = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}).to_string();
+        assert_eq!(requests.images(&[first.clone(), second], &body.clone().into()), 3);
+        let verbatim = Turn { raw_messages: Some(Vec::new()), ..Turn::default() };
+        assert_eq!(requests.images(&[first, verbatim], &body.into()), 1);
+    }
+
+    #[test]
+    fn header_fields_of_a_request_are_in_its_head_alone() {
+        let requests = requests(EndpointKind::Chat).unwrap();
+        let mut request = requests.make(0).unwrap();
+        let plain = String::from_utf8(requests.head(0, 1, 2, &request)).unwrap();
+        request.heads = requests.heads_with(&[("X-Own".to_owned(), "1".to_owned())]);
+        let own = String::from_utf8(requests.head(0, 1, 2, &request)).unwrap();
+        assert!(!plain.contains("X-Own") && own.contains("X-Own: 1\r\n"), "{own}");
+        assert_eq!(own.replace("X-Own: 1\r\n", ""), plain);
     }
 }

@@ -1,6 +1,12 @@
 //! What several tests of this crate need.
 
-use std::io::{self, Write};
+use aiperf_transport::{
+    Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Resolution, Reuse,
+    SocketOptions, StampMode, StreamEnd,
+};
+use aiperf_types::{MonoNs, Nanos, RequestTag};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 #[path = "../tests/support/plan.rs"]
@@ -26,4 +32,93 @@ impl Write for Shown {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// A client of a server here that keeps so many bytes of an answer.
+pub(crate) fn client(port: u16, reuse: Reuse, kept_limit: usize) -> Client {
+    let socket = SocketOptions {
+        recv_buffer: 1 << 16,
+        send_buffer: 1 << 16,
+        keep_idle: 60,
+        keep_interval: 30,
+        keep_count: 1,
+        user_timeout_ms: 30_000,
+    };
+    let settings = ClientSettings {
+        stamps: StampMode::Kernel,
+        connect: ConnectSettings {
+            socket,
+            resolution: Resolution::default(),
+            tls: Arc::default(),
+            proxies: ProxyChoice::default(),
+            outstanding: 4,
+        },
+        places: None,
+        keepalive: Nanos::MAX,
+        kept_limit,
+        reuse,
+        protocol: Protocol::Http1,
+        detailed: false,
+        connect_timeout: None,
+        stream_end: StreamEnd::NONE,
+    };
+    Client::new(settings, vec![Origin::http("127.0.0.1", port)], Default::default())
+}
+
+/// A POST of an empty object to a path.
+pub(crate) fn post(path: &str) -> OutgoingRequest {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\n\
+         Content-Length: 2\r\n\r\n"
+    );
+    OutgoingRequest {
+        tag: RequestTag { correlation_id: 7, ..RequestTag::default() },
+        intended: MonoNs(0),
+        issued: MonoNs(0),
+        target: 0,
+        head: head.into(),
+        body: "{}".into(),
+        timeout: None,
+        cancelled: None,
+        ends_session: true,
+    }
+}
+
+/// A whole answer of JSON.
+pub(crate) fn json(body: &str) -> Vec<u8> {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length";
+    format!("{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Serves every connection, request by request, with what `answer` makes of the connection's number and the request;
+/// an empty answer is a silence.
+pub(crate) fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for (number, mut stream) in listener.incoming().flatten().enumerate() {
+            let answer = answer.clone();
+            std::thread::spawn(move || {
+                while let Some(request) = read_request(&mut stream) {
+                    if stream.write_all(&answer(number, &request)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+fn read_request(stream: &mut TcpStream) -> Option<String> {
+    let (mut seen, mut byte) = (Vec::new(), [0]);
+    while !seen.ends_with(b"\r\n\r\n") {
+        (stream.read(&mut byte).ok()? > 0).then_some(())?;
+        seen.push(byte[0]);
+    }
+    let head = String::from_utf8(seen).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap_or("0");
+    stream.read_exact(&mut vec![0; length.parse().unwrap()]).ok()?;
+    Some(head)
 }

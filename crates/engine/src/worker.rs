@@ -1,7 +1,9 @@
 //! Requests in flight on one thread.
 
+use crate::legs::VideoLegs;
 use crate::queue::Queue;
-use crate::requests::{Requests, RequestsError};
+use crate::reading::{LiveReading, Reading, has_legs, reads_on_worker};
+use crate::requests::{PreparedRequest, Requests};
 use aiperf_plan::{CancellationDraws, Plan};
 use aiperf_schedule::{Dispatch, Event, RequestEnd};
 use aiperf_transport::clock::mono_now;
@@ -138,22 +140,19 @@ impl Worker {
         let target = self.requests.target_of(dispatch.session);
         let request = match self.requests.request(conversation) {
             Ok(request) => request,
-            Err(error) => return self.fail(dispatch, issued, conversation, &error),
+            Err(error) => {
+                let tag = self.tag(dispatch, conversation, error.session_id.clone());
+                return self.fail(tag, dispatch.intended, issued, (&error).into());
+            }
         };
         let tag = RequestTag {
-            phase: dispatch.phase,
-            number: dispatch.number,
-            conversation,
-            turn: 0,
-            session: dispatch.session,
-            request_id: self.ids.request(dispatch.phase, dispatch.number),
-            correlation_id: self.ids.session(dispatch.session),
-            worker: self.number,
-            session_id: request.session_id,
             requested_osl: request.requested_osl,
+            images: request.images,
+            audio_seconds: request.audio_seconds,
+            ..self.tag(dispatch, conversation, request.session_id.clone())
         };
-        let head = self.requests.head(target, tag.request_id, tag.correlation_id, &request.encoded);
-        let body = request.encoded.body;
+        let head = self.requests.head(target, tag.request_id, tag.correlation_id, &request);
+        let body = request.encoded.body.clone();
         let out = OutgoingRequest {
             tag,
             intended: dispatch.intended,
@@ -167,35 +166,57 @@ impl Worker {
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         let worker = self.clone();
+        if reads_on_worker(self.requests.api(), &request) {
+            tokio::task::spawn_local(async move {
+                let exchange = worker.send_and_read(out, &cancel, &request).await;
+                worker.land(slot, exchange);
+            });
+            return;
+        }
         tokio::task::spawn_local(async move {
             let exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
             worker.land(slot, exchange);
         });
     }
 
-    /// A request that cannot be made is over when it should begin, and leaves its record.
-    fn fail(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs, conversation: u32, error: &RequestsError) {
-        let start = mono_now();
-        let tag = RequestTag {
+    /// Sends a request whose answer somebody waits for, and reads it.
+    async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, request: &PreparedRequest) -> Exchange {
+        let api = self.requests.api().clone();
+        let (limit, captures) = (api.endpoint.http.kept_body_limit, request.wants_reply);
+        let is_of_several_legs = has_legs(&api);
+        let reading = Reading { api, limit, captures };
+        if is_of_several_legs {
+            let mut legs = VideoLegs::new(reading);
+            let mut exchange = self.client.send(out, cancel, &mut legs).await;
+            legs.finish(&mut exchange);
+            return exchange;
+        }
+        let (mut live, mut redirects) = (LiveReading::new(reading), Redirects::default());
+        let mut exchange = self.client.send_watched(out, cancel, &mut redirects, Some(&mut live)).await;
+        live.finish(&mut exchange);
+        exchange
+    }
+
+    fn tag(&self, dispatch: Dispatch, conversation: u32, session_id: Arc<str>) -> RequestTag {
+        RequestTag {
             phase: dispatch.phase,
             number: dispatch.number,
             conversation,
+            turn: 0,
             session: dispatch.session,
             request_id: self.ids.request(dispatch.phase, dispatch.number),
             correlation_id: self.ids.session(dispatch.session),
             worker: self.number,
+            session_id,
             ..RequestTag::default()
-        };
-        let timeline = Timeline {
-            intended: dispatch.intended,
-            issued,
-            start,
-            leg_start: start,
-            end: start,
-            ..Timeline::default()
-        };
-        let failure = Some(Failure::Unbuildable(error.to_string()));
-        let exchange = Exchange { tag, timeline, failure, ..Exchange::default() };
+        }
+    }
+
+    /// A request that cannot be made is over when it should begin, and leaves its record.
+    fn fail(self: &Rc<Self>, tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) {
+        let start = mono_now();
+        let timeline = Timeline { intended, issued, start, leg_start: start, end: start, ..Timeline::default() };
+        let exchange = Exchange { tag, timeline, failure: Some(failure), ..Exchange::default() };
         let worker = self.clone();
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move { worker.hand_over(exchange) });
@@ -208,10 +229,9 @@ impl Worker {
 
     fn hand_over(&self, exchange: Exchange) {
         let phase = exchange.tag.phase;
-        let is_success = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let end = if exchange.was_cut_off() {
             RequestEnd::Cancelled
-        } else if exchange.failure.is_some() || !is_success {
+        } else if exchange.failure.is_some() || !exchange.is_success() {
             RequestEnd::Failed
         } else {
             RequestEnd::Answered

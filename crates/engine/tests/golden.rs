@@ -133,9 +133,9 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = Client::new(settings, vec![Origin::http(url.host(), url.port())], Default::default());
-        let encoded = requests.request(0).unwrap().encoded;
-        let head = requests.head(0, 1, 2, &encoded);
-        let body = encoded.body;
+        let request = requests.request(0).unwrap();
+        let head = requests.head(0, 1, 2, &request);
+        let body = request.encoded.body.clone();
         let now = clock::mono_now();
         let tag = RequestTag::default();
         let out = OutgoingRequest {

@@ -8,7 +8,7 @@ use aiperf_dialect::{Answer, Api};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::body;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::receive::record_read;
+use aiperf_transport::receive::{Kept, record_read};
 use aiperf_types::{EndpointKind, Exchange, MonoNs, Read};
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
@@ -132,7 +132,8 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
     while exchange.raw_len < bytes.len() && !framer.is_done() {
         let fresh = (1 + draws.below(longest)).min(bytes.len() - exchange.raw_len);
         let at = MonoNs(2 + exchange.timeline.reads.len() as u64);
-        record_read(Read { at, lag: 0, len: fresh as u32 }, &mut exchange, &mut framer, usize::MAX).ok()?;
+        record_read(Read { at, lag: 0, len: fresh as u32 }, &mut exchange, &mut framer, Kept::up_to(usize::MAX))
+            .ok()?;
     }
     framer.close().ok()?;
     exchange.status.is_some().then_some(exchange)

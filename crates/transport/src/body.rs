@@ -4,29 +4,51 @@ use crate::framer::ChunkDecoder;
 use aiperf_types::{Exchange, Read};
 use std::borrow::Cow;
 
-/// Visits the body of an exchange in order: every read that brought bytes of it, and each span of data in that read.
-/// Stops early where the framing breaks; what came before has been visited.
-pub fn for_each_span<'a>(exchange: &'a Exchange, mut visit: impl FnMut(&Read, &'a [u8])) {
-    let raw = &exchange.raw[..exchange.raw_len.min(exchange.raw.len())];
-    let mut decoder = exchange.chunked.then(ChunkDecoder::default);
-    let mut start = 0;
-    for read in &exchange.timeline.reads {
-        let end = (start + read.len as usize).min(raw.len());
-        let from = start.max(exchange.body_at).min(end);
-        let bytes = &raw[from..end];
-        start = end;
-        if bytes.is_empty() {
-            continue;
-        }
-        match &mut decoder {
-            None => visit(read, bytes),
-            Some(decoder) => {
-                if decoder.feed(bytes, |span| visit(read, span)).is_err() {
-                    return;
+/// How far the body of an exchange has been visited: more of it may come.
+#[derive(Clone, Debug, Default)]
+pub struct Cursor {
+    /// Reads that were visited whole.
+    reads: usize,
+    /// Bytes of the next one that were visited: one that came over TLS may grow.
+    within: usize,
+    /// Where in the exchange's bytes the next one starts.
+    start: usize,
+    decoder: ChunkDecoder,
+    is_broken: bool,
+}
+
+impl Cursor {
+    /// Visits what came since the last time, in order: every read that brought bytes of the body, and each span of data
+    /// in that read. Stops where the framing breaks, for good.
+    pub fn visit<'a>(&mut self, exchange: &'a Exchange, mut visit: impl FnMut(&Read, &'a [u8])) {
+        let raw = &exchange.raw[..exchange.raw_len.min(exchange.raw.len())];
+        let reads = &exchange.timeline.reads;
+        while let Some(read) = reads.get(self.reads).filter(|_| !self.is_broken) {
+            let len = read.len as usize;
+            let end = (self.start + len).min(raw.len());
+            let from = (self.start + self.within).max(exchange.body_at).min(end);
+            let bytes = &raw[from..end];
+            if !bytes.is_empty() {
+                match exchange.chunked {
+                    false => visit(read, bytes),
+                    true => self.is_broken = self.decoder.feed(bytes, |span| visit(read, span)).is_err(),
                 }
             }
+            if self.reads + 1 == reads.len() {
+                self.within = len;
+                return;
+            }
+            self.start = end;
+            self.within = 0;
+            self.reads += 1;
         }
     }
+}
+
+/// Visits the body of an exchange in order: every read that brought bytes of it, and each span of data in that read.
+/// Stops early where the framing breaks; what came before has been visited.
+pub fn for_each_span<'a>(exchange: &'a Exchange, visit: impl FnMut(&Read, &'a [u8])) {
+    Cursor::default().visit(exchange, visit);
 }
 
 /// The whole body as one piece.

@@ -30,16 +30,11 @@ pub struct Decoded<'a> {
 /// Undoes the encodings that the response's head names, the last one first. A body that would be longer than `limit`
 /// ends there, with an error.
 pub fn decode(exchange: &Exchange, limit: usize) -> Decoded<'_> {
-    if body::header(exchange, "content-encoding").is_none() {
+    let names = codings(exchange);
+    if names.is_empty() {
         return Decoded { exchange: Cow::Borrowed(exchange), failure: None };
     }
-    let fields: Vec<_> = body::headers(exchange, "content-encoding").collect();
-    let names = || fields.iter().flat_map(|field| field.split(',')).map(str::trim);
-    let mut names = names().filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity")).peekable();
-    if names.peek().is_none() {
-        return Decoded { exchange: Cow::Borrowed(exchange), failure: None };
-    }
-    match names.map(|name| Layer::new(name, limit)).collect::<Result<Vec<_>, _>>() {
+    match names.iter().map(|name| Layer::new(name, limit)).collect::<Result<Vec<_>, _>>() {
         Ok(layers) if layers.len() > MOST_CODINGS => {
             let why = format!("the server encoded its answer {} times over, which is not read", layers.len());
             Decoded { exchange: Cow::Owned(Plain::of(exchange).finish()), failure: Some(Failure::Encoding(why)) }
@@ -52,6 +47,21 @@ pub fn decode(exchange: &Exchange, limit: usize) -> Decoded<'_> {
             Decoded { exchange: Cow::Owned(Plain::of(exchange).finish()), failure: Some(Failure::Encoding(why)) }
         }
     }
+}
+
+/// Whether the body comes as it is, as far as the response's head says.
+pub fn is_plain(exchange: &Exchange) -> bool {
+    codings(exchange).is_empty()
+}
+
+/// What was done to the body, in order.
+fn codings(exchange: &Exchange) -> Vec<String> {
+    let is_one = |name: &&str| !name.is_empty() && !name.eq_ignore_ascii_case("identity");
+    let mut codings = Vec::new();
+    for field in body::headers(exchange, "content-encoding") {
+        codings.extend(field.split(',').map(str::trim).filter(is_one).map(str::to_owned));
+    }
+    codings
 }
 
 fn undo<'a>(exchange: &'a Exchange, layers: &mut [Layer]) -> Decoded<'a> {

@@ -11,9 +11,17 @@ pub struct Leg {
     /// Request line and header fields, with the empty line.
     pub head: Vec<u8>,
     pub body: Body,
+    /// The request's time counts from here on.
+    pub renews_time: bool,
+    /// Of a 2xx answer, the head is kept alone: its body is framed and counted, however long it is.
+    pub drops_body: bool,
 }
 
 impl Leg {
+    pub fn new(origin: Rc<Origin>, head: Vec<u8>, body: Body) -> Self {
+        Self { origin, head, body, renews_time: false, drops_body: false }
+    }
+
     /// The request line's method and target.
     pub fn request_line(&self) -> (&str, &str) {
         let line = self.head.split(|&b| b == b'\r').next().unwrap_or_default();
@@ -35,4 +43,11 @@ pub enum Step {
 /// Decides what follows each leg of one request. It sees the whole answer to the leg and has no clock and no socket.
 pub trait Script {
     fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step;
+}
+
+/// Follows an answer while it comes.
+pub trait Watch {
+    /// More of it came: one read, or a few over HTTP/2. What came before belongs to another leg when that one began at
+    /// another instant (`Timeline::leg_start`).
+    fn read(&mut self, exchange: &Exchange);
 }

@@ -20,7 +20,7 @@
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
-//! - [`legs`]: a request of several legs; [`redirect`]: those that servers ask for
+//! - [`legs`]: a request of several legs, and who follows its answers; [`redirect`]: those that servers ask for
 //! - [`phases`]: how the time of a leg falls
 //! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures
 //! - [`buffers`]: read buffers that come back from the record threads
@@ -60,7 +60,7 @@ pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protoco
 pub use clock::DeadlineTimer;
 pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
 pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
-pub use legs::{Leg, Script, Step};
+pub use legs::{Leg, Script, Step, Watch};
 pub use pace::ConnectPace;
 pub use proxy::{Proxy, ProxyChoice};
 pub use redirect::Redirects;

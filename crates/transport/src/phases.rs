@@ -2,6 +2,10 @@
 
 use aiperf_types::{EarlierLeg, Exchange, MonoNs, Nanos, Phases, Timeline};
 
+/// Legs that are told one by one. From there on, one that asks for the same as the one before it is added to that: a
+/// request that looks ten times a second whether something is done may do so for hours.
+const MOST_LEGS: usize = 64;
+
 /// The phases of the last leg of an exchange, which ended at an instant: they begin with the leg, each begins where the
 /// one before it ended, and what was not reached took no time.
 pub fn of(timeline: &Timeline, end: MonoNs) -> Phases {
@@ -39,7 +43,11 @@ pub(crate) fn begin_leg(exchange: &mut Exchange, request: String, end: MonoNs) {
     let (mut reads, mut write_log, mut earlier_legs) = (last.reads, last.write_log, last.earlier_legs);
     reads.clear();
     write_log.clear();
-    earlier_legs.push(leg);
+    let is_room = earlier_legs.len() < MOST_LEGS;
+    match earlier_legs.last_mut().filter(|last| !is_room && last.request == leg.request) {
+        Some(last) => add(last, leg),
+        None => earlier_legs.push(leg),
+    }
     exchange.timeline = Timeline {
         intended: last.intended,
         issued: last.issued,
@@ -54,6 +62,23 @@ pub(crate) fn begin_leg(exchange: &mut Exchange, request: String, end: MonoNs) {
     (exchange.raw_len, exchange.head_at, exchange.body_at, exchange.chunked) = (0, 0, 0, false);
 }
 
+/// Makes two legs that follow each other one.
+fn add(one: &mut EarlierLeg, next: EarlierLeg) {
+    let add = |one: &mut Nanos, next: Nanos| one.0 += next.0;
+    add(&mut one.phases.blocked, next.phases.blocked);
+    add(&mut one.phases.dns_lookup, next.phases.dns_lookup);
+    add(&mut one.phases.connecting, next.phases.connecting);
+    add(&mut one.phases.tls_handshaking, next.phases.tls_handshaking);
+    add(&mut one.phases.sending, next.phases.sending);
+    add(&mut one.phases.waiting, next.phases.waiting);
+    add(&mut one.phases.receiving, next.phases.receiving);
+    (one.end, one.status) = (next.end, next.status);
+    one.writes = one.writes.saturating_add(next.writes);
+    one.bytes_sent += next.bytes_sent;
+    one.body_reads = one.body_reads.saturating_add(next.body_reads);
+    one.bytes_received += next.bytes_received;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +87,20 @@ mod tests {
     fn sum(phases: Phases) -> u64 {
         let Phases { blocked, dns_lookup, connecting, sending, waiting, receiving, .. } = phases;
         [blocked, dns_lookup, connecting, sending, waiting, receiving].iter().map(|phase| phase.0).sum()
+    }
+
+    #[test]
+    fn legs_without_end_that_ask_for_the_same_are_told_together() {
+        let mut exchange = Exchange::default();
+        for at in 1..=1000 {
+            exchange.timeline.bytes_sent = 7;
+            begin_leg(&mut exchange, "GET /x".into(), MonoNs(at));
+        }
+        let legs = &exchange.timeline.earlier_legs;
+        assert_eq!((legs.len(), legs.iter().map(|leg| leg.bytes_sent).sum::<u64>()), (MOST_LEGS, 7000));
+        assert_eq!(legs.last().map(|leg| leg.end), Some(MonoNs(1000)));
+        begin_leg(&mut exchange, "GET /x/content".into(), MonoNs(1001));
+        assert_eq!(exchange.timeline.earlier_legs.len(), MOST_LEGS + 1);
     }
 
     proptest! {

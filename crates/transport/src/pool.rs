@@ -72,6 +72,13 @@ impl Pool {
         }
     }
 
+    /// Lets go of the connection of a session that is over.
+    pub(crate) fn forget(&self, target: usize, holder: Holder) {
+        if let Holder::Session(session) = holder {
+            self.sessions.borrow_mut().remove(&(target, session));
+        }
+    }
+
     /// Keeps a connection for the next request.
     pub(crate) fn give(&self, target: usize, holder: Holder, connection: Connection) {
         let idle = Idle { connection, since: mono_now() };

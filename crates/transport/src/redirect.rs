@@ -124,6 +124,12 @@ fn without_dots(path: &str) -> String {
     format!("/{}{query}", kept.join("/"))
 }
 
+/// A request for something else by the same client: a GET without a body, with the header fields of a request but for
+/// those of its content; those that are private are kept from other servers.
+pub fn asking_for(leg: &Leg, origin: Origin, path: &str) -> Leg {
+    redirected(leg, 303, origin, path)
+}
+
 /// The request that follows a redirect.
 fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
     let (method, _) = leg.request_line();
@@ -148,7 +154,7 @@ fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
     }
     head.extend_from_slice(b"\r\n");
     let body = if becomes_get { Default::default() } else { leg.body.clone() };
-    Leg { origin: Rc::new(origin), head, body }
+    Leg { origin: Rc::new(origin), head, body, renews_time: false, drops_body: leg.drops_body }
 }
 
 #[cfg(test)]
@@ -164,7 +170,7 @@ mod tests {
     fn post() -> Leg {
         let head = "POST /v1/chat?x=1 HTTP/1.1\r\nHost: h:8\r\nAuthorization: secret\r\nContent-Type: application/json\r\n\
                     Content-Length: 2\r\n\r\n";
-        Leg { origin: Origin::http("h", 8).into(), head: head.into(), body: "{}".into() }
+        Leg::new(Origin::http("h", 8).into(), head.into(), "{}".into())
     }
 
     #[test]

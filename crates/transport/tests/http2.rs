@@ -5,9 +5,14 @@ use aiperf_transport::body;
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::http2::frames::{FrameWalker, flag, kind};
 use aiperf_transport::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
+use aiperf_transport::receive::Kept;
 use aiperf_transport::stamp::{StampMode, StampedReader};
 use aiperf_transport::stamped_stream::StampedStream;
-use aiperf_types::{Exchange, Read, Timeline};
+use aiperf_transport::{
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
+    Resolution, Reuse, SocketOptions, StreamEnd, Watch,
+};
+use aiperf_types::{Exchange, MonoNs, Nanos, Read, Timeline};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
@@ -158,7 +163,7 @@ fn start(connection: &Http2Connection, path: &str, body: Bytes, kept: usize) -> 
     let head = format!("POST {path} HTTP/1.1\r\nHost: server\r\nContent-Length: {}\r\n\r\n", body.len());
     let timeline = Timeline { start: mono_now(), send_start: mono_now(), ..Timeline::default() };
     let exchange = Exchange { timeline, raw: vec![0; 100], ..Exchange::default() };
-    (exchange, Http2Exchange::start(connection, head.as_bytes(), &body.into(), kept).unwrap())
+    (exchange, Http2Exchange::start(connection, head.as_bytes(), &body.into(), Kept::up_to(kept)).unwrap())
 }
 
 async fn send(connection: &Http2Connection, path: &str) -> (Exchange, Result<(), Http2Failure>) {
@@ -390,7 +395,7 @@ fn after_a_go_away_old_requests_finish_and_new_ones_are_for_another_connection()
         running_first.run(&mut first).await.unwrap();
         assert_eq!(body::collect(&first), b"whole");
         let head = b"POST / HTTP/1.1\r\nHost: server\r\n\r\n";
-        let third = Http2Exchange::start(&connection, head, &Bytes::new().into(), KEPT);
+        let third = Http2Exchange::start(&connection, head, &Bytes::new().into(), Kept::up_to(KEPT));
         assert!(matches!(third, Err(Http2Failure::NotProcessed)));
     });
 }
@@ -618,4 +623,92 @@ fn a_connection_knows_how_many_streams_it_may_carry() {
         }
         assert_eq!(connection.free_streams(), 2);
     });
+}
+
+#[test]
+fn a_body_that_is_dropped_is_counted_whatever_its_length() {
+    const LEN: usize = 300_000;
+    let address = answer(|(_, reply)| async move {
+        let mut stream = respond(reply, 200, false);
+        for piece in 0..30 {
+            stream.send_data(vec![1; LEN / 30].into(), piece == 29).unwrap();
+        }
+    });
+    let (exchange, result) = block_on(async {
+        let connection = connect(address).await;
+        let head = b"GET / HTTP/1.1\r\nHost: server\r\n\r\n";
+        let mut exchange = Exchange { raw: vec![0; 100], ..Exchange::default() };
+        let kept = Kept { limit: 1000, drops_body: true };
+        let running = Http2Exchange::start(&connection, head, &Bytes::new().into(), kept).unwrap();
+        let result = running.run(&mut exchange).await;
+        (exchange, result)
+    });
+    assert!(result.is_ok() && exchange.timeline.bytes_received > LEN as u64);
+    assert_eq!((exchange.raw_len, body::collect(&exchange)), (exchange.body_at, Vec::new()));
+    assert!(exchange.timeline.reads.last().unwrap().at <= exchange.timeline.end);
+}
+
+/// Notes how much of a body was there whenever somebody was told.
+#[derive(Default)]
+struct Noted(Vec<usize>);
+
+impl Watch for Noted {
+    fn read(&mut self, exchange: &Exchange) {
+        self.0.push(body::collect(exchange).len());
+    }
+}
+
+#[test]
+fn whoever_follows_an_answer_is_told_of_all_that_comes() {
+    let address = answer(|(_, reply)| async move {
+        let mut stream = respond(reply, 200, false);
+        for piece in 0..3 {
+            stream.send_data(Bytes::from_static(b"data: x\n\n"), piece == 2).unwrap();
+            tokio::task::yield_now().await;
+        }
+    });
+    let socket = SocketOptions {
+        recv_buffer: 1 << 16,
+        send_buffer: 1 << 16,
+        keep_idle: 60,
+        keep_interval: 30,
+        keep_count: 1,
+        user_timeout_ms: 30_000,
+    };
+    let settings = ClientSettings {
+        stamps: StampMode::User,
+        connect: ConnectSettings {
+            socket,
+            resolution: Resolution::default(),
+            tls: Default::default(),
+            proxies: ProxyChoice::default(),
+            outstanding: 1,
+        },
+        places: None,
+        keepalive: Nanos::MAX,
+        kept_limit: KEPT,
+        reuse: Reuse::Always,
+        protocol: Protocol::Http2,
+        detailed: false,
+        connect_timeout: None,
+        stream_end: StreamEnd::NONE,
+    };
+    let out = OutgoingRequest {
+        tag: Default::default(),
+        intended: MonoNs(0),
+        issued: MonoNs(0),
+        target: 0,
+        head: b"POST / HTTP/1.1\r\nHost: server\r\nContent-Length: 2\r\n\r\n".to_vec(),
+        body: "{}".into(),
+        timeout: None,
+        cancelled: None,
+        ends_session: true,
+    };
+    let mut noted = Noted::default();
+    let exchange = block_on(async {
+        let client = Client::new(settings, vec![Origin::http("127.0.0.1", address.port())], Default::default());
+        client.send_watched(out, &Cancel::default(), &mut Redirects::default(), Some(&mut noted)).await
+    });
+    assert_eq!(exchange.failure, None);
+    assert!(noted.0.is_sorted() && noted.0.last() == Some(&27), "{:?}", noted.0);
 }

@@ -56,6 +56,13 @@ pub struct Traits {
     pub title: &'static str,
 }
 
+impl Traits {
+    /// Whether anything about it is counted in tokens.
+    pub const fn has_tokens(&self) -> bool {
+        self.produces_tokens || self.tokenizes_input
+    }
+}
+
 const TEXT: Traits = Traits {
     name: "",
     path: None,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhaseIndex(pub u16);
 
-/// Which request this is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Which request this is, and what records say of what it carries.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestTag {
     /// The phase it belongs to.
     pub phase: PhaseIndex,
@@ -27,6 +27,10 @@ pub struct RequestTag {
     /// Dataset session id of the conversation.
     pub session_id: Arc<str>,
     pub requested_osl: Option<u32>,
+    /// Images that it carries.
+    pub images: u32,
+    /// Length of its audio.
+    pub audio_seconds: Option<f64>,
 }
 
 /// One read from the connection: 16 bytes, appended once a `recvmsg`.
@@ -167,6 +171,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Whether the server answered with a status of success.
+    pub fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+
     /// Whether the run itself cut it off, by a signal or by the end of a phase's grace period.
     pub fn was_cut_off(&self) -> bool {
         self.failure == Some(Failure::CutOff)

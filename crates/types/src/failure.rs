@@ -80,7 +80,11 @@ pub enum Failure {
     /// The request cannot be put into the protocol spoken.
     Unsendable(String),
     /// There is no body for it: which conversation, and why.
-    Unbuildable(String),
+    Unbuildable {
+        /// The API has no place for what the conversation holds.
+        is_unsupported: bool,
+        message: String,
+    },
     /// A step of a request of several failed, and how records name that.
     Step {
         code: i64,
@@ -114,9 +118,8 @@ impl fmt::Display for Failure {
             | Self::Head(text)
             | Self::Framing(text)
             | Self::Unsendable(text)
-            | Self::Unbuildable(text)
             | Self::Redirect(text) => f.write_str(text),
-            Self::Step { message, .. } => f.write_str(message),
+            Self::Step { message, .. } | Self::Unbuildable { message, .. } => f.write_str(message),
             Self::ShortBody { got, announced } => write!(f, "body ended after {got} of {announced} bytes"),
             Self::TooLarge { limit } => write!(f, "response is longer than the {limit} bytes that are kept"),
             Self::TooManyRedirects { limit } => write!(f, "the server redirected more than {limit} times"),

@@ -7,8 +7,7 @@ use crate::connection::Connection;
 use crate::framer::{FrameError, Framer};
 use crate::legs::Leg;
 use crate::phases;
-use crate::pool::Holder;
-use crate::receive::record_read;
+use crate::receive::{Kept, record_read};
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
@@ -20,6 +19,8 @@ use std::task::{Context, Poll};
 const LEAST_ROOM: usize = 2 << 10;
 /// Pieces of a request that one write takes at most: more of them are a long conversation, and a write more.
 const SLICES: usize = 64;
+/// The same for an answer whose body is dropped: the room is used again and again.
+const DROPPED_ROOM: usize = 64 << 10;
 /// From here on a buffer grows fourfold.
 const LARGE: usize = 4 << 20;
 
@@ -84,8 +85,7 @@ impl Client {
         match end {
             End::Complete => {
                 timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
-                let is_over = sending.ends_session && matches!(sending.holder, Holder::Session(_));
-                if framer.is_reusable() && reuses && !is_over {
+                if framer.is_reusable() && reuses {
                     self.pool.give(sending.target, sending.holder, connection);
                 }
                 Ok(())
@@ -158,7 +158,7 @@ impl Client {
                 }
             }
             loop {
-                let room = self.room(exchange);
+                let room = room(exchange, sending.kept);
                 let read = match connection.poll_read(cx, room) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(read)) => read,
@@ -171,13 +171,14 @@ impl Client {
                         End::Closed
                     });
                 }
-                if let Err(error) = record_read(read, exchange, framer, self.settings.kept_limit) {
+                if let Err(error) = record_read(read, exchange, framer, sending.kept) {
                     return Poll::Ready(End::Failed(unframed(error)));
                 }
                 // An answer without end would otherwise be read until the request's time is up, for nothing.
                 if let Some(failure) = &exchange.failure {
                     return Poll::Ready(End::Failed(failure.clone()));
                 }
+                sending.tell(exchange);
                 if framer.is_done() {
                     // An answer that came before the request was written leaves the connection unusable.
                     return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
@@ -190,19 +191,19 @@ impl Client {
         })
         .await
     }
+}
 
-    /// Room for the next read in the exchange's own buffer.
-    fn room<'a>(&self, exchange: &'a mut Exchange) -> &'a mut [u8] {
-        let filled = exchange.raw_len;
-        if exchange.raw.len() - filled < LEAST_ROOM {
-            // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at
-            // once.
-            let factor = if filled < LARGE { 2 } else { 4 };
-            let wanted = (filled * factor).min(self.settings.kept_limit + LEAST_ROOM);
-            exchange.raw.resize(wanted.max(filled + LEAST_ROOM), 0);
-        }
-        &mut exchange.raw[filled..]
+/// Room for the next read in the exchange's own buffer.
+fn room(exchange: &mut Exchange, kept: Kept) -> &mut [u8] {
+    let filled = exchange.raw_len;
+    let least = if kept.drops_body { DROPPED_ROOM } else { LEAST_ROOM };
+    if exchange.raw.len() - filled < least {
+        // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
+        let factor = if filled < LARGE { 2 } else { 4 };
+        let wanted = (filled * factor).min(kept.limit + least);
+        exchange.raw.resize(wanted.max(filled + least), 0);
     }
+    &mut exchange.raw[filled..]
 }
 
 fn write_some(
@@ -212,7 +213,20 @@ fn write_some(
     body: &Body,
     sent: usize,
 ) -> Poll<io::Result<usize>> {
-    let mut slices = [IoSlice::new(&[]); SLICES];
+    match body.pieces() {
+        [] | [_] => write_slices::<2>(connection, cx, head, body, sent),
+        _ => write_slices::<SLICES>(connection, cx, head, body, sent),
+    }
+}
+
+fn write_slices<const MOST: usize>(
+    connection: &mut Connection,
+    cx: &mut Context<'_>,
+    head: &[u8],
+    body: &Body,
+    sent: usize,
+) -> Poll<io::Result<usize>> {
+    let mut slices = [IoSlice::new(&[]); MOST];
     let mut filled = 0;
     let mut skip = sent;
     let pieces = body.pieces().iter().map(|piece| &piece[..]);
@@ -222,7 +236,7 @@ fn write_some(
         if !rest.is_empty() {
             slices[filled] = IoSlice::new(rest);
             filled += 1;
-            if filled == SLICES {
+            if filled == MOST {
                 break;
             }
         }

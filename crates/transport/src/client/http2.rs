@@ -6,7 +6,6 @@ use crate::clock::mono_now;
 use crate::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
 use crate::legs::Leg;
 use crate::phases;
-use crate::pool::Holder;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Timeline};
@@ -34,12 +33,6 @@ impl Client {
         leg: &Leg,
         exchange: &mut Exchange,
     ) -> Result<(), Failure> {
-        let _session = SessionOver {
-            client: self,
-            target: sending.target,
-            sending_ends: sending.ends_session,
-            holder: sending.holder,
-        };
         let connection = self.http2_connection(target, sending, exchange).await?;
         let mut end = self.exchange_http2(&connection, leg, exchange, sending).await;
         if exchange.timeline.reused && end.was_not_looked_at(&exchange.timeline, mono_now()) {
@@ -111,7 +104,7 @@ impl Client {
     ) -> End {
         let timeline = &mut exchange.timeline;
         timeline.send_start = timeline.connect.1.taken().or(timeline.blocked.1.taken()).unwrap_or(timeline.leg_start);
-        let started = Http2Exchange::start(connection, &leg.head, &leg.body, self.settings.kept_limit);
+        let started = Http2Exchange::start(connection, &leg.head, &leg.body, sending.kept);
         let mut stream = match started {
             Ok(stream) => stream,
             Err(failure) => return End::Failed(failure),
@@ -135,9 +128,13 @@ impl Client {
             loop {
                 match stream.poll_progress(cx, exchange) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(Progress::Complete)) => return Poll::Ready(End::Complete),
+                    Poll::Ready(Ok(Progress::Complete)) => {
+                        sending.tell(exchange);
+                        return Poll::Ready(End::Complete);
+                    }
                     Poll::Ready(Err(failure)) => return Poll::Ready(End::Failed(failure)),
                     Poll::Ready(Ok(Progress::Received)) => {
+                        sending.tell(exchange);
                         if patience.is_none() && self.settings.stream_end.has_come(exchange) {
                             let until = mono_now().plus(Nanos(END_PATIENCE.as_nanos() as u64));
                             patience = Some(self.timers.stop_at(until, cancel, CancelReason::LeftOpen));
@@ -168,27 +165,14 @@ impl Client {
             tokio::select! {
                 waited = sending.cancel.or(look) => if let Err(reason) = waited { return Some(End::Cancelled(reason)) },
                 progress = std::future::poll_fn(|cx| stream.poll_progress(cx, exchange)) => match progress {
-                    Ok(Progress::Received) => {}
-                    Ok(Progress::Complete) => return Some(End::Complete),
+                    Ok(Progress::Received) => sending.tell(exchange),
+                    Ok(Progress::Complete) => {
+                        sending.tell(exchange);
+                        return Some(End::Complete);
+                    }
                     Err(failure) => return Some(End::Failed(failure)),
                 },
             }
-        }
-    }
-}
-
-/// Forgets the connection of a session after its last request, however that ends.
-struct SessionOver<'a> {
-    client: &'a Client,
-    target: usize,
-    holder: Holder,
-    sending_ends: bool,
-}
-
-impl Drop for SessionOver<'_> {
-    fn drop(&mut self) {
-        if self.sending_ends && self.holder != Holder::Anyone {
-            self.client.http2.forget(self.target, self.holder);
         }
     }
 }

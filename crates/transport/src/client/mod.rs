@@ -15,10 +15,11 @@ use crate::clock::mono_now;
 use crate::connect::{ConnectSettings, Connector, os_reason};
 use crate::connection::Connection;
 use crate::http2::Http2Pool;
-use crate::legs::{Leg, Script, Step};
+use crate::legs::{Leg, Script, Step, Watch};
 use crate::pace::ConnectPace;
 use crate::phases;
 use crate::pool::{Holder, Pool};
+use crate::receive::Kept;
 use crate::stamp::{StampMode, StampedReader};
 use crate::stream_end::StreamEnd;
 use crate::target::{Origin, Target};
@@ -146,7 +147,23 @@ impl Client {
     }
 
     /// Sends a request and reads its answer, leg by leg. Always gives an exchange: failures are in it.
-    pub async fn send(&self, out: OutgoingRequest, cancel: &Cancel, script: &mut dyn Script) -> Exchange {
+    pub fn send<'a>(
+        &'a self,
+        out: OutgoingRequest,
+        cancel: &'a Cancel,
+        script: &'a mut dyn Script,
+    ) -> impl Future<Output = Exchange> + 'a {
+        self.send_watched(out, cancel, script, None)
+    }
+
+    /// The same, with somebody who follows the answer.
+    pub async fn send_watched<'a>(
+        &'a self,
+        out: OutgoingRequest,
+        cancel: &'a Cancel,
+        script: &'a mut dyn Script,
+        watch: Option<&'a mut dyn Watch>,
+    ) -> Exchange {
         let (raw, reads) = self.buffers.borrow_mut().take();
         let start = mono_now();
         let OutgoingRequest { intended, issued, .. } = out;
@@ -157,9 +174,10 @@ impl Client {
         let session = exchange.tag.correlation_id;
         let holder =
             if self.settings.reuse == Reuse::WithinSession { Holder::Session(session) } else { Holder::Anyone };
-        let mut sending = Sending { target: out.target, holder, ends_session: out.ends_session, deadlines, cancel };
+        let kept = Kept::up_to(self.settings.kept_limit);
+        let mut sending = Sending { target: out.target, holder, deadlines, cancel, kept, watch };
         let origin = self.targets.borrow()[out.target].origin.clone();
-        let mut leg = Leg { origin, head: out.head, body: out.body };
+        let mut leg = Leg::new(origin, out.head, out.body);
         let outcome = loop {
             if let Err(failure) = self.run_leg(&mut sending, &leg, &mut exchange).await {
                 break Err(failure);
@@ -169,18 +187,29 @@ impl Client {
                 Step::Fail(failure) => break Err(failure),
                 Step::Next(pause, next) => {
                     phases::begin_leg(&mut exchange, described(&leg), mono_now());
-                    if pause > Nanos(0)
-                        && let Err(reason) = cancel.or(Box::pin(self.timers.sleep_until(mono_now().plus(pause)))).await
-                    {
-                        break Err(sending.stopped(reason));
+                    if pause > Nanos(0) {
+                        let until = mono_now().plus(pause);
+                        if let Err(reason) = cancel.or(Box::pin(self.timers.sleep_until(until))).await {
+                            break Err(sending.stopped(reason));
+                        }
+                        // The pause is part of no leg.
+                        exchange.timeline.leg_start = mono_now();
                     }
-                    sending.target = self.target_of(&next.origin);
                     leg = *next;
+                    sending.target = self.target_of(&leg.origin);
+                    sending.kept.drops_body = leg.drops_body;
+                    sending.deadlines.begin_leg(exchange.timeline.leg_start, leg.renews_time);
                 }
             }
         };
         if self.settings.detailed {
             exchange.request_head = std::mem::take(&mut leg.head);
+        }
+        if out.ends_session && holder != Holder::Anyone {
+            for target in 0..self.targets.borrow().len() {
+                self.pool.forget(target, holder);
+                self.http2.forget(target, holder);
+            }
         }
         if let Err(failure) = outcome {
             exchange.failure = Some(failure);
@@ -233,12 +262,20 @@ struct Sending<'a> {
     target: usize,
     /// Who may use its connection again.
     holder: Holder,
-    ends_session: bool,
     deadlines: Deadlines<'a>,
     cancel: &'a Cancel,
+    kept: Kept,
+    watch: Option<&'a mut dyn Watch>,
 }
 
 impl Sending<'_> {
+    /// Tells whoever follows the answer that more of it came.
+    fn tell(&mut self, exchange: &Exchange) {
+        if let Some(watch) = &mut self.watch {
+            watch.read(exchange);
+        }
+    }
+
     fn stopped(&self, reason: CancelReason) -> Failure {
         match reason {
             CancelReason::Stopped => Failure::CutOff,

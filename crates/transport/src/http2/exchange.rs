@@ -7,7 +7,7 @@ use super::request;
 use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
-use crate::receive::fits;
+use crate::receive::{Kept, fits, note_dropped};
 use aiperf_types::{Body, Exchange, MonoNs, Read};
 use h2::RecvStream;
 use h2::client::ResponseFuture;
@@ -31,7 +31,7 @@ pub struct Http2Exchange {
     stream: u32,
     connection: Rc<ConnectionState>,
     answer: Answer,
-    kept_limit: usize,
+    kept: Kept,
     /// The read that the last entry of the timeline is about, and the last that brought some of the body.
     kept_read: u64,
     body_read: u64,
@@ -47,14 +47,8 @@ enum Answer {
 
 impl Http2Exchange {
     /// Hands a request to the connection: its head as HTTP/1.1 writes it, and its body. The body is shared, not
-    /// copied, and goes out as fast as the server lets it. `kept_limit` is for the bytes of the answer and the list of
-    /// its reads together.
-    pub fn start(
-        connection: &Http2Connection,
-        head: &[u8],
-        body: &Body,
-        kept_limit: usize,
-    ) -> Result<Self, Http2Failure> {
+    /// copied, and goes out as fast as the server lets it.
+    pub fn start(connection: &Http2Connection, head: &[u8], body: &Body, kept: Kept) -> Result<Self, Http2Failure> {
         let request = request::from_http1(head, connection.scheme()).map_err(Http2Failure::Request)?;
         let refused = |error: h2::Error| match error.is_io() || error.is_go_away() || error.is_reset() {
             // The connection ended before anything of this request went out.
@@ -73,7 +67,7 @@ impl Http2Exchange {
             stream,
             connection: state.clone(),
             answer: Answer::Head(answer),
-            kept_limit,
+            kept,
             kept_read: 0,
             body_read: 0,
             is_too_large: false,
@@ -154,7 +148,7 @@ impl Http2Exchange {
                     let _ = body.flow_control().release_capacity(data.len());
                     self.add_data(&data, exchange);
                     if self.is_too_large {
-                        return Poll::Ready(Err(Http2Failure::TooLarge { limit: self.kept_limit }));
+                        return Poll::Ready(Err(Http2Failure::TooLarge { limit: self.kept.limit }));
                     }
                     Poll::Ready(Ok(Progress::Received))
                 }
@@ -197,15 +191,24 @@ impl Http2Exchange {
             }
             timeline.body_reads += u32::from(self.body_read != arrival.read);
             self.body_read = arrival.read;
-            self.keep(bytes, arrival, exchange);
+            match self.kept.drops(exchange) {
+                false => self.keep(bytes, arrival, exchange),
+                true => self.note_dropped(bytes.len(), arrival, exchange),
+            }
         }
+    }
+
+    fn note_dropped(&mut self, len: usize, arrival: Arrival, exchange: &mut Exchange) {
+        let is_another = self.kept_read != arrival.read;
+        note_dropped(arrival.with_len(len as u32), is_another, &mut exchange.timeline.reads);
+        self.kept_read = arrival.read;
     }
 
     /// Puts bytes behind those that are kept, unless they are too many. What follows a gap is not kept either.
     fn keep(&mut self, bytes: &[u8], arrival: Arrival, exchange: &mut Exchange) {
         let filled = exchange.raw_len + bytes.len();
         let reads = &mut exchange.timeline.reads;
-        self.is_too_large |= !fits(filled, reads, self.kept_limit);
+        self.is_too_large |= !fits(filled, reads, self.kept.limit);
         if self.is_too_large {
             return;
         }

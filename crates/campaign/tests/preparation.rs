@@ -1,0 +1,26 @@
+//! What is found out before anything is sent.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use aiperf_campaign::Campaign;
+use aiperf_engine::Stop;
+use aiperf_types::EndpointKind;
+use std::sync::Arc;
+
+#[path = "../../engine/tests/support/plan.rs"]
+mod support;
+
+#[test]
+fn a_conversation_that_cannot_be_built_is_bad_input_and_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = support::plan("http://127.0.0.1:1");
+    plan.artifacts.dir = directory.path().join("run");
+    // What is synthetic has no images to edit.
+    plan.endpoint.kind = EndpointKind::ImageEdit;
+    plan.endpoint.body = plan.endpoint.kind.traits().body;
+    plan.endpoint.streaming = false;
+    plan.tokenizer.name = Some("builtin".into());
+    let campaign = Campaign::new("1", Stop::default(), Arc::default());
+    let error = campaign.prepare(plan).map(|_| ()).unwrap_err();
+    assert!(error.is_input() && error.to_string().starts_with("conversation session_000000: "), "{error}");
+    assert!(!directory.path().join("run/inputs.json").exists());
+}

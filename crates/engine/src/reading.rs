@@ -1,0 +1,221 @@
+//! The answer of an exchange, read: all of it once it is there, or piece by piece while it comes.
+//!
+//! Record threads read what is there, long after it came. Where somebody waits for what an answer says, the worker reads
+//! it instead, and what it read travels with the exchange: nothing is read twice. Both ways give the same.
+
+use crate::failure_names;
+use crate::requests::PreparedRequest;
+use aiperf_dialect::{Answer, Api};
+use aiperf_transport::body::{self, Cursor};
+use aiperf_transport::encoding::{self, Decoded};
+use aiperf_transport::{Watch, charset};
+use aiperf_types::{Exchange, MonoNs, Parsed};
+use std::sync::Arc;
+
+/// Whether a request's answer is read on its worker: its next leg, or the next turn of its conversation, follows from
+/// it. All others cost their worker nothing.
+pub(crate) fn reads_on_worker(api: &Api, request: &PreparedRequest) -> bool {
+    has_legs(api) || request.wants_reply
+}
+
+/// Whether requests are a job that is submitted, looked at and fetched.
+pub(crate) fn has_legs(api: &Api) -> bool {
+    api.endpoint.kind.traits().produces_videos
+}
+
+/// How answers are read.
+#[derive(Clone)]
+pub struct Reading {
+    pub api: Arc<Api>,
+    /// The longest body that a compressed one may become.
+    pub limit: usize,
+    /// Gather the reply for later turns.
+    pub captures: bool,
+}
+
+impl Reading {
+    /// Nothing read yet of an exchange that began at an instant.
+    pub(crate) fn answer(&self, start: MonoNs) -> Answer {
+        let answer = Answer::new(&self.api, start);
+        if self.captures { answer.capturing(&self.api) } else { answer }
+    }
+
+    /// Reads an answer that is there.
+    pub fn read(&self, exchange: &Exchange) -> Parsed {
+        let is_stream = body::is_event_stream(exchange);
+        let Decoded { exchange, failure } = encoding::decode(exchange, self.limit);
+        let undecodable = failure.as_ref().map(failure_names::error_of);
+        let mut answer = self.answer(exchange.timeline.start);
+        if is_stream {
+            let mut on = true;
+            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+            // Where a stream broke off, what is left of it is half an event.
+            if on && undecodable.is_none() {
+                answer.end_stream(exchange.timeline.end);
+            }
+        } else if undecodable.is_some() {
+            // Part of a whole body is none.
+            return Parsed { last_response: exchange.timeline.end, error: undecodable, ..Parsed::default() };
+        } else {
+            let bytes = body::collect(&exchange);
+            match charset::text(&exchange, &bytes) {
+                Ok(text) => answer.feed_body(&text, exchange.timeline.end),
+                Err(failure) => {
+                    return Parsed { error: Some(failure_names::error_of(&failure)), ..Parsed::default() };
+                }
+            }
+        }
+        let mut parsed = answer.finish();
+        parsed.error = parsed.error.or(undecodable);
+        parsed
+    }
+}
+
+/// Reads an answer while it comes.
+pub struct LiveReading<'a> {
+    reading: Reading,
+    /// Told when the first content came.
+    first_content: Option<Box<dyn FnOnce(MonoNs) + 'a>>,
+    /// When the leg began whose answer is read.
+    leg: MonoNs,
+    state: State,
+}
+
+enum State {
+    /// Its head has not come.
+    Begun,
+    /// A stream as it is.
+    Stream(Box<Stream>),
+    /// Anything else is read when it is all there.
+    Whole,
+}
+
+struct Stream {
+    answer: Answer,
+    cursor: Cursor,
+    /// No error event has ended it.
+    is_on: bool,
+}
+
+impl Stream {
+    /// Takes what came; says when it brought content, if it did.
+    fn take(&mut self, exchange: &Exchange) -> Option<MonoNs> {
+        let Self { answer, cursor, is_on } = self;
+        let mut first = None;
+        cursor.visit(exchange, |read, span| {
+            *is_on = *is_on && answer.feed_stream(span, read.at);
+            if first.is_none() && answer.has_content() {
+                first = Some(read.at);
+            }
+        });
+        first
+    }
+}
+
+impl<'a> LiveReading<'a> {
+    pub fn new(reading: Reading) -> Self {
+        Self { reading, first_content: None, leg: MonoNs(0), state: State::Begun }
+    }
+
+    /// Tells once when the first content came, as soon as it did.
+    #[must_use]
+    pub fn telling(mut self, first_content: impl FnOnce(MonoNs) + 'a) -> Self {
+        self.first_content = Some(Box::new(first_content));
+        self
+    }
+
+    /// Leaves what was read with an exchange that is over. Of one that failed, nothing is read.
+    pub fn finish(mut self, exchange: &mut Exchange) {
+        if exchange.failure.is_some() || !exchange.is_success() {
+            return;
+        }
+        self.read(exchange);
+        let parsed = match self.state {
+            State::Stream(stream) => {
+                let Stream { mut answer, is_on, .. } = *stream;
+                if is_on {
+                    answer.end_stream(exchange.timeline.end);
+                }
+                answer.finish()
+            }
+            State::Begun | State::Whole => self.reading.read(exchange),
+        };
+        if let (Some(tell), Some(first)) = (self.first_content, parsed.content.first()) {
+            tell(first.at);
+        }
+        exchange.parsed = Some(Box::new(parsed));
+    }
+}
+
+impl Watch for LiveReading<'_> {
+    fn read(&mut self, exchange: &Exchange) {
+        let timeline = &exchange.timeline;
+        if self.leg != timeline.leg_start {
+            (self.leg, self.state) = (timeline.leg_start, State::Begun);
+        }
+        if matches!(self.state, State::Begun) && exchange.body_at > 0 {
+            let is_stream = exchange.is_success() && body::is_event_stream(exchange) && encoding::is_plain(exchange);
+            self.state = match is_stream {
+                false => State::Whole,
+                true => {
+                    let answer = self.reading.answer(timeline.start);
+                    State::Stream(Box::new(Stream { answer, cursor: Cursor::default(), is_on: true }))
+                }
+            };
+        }
+        let State::Stream(stream) = &mut self.state else { return };
+        if let Some(at) = stream.take(exchange)
+            && let Some(tell) = self.first_content.take()
+        {
+            tell(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{client, post};
+    use aiperf_plan::{BaseUrl, EndpointPlan};
+    use aiperf_transport::{Cancel, DeadlineTimer, Redirects, Reuse};
+    use aiperf_types::EndpointKind;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn the_first_content_is_told_while_the_rest_is_still_to_come() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (tell, told) = mpsc::channel();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 1 << 12]).unwrap() > 0);
+            let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            stream.write_all(format!("{head}: hello\n\n{chunk}").as_bytes()).unwrap();
+            let at = told.recv_timeout(Duration::from_secs(10));
+            stream.write_all(chunk.as_bytes()).unwrap();
+            at
+        });
+        let mut endpoint = EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse("http://here").unwrap()]);
+        endpoint.streaming = true;
+        let reading = Reading { api: Arc::new(Api::new(&endpoint, "m").unwrap()), limit: 1 << 20, captures: true };
+        let mut live = LiveReading::new(reading).telling(|at| tell.send(at).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut exchange = runtime.block_on(async {
+            let client = client(port, Reuse::Always, 1 << 20);
+            let (cancel, mut redirects) = (Cancel::default(), Redirects::default());
+            tokio::select! {
+                exchange = client.send_watched(post("/"), &cancel, &mut redirects, Some(&mut live)) => exchange,
+                _ = client.timers().keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
+            }
+        });
+        live.finish(&mut exchange);
+        let parsed = exchange.parsed.unwrap();
+        assert_eq!(server.join().unwrap().ok(), Some(parsed.content[0].at), "before the second was sent");
+        assert_eq!(parsed.output_text.as_deref(), Some("aa"));
+        assert!(parsed.reply.is_some_and(|reply| reply.turn.is_some()));
+    }
+}

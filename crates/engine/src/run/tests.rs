@@ -1,0 +1,120 @@
+use super::*;
+use crate::testing::{json, plan, serve};
+use aiperf_dataset::Dataset;
+use aiperf_metrics::{RunTraits, Summary, Window};
+use aiperf_plan::{EndpointPlan, StopWhen};
+use aiperf_types::EndpointKind;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+const HELLO: &str = r#"{"choices":[{"message":{"content":"hello"}}]}"#;
+
+/// Sends so many requests to a server here.
+fn plan_of(port: u16, requests: u64) -> Plan {
+    let mut plan = plan(&format!("http://127.0.0.1:{port}"));
+    plan.phases[0].concurrency = Some(4);
+    plan.phases[0].stop = vec![StopWhen::Requests(requests)];
+    plan
+}
+
+/// Runs a plan whose requests are changed before they are sent.
+fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
+    let plan = Arc::new(plan);
+    let tokenizer = Tokenizer::builtin();
+    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+    let requests = Arc::new(change(Requests::new(plan.clone(), dataset, "1").unwrap()));
+    let anchor = aiperf_transport::clock::anchor();
+    let stop = Stop::default();
+    let hung = stop.clone();
+    // A run that hangs is ended, so that the test can say so.
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(60));
+        hung.stop();
+    });
+    run(Setup {
+        plan: plan.clone(),
+        anchor,
+        requests,
+        tokenizer: Some(tokenizer),
+        metrics: metrics(&plan),
+        redactor: Arc::default(),
+        sinks: Vec::new(),
+        stop,
+        events: Events::new(anchor),
+        hooks: None,
+    })
+    .unwrap()
+}
+
+fn metrics(plan: &Plan) -> Arc<Metrics> {
+    Arc::new(Metrics::for_run(RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming)))
+}
+
+fn summary(plan: &Plan, outcome: &Outcome) -> Summary {
+    let phase = &outcome.phases[0];
+    let window = Window { start: phase.start, end: phase.end };
+    phase.records.summarise(&metrics(plan), window.into())
+}
+
+#[test]
+fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
+    let mut plan = plan_of(serve(|_, _| json(HELLO)), 40);
+    // Every finished exchange is one too many.
+    plan.runtime.record_queue_budget = 0;
+    let outcome = run_with(plan, |requests| requests);
+    assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");
+    assert!(!outcome.was_stopped, "the hold was never released");
+    assert_eq!(outcome.phases[0].records.records(), 40);
+}
+
+#[test]
+fn answers_that_workers_read_give_the_same_records() {
+    let chunk = r#"data: {"choices":[{"delta":{"content":"hello there"}}]}"#;
+    let stream = format!("{chunk}\n\n{chunk}\n\ndata: [DONE]\n\n");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length";
+    let stream = format!("{head}: {}\r\n\r\n{stream}", stream.len()).into_bytes();
+    let plan = plan_of(serve(move |_, _| stream.clone()), 20);
+    let read = |change: fn(Requests) -> Requests| {
+        let outcome = run_with(plan.clone(), change);
+        let summary = summary(&plan, &outcome);
+        assert_eq!((summary.records, summary.failed), (20, 0));
+        assert_eq!((outcome.phases[0].counts.completed, outcome.phases[0].counts.errors), (20, 0));
+        ["output_sequence_length", "input_sequence_length", "total_output_tokens"].map(|tag| summary.avg(tag))
+    };
+    let by_workers = read(Requests::wanting_replies);
+    assert_eq!(by_workers, read(|requests| requests));
+    assert!(by_workers.iter().all(Option::is_some), "{by_workers:?}");
+}
+
+#[test]
+fn requests_that_cannot_be_built_are_records_that_name_their_conversation() {
+    let plan = plan_of(serve(|_, _| json(HELLO)), 20);
+    let outcome = run_with(plan.clone(), Requests::refusing);
+    let summary = summary(&plan, &outcome);
+    assert_eq!((summary.records, summary.failed), (20, 20));
+    let errors = outcome.phases[0].records.errors();
+    let [(error, count)] = &errors[..] else { panic!("{errors:?}") };
+    assert_eq!((error.kind.as_deref(), *count), (Some("ValueError"), 20));
+    assert!(error.message.contains("conversation session_000000: the chat endpoint needs patience"), "{error:?}");
+    assert!(!outcome.was_stopped);
+}
+
+#[test]
+fn a_video_is_one_record_of_several_legs() {
+    let seen = AtomicUsize::new(0);
+    let port = serve(move |_, request| match request.split(' ').next() {
+        Some("POST") => json(r#"{"id":"v","status":"queued"}"#),
+        _ if seen.fetch_add(1, Relaxed).is_multiple_of(2) => json(r#"{"id":"v","status":"in_progress"}"#),
+        _ => json(r#"{"id":"v","status":"completed","inference_time_s":2.0,"peak_memory_mb":7.5}"#),
+    });
+    let mut plan = plan_of(port, 3);
+    plan.phases[0].concurrency = Some(1);
+    plan.endpoint = EndpointPlan::new(EndpointKind::VideoGeneration, plan.endpoint.urls);
+    plan.endpoint.video.poll_interval = aiperf_types::Nanos(1_000_000);
+    let outcome = run_with(plan.clone(), |requests| requests);
+    let summary = summary(&plan, &outcome);
+    assert_eq!((summary.records, summary.failed), (3, 0), "{:?}", outcome.phases[0].records.errors());
+    assert_eq!(summary.avg("video_peak_memory"), Some(7.5));
+    assert_eq!(summary.avg("video_inference_time"), Some(2000.0));
+    assert!(summary.get("output_sequence_length").is_none() && summary.get("input_sequence_length").is_some());
+}
