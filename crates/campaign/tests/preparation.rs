@@ -1,5 +1,4 @@
 //! What is found out before anything is sent.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_campaign::Campaign;
 use aiperf_engine::Stop;

@@ -11,8 +11,8 @@ use aiperf_types::{Exchange, Failure};
 use std::borrow::Cow;
 
 /// The legs of one video.
-pub(crate) struct VideoLegs {
-    reading: Reading,
+pub(crate) struct VideoLegs<'a> {
+    reading: Reading<'a>,
     /// Of the step at hand: each may be redirected.
     redirects: Redirects,
     /// The submission as it went out, and where it has got to.
@@ -28,8 +28,8 @@ enum Stage {
     Downloading,
 }
 
-impl VideoLegs {
-    pub(crate) fn new(reading: Reading) -> Self {
+impl<'a> VideoLegs<'a> {
+    pub(crate) fn new(reading: Reading<'a>) -> Self {
         Self { reading, redirects: Redirects::default(), job: None, at: Stage::Submitting, answer: None }
     }
 
@@ -112,9 +112,9 @@ impl VideoLegs {
     }
 }
 
-impl Script for VideoLegs {
+impl Script for VideoLegs<'_> {
     fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {
-        let api = &self.reading.api;
+        let api = self.reading.api;
         self.job.get_or_insert_with(|| (leg.clone(), VideoJob::new(api, leg.request_line().1)));
         match self.redirects.next(leg, answer) {
             Step::End => {}

@@ -10,7 +10,6 @@ use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
 use aiperf_types::{Exchange, MonoNs, Parsed};
-use std::sync::Arc;
 
 /// Whether a request's answer is read on its worker: its next leg, or the next turn of its conversation, follows from
 /// it. All others cost their worker nothing.
@@ -24,25 +23,29 @@ pub(crate) fn has_legs(api: &Api) -> bool {
 }
 
 /// How answers are read.
-#[derive(Clone)]
-pub struct Reading {
-    pub api: Arc<Api>,
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub api: &'a Api,
     /// The longest body that a compressed one may become.
     pub limit: usize,
     /// Gather the reply for later turns.
     pub captures: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     /// Nothing read yet of an exchange that began at an instant.
     pub(crate) fn answer(&self, start: MonoNs) -> Answer {
-        let answer = Answer::new(&self.api, start);
-        if self.captures { answer.capturing(&self.api) } else { answer }
+        let answer = Answer::new(self.api, start);
+        if self.captures { answer.capturing(self.api) } else { answer }
     }
 
     /// Reads an answer that is there.
     pub fn read(&self, exchange: &Exchange) -> Parsed {
-        let is_stream = body::is_event_stream(exchange);
+        self.read_as(exchange, body::is_event_stream(exchange))
+    }
+
+    /// The same, of what is known to be a stream or not.
+    pub(crate) fn read_as(&self, exchange: &Exchange, is_stream: bool) -> Parsed {
         let Decoded { exchange, failure } = encoding::decode(exchange, self.limit);
         let undecodable = failure.as_ref().map(failure_names::error_of);
         let mut answer = self.answer(exchange.timeline.start);
@@ -73,7 +76,7 @@ impl Reading {
 
 /// Reads an answer while it comes.
 pub struct LiveReading<'a> {
-    reading: Reading,
+    reading: Reading<'a>,
     /// Told when the first content came.
     first_content: Option<Box<dyn FnOnce(MonoNs) + 'a>>,
     /// When the leg began whose answer is read.
@@ -113,7 +116,7 @@ impl Stream {
 }
 
 impl<'a> LiveReading<'a> {
-    pub fn new(reading: Reading) -> Self {
+    pub fn new(reading: Reading<'a>) -> Self {
         Self { reading, first_content: None, leg: MonoNs(0), state: State::Begun }
     }
 
@@ -201,8 +204,9 @@ mod tests {
         });
         let mut endpoint = EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse("http://here").unwrap()]);
         endpoint.streaming = true;
-        let reading = Reading { api: Arc::new(Api::new(&endpoint, "m").unwrap()), limit: 1 << 20, captures: true };
-        let mut live = LiveReading::new(reading).telling(|at| tell.send(at).unwrap());
+        let api = Api::new(&endpoint, "m").unwrap();
+        let mut live = LiveReading::new(Reading { api: &api, limit: 1 << 20, captures: true })
+            .telling(|at| tell.send(at).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut exchange = runtime.block_on(async {
             let client = client(port, Reuse::Always, 1 << 20);

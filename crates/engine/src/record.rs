@@ -50,7 +50,7 @@ impl Reader {
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
                 let mut parsed = match &exchange.parsed {
                     Some(parsed) => Parsed::clone(parsed),
-                    None => self.reading().read(exchange),
+                    None => self.reading().read_as(exchange, is_stream),
                 };
                 let error = parsed.error.take();
                 (parsed, error)
@@ -116,8 +116,8 @@ impl Reader {
         Record { meta, measured, parsed, did_not_stream, without_counts }
     }
 
-    fn reading(&self) -> Reading {
-        let (api, limit) = (self.requests.api().clone(), self.plan.endpoint.http.kept_body_limit);
+    fn reading(&self) -> Reading<'_> {
+        let (api, limit) = (self.requests.api(), self.plan.endpoint.http.kept_body_limit);
         Reading { api, limit, captures: false }
     }
 

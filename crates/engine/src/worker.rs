@@ -181,11 +181,9 @@ impl Worker {
 
     /// Sends a request whose answer somebody waits for, and reads it.
     async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, request: &PreparedRequest) -> Exchange {
-        let api = self.requests.api().clone();
-        let (limit, captures) = (api.endpoint.http.kept_body_limit, request.wants_reply);
-        let is_of_several_legs = has_legs(&api);
-        let reading = Reading { api, limit, captures };
-        if is_of_several_legs {
+        let api = self.requests.api();
+        let reading = Reading { api, limit: api.endpoint.http.kept_body_limit, captures: request.wants_reply };
+        if has_legs(api) {
             let mut legs = VideoLegs::new(reading);
             let mut exchange = self.client.send(out, cancel, &mut legs).await;
             legs.finish(&mut exchange);

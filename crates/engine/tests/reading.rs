@@ -10,12 +10,15 @@ use aiperf_transport::receive::{Kept, record_read};
 use aiperf_types::{EndpointKind, Exchange, Failure, MonoNs, Parsed, Read, Timeline};
 use proptest::prelude::*;
 use std::cell::Cell;
-use std::sync::Arc;
 
-fn reading(captures: bool) -> Reading {
+fn api() -> Api {
     let mut endpoint = EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse("http://here").unwrap()]);
     endpoint.streaming = true;
-    Reading { api: Arc::new(Api::new(&endpoint, "m").unwrap()), limit: 1 << 20, captures }
+    Api::new(&endpoint, "m").unwrap()
+}
+
+fn reading(api: &Api, captures: bool) -> Reading<'_> {
+    Reading { api, limit: 1 << 20, captures }
 }
 
 fn begun() -> Exchange {
@@ -129,9 +132,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
     fn an_answer_that_is_read_while_it_comes_says_the_same(answer in answer(), captures in any::<bool>()) {
-        let (mut exchange, mut framer) = (begun(), Framer::default());
+        let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
         let told = Cell::new(None);
-        let mut live = LiveReading::new(reading(captures)).telling(|at| assert!(told.replace(Some(at)).is_none()));
+        let mut live = LiveReading::new(reading(&api, captures)).telling(|at| assert!(told.replace(Some(at)).is_none()));
         let bytes = answer.bytes();
         let (mut rest, mut lengths, mut is_same) = (&bytes[..], answer.reads.iter().cycle(), answer.is_same.iter().cycle());
         let mut at = 2;
@@ -149,7 +152,7 @@ proptest! {
         prop_assert_eq!(parsed.is_some(), answer.status < 300);
         if let Some(parsed) = parsed {
             prop_assert_eq!(told.get(), parsed.content.first().map(|mark| mark.at));
-            prop_assert_eq!(shown(&parsed), shown(&reading(captures).read(&exchange)));
+            prop_assert_eq!(shown(&parsed), shown(&reading(&api, captures).read(&exchange)));
         }
     }
 }
@@ -159,8 +162,8 @@ const CHUNK: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
 
 #[test]
 fn what_an_earlier_leg_said_is_forgotten() {
-    let (mut exchange, mut framer) = (begun(), Framer::default());
-    let mut live = LiveReading::new(reading(false));
+    let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
+    let mut live = LiveReading::new(reading(&api, false));
     receive(&mut exchange, &mut framer, format!("{HEAD}{CHUNK}{CHUNK}").as_bytes(), 2).unwrap();
     live.read(&exchange);
     let mut exchange =
@@ -175,8 +178,8 @@ fn what_an_earlier_leg_said_is_forgotten() {
 
 #[test]
 fn nothing_is_left_of_an_answer_that_failed() {
-    let (mut exchange, mut framer) = (begun(), Framer::default());
-    let mut live = LiveReading::new(reading(true));
+    let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
+    let mut live = LiveReading::new(reading(&api, true));
     receive(&mut exchange, &mut framer, format!("{HEAD}{CHUNK}").as_bytes(), 2).unwrap();
     live.read(&exchange);
     exchange.failure = Some(Failure::Disconnected);
@@ -187,8 +190,8 @@ fn nothing_is_left_of_an_answer_that_failed() {
 #[test]
 fn a_reply_is_gathered_where_it_is_asked_for() {
     let reply = |captures| {
-        let (mut exchange, mut framer) = (begun(), Framer::default());
-        let mut live = LiveReading::new(reading(captures));
+        let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
+        let mut live = LiveReading::new(reading(&api, captures));
         receive(&mut exchange, &mut framer, format!("{HEAD}{CHUNK}{CHUNK}").as_bytes(), 2).unwrap();
         live.read(&exchange);
         exchange.timeline.end = MonoNs(3);

@@ -10,21 +10,21 @@ use std::sync::{Arc, Mutex};
 /// The most that is kept of an answer.
 const KEPT: usize = 64 << 10;
 
-fn api(timeout_seconds: f64, interval: Nanos, download: bool) -> Arc<Api> {
+fn api(timeout_seconds: f64, interval: Nanos, download: bool) -> Api {
     let urls = vec![BaseUrl::parse("http://here").unwrap()];
     let mut endpoint = EndpointPlan::new(EndpointKind::VideoGeneration, urls);
     endpoint.timeout_seconds = timeout_seconds;
     endpoint.video.poll_interval = interval;
     endpoint.video.download = download;
-    Arc::new(Api::new(&endpoint, "m").unwrap())
+    Api::new(&endpoint, "m").unwrap()
 }
 
 /// Sends a submission and follows it to its end.
-fn follow(api: Arc<Api>, port: u16, reuse: Reuse, out: OutgoingRequest, cancel: &Cancel) -> Exchange {
+fn follow(api: Api, port: u16, reuse: Reuse, out: OutgoingRequest, cancel: &Cancel) -> Exchange {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = client(port, reuse, KEPT);
-        let mut legs = VideoLegs::new(Reading { api, limit: KEPT, captures: false });
+        let mut legs = VideoLegs::new(Reading { api: &api, limit: KEPT, captures: false });
         let mut exchange = tokio::select! {
             exchange = client.send(out, cancel, &mut legs) => exchange,
             _ = client.timers().keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
@@ -190,7 +190,8 @@ fn a_request_can_be_stopped_in_every_leg_and_between_two() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let exchange = runtime.block_on(async {
             let client = client(port, Reuse::Always, KEPT);
-            let mut legs = VideoLegs::new(Reading { api: api(0.0, interval, true), limit: KEPT, captures: false });
+            let api = api(0.0, interval, true);
+            let mut legs = VideoLegs::new(Reading { api: &api, limit: KEPT, captures: false });
             let stopping = async {
                 tokio::time::sleep(std::time::Duration::from_millis(30)).await;
                 stop.cancel(CancelReason::Stopped);
