@@ -160,7 +160,7 @@ impl Campaign {
         }
         server_metrics.iter().for_each(ServerWatch::wait_until_settled);
         artifacts.remove_stale()?;
-        artifacts.publish_inputs(inputs)?;
+        inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, server_metrics })
     }
 

@@ -7,8 +7,8 @@ use crate::campaign::CampaignError;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
+use aiperf_plan::{DatasetPlan, FileFormat, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{EndpointKind, LogLevel, Preparing, RunEvent};
@@ -30,7 +30,8 @@ pub(crate) struct Loaded {
     pub(crate) requests: Arc<Requests>,
     /// Counts tokens; `None` when the server's counts are used.
     pub(crate) tokenizer: Option<Tokenizer>,
-    pub(crate) inputs: StagedInputs,
+    /// `None` where the dataset has whole bodies of its own.
+    pub(crate) inputs: Option<StagedInputs>,
 }
 
 /// What is done, in its order.
@@ -175,8 +176,10 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
+        let is_verbatim = matches!(&plan.dataset, DatasetPlan::File(file) if file.format == FileFormat::RawPayload);
         let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
         say(LogLevel::Debug, described(&requests));
+        requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);
         // Nobody may be there any more to clear away what is begun now.
         if stop.is_stopped() {
@@ -186,8 +189,16 @@ impl Job {
         let mut unbuildable = None;
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
+        let all = all.inspect(|_| steps.count());
+        // Bodies that a file has as they are need no second copy.
+        if is_verbatim {
+            all.for_each(drop);
+            return match unbuildable {
+                Some(error) => Err(RequestsError::from(error).into()),
+                None => Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs: None }),
+            };
+        }
         let inputs = artifacts.stage_inputs(all.map(|request| {
-            steps.count();
             let payload = request.encoded.body.payload();
             let shown = match redactor.body(&payload) {
                 Cow::Owned(hidden) => hidden,
@@ -198,7 +209,7 @@ impl Job {
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
         }
-        Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs })
+        Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs: Some(inputs) })
     }
 }
 

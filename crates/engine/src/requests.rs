@@ -3,6 +3,7 @@
 
 use aiperf_dataset::Dataset;
 use aiperf_dialect::kinds::Carries;
+use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
@@ -26,21 +27,34 @@ pub enum RequestsError {
     Conversation(#[from] Unbuildable),
 }
 
-/// A conversation that cannot be put into the dialect: which one, and why.
+/// A conversation of which no request can be made: which one, and why.
 #[derive(Clone, Debug, Error)]
 #[error("{place}: {source}")]
 pub struct Unbuildable {
     pub place: String,
     pub session_id: Arc<str>,
     kind: EndpointKind,
-    pub source: DialectError,
+    pub source: BuildFault,
+}
+
+/// Why no request can be made of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BuildFault {
+    #[error(transparent)]
+    Dialect(#[from] DialectError),
+    #[error(
+        "a conversation of several turns, which cannot be sent yet\n  try: one turn each: no session_id, or another in \
+         every row"
+    )]
+    SeveralTurns,
 }
 
 impl From<&Unbuildable> for Failure {
     fn from(error: &Unbuildable) -> Self {
         let is_unsupported = matches!(
             (error.kind, &error.source),
-            (_, DialectError::Unsupported(..)) | (EndpointKind::Raw, DialectError::Missing(..))
+            (_, BuildFault::Dialect(DialectError::Unsupported(..)))
+                | (EndpointKind::Raw, BuildFault::Dialect(DialectError::Missing(..)))
         );
         Self::Unbuildable { is_unsupported, message: error.to_string() }
     }
@@ -55,6 +69,8 @@ pub struct Requests {
     heads: Vec<HeadTemplate>,
     /// Encoded conversations, from the first; fewer than there are when they did not all fit.
     kept: Vec<Entry>,
+    /// What of them is not sent, or not as it seems.
+    notes: Notes,
 }
 
 /// What is sent for a conversation, and what records say of it.
@@ -94,10 +110,14 @@ impl Requests {
     ) -> Result<Self, RequestsError> {
         let api = Arc::new(Api::new(&plan.endpoint, plan.models.first().map_or("", String::as_str))?);
         let heads = plan.endpoint.urls.iter().map(|url| HeadTemplate::new(&plan.endpoint, url, version)).collect();
-        let mut requests = Self { plan, dataset, api, version: version.to_owned(), heads, kept: Vec::new() };
+        let mut notes = Notes::new(plan.endpoint.kind);
+        notes.take_extra(&plan.endpoint.extra);
+        let mut requests = Self { plan, dataset, api, version: version.to_owned(), heads, kept: Vec::new(), notes };
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
-            let request = requests.make(requests.kept.len())?;
+            let conversation = requests.conversation(requests.kept.len());
+            let request = requests.build(requests.kept.len(), &conversation)?;
+            requests.notes.take(&conversation);
             bytes += request.encoded.body.held();
             encoded();
             requests.kept.push(Entry { request: Arc::new(request), input_tokens: AtomicU32::new(NOT_COUNTED) });
@@ -147,6 +167,11 @@ impl Requests {
         (0..self.dataset.len()).map(|index| self.request(index as u32))
     }
 
+    /// What a user should know of how the conversations that are kept go out, a line each.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.notes.lines()
+    }
+
     /// The endpoint as it is spoken to.
     pub fn api(&self) -> &Arc<Api> {
         &self.api
@@ -172,12 +197,23 @@ impl Requests {
     }
 
     fn make(&self, index: usize) -> Result<PreparedRequest, Unbuildable> {
-        let conversation: Arc<Conversation> = Arc::new(self.dataset.conversation(index).into_owned());
+        self.build(index, &self.conversation(index))
+    }
+
+    fn conversation(&self, index: usize) -> Arc<Conversation> {
+        Arc::new(self.dataset.conversation(index).into_owned())
+    }
+
+    fn build(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {
         let session_id: Arc<str> = conversation.session_id.as_str().into();
         let asked = conversation.turns.len().saturating_sub(1);
         let mut session = Session::new(self.api.clone(), conversation.clone());
-        let encoded = session.ask(asked).map_err(|source| Unbuildable {
-            place: format!("conversation {session_id}"),
+        let encoded = match asked {
+            0 => session.ask(asked).map_err(BuildFault::from),
+            _ => Err(BuildFault::SeveralTurns),
+        };
+        let encoded = encoded.map_err(|source| Unbuildable {
+            place: self.place(index, &session_id),
             session_id: session_id.clone(),
             kind: self.api.endpoint.kind,
             source,
@@ -192,6 +228,11 @@ impl Requests {
             wants_reply: session.wants_reply(),
             encoded,
         })
+    }
+
+    /// Where a conversation stands: its line, or its id where it was made.
+    fn place(&self, index: usize, session_id: &str) -> String {
+        self.dataset.place(index).unwrap_or_else(|| format!("conversation {session_id}"))
     }
 
     /// The heads of a request with header fields of its own.
@@ -280,7 +321,8 @@ mod tests {
     fn what_an_api_has_no_place_for_is_told_apart_from_what_is_wrong() {
         let is_unsupported = |kind, source| {
             let (place, session_id) = ("line 3".to_owned(), "s".into());
-            let failure = Failure::from(&Unbuildable { place, session_id, kind, source });
+            let source: DialectError = source;
+            let failure = Failure::from(&Unbuildable { place, session_id, kind, source: source.into() });
             assert!(failure.to_string().starts_with("line 3: "), "{failure}");
             matches!(failure, Failure::Unbuildable { is_unsupported: true, .. })
         };
