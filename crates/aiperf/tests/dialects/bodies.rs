@@ -38,9 +38,9 @@ fn seen(kind: &str, lines: &str, args: &[&str], env: &[(&str, &str)]) -> Vec<(St
 
 #[test]
 fn a_payload_goes_out_as_it_is_by_any_type() {
-    let line = r#"{"b":[1, 2.50],"a":{"é":null}}"#;
+    let line = r#"{"b":[1, 2.50],"messages":[],"a":{"é":null}}"#;
     let sent = seen("chat", line, &["--custom-dataset-type", "raw_payload", "--extra-inputs", "x:1"], &[]);
-    assert_eq!(sent[0].1, r#"{"b":[1,2.5],"a":{"é":null}}"#);
+    assert_eq!(sent[0].1, r#"{"b":[1,2.5],"messages":[],"a":{"é":null}}"#);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_session_is_named_by_the_header_that_is_asked_for() {
 
 #[test]
 fn messages_are_asked_with_a_key_of_their_own() {
-    let sent = seen("raw", r#"{"a":1}"#, &["--custom-dataset-type", "raw_payload", "--api-key", "k"], &[]);
+    let sent = seen("raw", r#"{"messages":[]}"#, &["--custom-dataset-type", "raw_payload", "--api-key", "k"], &[]);
     assert!(sent[0].0.contains("Authorization: Bearer k"), "{}", sent[0].0);
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[test]
 fn a_status_of_failure_is_an_error_with_its_code() {
     in_every_way(|row, streaming| {
-        let server = Server::start(SimConfig { faults: vec!["status=503".parse().unwrap()], ..quick() });
+        let server = Server::start(SimConfig { faults: vec!["status:503=1".parse().unwrap()], ..quick() });
         let run = run(server.bench(row, streaming).with(&["--request-count", "3"]));
         assert_eq!(run.code(), Some(1), "{}", run.stderr());
         assert_eq!(avg(&run.summary(), "error_request_count"), 3.0);
@@ -19,16 +19,20 @@ fn a_status_of_failure_is_an_error_with_its_code() {
 }
 
 #[test]
-fn an_answer_that_is_no_json_is_an_error() {
+fn an_answer_that_is_no_json_is_an_error_and_an_event_that_is_none_is_counted() {
     in_every_way(|row, streaming| {
-        let server = Server::start(SimConfig { faults: vec!["malformed-json".parse().unwrap()], ..quick() });
+        let server = Server::start(SimConfig { faults: vec!["malformed-json=1".parse().unwrap()], ..quick() });
         let run = run(server.bench(row, streaming).with(&["--request-count", "3"]));
-        let says_anything = ["raw", "template", "audio_transcription"].contains(&row.name);
-        // What has no shape of its own says whatever it says.
-        if !says_anything {
-            assert_eq!(avg(&run.summary(), "error_request_count"), 3.0, "{}", run.stderr());
-        }
         assert_eq!(run.records().len(), 3);
+        let summary = run.summary();
+        // What has no shape of its own says whatever it says.
+        let says_anything = ["raw", "template", "audio_transcription"].contains(&row.name);
+        if streaming {
+            let counted = summary["measurement"]["unreadable_events"] == 3;
+            assert!(says_anything || counted, "{}", run.stderr());
+        } else if !says_anything {
+            assert_eq!(summary["error_request_count"]["avg"], 3.0, "{}", run.stderr());
+        }
     });
 }
 

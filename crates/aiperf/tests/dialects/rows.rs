@@ -24,7 +24,8 @@ pub(crate) struct Row {
 const TEXT: &str = r#"{"text": "what is a benchmark", "output_length": 8}"#;
 const PASSAGES: &str =
     r#"{"texts": [{"name": "query", "contents": ["what is it"]}, {"name": "passages", "contents": ["this", "that"]}]}"#;
-const PAYLOAD: &str = r#"{"model": "m", "prompt": "what is a benchmark", "max_tokens": 8, "stream": STREAM}"#;
+const PAYLOAD: &str =
+    r#"{"model": "m", "messages": [{"role": "user", "content": "what is it"}], "max_tokens": 8, "stream": STREAM}"#;
 const TEMPLATE: &str =
     r#"{"payload_template": "{\"prompt\": {{ text|tojson }}, \"max_tokens\": 8, \"stream\": {{ stream|tojson }}}"}"#;
 const TEXT_ROW: Row = Row { name: "", path: "", streamed_path: None, makes_tokens: false, line: TEXT, args: &[] };
@@ -67,7 +68,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row { name: "image_retrieval", path: "/v1/infer", line: r#"{"image": "PIXEL"}"#, ..TEXT_ROW },
     Row { name: "video_generation", path: "/v1/videos", ..TEXT_ROW },
     Row { name: "audio_transcription", path: "/v1/audio/transcriptions", line: r#"{"audio": "SILENCE"}"#, ..TEXT_ROW },
-    Row { line: PAYLOAD, args: &["--custom-dataset-type", "raw_payload"], ..tokens("raw", "/v1/completions") },
+    Row { line: PAYLOAD, args: &["--custom-dataset-type", "raw_payload"], ..tokens("raw", "/v1/chat/completions") },
     Row { args: &["--extra-inputs", TEMPLATE], ..tokens("template", "/v1/completions") },
 ];
 
@@ -140,12 +141,11 @@ impl Server {
     /// A benchmark of one endpoint type, with nothing to say yet.
     pub(crate) fn bench_of(&self, kind: &str, path: &str) -> Bench {
         let url = format!("{}{path}", self.url());
-        Bench::bare().with(&["--model", "m", "--url", &url, "--tokenizer", "builtin", "--endpoint-type", kind]).with(&[
-            "--ui",
-            "none",
-            "--no-server-metrics",
-            "--no-gpu-telemetry",
-        ])
+        let quietly = ["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"];
+        let bench = Bench::bare().with(&["--model", "m", "--url", &url, "--endpoint-type", kind]).with(&quietly);
+        // What has no text takes no tokenizer.
+        let has_text = !matches!(kind, "image_retrieval" | "audio_transcription");
+        if has_text { bench.with(&["--tokenizer", "builtin"]) } else { bench }
     }
 
     /// What it says of every request, in the order in which answers ended.
