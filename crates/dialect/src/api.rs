@@ -1,6 +1,6 @@
 //! An endpoint as the plan has it, ready to be spoken to.
 
-use crate::detect::ResponseField;
+use crate::kinds::shared::detect::ResponseField;
 use crate::kinds::template::PayloadTemplate;
 use crate::kinds::{Dialect, dialect};
 use aiperf_plan::EndpointPlan;

@@ -4,50 +4,29 @@
 //! the bytes.
 //!
 //! # Layout
-//! - [`kinds`]: one file an endpoint type and the table that lists them
-//! - [`api`]: an endpoint as the plan has it
-//! - [`request`]: what a body is made from; a conversation as it goes on
-//! - `content`: what a turn says, as a string or as parts; [`multipart`]: bodies as forms
-//! - [`url`]: base URL and path joined
-//! - [`head`]: request line and header fields, with the ids spliced in
-//! - [`sse`]: server-sent events in any splits
-//! - `json`: JSON as servers write it; `lenient`: members of it that need not be what they should be
-//! - [`reader`]: what reads responses, and what they say; [`capture`]: what they leave for later turns
-//! - [`vectors`]: embeddings in answers; `rankings`: what the types that rank share
-//! - [`detect`]: what answers of no known shape say
-//! - [`answer`]: an exchange's responses folded into one parsed answer
-//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! Floors: each uses those before it, but that `api` and the types of `kinds` know each other.
+//! - `text`: JSON as servers write it, members of it that need not be what they should be, server-sent events
+//! - [`response`]: what reads responses and what they say, every vendor's usage, an exchange's responses folded into one
+//! - [`request`]: what a body is made from, a conversation as it goes on, forms, URLs and heads, what of a body is counted
+//! - [`kinds`]: one file an endpoint type and the table that lists them; [`api`]: an endpoint as the plan has it
 //! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
-//! - [`inputs`]: the text of a request body, for counting
 
-pub mod answer;
 pub mod api;
-pub mod capture;
-mod content;
 pub mod control;
-pub mod detect;
-pub mod head;
-pub mod inputs;
-mod json;
 pub mod kinds;
-mod lenient;
-pub mod multipart;
-mod rankings;
-pub mod reader;
 pub mod request;
-pub mod spec_decode;
-pub mod sse;
+pub mod response;
 #[cfg(test)]
 mod testing;
-pub mod url;
-pub mod usage;
-pub mod vectors;
+mod text;
 pub mod video;
 
-pub use answer::Answer;
 pub use api::{Api, ApiError};
-pub use head::HeadTemplate;
 pub use kinds::{Dialect, dialect};
-pub use reader::{Data, Delivery, Piece, Reader};
-pub use request::{DialectError, EncodedRequest, Session};
+pub use request::head::HeadTemplate;
+pub use request::{DialectError, EncodedRequest, Session, inputs, url};
+pub use response::answer::Answer;
+pub use response::reader::{Data, Delivery, Piece, Reader};
+pub use response::usage;
+pub use text::sse;

@@ -3,8 +3,8 @@
 //! A step follows from the answer to the one before it. Whoever drives it owns the clock and the socket.
 
 use crate::api::Api;
-use crate::json;
 use crate::request::is_truthy;
+use crate::text::json;
 use aiperf_types::{Failure, MonoNs, Nanos};
 use serde_json::{Map, Value};
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Whether a server is ready: it lists the model, or it answers a request of one token.
 
 use super::{Call, Method, Outcome, add, headers};
-use crate::url;
+use crate::request::url;
 use aiperf_plan::{BaseUrl, EndpointPlan, Readiness};
 use aiperf_types::{EndpointKind, MonoNs, Nanos};
 use serde_json::{Value, json};

@@ -1,10 +1,11 @@
 //! Speech to text, as OpenAI has it: a form with an audio file.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::reader::{Data, Piece, Stateless, error_of, usage_of};
 use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, json, multipart};
+use crate::request::{inputs, multipart};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Piece, Stateless, error_of, usage_of};
+use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::borrow::Cow;

@@ -2,13 +2,13 @@
 
 use super::{Carries, Dialect, History, Opening};
 use crate::api::Api;
-use crate::capture::{Capture, TextCapture};
-use crate::content::{self, Parts};
-use crate::inputs;
-use crate::json;
-use crate::lenient::{Content, Index, List, Object, Str, joined_texts};
-use crate::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::kinds::shared::content::{self, Parts};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::response::capture::{Capture, TextCapture};
+use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::text::json;
+use crate::text::lenient::{Content, Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
 use memchr::memmem;
 use serde::Deserialize;
@@ -274,7 +274,7 @@ fn object_in<'a>(object: &'a mut Map<String, Value>, member: &str) -> &'a mut Ma
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::ResponseError;
+    use crate::response::reader::ResponseError;
 
     fn delta(json: &str) -> Piece<'static> {
         let chunk = format!(r#"{{"choices":[{{"delta":{json}}}]}}"#).leak();

@@ -1,9 +1,11 @@
 //! Embeddings of chat messages.
 
 use super::{Carries, Dialect, chat};
-use crate::capture::TextCapture;
-use crate::reader::{Data, Piece, Stateless, error_of, usage_of};
-use crate::{inputs, json, vectors};
+use crate::kinds::shared::vectors;
+use crate::request::inputs;
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Piece, Stateless, error_of, usage_of};
+use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value};
 

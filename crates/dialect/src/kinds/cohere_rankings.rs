@@ -1,10 +1,11 @@
 //! Rankings as Cohere has them; vLLM and others too.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::reader::Stateless;
+use crate::kinds::shared::rankings;
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, rankings};
+use crate::response::capture::TextCapture;
+use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 

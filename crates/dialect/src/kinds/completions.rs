@@ -1,12 +1,12 @@
 //! OpenAI completions.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::inputs;
-use crate::json;
-use crate::lenient::{Index, List, Str};
-use crate::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::text::json;
+use crate::text::lenient::{Index, List, Str};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,10 +1,11 @@
 //! Hugging Face text generation inference.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::reader::{Data, Delivery, Piece, Stateless, error_of};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, json};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Delivery, Piece, Stateless, error_of};
+use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,10 +1,11 @@
 //! Images made from an image, as OpenAI has it: a form with a text and a picture.
 
 use super::{Carries, Dialect, image_generation};
-use crate::capture::TextCapture;
-use crate::reader::{Piece, Stateless};
 use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, json, multipart};
+use crate::request::{inputs, multipart};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Piece, Stateless};
+use crate::text::json;
 use aiperf_types::{EndpointKind, Media};
 use serde_json::{Map, Value};
 

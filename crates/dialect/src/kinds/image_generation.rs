@@ -1,10 +1,10 @@
 //! OpenAI image generation.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::{Data, Images, Piece, Stateless, error_of, usage_of};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Images, Piece, Stateless, error_of, usage_of};
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value};
 

@@ -1,10 +1,10 @@
 //! What is found in images: object detection and OCR of NIM.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::inputs;
-use crate::reader::{Data, Piece, Stateless, error_of};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Piece, Stateless, error_of};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 

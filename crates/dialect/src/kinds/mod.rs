@@ -1,4 +1,4 @@
-//! Endpoint types: one file each, and the table that lists them.
+//! Endpoint types: one file each, and the table that lists them; [`shared`] is what several have in common.
 
 pub mod audio_transcription;
 pub mod chat;
@@ -16,15 +16,16 @@ pub mod nim_embeddings;
 pub mod nim_rankings;
 pub mod raw;
 pub mod responses;
+pub mod shared;
 pub mod solido_rag;
 pub mod template;
 pub mod video_generation;
 
 use crate::api::Api;
-use crate::capture::Capture;
-use crate::inputs::Inputs;
-use crate::reader::Reader;
+use crate::request::inputs::Inputs;
 use crate::request::{DialectError, Frame, Request};
+use crate::response::capture::Capture;
+use crate::response::reader::Reader;
 use aiperf_types::{EndpointKind, Turn};
 use serde_json::{Map, Value};
 

@@ -1,10 +1,11 @@
 //! Embeddings of NIM: texts, images, or both in one.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::reader::Stateless;
+use crate::kinds::shared::vectors;
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, vectors};
+use crate::response::capture::TextCapture;
+use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 
 pub const DIALECT: Dialect = Dialect {

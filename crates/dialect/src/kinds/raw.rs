@@ -1,10 +1,10 @@
 //! Payloads sent as they are, to servers that speak whatever they speak.
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::detect::AnyReader;
-use crate::inputs;
+use crate::kinds::shared::detect::AnyReader;
 use crate::request::DialectError;
+use crate::request::inputs;
+use crate::response::capture::TextCapture;
 use aiperf_types::EndpointKind;
 
 pub const DIALECT: Dialect = Dialect {

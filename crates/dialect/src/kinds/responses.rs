@@ -2,13 +2,13 @@
 
 use super::{Carries, Dialect, History, Opening};
 use crate::api::Api;
-use crate::capture::{Capture, TextCapture};
-use crate::content::{self, Parts};
-use crate::inputs;
-use crate::json;
-use crate::lenient::{Index, List, Object, Str, joined_texts};
-use crate::reader::{Data, Delivery, Piece, Reader, ResponseError, shown_if_empty, told_in, usage_from};
+use crate::kinds::shared::content::{self, Parts};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::response::capture::{Capture, TextCapture};
+use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, shown_if_empty, told_in, usage_from};
+use crate::text::json;
+use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};

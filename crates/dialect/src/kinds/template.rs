@@ -3,10 +3,10 @@
 mod python_json;
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::detect::AnyReader;
-use crate::inputs;
+use crate::kinds::shared::detect::AnyReader;
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
+use crate::response::capture::TextCapture;
 use aiperf_types::{EndpointKind, Media};
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind};

@@ -1,10 +1,11 @@
 //! Videos, as OpenAI has it: a form that starts a job. What follows is in [`crate::video`].
 
 use super::{Carries, Dialect};
-use crate::capture::TextCapture;
-use crate::reader::{Data, Piece, Stateless, error_of, usage_of};
+use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::{inputs, json};
+use crate::response::capture::TextCapture;
+use crate::response::reader::{Data, Piece, Stateless, error_of, usage_of};
+use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value};
 

@@ -4,12 +4,19 @@
 //! - `frame`: a body's members, and the place of the turns among them
 //! - `carriable`: whether a type can carry what a turn holds
 //! - `notes`: what is not sent of conversations, or not as it seems
+//! - [`multipart`]: bodies as forms
 //! - `session`: a conversation as it goes on: turns and answers in, bodies out
+//! - [`url`]: base URL and path joined; [`head`]: request line and header fields, with the ids spliced in
+//! - [`inputs`]: what a body says, for counting
 
 mod carriable;
 mod frame;
+pub mod head;
+pub mod inputs;
+pub mod multipart;
 mod notes;
 mod session;
+pub mod url;
 
 pub use carriable::carriable;
 pub use frame::Frame;

@@ -1,7 +1,7 @@
 //! What is not sent of conversations, or not as it seems: for the user to know before a run.
 
 use crate::kinds::reserved;
-use crate::rankings::{is_passages, is_query, named};
+use crate::kinds::shared::rankings::{is_passages, is_query, named};
 use aiperf_types::{Conversation, EndpointKind, Turn};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -158,7 +158,7 @@ impl Session {
         let headers = turn.extra_headers.clone();
         if self.api.endpoint.body == BodyKind::Multipart {
             let payload = frame.encode()?.0;
-            let form = crate::multipart::encode(&frame.into_members())?;
+            let form = crate::request::multipart::encode(&frame.into_members())?;
             let body = Body::with_payload(form.pieces, payload);
             return Ok(EncodedRequest { body, content_type: Some(form.content_type.into()), headers });
         }

@@ -1,7 +1,7 @@
 //! Vectors in answers: what the types that give embeddings share.
 
-use crate::json;
-use crate::reader::{Data, Piece, ResponseError, error_of, usage_from, usage_of};
+use crate::response::reader::{Data, Piece, ResponseError, error_of, usage_from, usage_of};
+use crate::text::json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! A query and passages to be put in order: what the types that rank share.
 
-use crate::reader::{Data, Piece, error_of, usage_of};
 use crate::request::{DialectError, Request};
+use crate::response::reader::{Data, Piece, error_of, usage_of};
 use aiperf_types::Turn;
 use serde_json::{Map, Value};
 
@@ -54,7 +54,7 @@ pub(crate) fn objects(list: Option<&Value>) -> Option<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::{Delivery, ResponseError};
+    use crate::response::reader::{Delivery, ResponseError};
     use crate::testing::api;
     use aiperf_types::EndpointKind;
     use serde_json::json;

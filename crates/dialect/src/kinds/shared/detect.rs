@@ -1,9 +1,9 @@
 //! What an answer of no known shape says: found by an expression of the user, or by names that many servers use.
 
-use crate::json;
-use crate::reader::{Data, Delivery, Piece, Reader, ResponseError, error_of};
+use crate::kinds::shared::vectors::embeddings_in;
 use crate::request::is_truthy;
-use crate::vectors::embeddings_in;
+use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_of};
+use crate::text::json;
 use jmespath::Expression;
 use serde_json::{Map, Value};
 use std::borrow::Cow;

@@ -1,9 +1,10 @@
 //! An exchange's responses folded into one parsed answer.
 
 use crate::api::Api;
-use crate::capture::Capture;
-use crate::reader::{Data, Delivery, Piece, Reader, ResponseError};
-use crate::{json, spec_decode, sse, usage};
+use crate::response::capture::Capture;
+use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError};
+use crate::response::{spec_decode, usage};
+use crate::text::{json, sse};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};

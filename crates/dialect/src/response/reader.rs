@@ -1,7 +1,7 @@
 //! What reads the responses of one exchange, and what a response says.
 
-use crate::json;
-use crate::vectors::Vectors;
+use crate::kinds::shared::vectors::Vectors;
+use crate::text::json;
 use memchr::memmem;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

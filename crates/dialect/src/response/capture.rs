@@ -1,6 +1,6 @@
 //! What an answer leaves for the turns after it.
 
-use crate::reader::{Data, Piece};
+use crate::response::reader::{Data, Piece};
 use aiperf_types::{Media, Reply, Turn};
 
 /// Gathers the reply out of the responses of one exchange, in order.

@@ -3,9 +3,9 @@
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
 //! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
-use crate::json;
-use crate::lenient::Str;
-use crate::reader;
+use crate::response::reader;
+use crate::text::json;
+use crate::text::lenient::Str;
 use aiperf_types::MonoNs;
 use memchr::{memchr2, memmem};
 use serde::Deserialize;

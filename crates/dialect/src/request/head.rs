@@ -2,7 +2,7 @@
 //! length are spliced in.
 
 use crate::request::EncodedRequest;
-use crate::url;
+use crate::request::url;
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{BodyKind, uuid_text};
 

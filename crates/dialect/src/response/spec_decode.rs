@@ -1,6 +1,6 @@
 //! Speculative decoding as a server reports it: vLLM's `metrics.speculative_decoding` object.
 
-use crate::usage::MOST_TOKENS;
+use crate::response::usage::MOST_TOKENS;
 use aiperf_types::SpecDecode;
 use serde_json::{Map, Value};
 

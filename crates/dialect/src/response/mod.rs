@@ -1,0 +1,13 @@
+//! Responses: what reads them, what they say, and what all of an exchange come to.
+//!
+//! # Layout
+//! - [`reader`]: what reads responses, and what one says
+//! - [`capture`]: what they leave for later turns
+//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! - [`answer`]: an exchange's responses folded into one parsed answer
+
+pub mod answer;
+pub mod capture;
+pub mod reader;
+pub mod spec_decode;
+pub mod usage;

@@ -1,0 +1,9 @@
+//! What servers write: JSON and streams of events.
+//!
+//! # Layout
+//! - `json`: JSON as servers write it; `lenient`: members of it that need not be what they should be
+//! - [`sse`]: server-sent events in any splits
+
+pub(crate) mod json;
+pub(crate) mod lenient;
+pub mod sse;
