@@ -223,7 +223,7 @@ impl Requests {
             heads: self.heads_with(&encoded.headers),
             session_id,
             requested_osl: turn.and_then(|turn| turn.max_tokens),
-            images: self.images(carried(&self.api, &conversation, asked), &encoded.body),
+            images: self.images(carried(&self.api, conversation, asked), &encoded.body),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
             encoded,
