@@ -9,6 +9,7 @@ use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Content, Index, List, Object, Str, joined_texts};
+use crate::text::strict::{Only, Text};
 use aiperf_types::{EndpointKind, Reply, Turn};
 use memchr::memmem;
 use serde::Deserialize;
@@ -142,7 +143,68 @@ struct Function<'a> {
     arguments: Str<'a>,
 }
 
+/// The shape that nearly every chunk has.
+#[derive(Deserialize)]
+struct UsualChunk<'a> {
+    #[serde(borrow)]
+    choices: Only<UsualChoice<'a>>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    metrics: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct UsualChoice<'a> {
+    #[serde(default)]
+    index: Option<u32>,
+    #[serde(borrow)]
+    delta: UsualDelta<'a>,
+}
+
+#[derive(Deserialize)]
+struct UsualDelta<'a> {
+    #[serde(default, borrow)]
+    content: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    reasoning: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    refusal: Option<Text<'a>>,
+}
+
+impl<'a> UsualChunk<'a> {
+    /// What it says; `None` where that needs a closer look.
+    fn piece(self) -> Option<Piece<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
+        let (mut choice, mut data) = (0, None);
+        if let Some(UsualChoice { index, delta }) = self.choices.0 {
+            if delta.tool_calls.is_some() || delta.refusal.is_some() {
+                return None;
+            }
+            let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
+            data = Data::of(reasoning, Text::said(delta.content), None);
+            // As where nothing is said: an answer of no choice in particular.
+            choice = if data.is_some() { index.unwrap_or_default() } else { 0 };
+        }
+        let usage = self.usage.and_then(usage_from);
+        Some(Piece { choice, data, usage, spec_decode: self.metrics.and_then(spec_decode_from), ..Piece::default() })
+    }
+}
+
 fn parse(json: &str) -> Option<Piece<'_>> {
+    let usual: Option<UsualChunk<'_>> = json::object(json);
+    usual.and_then(UsualChunk::piece).or_else(|| parse_any(json))
+}
+
+fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_> = json::object(json)?;
     let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
     let said = chunk.choices.objects().map(|(at, choice)| {
@@ -275,6 +337,24 @@ fn object_in<'a>(object: &'a mut Map<String, Value>, member: &str) -> &'a mut Ma
 mod tests {
     use super::*;
     use crate::response::reader::ResponseError;
+
+    #[test]
+    fn the_usual_way_and_the_other_read_the_same() {
+        for json in [
+            r#"{"choices":[{"delta":{"content":"a\n\"b"}}]}"#,
+            r#"{"choices":[{"index":1,"delta":{"role":"assistant","content":""}}],"usage":null}"#,
+            r#"{"choices":[{"index":3,"delta":{"content":"x","reasoning":"y"},"logprobs":null}]}"#,
+            r#"{"choices":[{"delta":{"reasoning_content":"","reasoning":"y"}}]}"#,
+            r#"{"choices":[{"delta":{"content":null,"tool_calls":null,"refusal":null}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"refusal":"no"}}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
+            r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2},"other":1}}"#,
+            r#"{"choices":[{"delta":{"content":"a"}}],"error":null}"#,
+        ] {
+            assert_eq!(parse(json), parse_any(json), "{json}");
+        }
+    }
 
     fn delta(json: &str) -> Piece<'static> {
         let chunk = format!(r#"{{"choices":[{{"delta":{json}}}]}}"#).leak();

@@ -7,6 +7,7 @@ use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Str};
+use crate::text::strict::{Only, Text};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::Value;
@@ -59,10 +60,55 @@ struct Choice<'a> {
     text: Str<'a>,
 }
 
+/// The shape that nearly every chunk has.
+#[derive(Deserialize)]
+struct UsualChunk<'a> {
+    #[serde(default, borrow)]
+    object: Option<Text<'a>>,
+    #[serde(borrow)]
+    choices: Only<UsualChoice<'a>>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    metrics: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct UsualChoice<'a> {
+    #[serde(default)]
+    index: Option<u32>,
+    #[serde(default, borrow)]
+    text: Option<Text<'a>>,
+}
+
+impl<'a> UsualChunk<'a> {
+    /// What it says; `None` where that needs a closer look.
+    fn piece(self) -> Option<Piece<'a>> {
+        if self.error.is_some() || !is_known(Text::said(self.object).as_deref()) {
+            return None;
+        }
+        let (index, text) = self.choices.0.map_or((None, None), |choice| (choice.index, Text::said(choice.text)));
+        let choice = if text.is_some() { index.unwrap_or_default() } else { 0 };
+        let (usage, spec_decode) = (self.usage.and_then(usage_from), self.metrics.and_then(spec_decode_from));
+        Some(Piece { choice, data: text.map(Data::Text), usage, spec_decode, ..Piece::default() })
+    }
+}
+
+fn is_known(object: Option<&str>) -> bool {
+    object.is_none_or(|object| matches!(object, "text_completion" | "completion"))
+}
+
 fn parse(json: &str) -> Option<Piece<'_>> {
+    let usual: Option<UsualChunk<'_>> = json::object(json);
+    usual.and_then(UsualChunk::piece).or_else(|| parse_any(json))
+}
+
+fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_> = json::object(json)?;
     let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
-    let is_known = chunk.object.0.is_none_or(|object| matches!(&*object, "text_completion" | "completion"));
+    let is_known = is_known(chunk.object.0.as_deref());
     let said = chunk
         .choices
         .objects()
@@ -78,6 +124,19 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_usual_way_and_the_other_read_the_same() {
+        for json in [
+            r#"{"object":"text_completion","choices":[{"index":2,"text":"a\n\"b"}]}"#,
+            r#"{"choices":[{"index":1,"text":""}],"usage":null}"#,
+            r#"{"object":null,"choices":[{"text":"a"}],"usage":{"prompt_tokens":1}}"#,
+            r#"{"object":"other","choices":[{"text":"x"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":1}}"#,
+        ] {
+            assert_eq!(parse(json), parse_any(json), "{json}");
+        }
+    }
 
     #[test]
     fn prompts_of_one_request_are_answered_apart() {
