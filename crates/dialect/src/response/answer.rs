@@ -127,7 +127,11 @@ impl Answer {
     }
 
     fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
-        if let Some(text) = sse::error_event(message) {
+        // Nearly all events are nothing but data.
+        let bare = sse::bare_data(message);
+        if bare.is_none()
+            && let Some(text) = sse::error_event(message)
+        {
             self.parsed.error = Some(stream_error(None, &text));
             if let Some(capture) = &mut self.capture {
                 capture.take(&Piece::default(), &sse::readable(&sse::data(message)));
@@ -135,17 +139,18 @@ impl Answer {
             return false;
         }
         self.count_response(at);
-        let data = sse::data(message);
+        let data = bare.map_or_else(|| sse::data(message), Cow::Borrowed);
         if data.is_empty() || &*data == sse::DONE {
             return true;
         }
         // One check of the whole is cheaper than one of each string in it.
         let json = sse::readable(&data);
         if let Some(text) = self.shape.text_of(&json) {
-            let piece = Piece { choice: self.shape.choice, data: Some(Data::Text(text.into())), ..Piece::default() };
-            self.take_contents(&piece, at);
+            let choice = self.shape.choice;
+            self.output_of(choice).push_str(text);
+            self.mark(ContentMark { at, output: true, reasoning: false });
             if let Some(capture) = &mut self.capture {
-                capture.take(&piece, &json);
+                capture.take(&Piece { choice, data: Some(Data::Text(text.into())), ..Piece::default() }, &json);
             }
             return true;
         }
@@ -227,14 +232,25 @@ impl Answer {
             self.take_content(*choice, data, &mut mark);
         }
         if mark.output || mark.reasoning {
-            self.parsed.content.push(mark);
-            self.in_read += 1;
-            if self.in_read > 1 {
-                let width = self.reads.1.since(self.reads.0).0;
-                self.parsed.merged += 1;
-                self.parsed.merged_width_sum += width;
-                self.parsed.merged_width_max = self.parsed.merged_width_max.max(width);
-            }
+            self.mark(mark);
+        }
+    }
+
+    fn mark(&mut self, mark: ContentMark) {
+        self.parsed.content.push(mark);
+        self.in_read += 1;
+        if self.in_read > 1 {
+            let width = self.reads.1.since(self.reads.0).0;
+            self.parsed.merged += 1;
+            self.parsed.merged_width_sum += width;
+            self.parsed.merged_width_max = self.parsed.merged_width_max.max(width);
+        }
+    }
+
+    fn output_of(&mut self, choice: u32) -> &mut String {
+        match choice {
+            0 => self.parsed.output_text.get_or_insert_default(),
+            _ => self.other_choices.entry(choice).or_default(),
         }
     }
 

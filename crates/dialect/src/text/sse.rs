@@ -172,6 +172,13 @@ pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
+/// The data of a message that has no other field, on one line.
+#[inline]
+pub(crate) fn bare_data(message: &[u8]) -> Option<&[u8]> {
+    let data = message.strip_prefix(b"data:")?;
+    memchr2(b'\n', b'\r', data).is_none().then(|| data.trim_ascii())
+}
+
 /// The name of the event and the data of a message that has these two fields and no others, as nearly all have; the
 /// name may be missing.
 fn plain(message: &[u8]) -> Option<(&[u8], &[u8])> {
