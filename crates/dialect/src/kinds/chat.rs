@@ -6,7 +6,7 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::response::reader::{Data, Piece, Stateless, error_in, spec_decode_from, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Content, Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -144,7 +144,6 @@ struct Function<'a> {
 
 fn parse(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_> = json::object(json)?;
-    let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
     let said = chunk.choices.objects().map(|(at, choice)| {
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
@@ -152,7 +151,7 @@ fn parse(json: &str) -> Option<Piece<'_>> {
     Some(Piece {
         usage: chunk.usage.and_then(usage_from),
         spec_decode: chunk.metrics.and_then(spec_decode_from),
-        error,
+        error: error_in(chunk.error),
         ..Piece::of_choices(said)
     })
 }
@@ -330,7 +329,6 @@ mod tests {
     fn an_error_object_is_an_error_with_its_code() {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
         assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
-        assert_eq!(parse(r#"{"choices":[],"error":{"message":"bad"}}"#).unwrap().error, None);
     }
 
     fn captured(deltas: &[Value]) -> Value {

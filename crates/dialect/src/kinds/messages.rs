@@ -6,7 +6,7 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Piece, ResponseError, Stateless, told_in, usage_from};
+use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -148,14 +148,16 @@ impl Str<'_> {
 fn parse(json: &str) -> Option<Piece<'_>> {
     let event: Event<'_> = json::object(json)?;
     let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
-    Some(match event.kind.kind() {
+    let error = error_in(event.error);
+    let piece = match event.kind.kind() {
         Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
         Some("message") => Piece { data: event.content.and_then(whole), ..usage(event.usage) },
         Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
         Some("message_delta") => usage(event.usage),
-        Some("error") => Piece { error: Some(event.error.map_or_else(untold, told_in)), ..Piece::default() },
-        _ => Piece { error: event.error.map(told_in), ..Piece::default() },
-    })
+        Some("error") => Piece { error: Some(untold()), ..Piece::default() },
+        _ => Piece::default(),
+    };
+    Some(Piece { error: error.or(piece.error), ..piece })
 }
 
 fn untold() -> ResponseError {

@@ -6,7 +6,7 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, shown_if_empty, told_in, usage_from};
+use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_in, shown_if_empty, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -174,7 +174,8 @@ impl ResponsesReader {
         let Some(kind) = &event.kind.0 else { return Some(whole(event)) };
         let data = |data: Option<Data<'a>>| Piece { data, ..Piece::default() };
         let place = (event.output_index, event.content_index);
-        Some(match &**kind {
+        let error = event.error;
+        let piece = match &**kind {
             "response.output_text.delta" => {
                 if event.delta.0.is_some() && self.last != Some(place) {
                     self.told.insert(place);
@@ -207,14 +208,15 @@ impl ResponsesReader {
                 Piece { usage, error: Some(failure(event)), ..Piece::default() }
             }
             _ => Piece::default(),
-        })
+        };
+        Some(Piece { error: piece.error.or_else(|| error_in(error)), ..piece })
     }
 }
 
 /// Why a stream failed: told of the response, of the event, or by a message alone.
 fn failure(event: Event<'_>) -> ResponseError {
-    let error = event.response.0.and_then(|response| response.error).or(event.error);
-    error.map(told_in).unwrap_or_else(|| ResponseError::Told {
+    let of_response = event.response.0.and_then(|response| error_in(response.error));
+    of_response.or_else(|| error_in(event.error)).unwrap_or_else(|| ResponseError::Told {
         code: None,
         message: event.message.0.map_or_else(|| "the response failed".to_owned(), Cow::into_owned),
     })
@@ -223,7 +225,7 @@ fn failure(event: Event<'_>) -> ResponseError {
 /// A response that is no stream.
 fn whole(event: Event<'_>) -> Piece<'_> {
     let usage = event.usage.and_then(usage_from);
-    let error = event.error.map(told_in);
+    let error = error_in(event.error);
     if !event.object.is("response") {
         return Piece { usage, error, ..Piece::default() };
     }

@@ -84,7 +84,7 @@ impl Answer {
         let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
         let Ok(text) = std::str::from_utf8(text) else { return };
         match self.reader.read(text, Delivery::Body) {
-            Some(piece) => self.take_piece(piece, text, at),
+            Some(piece) => self.take_piece(piece, text, Delivery::Body, at),
             None => self.take_odd(text, Delivery::Body, at).unwrap_or(true),
         };
     }
@@ -128,7 +128,7 @@ impl Answer {
 
     fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
         if let Some(text) = sse::error_event(message) {
-            self.parsed.error = Some(stream_error(None, &text));
+            self.parsed.error = Some(told_error(Delivery::Event, None, &text));
             if let Some(capture) = &mut self.capture {
                 capture.take(&Piece::default(), &sse::readable(&sse::data(message)));
             }
@@ -154,7 +154,7 @@ impl Answer {
                 if self.reader.is_stateless() {
                     self.shape.learn(&json, &piece);
                 }
-                self.take_piece(piece, &json, at)
+                self.take_piece(piece, &json, Delivery::Event, at)
             }
             None => self.take_odd(&json, Delivery::Event, at).unwrap_or_else(|| {
                 self.parsed.unreadable += 1;
@@ -168,7 +168,7 @@ impl Answer {
         let mended = json::mended(text);
         let text = match &mended {
             Some(mended) => match self.reader.read(mended, delivery) {
-                Some(piece) => return Some(self.take_piece(piece, mended, at)),
+                Some(piece) => return Some(self.take_piece(piece, mended, delivery, at)),
                 None => mended,
             },
             None => text,
@@ -178,7 +178,7 @@ impl Answer {
         if let Ok(object) = serde_json::from_str::<Map<String, Value>>(text) {
             let once = Value::Object(object).to_string();
             if let Some(piece) = self.reader.read(&once, delivery) {
-                return Some(self.take_piece(piece, &once, at));
+                return Some(self.take_piece(piece, &once, delivery, at));
             }
         }
         // JSON of another shape says nothing, but it can be read.
@@ -190,7 +190,7 @@ impl Answer {
         self.parsed.last_response = at;
     }
 
-    fn take_piece(&mut self, mut piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
+    fn take_piece(&mut self, mut piece: Piece<'_>, text: &str, delivery: Delivery, at: MonoNs) -> bool {
         if let Some(capture) = &mut self.capture {
             capture.take(&piece, text);
         }
@@ -209,7 +209,7 @@ impl Answer {
         }
         if let Some(error) = piece.error {
             self.parsed.error = Some(match error {
-                ResponseError::Told { code, message } => stream_error(code, &message),
+                ResponseError::Told { code, message } => told_error(delivery, code, &message),
                 ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
             });
             return false;
@@ -326,11 +326,12 @@ impl Shape {
 }
 
 /// An error told inside a 200 answer.
-fn stream_error(code: Option<i64>, text: &str) -> RequestError {
-    RequestError {
-        code: Some(code.unwrap_or(502)),
-        ..RequestError::exception("SSEResponseError", format!("Error occurred in SSE response: {text}"), &[])
-    }
+fn told_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestError {
+    let (kind, message) = match delivery {
+        Delivery::Event => ("SSEResponseError", format!("Error occurred in SSE response: {text}")),
+        Delivery::Body => ("ResponseError", format!("the server answered with an error: {text}")),
+    };
+    RequestError { code: Some(code.unwrap_or(502)), ..RequestError::exception(kind, message, &[]) }
 }
 
 #[cfg(test)]
@@ -405,6 +406,75 @@ mod tests {
         let reply = parsed.reply.unwrap();
         assert_eq!(reply.response_id, None);
         assert_eq!(reply.turn.unwrap().texts[0].contents, ["par"]);
+    }
+
+    /// What says something in a whole answer of each type.
+    const CONTENTS: [(EndpointKind, &str); 18] = [
+        (EndpointKind::Chat, r#""choices":[{"message":{"content":"a"}}]"#),
+        (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
+        (EndpointKind::Responses, r#""object":"response","output_text":"a""#),
+        (EndpointKind::Messages, r#""type":"message","content":[{"type":"text","text":"a"}]"#),
+        (EndpointKind::Embeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+        (EndpointKind::ChatEmbeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+        (EndpointKind::NimEmbeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+        (EndpointKind::CohereRankings, r#""results":[{"index":0,"relevance_score":1}]"#),
+        (EndpointKind::HfTeiRankings, r#""results":[{"index":0,"score":1}]"#),
+        (EndpointKind::NimRankings, r#""rankings":[{"index":0,"logit":1}]"#),
+        (EndpointKind::HuggingfaceGenerate, r#""generated_text":"a""#),
+        (EndpointKind::ImageGeneration, r#""data":[{"b64_json":"AAAA"}]"#),
+        (EndpointKind::ImageEdit, r#""data":[{"b64_json":"AAAA"}]"#),
+        (EndpointKind::ImageRetrieval, r#""data":[1]"#),
+        (EndpointKind::AudioTranscription, r#""text":"a""#),
+        (EndpointKind::SolidoRag, r#""content":"a""#),
+        (EndpointKind::Raw, r#""text":"a""#),
+        (EndpointKind::Template, r#""text":"a""#),
+    ];
+
+    #[test]
+    fn an_error_beside_content_is_an_error_in_every_type_but_videos() {
+        let kinds = CONTENTS.iter().map(|(kind, _)| *kind).chain([EndpointKind::VideoGeneration]);
+        assert!(EndpointKind::ALL.iter().all(|kind| kinds.clone().any(|known| known == *kind)));
+        for (kind, content) in CONTENTS {
+            let read = |error: &str| {
+                let mut answer = Answer::new(&api(kind), MonoNs(1));
+                answer.feed_body(format!("{{{content},\"error\":{error}}}").as_bytes(), MonoNs(2));
+                answer.finish()
+            };
+            let parsed = read(r#"{"message":"lost","code":507}"#);
+            let error = parsed.error.map(|error| (error.kind, error.code, error.message));
+            let message = "ResponseError('the server answered with an error: lost')".to_owned();
+            assert_eq!(error, Some((Some("ResponseError".into()), Some(507), message)), "{kind:?}");
+            assert_eq!(parsed.content.len(), 1, "{kind:?}");
+            for nothing in ["null", "\"\"", "{}", "false"] {
+                let parsed = read(nothing);
+                assert_eq!((parsed.error, parsed.content.len()), (None, 1), "{kind:?} {nothing}");
+            }
+        }
+        let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+        answer.feed_body(br#"{"id":"v","status":"failed","error":{"message":"lost"}}"#, MonoNs(2));
+        assert_eq!(answer.finish().error, None);
+    }
+
+    #[test]
+    fn an_error_beside_content_ends_a_stream_with_that_content_kept() {
+        let events: [(EndpointKind, &str); 6] = [
+            (EndpointKind::Chat, r#""choices":[{"delta":{"content":"a"}}]"#),
+            (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
+            (EndpointKind::Responses, r#""type":"response.output_text.delta","delta":"a""#),
+            (EndpointKind::Messages, r#""type":"content_block_delta","delta":{"type":"text_delta","text":"a"}"#),
+            (EndpointKind::HuggingfaceGenerate, r#""token":{"text":"a"}"#),
+            (EndpointKind::SolidoRag, r#""content":"a""#),
+        ];
+        for (kind, content) in events {
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            assert!(answer.feed_stream(format!("data: {{{content}}}\n\n").as_bytes(), MonoNs(2)), "{kind:?}");
+            let last = format!("data: {{{content},\"error\":\"lost\"}}\n\n");
+            assert!(sse::search_end(last.as_bytes()).is_break(), "{last}");
+            assert!(!answer.feed_stream(last.as_bytes(), MonoNs(3)), "{kind:?}");
+            let parsed = answer.finish();
+            assert_eq!(parsed.output_text.as_deref(), Some("aa"), "{kind:?}");
+            assert!(parsed.error.is_some_and(|error| error.kind.as_deref() == Some("SSEResponseError")), "{kind:?}");
+        }
     }
 
     #[test]
