@@ -183,9 +183,9 @@ impl Capture for ChatCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.content.push_str(content));
-        // `tool_calls`, or the older `function_call`.
-        let may_call = memmem::find(text.as_bytes(), b"_call").is_some();
-        if may_call && let Some(body) = json::read::<Value>(text) {
+        if may_call(text)
+            && let Some(body) = json::read::<Value>(text)
+        {
             self.take_calls(&body);
         }
     }
@@ -232,6 +232,17 @@ impl ChatCapture {
             }
         }
     }
+}
+
+/// Whether there are `tool_calls` or, as older servers have it, a `function_call`. Some servers have empty ones in every
+/// chunk.
+fn may_call(text: &str) -> bool {
+    let is_empty = |at: usize| {
+        let rest = &text[at + "_call".len()..];
+        let value = rest.strip_prefix('s').unwrap_or(rest).strip_prefix("\":").map(str::trim_start);
+        value.is_some_and(|value| value.starts_with("[]") || value.starts_with("null"))
+    };
+    memmem::find_iter(text.as_bytes(), b"_call").any(|at| !is_empty(at))
 }
 
 /// Adds to a call what a chunk of a stream says of it.
@@ -362,6 +373,22 @@ mod tests {
         );
         assert_eq!(captured(&[call(json!({"id": "b"}))]), message(Value::Null, json!([{"id": "b"}])));
         assert_eq!(captured(&[json!({"content": "a", "tool_calls": []})]), Value::Null);
+    }
+
+    #[test]
+    fn chunks_without_calls_are_not_searched_for_them() {
+        for no in [r#"{"tool_calls":[],"function_call":null}"#, r#"{"tool_calls": [], "function_call": null}"#, "{}"] {
+            assert!(!may_call(no), "{no}");
+        }
+        for yes in [
+            r#"{"tool_calls":[],"function_call":{}}"#,
+            r#"{"tool_calls":[{}]}"#,
+            r#"{"tool_calls" :[{}]}"#,
+            "_call",
+            "_calls",
+        ] {
+            assert!(may_call(yes), "{yes}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, u
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;
@@ -238,6 +239,10 @@ impl Capture for MessagesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.said.push_str(content));
+        // Most events are a bit of text. A whole message, which has its content, may hold more than what counts of it.
+        if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"content\"").is_none() {
+            return;
+        }
         let Some(event) = json::object::<Kept<'_>>(text) else { return };
         let index = event.index.0.unwrap_or_default();
         match event.kind.kind() {
@@ -407,5 +412,13 @@ mod tests {
         ]);
         assert_eq!(captured(&events), json!([{"role": "assistant", "content": content}]));
         assert_eq!(captured(&events[6..7]), json!(null));
+    }
+
+    #[test]
+    fn a_block_that_counts_for_nothing_is_repeated_all_the_same() {
+        let blocks = [json!({"type": "text", "text": "a"}), json!({"type": "tool_use", "id": "c", "input": {}})];
+        let message = json!({"type": "message", "content": blocks});
+        assert_eq!(read(&message).data, Some(Data::Text("a".into())));
+        assert_eq!(captured(&[message]), json!([{"role": "assistant", "content": blocks}]));
     }
 }

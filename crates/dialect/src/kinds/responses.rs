@@ -10,6 +10,7 @@ use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, erro
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
@@ -294,10 +295,7 @@ struct KeptResponse<'a> {
 
 impl ResponsesCapture {
     fn new(api: &Api) -> Self {
-        let is_kept = match api.endpoint.extra.get("store") {
-            Some(Value::String(text)) => text.trim().eq_ignore_ascii_case("true"),
-            other => is_truthy(other),
-        };
+        let is_kept = api.endpoint.stores_responses();
         let items = [Vec::new(), Vec::new()];
         let text = TextCapture::default();
         Self { text, items, has_failed: false, is_kept, id: None, is_id_void: false }
@@ -324,6 +322,10 @@ impl ResponsesCapture {
 impl Capture for ResponsesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
+        // Most events are a bit of text, which neither is a response nor is told of one.
+        if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"response\"").is_none() {
+            return;
+        }
         let Some(event) = json::object::<Kept<'_>>(text) else { return };
         match event.kind.0.as_deref() {
             Some("response.failed" | "response.incomplete" | "response.error" | "error") => {
@@ -481,7 +483,9 @@ mod tests {
         let event = json!({"type": "response.completed", "response": {"id": "r"}});
         assert_eq!(id(&store(json!(true)), event.clone()).as_deref(), Some("r"));
         assert_eq!(id(&store(json!(" True ")), event.clone()).as_deref(), Some("r"));
-        assert_eq!(id(&store(json!("no")), event.clone()), None);
+        for other in [json!("no"), json!(1), json!({"a": 1}), json!(false), json!(null)] {
+            assert_eq!(id(&store(other.clone()), event.clone()), None, "{other}");
+        }
         let plain = api(EndpointKind::Responses);
         assert_eq!(id(&plain, event), None);
         assert_eq!(id(&plain, json!({"object": "response", "id": "r", "store": true})).as_deref(), Some("r"));

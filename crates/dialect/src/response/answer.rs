@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 pub struct Answer {
     reader: Box<dyn Reader>,
     capture: Option<Box<dyn Capture>>,
-    /// Texts of choices after the first.
+    /// Texts of choices after the first, and what those thought.
     other_choices: BTreeMap<u32, String>,
+    other_thoughts: BTreeMap<u32, String>,
     splitter: sse::Splitter,
     parsed: Parsed,
     usage: Map<String, Value>,
@@ -35,6 +36,7 @@ impl Answer {
             reader: (api.dialect.reader)(api),
             capture: None,
             other_choices: BTreeMap::new(),
+            other_thoughts: BTreeMap::new(),
             splitter: sse::Splitter::default(),
             parsed: Parsed::default(),
             usage: Map::new(),
@@ -95,17 +97,12 @@ impl Answer {
     }
 
     pub fn finish(mut self) -> Parsed {
-        if !self.other_choices.is_empty() {
-            let text = self.parsed.output_text.get_or_insert_default();
-            self.parsed.choice_ends.push(text.len());
-            for choice in self.other_choices.values() {
-                text.push_str(choice);
-                self.parsed.choice_ends.push(text.len());
-            }
-        }
+        self.parsed.choice_ends = append_others(&mut self.parsed.output_text, &self.other_choices);
+        self.parsed.reasoning_ends = append_others(&mut self.parsed.reasoning_text, &self.other_thoughts);
         self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
-        // What failed cannot be gone on from.
-        if let (Some(reply), Some(_)) = (&mut self.parsed.reply, &self.parsed.error) {
+        // What failed cannot be gone on from, and what says nothing has failed.
+        let has_failed = self.parsed.error.is_some() || self.parsed.content.is_empty();
+        if let Some(reply) = self.parsed.reply.as_mut().filter(|_| has_failed) {
             reply.response_id = None;
         }
         if !self.usage.is_empty() {
@@ -259,7 +256,11 @@ impl Answer {
                     output(text);
                 }
                 mark.reasoning |= !reasoning.is_empty();
-                parsed.reasoning_text.get_or_insert_default().push_str(reasoning);
+                let thought = match choice {
+                    0 => parsed.reasoning_text.get_or_insert_default(),
+                    _ => self.other_thoughts.entry(choice).or_default(),
+                };
+                thought.push_str(reasoning);
             }
             Data::Video(job) => {
                 let number = |member: &str| job.get(member).and_then(Value::as_f64);
@@ -325,6 +326,20 @@ impl Shape {
     }
 }
 
+/// Puts the texts of other choices behind the first's, and says where each ends.
+fn append_others(text: &mut Option<String>, others: &BTreeMap<u32, String>) -> Vec<usize> {
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let text = text.get_or_insert_default();
+    let mut ends = vec![text.len()];
+    for other in others.values() {
+        text.push_str(other);
+        ends.push(text.len());
+    }
+    ends
+}
+
 /// An error told inside a 200 answer.
 fn told_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestError {
     let (kind, message) = match delivery {
@@ -386,6 +401,26 @@ mod tests {
         let parsed = stream(&[&both, &json!({"choices": [chunk(1, "y")]}).to_string()]);
         assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (2, Some("axy")));
         assert_eq!(parsed.choice_ends, [1, 3]);
+    }
+
+    #[test]
+    fn each_choice_thinks_for_itself() {
+        let thought = |index: u32, text: &str| json!({"choices": [{"index": index, "delta": {"reasoning": text}}]});
+        let events = [(1, "x"), (0, "a"), (2, "p"), (1, "y"), (0, "b")].map(|(at, text)| thought(at, text).to_string());
+        let parsed = stream(&events.each_ref().map(String::as_str));
+        assert_eq!((parsed.reasoning_text.as_deref(), &parsed.reasoning_ends[..]), (Some("abxyp"), &[2, 4, 5][..]));
+        assert_eq!((parsed.content.len(), parsed.output_text, parsed.choice_ends), (5, None, vec![]));
+    }
+
+    #[test]
+    fn an_answer_that_says_nothing_leaves_no_id_to_go_on_from() {
+        let api = api(EndpointKind::Responses);
+        for (said, id) in [("a", Some("r")), ("", None)] {
+            let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+            let body = json!({"object": "response", "id": "r", "store": true, "output_text": said});
+            answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
+            assert_eq!(answer.finish().reply.unwrap().response_id.as_deref(), id, "{said:?}");
+        }
     }
 
     #[test]
