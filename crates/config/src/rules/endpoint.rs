@@ -9,7 +9,6 @@ use crate::sections::models::ModelStrategy;
 use crate::setting::Switch;
 use aiperf_plan::endpoint::asks_to_store;
 use aiperf_types::{EndpointKind, endpoint::BodyKind};
-use serde_json::Value;
 
 /// The endpoint type of a benchmark.
 pub(crate) fn kind(benchmark: &Benchmark) -> EndpointKind {
