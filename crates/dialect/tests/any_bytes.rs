@@ -40,6 +40,37 @@ const MEMBERS: &[&str] = &[
     "reasoning",
 ];
 
+/// What servers say in streams.
+const EVENTS: &[&str] = &[
+    r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+    r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"ab"}}]}"#,
+    r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"c\n"}}]}"#,
+    r#"{"choices":[{"index":1,"delta":{"content":"z"}},{"index":0,"delta":{"reasoning":"r"}}]}"#,
+    r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}"#,
+    r#"{"choices":[{"delta":{"function_call":{"name":"f","arguments":"{}"}}}]}"#,
+    r#"{"choices":[],"usage":{"completion_tokens":3}}"#,
+    r#"{"object":"text_completion","choices":[{"index":1,"text":"c"}]}"#,
+    r#"{"object":"text_completion","choices":[{"index":0,"text":7}],"usage":{"prompt_tokens":1}}"#,
+    r#"{"type":"response.created","response":{"id":"r","store":true}}"#,
+    r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"ab","sequence_number":1}"#,
+    r#"{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"ab"}"#,
+    r#"{"type":"response.output_item.added","item":{"type":"function_call","name":"f"}}"#,
+    r#"{"type":"response.output_item.done","item":{"id":"i","type":"message"}}"#,
+    r#"{"type":"response.completed","response":{"usage":{"output_tokens":2}}}"#,
+    r#"{"type":"response.failed","response":{"error":{"message":"lost"}}}"#,
+    r#"{"type":"message_start","message":{"usage":{"input_tokens":1}}}"#,
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"ab"}}"#,
+    r#"{"type":"message_delta","usage":{"output_tokens":2}}"#,
+    r#"{"type":"error","error":{"message":"busy"}}"#,
+    r#"{"index":1,"token":{"id":5,"text":" a\n","special":false},"generated_text":null}"#,
+    r#"{"type":"image_generation.partial_image","b64_json":"AAAA","partial_image_index":0}"#,
+    r#"{"data":[{"object":"embedding","embedding":[1]}]}"#,
+    r#"{"content":"ab","sources":[1]}"#,
+    r#"{"error":{"message":"lost"}}"#,
+];
+
 fn api(kind: EndpointKind) -> Api {
     Api::new(&EndpointPlan::new(kind, vec![BaseUrl::parse("http://localhost:8000").unwrap()]), "m").unwrap()
 }
@@ -90,24 +121,31 @@ fn answer() -> impl Strategy<Value = Value> {
 
 /// What a stream is made of.
 fn fragment() -> impl Strategy<Value = Vec<u8>> {
+    let event = (
+        prop::sample::select(vec!["", "event: x\n", "event: x\r\n", ": ping\n", "id: 1\n"]),
+        prop_oneof![2 => prop::sample::select(EVENTS).prop_map(str::to_owned), 1 => answer().prop_map(|json| json.to_string())],
+        prop::sample::select(vec!["\n\n", "\r\n\r\n", "\r\r", "\n"]),
+    );
     prop_oneof![
-        answer().prop_map(|answer| format!("data: {answer}\n\n").into_bytes()),
-        prop::collection::vec(any::<u8>(), 0..12),
-        prop::sample::select(vec!["data: ", "\n\n", "\r\n\r\n", "data: [DONE]\n\n", "event: error\n", ": ping\n\n"])
+        4 => event.prop_map(|(before, json, after)| format!("{before}data: {json}{after}").into_bytes()),
+        1 => prop::collection::vec(any::<u8>(), 0..12),
+        1 => prop::sample::select(vec!["data: ", "\n\n", "\r\n\r\n", "data: [DONE]\n\n", "event: error\n", ": ping\n\n"])
             .prop_map(|text| text.as_bytes().to_vec()),
     ]
 }
 
-/// Enough to find what is broken sooner or later, few enough to be run every time.
-const CASES: u32 = 192;
+/// Few enough to be run every time; `PROPTEST_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(192)
+}
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
     fn a_stream_says_the_same_in_any_pieces(
         kind in kind(|_| true),
-        fragments in prop::collection::vec(fragment(), 0..8),
+        fragments in prop::collection::vec(fragment(), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
     ) {
         let bytes = fragments.concat();
@@ -132,7 +170,11 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_body(kind in kind(|_| true), body in prop::collection::vec(any::<u8>(), 0..64)) {
-        whole(kind, &body);
+    fn any_bytes_are_a_body(kind in kind(|_| true), body in prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..64),
+        prop::collection::vec(fragment(), 0..4).prop_map(|fragments| fragments.concat()),
+        prop::sample::select(EVENTS).prop_map(|event| event.as_bytes().to_vec()),
+    ]) {
+        prop_assert!(whole(kind, &body).contains("responses: 1,"));
     }
 }

@@ -59,6 +59,8 @@ impl Reading<'_> {
         } else if undecodable.is_some() {
             // Part of a whole body is none.
             return Parsed { last_response: exchange.timeline.end, error: undecodable, ..Parsed::default() };
+        } else if charset::declares_bytes(&exchange) {
+            answer.feed_binary(exchange.timeline.end);
         } else {
             let bytes = body::collect(&exchange);
             match charset::text(&exchange, &bytes) {
@@ -186,6 +188,28 @@ mod tests {
     use std::net::TcpListener;
     use std::sync::mpsc;
     use std::time::Duration;
+
+    #[test]
+    fn a_body_that_is_declared_to_be_no_text_says_nothing() {
+        let endpoint = EndpointPlan::new(EndpointKind::Raw, vec![BaseUrl::parse("http://here").unwrap()]);
+        let api = Api::new(&endpoint, "m").unwrap();
+        let read = |declared: &str| {
+            let head = format!("HTTP/1.1 200 OK\r\n{declared}Content-Length: 12\r\n\r\n");
+            let raw = format!("{head}{{\"text\":\"a\"}}").into_bytes();
+            let (body_at, raw_len) = (head.len(), raw.len());
+            let mut exchange = Exchange { raw, raw_len, body_at, status: Some(200), ..Exchange::default() };
+            (exchange.timeline.start, exchange.timeline.end) = (MonoNs(1), MonoNs(7));
+            exchange.timeline.reads.push(aiperf_types::Read { at: MonoNs(5), lag: 0, len: raw_len as u32 });
+            let parsed = Reading { api: &api, limit: 1 << 20, captures: false }.read(&exchange);
+            (parsed.content.len(), parsed.responses, parsed.last_response, parsed.error)
+        };
+        for declared in ["image/png", "video/mp4", "Audio/wav; rate=8000", "application/octet-stream"] {
+            assert_eq!(read(&format!("Content-Type: {declared}\r\n")), (0, 1, MonoNs(7), None), "{declared}");
+        }
+        for declared in ["", "Content-Type: application/json\r\n"] {
+            assert_eq!(read(declared), (1, 1, MonoNs(7), None), "{declared}");
+        }
+    }
 
     #[test]
     fn the_first_content_is_told_while_the_rest_is_still_to_come() {

@@ -165,8 +165,8 @@ impl Reader {
         let count = |text: &str| tokenizer.count(text) as u64;
         TokenCounts {
             input,
-            output: choices(parsed).map(|texts| texts.map(count).sum()),
-            reasoning: parsed.reasoning_text.as_deref().map(count),
+            output: choices(&parsed.output_text, &parsed.choice_ends).map(|texts| texts.map(count).sum()),
+            reasoning: choices(&parsed.reasoning_text, &parsed.reasoning_ends).map(|texts| texts.map(count).sum()),
             first_content_chunk_tokens: None,
         }
     }
@@ -181,12 +181,12 @@ enum Counts {
     Nobodys,
 }
 
-/// The output of an answer, each choice apart: what one ends with and another begins with is no token.
-fn choices(parsed: &Parsed) -> Option<impl Iterator<Item = &str>> {
-    let text = parsed.output_text.as_deref()?;
-    let is_one = parsed.choice_ends.is_empty();
+/// What an answer said or thought, each choice apart: what one ends with and another begins with is no token.
+fn choices<'a>(text: &'a Option<String>, ends: &'a [usize]) -> Option<impl Iterator<Item = &'a str>> {
+    let text = text.as_deref()?;
+    let is_one = ends.is_empty();
     let mut start = 0;
-    let each = parsed.choice_ends.iter().filter_map(move |&end| {
+    let each = ends.iter().filter_map(move |&end| {
         let choice = text.get(start..end);
         start = end;
         choice
@@ -321,6 +321,12 @@ mod tests {
         assert_eq!(output(both), Some(2 * one));
         let halves = Parsed { choice_ends: vec![2, text.len()], ..answered(text) };
         assert!(output(halves) > Some(one), "one token is two when its halves are said apart");
+        let thought = |reasoning_ends| {
+            let parsed = Parsed { reasoning_text: Some(text.to_owned()), reasoning_ends, ..answered(text) };
+            reader.read(&exchange(&reader, parsed), 0).measured.tokens.reasoning
+        };
+        assert_eq!(thought(vec![]), Some(one));
+        assert!(thought(vec![2, text.len()]) > Some(one));
     }
 
     #[test]

@@ -86,6 +86,22 @@ impl EndpointPlan {
     }
 }
 
+impl EndpointPlan {
+    /// Whether the server is asked to keep its responses, so that later turns can go on from them.
+    pub fn stores_responses(&self) -> bool {
+        self.kind == EndpointKind::Responses && asks_to_store(&self.extra)
+    }
+}
+
+/// Whether extra members of a body ask for responses to be kept: by true, or by a text that says so.
+pub fn asks_to_store(extra: &Map<String, Value>) -> bool {
+    match extra.get("store") {
+        Some(Value::Bool(on)) => *on,
+        Some(Value::String(text)) => text.trim().eq_ignore_ascii_case("true"),
+        _ => false,
+    }
+}
+
 /// How videos are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VideoPlan {

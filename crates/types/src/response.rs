@@ -62,6 +62,8 @@ pub struct Parsed {
     pub choice_ends: Vec<usize>,
     /// All reasoning text, concatenated; `None` when no piece of it came.
     pub reasoning_text: Option<String>,
+    /// Where in `reasoning_text` that of each choice ends, when there are several.
+    pub reasoning_ends: Vec<usize>,
     /// Usage, folded over the responses.
     pub usage: Option<Usage>,
     /// Completion tokens of the first response with content and usage.

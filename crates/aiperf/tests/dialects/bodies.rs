@@ -5,15 +5,21 @@ use crate::rows::{PIXEL, run};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"content":"yes"}}]}"#;
+/// An answer as servers of an endpoint type give it.
+fn answer(kind: &str) -> &'static str {
+    match kind {
+        "messages" => r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"yes"}]}"#,
+        _ => r#"{"object":"chat.completion","choices":[{"message":{"content":"yes"}}]}"#,
+    }
+}
 
 /// Heads and bodies of the requests that a run with a file of these lines sends, in order.
 fn seen(kind: &str, lines: &str, args: &[&str], env: &[(&str, &str)]) -> Vec<(String, String)> {
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let kept = seen.clone();
+    let (kept, answer) = (seen.clone(), answer(kind));
     let address = answering(move |_, head, body| {
         kept.lock().unwrap().push((head.to_owned(), body.to_owned()));
-        response("200 OK", "application/json", ANSWER)
+        response("200 OK", "application/json", answer)
     });
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("lines.jsonl");
@@ -75,8 +81,14 @@ fn a_session_is_named_by_the_header_that_is_asked_for() {
 
 #[test]
 fn messages_are_asked_with_a_key_of_their_own() {
-    let sent = seen("raw", r#"{"messages":[]}"#, &["--custom-dataset-type", "raw_payload", "--api-key", "k"], &[]);
-    assert!(sent[0].0.contains("Authorization: Bearer k"), "{}", sent[0].0);
+    let sent = seen("messages", r#"{"text": "a"}"#, &["--api-key", "k"], &[]);
+    let head = &sent[0].0;
+    for field in ["x-api-key: k\r\n", "anthropic-version: 2023-06-01\r\n"] {
+        assert!(head.contains(field), "{head}");
+    }
+    assert!(!head.to_ascii_lowercase().contains("authorization"), "{head}");
+    let others = seen("chat", r#"{"text": "a"}"#, &["--api-key", "k"], &[]);
+    assert!(others[0].0.contains("Authorization: Bearer k\r\n"), "{}", others[0].0);
 }
 
 #[test]

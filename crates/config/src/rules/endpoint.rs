@@ -7,8 +7,8 @@ use crate::sections::endpoint::{ContentType, Endpoint};
 use crate::sections::envelope::Benchmark;
 use crate::sections::models::ModelStrategy;
 use crate::setting::Switch;
+use aiperf_plan::endpoint::asks_to_store;
 use aiperf_types::{EndpointKind, endpoint::BodyKind};
-use serde_json::Value;
 
 /// The endpoint type of a benchmark.
 pub(crate) fn kind(benchmark: &Benchmark) -> EndpointKind {
@@ -138,7 +138,7 @@ fn usage(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &
                 )),
         );
     }
-    let stored = endpoint.extra.as_ref().and_then(|extra| extra.0.get("store")).is_some_and(truthy);
+    let stored = endpoint.extra.as_ref().is_some_and(|extra| asks_to_store(&extra.0));
     if kind == EndpointKind::Responses && stored && !counted {
         problems.push(
             facts
@@ -152,15 +152,6 @@ fn usage(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &
                 .because("what the server keeps is not sent again, so it cannot be counted here")
                 .hint(facts.ask("add --use-server-token-count", "add use_server_token_count: true")),
         );
-    }
-}
-
-/// Whether an extra input switches something on: true, or a text that says so.
-fn truthy(value: &Value) -> bool {
-    match value {
-        Value::Bool(on) => *on,
-        Value::String(text) => text.trim().eq_ignore_ascii_case("true"),
-        _ => false,
     }
 }
 

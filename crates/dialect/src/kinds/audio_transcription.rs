@@ -58,14 +58,10 @@ fn split(audio: &str) -> Result<(String, &str), DialectError> {
 fn read(text: &str) -> Piece<'_> {
     match json::read(text) {
         Some(Value::Object(object)) => {
-            if let Some(error) = error_of(&object) {
-                return Piece { error: Some(error), ..Piece::default() };
-            }
-            let usage = usage_of(&object);
-            match object.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
-                Some(said) => Piece { data: Some(Data::Text(Cow::Owned(said.to_owned()))), usage, ..Piece::default() },
-                None => Piece::default(),
-            }
+            let said = object.get("text").and_then(Value::as_str).filter(|text| !text.is_empty());
+            let data = said.map(|said| Data::Text(Cow::Owned(said.to_owned())));
+            let usage = usage_of(&object).filter(|_| data.is_some());
+            Piece { data, usage, error: error_of(&object), ..Piece::default() }
         }
         Some(_) => Piece::default(),
         None if text.is_empty() => Piece::default(),

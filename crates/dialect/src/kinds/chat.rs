@@ -6,7 +6,7 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::response::reader::{Data, Piece, Stateless, error_in, spec_decode_from, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Content, Index, List, Object, Str, joined_texts};
 use crate::text::strict::{Only, Text};
@@ -206,7 +206,6 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 
 fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_> = json::object(json)?;
-    let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
     let said = chunk.choices.objects().map(|(at, choice)| {
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
@@ -214,7 +213,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     Some(Piece {
         usage: chunk.usage.and_then(usage_from),
         spec_decode: chunk.metrics.and_then(spec_decode_from),
-        error,
+        error: error_in(chunk.error),
         ..Piece::of_choices(said)
     })
 }
@@ -246,9 +245,9 @@ impl Capture for ChatCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.content.push_str(content));
-        // `tool_calls`, or the older `function_call`.
-        let may_call = memmem::find(text.as_bytes(), b"_call").is_some();
-        if may_call && let Some(body) = json::read::<Value>(text) {
+        if may_call(text)
+            && let Some(body) = json::read::<Value>(text)
+        {
             self.take_calls(&body);
         }
     }
@@ -295,6 +294,17 @@ impl ChatCapture {
             }
         }
     }
+}
+
+/// Whether there are `tool_calls` or, as older servers have it, a `function_call`. Some servers have empty ones in every
+/// chunk.
+fn may_call(text: &str) -> bool {
+    let is_empty = |at: usize| {
+        let rest = &text[at + "_call".len()..];
+        let value = rest.strip_prefix('s').unwrap_or(rest).strip_prefix("\":").map(str::trim_start);
+        value.is_some_and(|value| value.starts_with("[]") || value.starts_with("null"))
+    };
+    memmem::find_iter(text.as_bytes(), b"_call").any(|at| !is_empty(at))
 }
 
 /// Adds to a call what a chunk of a stream says of it.
@@ -410,7 +420,6 @@ mod tests {
     fn an_error_object_is_an_error_with_its_code() {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
         assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
-        assert_eq!(parse(r#"{"choices":[],"error":{"message":"bad"}}"#).unwrap().error, None);
     }
 
     fn captured(deltas: &[Value]) -> Value {
@@ -444,6 +453,22 @@ mod tests {
         );
         assert_eq!(captured(&[call(json!({"id": "b"}))]), message(Value::Null, json!([{"id": "b"}])));
         assert_eq!(captured(&[json!({"content": "a", "tool_calls": []})]), Value::Null);
+    }
+
+    #[test]
+    fn chunks_without_calls_are_not_searched_for_them() {
+        for no in [r#"{"tool_calls":[],"function_call":null}"#, r#"{"tool_calls": [], "function_call": null}"#, "{}"] {
+            assert!(!may_call(no), "{no}");
+        }
+        for yes in [
+            r#"{"tool_calls":[],"function_call":{}}"#,
+            r#"{"tool_calls":[{}]}"#,
+            r#"{"tool_calls" :[{}]}"#,
+            "_call",
+            "_calls",
+        ] {
+            assert!(may_call(yes), "{yes}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Carries, Dialect};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
 use crate::response::capture::TextCapture;
-use crate::response::reader::{Data, Piece, Stateless, spec_decode_from, told_in, usage_from};
+use crate::response::reader::{Data, Piece, Stateless, error_in, spec_decode_from, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Str};
 use crate::text::strict::{Only, Text};
@@ -107,7 +107,6 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 
 fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_> = json::object(json)?;
-    let error = chunk.error.filter(|_| !chunk.choices.is_given).map(told_in);
     let is_known = is_known(chunk.object.0.as_deref());
     let said = chunk
         .choices
@@ -116,7 +115,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     Some(Piece {
         usage: chunk.usage.and_then(usage_from),
         spec_decode: chunk.metrics.and_then(spec_decode_from),
-        error,
+        error: error_in(chunk.error),
         ..Piece::of_choices(said)
     })
 }

@@ -54,6 +54,8 @@ struct Token<'a> {
 struct Whole<'a> {
     #[serde(borrow)]
     generated_text: Cow<'a, str>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 fn read(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
@@ -64,8 +66,8 @@ fn read(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
             _ => return read_tree(json, delivery),
         },
         Delivery::Body => match json::object::<Whole<'_>>(json) {
-            Some(whole) => Some(whole.generated_text),
-            None => return read_tree(json, delivery),
+            Some(Whole { generated_text, error: None }) => Some(generated_text),
+            _ => return read_tree(json, delivery),
         },
     };
     Some(piece(text))
@@ -78,11 +80,8 @@ fn read_tree(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
         Delivery::Event => value.get("token").and_then(|token| token.get("text")),
         Delivery::Body => value.get(0).unwrap_or(&value).get("generated_text"),
     };
-    let mut piece = piece(text.and_then(Value::as_str).map(|text| Cow::Owned(text.to_owned())));
-    if piece.data.is_none() {
-        piece.error = value.as_object().and_then(error_of);
-    }
-    Some(piece)
+    let piece = piece(text.and_then(Value::as_str).map(|text| Cow::Owned(text.to_owned())));
+    Some(Piece { error: value.as_object().and_then(error_of), ..piece })
 }
 
 fn piece(text: Option<Cow<'_, str>>) -> Piece<'_> {

@@ -60,8 +60,7 @@ pub(crate) fn piece(images: Vec<Map<String, Value>>, object: &Map<String, Value>
         let settings = settings.map(|member| (member.to_owned(), object.get(member).cloned().unwrap_or_default()));
         Data::Images(Box::new(Images { images, settings: settings.into_iter().collect() }))
     });
-    let error = if data.is_none() { error_of(object) } else { None };
-    Piece { data, usage: usage_of(object), error, ..Piece::default() }
+    Piece { data, usage: usage_of(object), error: error_of(object), ..Piece::default() }
 }
 
 /// The members of an image that are `told`, taken out of where they are: an image is large.

@@ -32,6 +32,5 @@ fn read(json: &str) -> Option<Piece<'_>> {
     let mut value: Value = serde_json::from_str(json).ok()?;
     let object = value.as_object_mut()?;
     let found = object.get_mut("data").map(Value::take).filter(|found| is_truthy(Some(found)));
-    let error = if found.is_none() { error_of(object) } else { None };
-    Some(Piece { data: found.map(Data::ImageRetrieval), error, ..Piece::default() })
+    Some(Piece { data: found.map(Data::ImageRetrieval), error: error_of(object), ..Piece::default() })
 }

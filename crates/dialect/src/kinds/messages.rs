@@ -6,10 +6,11 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Piece, ResponseError, Stateless, told_in, usage_from};
+use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;
@@ -148,14 +149,16 @@ impl Str<'_> {
 fn parse(json: &str) -> Option<Piece<'_>> {
     let event: Event<'_> = json::object(json)?;
     let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
-    Some(match event.kind.kind() {
+    let error = error_in(event.error);
+    let piece = match event.kind.kind() {
         Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
         Some("message") => Piece { data: event.content.and_then(whole), ..usage(event.usage) },
         Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
         Some("message_delta") => usage(event.usage),
-        Some("error") => Piece { error: Some(event.error.map_or_else(untold, told_in)), ..Piece::default() },
-        _ => Piece { error: event.error.map(told_in), ..Piece::default() },
-    })
+        Some("error") => Piece { error: Some(untold()), ..Piece::default() },
+        _ => Piece::default(),
+    };
+    Some(Piece { error: error.or(piece.error), ..piece })
 }
 
 fn untold() -> ResponseError {
@@ -236,6 +239,10 @@ impl Capture for MessagesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.said.push_str(content));
+        // Most events are a bit of text. A whole message, which has its content, may hold more than what counts of it.
+        if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"content\"").is_none() {
+            return;
+        }
         let Some(event) = json::object::<Kept<'_>>(text) else { return };
         let index = event.index.0.unwrap_or_default();
         match event.kind.kind() {
@@ -405,5 +412,13 @@ mod tests {
         ]);
         assert_eq!(captured(&events), json!([{"role": "assistant", "content": content}]));
         assert_eq!(captured(&events[6..7]), json!(null));
+    }
+
+    #[test]
+    fn a_block_that_counts_for_nothing_is_repeated_all_the_same() {
+        let blocks = [json!({"type": "text", "text": "a"}), json!({"type": "tool_use", "id": "c", "input": {}})];
+        let message = json!({"type": "message", "content": blocks});
+        assert_eq!(read(&message).data, Some(Data::Text("a".into())));
+        assert_eq!(captured(&[message]), json!([{"role": "assistant", "content": blocks}]));
     }
 }

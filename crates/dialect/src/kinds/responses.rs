@@ -6,10 +6,11 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, shown_if_empty, told_in, usage_from};
+use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_in, shown_if_empty, usage_from};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
@@ -174,7 +175,8 @@ impl ResponsesReader {
         let Some(kind) = &event.kind.0 else { return Some(whole(event)) };
         let data = |data: Option<Data<'a>>| Piece { data, ..Piece::default() };
         let place = (event.output_index, event.content_index);
-        Some(match &**kind {
+        let error = event.error;
+        let piece = match &**kind {
             "response.output_text.delta" => {
                 if event.delta.0.is_some() && self.last != Some(place) {
                     self.told.insert(place);
@@ -207,14 +209,15 @@ impl ResponsesReader {
                 Piece { usage, error: Some(failure(event)), ..Piece::default() }
             }
             _ => Piece::default(),
-        })
+        };
+        Some(Piece { error: piece.error.or_else(|| error_in(error)), ..piece })
     }
 }
 
 /// Why a stream failed: told of the response, of the event, or by a message alone.
 fn failure(event: Event<'_>) -> ResponseError {
-    let error = event.response.0.and_then(|response| response.error).or(event.error);
-    error.map(told_in).unwrap_or_else(|| ResponseError::Told {
+    let of_response = event.response.0.and_then(|response| error_in(response.error));
+    of_response.or_else(|| error_in(event.error)).unwrap_or_else(|| ResponseError::Told {
         code: None,
         message: event.message.0.map_or_else(|| "the response failed".to_owned(), Cow::into_owned),
     })
@@ -223,7 +226,7 @@ fn failure(event: Event<'_>) -> ResponseError {
 /// A response that is no stream.
 fn whole(event: Event<'_>) -> Piece<'_> {
     let usage = event.usage.and_then(usage_from);
-    let error = event.error.map(told_in);
+    let error = error_in(event.error);
     if !event.object.is("response") {
         return Piece { usage, error, ..Piece::default() };
     }
@@ -292,10 +295,7 @@ struct KeptResponse<'a> {
 
 impl ResponsesCapture {
     fn new(api: &Api) -> Self {
-        let is_kept = match api.endpoint.extra.get("store") {
-            Some(Value::String(text)) => text.trim().eq_ignore_ascii_case("true"),
-            other => is_truthy(other),
-        };
+        let is_kept = api.endpoint.stores_responses();
         let items = [Vec::new(), Vec::new()];
         let text = TextCapture::default();
         Self { text, items, has_failed: false, is_kept, id: None, is_id_void: false }
@@ -322,6 +322,10 @@ impl ResponsesCapture {
 impl Capture for ResponsesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
+        // Most events are a bit of text, which neither is a response nor is told of one.
+        if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"response\"").is_none() {
+            return;
+        }
         let Some(event) = json::object::<Kept<'_>>(text) else { return };
         match event.kind.0.as_deref() {
             Some("response.failed" | "response.incomplete" | "response.error" | "error") => {
@@ -479,7 +483,9 @@ mod tests {
         let event = json!({"type": "response.completed", "response": {"id": "r"}});
         assert_eq!(id(&store(json!(true)), event.clone()).as_deref(), Some("r"));
         assert_eq!(id(&store(json!(" True ")), event.clone()).as_deref(), Some("r"));
-        assert_eq!(id(&store(json!("no")), event.clone()), None);
+        for other in [json!("no"), json!(1), json!({"a": 1}), json!(false), json!(null)] {
+            assert_eq!(id(&store(other.clone()), event.clone()), None, "{other}");
+        }
         let plain = api(EndpointKind::Responses);
         assert_eq!(id(&plain, event), None);
         assert_eq!(id(&plain, json!({"object": "response", "id": "r", "store": true})).as_deref(), Some("r"));

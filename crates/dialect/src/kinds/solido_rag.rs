@@ -51,11 +51,8 @@ fn read_tree(json: &str) -> Option<Piece<'_>> {
     let value: Value = serde_json::from_str(json).ok()?;
     let object = value.as_object()?;
     let content = object.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut piece = piece(content.into(), object.get("sources").filter(|sources| !sources.is_null()).cloned());
-    if piece.data.is_none() {
-        piece.error = error_of(object);
-    }
-    Some(piece)
+    let piece = piece(content.into(), object.get("sources").filter(|sources| !sources.is_null()).cloned());
+    Some(Piece { error: error_of(object), ..piece })
 }
 
 /// Sources of an answer that says nothing are those of nothing.

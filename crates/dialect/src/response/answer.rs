@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 pub struct Answer {
     reader: Box<dyn Reader>,
     capture: Option<Box<dyn Capture>>,
-    /// Texts of choices after the first.
+    /// Texts of choices after the first, and what those thought.
     other_choices: BTreeMap<u32, String>,
+    other_thoughts: BTreeMap<u32, String>,
     splitter: sse::Splitter,
     parsed: Parsed,
     usage: Map<String, Value>,
@@ -35,6 +36,7 @@ impl Answer {
             reader: (api.dialect.reader)(api),
             capture: None,
             other_choices: BTreeMap::new(),
+            other_thoughts: BTreeMap::new(),
             splitter: sse::Splitter::default(),
             parsed: Parsed::default(),
             usage: Map::new(),
@@ -84,7 +86,7 @@ impl Answer {
         let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
         let Ok(text) = std::str::from_utf8(text) else { return };
         match self.reader.read(text, Delivery::Body) {
-            Some(piece) => self.take_piece(piece, text, at),
+            Some(piece) => self.take_piece(piece, text, Delivery::Body, at),
             None => self.take_odd(text, Delivery::Body, at).unwrap_or(true),
         };
     }
@@ -95,17 +97,12 @@ impl Answer {
     }
 
     pub fn finish(mut self) -> Parsed {
-        if !self.other_choices.is_empty() {
-            let text = self.parsed.output_text.get_or_insert_default();
-            self.parsed.choice_ends.push(text.len());
-            for choice in self.other_choices.values() {
-                text.push_str(choice);
-                self.parsed.choice_ends.push(text.len());
-            }
-        }
+        self.parsed.choice_ends = append_others(&mut self.parsed.output_text, &self.other_choices);
+        self.parsed.reasoning_ends = append_others(&mut self.parsed.reasoning_text, &self.other_thoughts);
         self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
-        // What failed cannot be gone on from.
-        if let (Some(reply), Some(_)) = (&mut self.parsed.reply, &self.parsed.error) {
+        // What failed cannot be gone on from, and what says nothing has failed.
+        let has_failed = self.parsed.error.is_some() || self.parsed.content.is_empty();
+        if let Some(reply) = self.parsed.reply.as_mut().filter(|_| has_failed) {
             reply.response_id = None;
         }
         if !self.usage.is_empty() {
@@ -132,7 +129,7 @@ impl Answer {
         if bare.is_none()
             && let Some(text) = sse::error_event(message)
         {
-            self.parsed.error = Some(stream_error(None, &text));
+            self.parsed.error = Some(told_error(Delivery::Event, None, &text));
             if let Some(capture) = &mut self.capture {
                 capture.take(&Piece::default(), &sse::readable(&sse::data(message)));
             }
@@ -147,7 +144,7 @@ impl Answer {
         let json = sse::readable(&data);
         if let Some(text) = self.shape.text_of(&json) {
             let choice = self.shape.choice;
-            self.output_of(choice).push_str(text);
+            said_by(choice, &mut self.parsed.output_text, &mut self.other_choices).push_str(text);
             self.mark(ContentMark { at, output: true, reasoning: false });
             if let Some(capture) = &mut self.capture {
                 capture.take(&Piece { choice, data: Some(Data::Text(text.into())), ..Piece::default() }, &json);
@@ -159,7 +156,7 @@ impl Answer {
                 if self.reader.is_stateless() {
                     self.shape.learn(&json, &piece);
                 }
-                self.take_piece(piece, &json, at)
+                self.take_piece(piece, &json, Delivery::Event, at)
             }
             None => self.take_odd(&json, Delivery::Event, at).unwrap_or_else(|| {
                 self.parsed.unreadable += 1;
@@ -173,7 +170,7 @@ impl Answer {
         let mended = json::mended(text);
         let text = match &mended {
             Some(mended) => match self.reader.read(mended, delivery) {
-                Some(piece) => return Some(self.take_piece(piece, mended, at)),
+                Some(piece) => return Some(self.take_piece(piece, mended, delivery, at)),
                 None => mended,
             },
             None => text,
@@ -183,7 +180,7 @@ impl Answer {
         if let Ok(object) = serde_json::from_str::<Map<String, Value>>(text) {
             let once = Value::Object(object).to_string();
             if let Some(piece) = self.reader.read(&once, delivery) {
-                return Some(self.take_piece(piece, &once, at));
+                return Some(self.take_piece(piece, &once, delivery, at));
             }
         }
         // JSON of another shape says nothing, but it can be read.
@@ -195,7 +192,7 @@ impl Answer {
         self.parsed.last_response = at;
     }
 
-    fn take_piece(&mut self, mut piece: Piece<'_>, text: &str, at: MonoNs) -> bool {
+    fn take_piece(&mut self, mut piece: Piece<'_>, text: &str, delivery: Delivery, at: MonoNs) -> bool {
         if let Some(capture) = &mut self.capture {
             capture.take(&piece, text);
         }
@@ -214,7 +211,7 @@ impl Answer {
         }
         if let Some(error) = piece.error {
             self.parsed.error = Some(match error {
-                ResponseError::Told { code, message } => stream_error(code, &message),
+                ResponseError::Told { code, message } => told_error(delivery, code, &message),
                 ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
             });
             return false;
@@ -247,21 +244,10 @@ impl Answer {
         }
     }
 
-    fn output_of(&mut self, choice: u32) -> &mut String {
-        match choice {
-            0 => self.parsed.output_text.get_or_insert_default(),
-            _ => self.other_choices.entry(choice).or_default(),
-        }
-    }
-
     fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {
         let parsed = &mut self.parsed;
         let mut output = |text: &str| {
-            let said = match choice {
-                0 => parsed.output_text.get_or_insert_default(),
-                _ => self.other_choices.entry(choice).or_default(),
-            };
-            said.push_str(text);
+            said_by(choice, &mut parsed.output_text, &mut self.other_choices).push_str(text);
             mark.output |= !text.is_empty();
         };
         match data {
@@ -275,7 +261,11 @@ impl Answer {
                     output(text);
                 }
                 mark.reasoning |= !reasoning.is_empty();
-                parsed.reasoning_text.get_or_insert_default().push_str(reasoning);
+                let thought = match choice {
+                    0 => parsed.reasoning_text.get_or_insert_default(),
+                    _ => self.other_thoughts.entry(choice).or_default(),
+                };
+                thought.push_str(reasoning);
             }
             Data::Video(job) => {
                 let number = |member: &str| job.get(member).and_then(Value::as_f64);
@@ -291,6 +281,14 @@ impl Answer {
                 mark.output = true;
             }
         }
+    }
+}
+
+/// The text of one choice so far.
+fn said_by<'a>(choice: u32, first: &'a mut Option<String>, others: &'a mut BTreeMap<u32, String>) -> &'a mut String {
+    match choice {
+        0 => first.get_or_insert_default(),
+        _ => others.entry(choice).or_default(),
     }
 }
 
@@ -341,12 +339,27 @@ impl Shape {
     }
 }
 
-/// An error told inside a 200 answer.
-fn stream_error(code: Option<i64>, text: &str) -> RequestError {
-    RequestError {
-        code: Some(code.unwrap_or(502)),
-        ..RequestError::exception("SSEResponseError", format!("Error occurred in SSE response: {text}"), &[])
+/// Puts the texts of other choices behind the first's, and says where each ends.
+fn append_others(text: &mut Option<String>, others: &BTreeMap<u32, String>) -> Vec<usize> {
+    if others.is_empty() {
+        return Vec::new();
     }
+    let text = text.get_or_insert_default();
+    let mut ends = vec![text.len()];
+    for other in others.values() {
+        text.push_str(other);
+        ends.push(text.len());
+    }
+    ends
+}
+
+/// An error told inside a 200 answer.
+fn told_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestError {
+    let (kind, message) = match delivery {
+        Delivery::Event => ("SSEResponseError", format!("Error occurred in SSE response: {text}")),
+        Delivery::Body => ("ResponseError", format!("the server answered with an error: {text}")),
+    };
+    RequestError { code: Some(code.unwrap_or(502)), ..RequestError::exception(kind, message, &[]) }
 }
 
 #[cfg(test)]
@@ -404,6 +417,26 @@ mod tests {
     }
 
     #[test]
+    fn each_choice_thinks_for_itself() {
+        let thought = |index: u32, text: &str| json!({"choices": [{"index": index, "delta": {"reasoning": text}}]});
+        let events = [(1, "x"), (0, "a"), (2, "p"), (1, "y"), (0, "b")].map(|(at, text)| thought(at, text).to_string());
+        let parsed = stream(&events.each_ref().map(String::as_str));
+        assert_eq!((parsed.reasoning_text.as_deref(), &parsed.reasoning_ends[..]), (Some("abxyp"), &[2, 4, 5][..]));
+        assert_eq!((parsed.content.len(), parsed.output_text, parsed.choice_ends), (5, None, vec![]));
+    }
+
+    #[test]
+    fn an_answer_that_says_nothing_leaves_no_id_to_go_on_from() {
+        let api = api(EndpointKind::Responses);
+        for (said, id) in [("a", Some("r")), ("", None)] {
+            let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+            let body = json!({"object": "response", "id": "r", "store": true, "output_text": said});
+            answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
+            assert_eq!(answer.finish().reply.unwrap().response_id.as_deref(), id, "{said:?}");
+        }
+    }
+
+    #[test]
     fn an_error_keeps_what_came_before_it_and_leaves_no_id_to_go_on_from() {
         let api = api(EndpointKind::Responses);
         let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
@@ -421,6 +454,75 @@ mod tests {
         let reply = parsed.reply.unwrap();
         assert_eq!(reply.response_id, None);
         assert_eq!(reply.turn.unwrap().texts[0].contents, ["par"]);
+    }
+
+    /// What says something in a whole answer of each type.
+    const CONTENTS: [(EndpointKind, &str); 18] = [
+        (EndpointKind::Chat, r#""choices":[{"message":{"content":"a"}}]"#),
+        (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
+        (EndpointKind::Responses, r#""object":"response","output_text":"a""#),
+        (EndpointKind::Messages, r#""type":"message","content":[{"type":"text","text":"a"}]"#),
+        (EndpointKind::Embeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+        (EndpointKind::ChatEmbeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+        (EndpointKind::NimEmbeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+        (EndpointKind::CohereRankings, r#""results":[{"index":0,"relevance_score":1}]"#),
+        (EndpointKind::HfTeiRankings, r#""results":[{"index":0,"score":1}]"#),
+        (EndpointKind::NimRankings, r#""rankings":[{"index":0,"logit":1}]"#),
+        (EndpointKind::HuggingfaceGenerate, r#""generated_text":"a""#),
+        (EndpointKind::ImageGeneration, r#""data":[{"b64_json":"AAAA"}]"#),
+        (EndpointKind::ImageEdit, r#""data":[{"b64_json":"AAAA"}]"#),
+        (EndpointKind::ImageRetrieval, r#""data":[1]"#),
+        (EndpointKind::AudioTranscription, r#""text":"a""#),
+        (EndpointKind::SolidoRag, r#""content":"a""#),
+        (EndpointKind::Raw, r#""text":"a""#),
+        (EndpointKind::Template, r#""text":"a""#),
+    ];
+
+    #[test]
+    fn an_error_beside_content_is_an_error_in_every_type_but_videos() {
+        let kinds = CONTENTS.iter().map(|(kind, _)| *kind).chain([EndpointKind::VideoGeneration]);
+        assert!(EndpointKind::ALL.iter().all(|kind| kinds.clone().any(|known| known == *kind)));
+        for (kind, content) in CONTENTS {
+            let read = |error: &str| {
+                let mut answer = Answer::new(&api(kind), MonoNs(1));
+                answer.feed_body(format!("{{{content},\"error\":{error}}}").as_bytes(), MonoNs(2));
+                answer.finish()
+            };
+            let parsed = read(r#"{"message":"lost","code":507}"#);
+            let error = parsed.error.map(|error| (error.kind, error.code, error.message));
+            let message = "ResponseError('the server answered with an error: lost')".to_owned();
+            assert_eq!(error, Some((Some("ResponseError".into()), Some(507), message)), "{kind:?}");
+            assert_eq!(parsed.content.len(), 1, "{kind:?}");
+            for nothing in ["null", "\"\"", "{}", "false"] {
+                let parsed = read(nothing);
+                assert_eq!((parsed.error, parsed.content.len()), (None, 1), "{kind:?} {nothing}");
+            }
+        }
+        let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+        answer.feed_body(br#"{"id":"v","status":"failed","error":{"message":"lost"}}"#, MonoNs(2));
+        assert_eq!(answer.finish().error, None);
+    }
+
+    #[test]
+    fn an_error_beside_content_ends_a_stream_with_that_content_kept() {
+        let events: [(EndpointKind, &str); 6] = [
+            (EndpointKind::Chat, r#""choices":[{"delta":{"content":"a"}}]"#),
+            (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
+            (EndpointKind::Responses, r#""type":"response.output_text.delta","delta":"a""#),
+            (EndpointKind::Messages, r#""type":"content_block_delta","delta":{"type":"text_delta","text":"a"}"#),
+            (EndpointKind::HuggingfaceGenerate, r#""token":{"text":"a"}"#),
+            (EndpointKind::SolidoRag, r#""content":"a""#),
+        ];
+        for (kind, content) in events {
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            assert!(answer.feed_stream(format!("data: {{{content}}}\n\n").as_bytes(), MonoNs(2)), "{kind:?}");
+            let last = format!("data: {{{content},\"error\":\"lost\"}}\n\n");
+            assert!(sse::search_end(last.as_bytes()).is_break(), "{last}");
+            assert!(!answer.feed_stream(last.as_bytes(), MonoNs(3)), "{kind:?}");
+            let parsed = answer.finish();
+            assert_eq!(parsed.output_text.as_deref(), Some("aa"), "{kind:?}");
+            assert!(parsed.error.is_some_and(|error| error.kind.as_deref() == Some("SSEResponseError")), "{kind:?}");
+        }
     }
 
     #[test]

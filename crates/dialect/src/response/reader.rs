@@ -1,6 +1,7 @@
 //! What reads the responses of one exchange, and what a response says.
 
 use crate::kinds::shared::vectors::Vectors;
+use crate::request::is_truthy;
 use crate::text::json;
 use memchr::memmem;
 use serde_json::value::RawValue;
@@ -86,7 +87,7 @@ impl<'a> Piece<'a> {
 /// Why an answer is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseError {
-    /// The server says so, in place of content.
+    /// The server says so.
     Told { code: Option<i64>, message: String },
     /// Nothing can be made of it, and how records name that.
     Invalid { kind: &'static str, message: String },
@@ -153,16 +154,23 @@ pub struct Images {
     pub settings: Map<String, Value>,
 }
 
-/// An error object at the top of a response that has no content of its own.
+/// What a response tells of an error in its member `error`: one that says anything makes the answer a failed one,
+/// whatever stands beside it. Only of a video's job it is a member like any other.
 pub(crate) fn error_of(object: &Map<String, Value>) -> Option<ResponseError> {
-    if object.contains_key("choices") {
-        return None;
-    }
-    object.get("error").filter(|error| !error.is_null()).map(told)
+    object.get("error").and_then(told)
 }
 
-/// An error as servers tell it: an object with a message, or a text.
-pub(crate) fn told(error: &Value) -> ResponseError {
+/// The same of the member alone, not read yet.
+pub(crate) fn error_in(error: Option<&RawValue>) -> Option<ResponseError> {
+    let error = error?;
+    json::read(error.get()).as_ref().map_or_else(|| told(&error.get().into()), told)
+}
+
+/// An error as servers tell it: an object with a message, or a text. What is empty tells of none.
+fn told(error: &Value) -> Option<ResponseError> {
+    if !is_truthy(Some(error)) {
+        return None;
+    }
     let message = match error {
         Value::String(text) => text.clone(),
         Value::Object(members) => match members.get("message").and_then(Value::as_str) {
@@ -171,15 +179,10 @@ pub(crate) fn told(error: &Value) -> ResponseError {
         },
         other => other.to_string(),
     };
-    ResponseError::Told { code: error.get("code").and_then(Value::as_i64), message }
+    Some(ResponseError::Told { code: error.get("code").and_then(Value::as_i64), message })
 }
 
-/// The same, not read yet.
-pub(crate) fn told_in(error: &RawValue) -> ResponseError {
-    json::read(error.get()).as_ref().map_or_else(|| told(&error.get().into()), told)
-}
-
-/// Whether a response is an error object and nothing else.
+/// Whether a response tells of an error.
 pub(crate) fn is_error(json: &str) -> bool {
     memmem::find(json.as_bytes(), b"\"error\"").is_some() && json::read(json).as_ref().and_then(error_of).is_some()
 }

@@ -126,13 +126,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 pub(crate) struct List<T> {
     pub(crate) first: Object<T>,
     pub(crate) rest: Vec<Object<T>>,
-    /// Whether the member is there at all, whatever it is.
-    pub(crate) is_given: bool,
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { first: Object(None), rest: Vec::new(), is_given: false }
+        Self { first: Object(None), rest: Vec::new() }
     }
 }
 
@@ -149,14 +147,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
         struct Lists<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Lists<T> {
             type Value = List<T>;
-            absent!(List { is_given: true, ..List::default() }; scalars unsigned string object);
+            absent!(List::default(); scalars unsigned string object);
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
                 let first = seq.next_element()?.unwrap_or_default();
                 let mut rest = Vec::new();
                 while let Some(object) = seq.next_element()? {
                     rest.push(object);
                 }
-                Ok(List { first, rest, is_given: true })
+                Ok(List { first, rest })
             }
         }
         deserializer.deserialize_any(Lists(PhantomData))
@@ -231,12 +229,11 @@ mod tests {
             let json =
                 format!(r#"{{"text":{odd},"index":{odd},"object":{odd},"list":{odd},"content":{odd},"else":{odd}}}"#);
             let read: Odd<'_> = serde_json::from_str(&json).unwrap();
-            let said = read.list.is_given && read.list.objects().all(|(_, part)| part.text.0.is_none());
-            assert!(said && read.text.0.is_none() && read.content.0.is_none(), "{odd}");
+            let said = read.list.objects().any(|(_, part)| part.text.0.is_some());
+            assert!(!said && read.text.0.is_none() && read.content.0.is_none(), "{odd}");
             assert!(read.object.0.is_none_or(|part| part.text.0.is_none()), "{odd}");
             assert_eq!(read.index.0, (odd == "7").then_some(7));
         }
-        assert!(!serde_json::from_str::<Odd<'_>>("{}").unwrap().list.is_given);
     }
 
     #[test]

@@ -334,6 +334,7 @@ mod tests {
             "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
             "data: {\"type\": \"response.completed\", \"response\": {}}\r\n\r\n",
             "event: response.incomplete\ndata: {\"response\":{},\"type\":\"response.incomplete\"}",
+            "data: {\"error\":{\"message\":\"\"},\"choices\":[]}\n\n",
         ] {
             assert_eq!(search_end(yes.as_bytes()), ControlFlow::Break(()), "{yes:?}");
         }
@@ -344,7 +345,7 @@ mod tests {
         for (whole, rest) in [
             ("", ""),
             ("data: {\"error\":null,\"choices\":[]}\n\n", "data: {\"error\":"),
-            ("data: {\"error\":{\"message\":\"\"},\"choices\":[]}\n\n", ""),
+            ("data: {\"error\":{},\"choices\":[]}\n\n", ""),
             ("data: {\"error\":null}\r\n\r\n", "event: error"),
             ("event: error_rate\ndata: 0.1\n\n", "event: error_rate\ndata: 0.1"),
             ("data: {\"a\":\"[DONE] event: error\"}\n\nevent: end\n\n", "data: [DONE"),

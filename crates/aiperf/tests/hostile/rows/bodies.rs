@@ -136,10 +136,10 @@ pub(crate) const ROWS: &[Row] = &[
     whole(
         "tells an error as success",
         &[&[Request, Json(r#"{"error":{"message":"it's broken","code":507}}"#)]],
-        Fails("SSEResponseError"),
+        Fails("ResponseError"),
     )
     .code(507)
-    .says(r#"SSEResponseError("Error occurred in SSE response: it's broken")"#),
+    .says(r#"ResponseError("the server answered with an error: it's broken")"#),
     whole(
         "counts NaN",
         &[&[Request, Json(r#"{"choices":[{"message":{"content":"hi there"},"logprob":NaN}]}"#)]],

@@ -86,8 +86,7 @@ impl Reader for AnyReader {
             None => detect(value),
         };
         Some(match (data, error) {
-            (Some(data), _) => Piece { data: Some(data), ..Piece::default() },
-            (None, Some(error)) => Piece { error: Some(error), ..Piece::default() },
+            (data @ Some(_), error) | (data, error @ Some(_)) => Piece { data, error, ..Piece::default() },
             (None, None) => match &self.field {
                 Some(field) => unmatched(field, text, delivery),
                 None => nothing_in(text, delivery),

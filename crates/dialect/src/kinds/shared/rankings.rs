@@ -42,8 +42,7 @@ pub(crate) fn read(json: &str, find: fn(&Value) -> Option<Vec<Value>>) -> Option
         Value::Array(_) => &empty,
         _ => return None,
     };
-    let error = if data.is_none() { error_of(object) } else { None };
-    Some(Piece { data, usage: usage_of(object), error, ..Piece::default() })
+    Some(Piece { data, usage: usage_of(object), error: error_of(object), ..Piece::default() })
 }
 
 /// The objects of a list.

@@ -100,7 +100,7 @@ fn read_tree(json: &str) -> Option<Piece<'_>> {
         Some(Value::String(text)) if !text.is_empty() => (Vectors::default(), Some(list())),
         _ => (Vectors::default(), None),
     };
-    let error = fault.or_else(|| if vectors.is_empty() { error_of(object) } else { None });
+    let error = error_of(object).or(fault);
     let data = (!vectors.is_empty()).then_some(Data::Embeddings(vectors));
     Some(Piece { data, usage: usage_of(object), error, ..Piece::default() })
 }
@@ -147,9 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn an_error_object_is_an_error_unless_vectors_came_with_it() {
-        assert!(read(r#"{"error":{"message":"too long"}}"#).unwrap().error.is_some());
-        let both = read(r#"{"error":"x","data":[{"object":"embedding","embedding":[1]}]}"#).unwrap();
-        assert!(both.error.is_none() && both.data.is_some());
+    fn what_the_server_tells_of_an_error_is_told_before_what_is_wrong_with_its_list() {
+        let told = ResponseError::Told { code: None, message: "too long".into() };
+        assert_eq!(read(r#"{"error":{"message":"too long"},"data":"x"}"#).unwrap().error, Some(told));
     }
 }

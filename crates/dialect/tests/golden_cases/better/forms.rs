@@ -1,5 +1,6 @@
 //! Forms, templates, payloads as they are, and paths into answers.
 
+use super::{Better, Part};
 use crate::requests::endpoint;
 use crate::shapes::kind;
 use aiperf_dialect::{Api, ApiError};
@@ -33,39 +34,42 @@ pub(crate) fn request(case: &Value) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn reading(case: &Value, bodies: &[Value]) -> Option<&'static str> {
-    let expected = &case["expected"];
-    let fails = expected["error"]["type"].is_string();
-    let is_free = matches!(kind(case), EndpointKind::Raw | EndpointKind::Template);
-    let field = endpoint(case).response_field;
+pub(super) const READINGS: &[Better] = &[
+    Better {
+        reason: "endpoints 7: the mark at the end of a stream is no content",
+        differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
+        applies: |case, _| is_free(case) && has_mark(case),
+        holds: |parsed, _| parsed.output_text.as_ref().is_none_or(|text| !text.contains("[DONE]")),
+    },
+    Better {
+        reason: "do better, endpoints 15: a field that does not match is no data",
+        differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
+        applies: |case, bodies| {
+            let field = endpoint(case).response_field.filter(|_| kind(case) == EndpointKind::Raw);
+            let is_read = case["expected"]["valid"] == true;
+            is_read && field.is_some_and(|field| bodies.iter().any(|body| !is_usable(&found(&field, body))))
+        },
+        holds: |parsed, wanted| parsed.content.len() <= wanted["parsed"].as_array().map_or(0, Vec::len),
+    },
+];
+
+/// Whether an expression that is none is refused before anything is sent: nothing of such a case is read.
+pub(crate) fn is_refused(case: &Value) -> bool {
+    is_free(case) && matches!(Api::new(&endpoint(case), "m"), Err(ApiError::ResponseField { .. }))
+}
+
+fn is_free(case: &Value) -> bool {
+    matches!(kind(case), EndpointKind::Raw | EndpointKind::Template)
+}
+
+fn has_mark(case: &Value) -> bool {
     let mut events = case["responses"].as_array().into_iter().flatten().filter_map(|response| response["raw"].as_str());
-    let is_end = |event: &str| event.trim_start_matches("data:").trim() == "[DONE]";
-    if is_free && matches!(Api::new(&endpoint(case), "m"), Err(ApiError::ResponseField { .. })) {
-        Some("an expression that is none is refused before anything is sent")
-    } else if is_free && events.any(is_end) {
-        Some("endpoints 7: the mark at the end of a stream is no content")
-    } else if let Some(field) = field.filter(|_| kind(case) == EndpointKind::Raw)
-        && expected["valid"] == true
-        && bodies.iter().any(|body| !is_usable(&found(&field, body)))
-    {
-        Some("do better, endpoints 15: a field that does not match is no data")
-    } else if kind(case) == EndpointKind::AudioTranscription && fails && bodies.iter().any(|body| !body.is_object()) {
-        Some("do better, endpoints 8: what made the reference fail is no data")
-    } else if kind(case) == EndpointKind::ImageEdit && !bodies.iter().all(has_image) {
-        Some("do better, endpoints 9: an answer without images is none")
-    } else {
-        None
-    }
+    events.any(|event| event.trim_start_matches("data:").trim() == "[DONE]")
 }
 
 fn found(field: &str, body: &Value) -> Value {
     let found = jmespath::compile(field).and_then(|field| field.search(body));
     found.ok().and_then(|found| serde_json::to_value(&*found).ok()).unwrap_or_default()
-}
-
-fn has_image(body: &Value) -> bool {
-    let is_there = |image: &Value| ["url", "b64_json"].iter().any(|member| image[*member].as_str() > Some(""));
-    body["data"].as_array().is_some_and(|images| images.iter().any(is_there))
 }
 
 /// Whether something can be made of what a field holds.

@@ -5,6 +5,7 @@ mod forms;
 mod texts;
 mod vectors;
 
+use aiperf_types::Parsed;
 use serde_json::Value;
 
 /// Why a request is better than the case has it.
@@ -12,12 +13,64 @@ pub(crate) fn request(case: &Value) -> Option<String> {
     texts::request(case).or_else(|| vectors::request(case)).or_else(|| forms::request(case)).map(str::to_owned)
 }
 
-/// Why a reading is better than the case has it; `bodies` are the JSON of its responses.
-pub(crate) fn reading(case: &Value, bodies: &[Value]) -> Option<String> {
-    let better = texts::reading(case, bodies)
-        .or_else(|| vectors::reading(case, bodies))
-        .or_else(|| forms::reading(case, bodies));
-    better.map(str::to_owned)
+/// A part of what a case expects of a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Whether it raises, and what.
+    Failure,
+    /// What each response says.
+    Responses,
+    Usage,
+    /// The output of the whole answer.
+    Text,
+    Reasoning,
+    /// When content came, and whether there was any.
+    Content,
+    /// What later turns repeat of it.
+    Turn,
+    /// What later turns go on from.
+    Id,
+}
+
+/// A way in which our reading is better than the reference's.
+pub(crate) struct Better {
+    pub(crate) reason: &'static str,
+    /// What therefore differs; everything else is as the case has it.
+    pub(crate) differs: &'static [Part],
+    /// Whether a case is of that kind; the values are the JSON of its responses.
+    pub(crate) applies: fn(&Value, &[Value]) -> bool,
+    /// What must be true of our reading instead, next to what the case expects.
+    pub(crate) holds: fn(&Parsed, &Value) -> bool,
+}
+
+/// In which ways the reading of a case is better.
+#[derive(Default)]
+pub(crate) struct Differences(Vec<&'static Better>);
+
+impl Differences {
+    pub(crate) fn of(case: &Value, bodies: &[Value]) -> Self {
+        let all = [texts::READINGS, vectors::READINGS, forms::READINGS].into_iter().flatten();
+        Self(all.filter(|better| (better.applies)(case, bodies)).collect())
+    }
+
+    pub(crate) fn have(&self, part: Part) -> bool {
+        self.0.iter().any(|better| better.differs.contains(&part))
+    }
+
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|better| better.reason)
+    }
+
+    pub(crate) fn check(&self, parsed: &Parsed, wanted: &Value) {
+        for better in &self.0 {
+            assert!((better.holds)(parsed, wanted), "not so: {}: {parsed:?}", better.reason);
+        }
+    }
+}
+
+/// Why nothing of a case can be read.
+pub(crate) fn unreadable(case: &Value) -> Option<String> {
+    forms::is_refused(case).then(|| "an expression that is none is refused before anything is sent".to_owned())
 }
 
 /// Why what is counted of a body is better than the case has it.

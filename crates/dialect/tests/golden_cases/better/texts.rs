@@ -1,5 +1,6 @@
 //! Chat, completions, responses and messages.
 
+use super::{Better, Part};
 use crate::shapes::kind;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
@@ -28,94 +29,163 @@ pub(crate) fn request(case: &Value) -> Option<&'static str> {
     Some(reason)
 }
 
-pub(crate) fn reading(case: &Value, bodies: &[Value]) -> Option<&'static str> {
-    let any = |is: &dyn Fn(&Value) -> bool| bodies.iter().any(is);
-    let has_error = |body: &Value| !body["error"].is_null() && body.get("choices").is_none();
-    let is_mute = |body: &Value| body.get("object").is_none() && is_text(&body["choices"][0]["text"]);
-    if TEXTS.contains(&kind(case)) && case["expected"]["error"]["type"].is_string() {
-        return Some("do better, endpoints 8: what made the reference fail is read, or is no data");
-    }
-    match kind(case) {
-        EndpointKind::Chat => chat(bodies),
-        EndpointKind::Completions if any(&is_mute) => Some("do better, endpoints 7: `object` may be missing"),
-        EndpointKind::Completions if any(&has_other_choices) => Some(ALL_CHOICES),
-        EndpointKind::ChatEmbeddings if any(&|body| is_truthy(&body["usage"])) => {
-            Some("do better, endpoints 9: the usage of embeddings is read")
-        }
-        EndpointKind::Responses => responses(bodies),
-        EndpointKind::Messages if any(&|body| is_a(body, "error")) => Some(ERRORS),
-        EndpointKind::Messages if any(&|body| has_several(&body["content"], &["text", "thinking"], "tool_use")) => {
-            Some(ALL_PARTS)
-        }
-        _ => any(&has_error).then_some(ERRORS),
-    }
-}
-
-const TEXTS: [EndpointKind; 5] = [
-    EndpointKind::Chat,
-    EndpointKind::ChatEmbeddings,
-    EndpointKind::Completions,
-    EndpointKind::Responses,
-    EndpointKind::Messages,
+pub(super) const READINGS: &[Better] = &[
+    Better {
+        reason: "do better, endpoints 8: what made the reference fail is read, or is no data",
+        differs: &[Part::Failure],
+        applies: |case, _| {
+            let failure = case["expected"]["error"]["type"].as_str();
+            matches!(failure, Some("AttributeError" | "TypeError" | "KeyError" | "IndexError"))
+        },
+        holds: |parsed, _| {
+            let kind = parsed.error.as_ref().map(|error| error.kind.as_deref());
+            kind.is_none_or(|kind| kind == Some("InvalidInferenceResultError"))
+        },
+    },
+    Better {
+        reason: "decided: an error inside an answer is an error, and not gone on from",
+        differs: &[Part::Failure, Part::Id],
+        applies: tells_error,
+        holds: |parsed, _| {
+            parsed.error.is_some() && parsed.reply.as_ref().is_none_or(|reply| reply.response_id.is_none())
+        },
+    },
+    Better {
+        reason: "do better, endpoints 7: `object` may be missing or different",
+        differs: &[Part::Responses, Part::Text, Part::Reasoning, Part::Content, Part::Turn],
+        applies: |case, bodies| match kind(case) {
+            EndpointKind::Chat => bodies.iter().any(|body| !is_known_chat(&body["object"]) && says_any(&message(body))),
+            EndpointKind::Completions => {
+                let is_mute = |body: &Value| body.get("object").is_none() && is_text(&body["choices"][0]["text"]);
+                bodies.iter().any(is_mute)
+            }
+            _ => false,
+        },
+        holds: |parsed, _| !parsed.content.is_empty(),
+    },
+    Better {
+        reason: "do better, endpoints 3: all choices are counted, each by its index",
+        differs: &[Part::Text, Part::Reasoning, Part::Turn],
+        applies: |case, bodies| has_choices(case) && bodies.iter().any(has_other_choices),
+        holds: |parsed, _| !parsed.choice_ends.is_empty() || !parsed.reasoning_ends.is_empty(),
+    },
+    Better {
+        reason: "do better, endpoints 3: a response may say something of any choice",
+        differs: &[Part::Responses, Part::Content],
+        applies: |case, bodies| {
+            let others = |body: &Value| body["choices"].as_array().is_some_and(|choices| choices.len() > 1);
+            has_choices(case) && bodies.iter().any(others)
+        },
+        holds: |parsed, wanted| parsed.content.len() >= stamps(wanted),
+    },
+    Better {
+        reason: "do better, endpoints 6: a refusal is an answer",
+        differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
+        applies: |case, bodies| match kind(case) {
+            EndpointKind::Chat => bodies.iter().map(message).any(|said| is_text(&said["refusal"])),
+            EndpointKind::Responses => bodies.iter().any(|body| {
+                is_a(body, "response.refusal.delta") || parts(body).iter().any(|part| is_text(&part["refusal"]))
+            }),
+            _ => false,
+        },
+        holds: |parsed, _| parsed.output_text.as_ref().is_some_and(|text| !text.is_empty()),
+    },
+    Better {
+        reason: "do better, endpoints 6: a summary is reasoning",
+        differs: &[Part::Responses, Part::Reasoning, Part::Content, Part::Turn],
+        applies: |case, bodies| {
+            let is_thought = |body: &Value| {
+                is_a(body, "response.reasoning_summary_text.delta")
+                    || parts(body).iter().any(|part| is_a(part, "reasoning_text"))
+            };
+            kind(case) == EndpointKind::Responses && bodies.iter().any(is_thought)
+        },
+        holds: |parsed, _| parsed.reasoning_text.as_ref().is_some_and(|text| !text.is_empty()),
+    },
+    Better {
+        reason: "do better, endpoints 6: a tool's name counts",
+        differs: &[Part::Responses, Part::Text, Part::Content],
+        applies: |case, bodies| {
+            let names = |body: &Value| is_a(body, "response.output_item.added") && is_text(&body["item"]["name"]);
+            kind(case) == EndpointKind::Responses && bodies.iter().any(names)
+        },
+        holds: |parsed, _| parsed.output_text.as_ref().is_some_and(|text| !text.is_empty()),
+    },
+    Better {
+        reason: "do better, endpoints 4 and 5: what stands beside tool calls is counted, and so are they",
+        differs: &[Part::Text],
+        applies: |case, bodies| match kind(case) {
+            EndpointKind::Chat => bodies.iter().map(message).any(|said| calls_tools(&said) && says_more(&said)),
+            EndpointKind::Messages => {
+                bodies.iter().any(|body| has_several(&body["content"], &["text", "thinking"], "tool_use"))
+            }
+            EndpointKind::Responses => {
+                bodies.iter().any(|body| has_several(&body["output"], &["message", "reasoning"], "function_call"))
+            }
+            _ => false,
+        },
+        holds: |parsed, wanted| {
+            let wanted = wanted["output_text"].as_str().unwrap_or_default().len();
+            parsed.output_text.as_ref().is_some_and(|text| text.len() >= wanted)
+        },
+    },
+    Better {
+        reason: "do better, endpoints 5: a call beside a message is one",
+        differs: &[Part::Responses],
+        applies: |case, bodies| {
+            let is_both = |body: &Value| has_several(&body["output"], &["message"], "function_call");
+            kind(case) == EndpointKind::Responses && bodies.iter().any(is_both)
+        },
+        holds: |parsed, _| !parsed.content.is_empty(),
+    },
+    Better {
+        reason: "seed 000: the last usage that was told counts, of an answer that was cut short too",
+        differs: &[Part::Usage],
+        applies: |case, bodies| {
+            let is_cut_short =
+                |body: &Value| is_a(body, "response.incomplete") && is_truthy(&body["response"]["usage"]);
+            kind(case) == EndpointKind::Responses && bodies.iter().any(is_cut_short)
+        },
+        holds: |parsed, _| parsed.usage.is_some(),
+    },
 ];
 
-const ALL_CHOICES: &str = "do better, endpoints 3: all choices are counted, each by its index";
-const ALL_PARTS: &str =
-    "do better, endpoints 4 and 5: text and reasoning beside tool calls are counted, and so are they";
-const REFUSALS: &str = "do better, endpoints 6: a refusal is an answer, a summary is reasoning, a tool's name counts";
-const ERRORS: &str = "decided: an error inside an answer is an error";
-
-fn chat(bodies: &[Value]) -> Option<&'static str> {
-    let message = |body: &Value| {
-        let choice = &body["choices"][0];
-        if choice["delta"].is_null() { choice["message"].clone() } else { choice["delta"].clone() }
-    };
-    let is_known = |object: &Value| matches!(object.as_str(), Some("chat.completion" | "chat.completion.chunk"));
-    let reason = if bodies.iter().any(|body| !body["error"].is_null() && body.get("choices").is_none()) {
-        ERRORS
-    } else if bodies.iter().any(|body| !is_known(&body["object"]) && message(body).is_object()) {
-        "do better, endpoints 7: `object` may be missing or different"
-    } else if bodies.iter().any(has_other_choices) {
-        ALL_CHOICES
-    } else if bodies.iter().map(message).any(|said| is_text(&said["refusal"])) {
-        REFUSALS
-    } else if bodies.iter().map(message).any(|said| calls_tools(&said) && says_more(&said)) {
-        ALL_PARTS
-    } else {
-        return None;
-    };
-    Some(reason)
+/// How many responses with content a case has.
+fn stamps(wanted: &Value) -> usize {
+    wanted["content_timestamps"].as_array().or(wanted["parsed"].as_array()).map_or(0, Vec::len)
 }
 
-fn responses(bodies: &[Value]) -> Option<&'static str> {
-    let any = |is: &dyn Fn(&Value) -> bool| bodies.iter().any(is);
-    let parts = |body: &Value| -> Vec<Value> {
-        let items = body["output"].as_array().cloned().unwrap_or_default();
-        items.iter().flat_map(|item| item["content"].as_array().cloned().unwrap_or_default()).collect()
-    };
-    let names_tool = |body: &Value| is_a(body, "response.output_item.added") && is_text(&body["item"]["name"]);
-    let is_cut_short = |body: &Value| is_a(body, "response.incomplete") && is_truthy(&body["response"]["usage"]);
-    let reason = if any(&|body| {
-        ["error", "response.failed", "response.error"].iter().any(|kind| is_a(body, kind)) || is_truthy(&body["error"])
-    }) {
-        ERRORS
-    } else if any(&|body| {
-        is_a(body, "response.reasoning_summary_text.delta")
-            || is_a(body, "response.refusal.delta")
-            || names_tool(body)
-            || parts(body).iter().any(|part| is_text(&part["refusal"]))
-    }) {
-        REFUSALS
-    } else if any(&|body| has_several(&body["output"], &["message", "reasoning"], "function_call"))
-        || any(&|body| parts(body).iter().any(|part| is_a(part, "reasoning_text")))
-    {
-        ALL_PARTS
-    } else if any(&is_cut_short) {
-        "seed 000: the last usage that was told counts, of an answer that was cut short too"
-    } else {
-        return None;
-    };
-    Some(reason)
+fn tells_error(case: &Value, bodies: &[Value]) -> bool {
+    let is_failure = |body: &Value, kinds: &[&str]| kinds.iter().any(|kind| is_a(body, kind));
+    bodies.iter().any(|body| match kind(case) {
+        EndpointKind::VideoGeneration => false,
+        EndpointKind::Messages if is_failure(body, &["error"]) => true,
+        EndpointKind::Responses if is_failure(body, &["error", "response.failed", "response.error"]) => true,
+        _ => is_truthy(&body["error"]),
+    })
+}
+
+fn has_choices(case: &Value) -> bool {
+    matches!(kind(case), EndpointKind::Chat | EndpointKind::Completions)
+}
+
+fn message(body: &Value) -> Value {
+    let choice = &body["choices"][0];
+    if choice["delta"].is_null() { choice["message"].clone() } else { choice["delta"].clone() }
+}
+
+fn is_known_chat(object: &Value) -> bool {
+    matches!(object.as_str(), Some("chat.completion" | "chat.completion.chunk"))
+}
+
+fn says_any(message: &Value) -> bool {
+    calls_tools(message) || says_more(message) || is_text(&message["refusal"]) || is_truthy(&message["content"][0])
+}
+
+/// The parts of all items of a whole response.
+fn parts(body: &Value) -> Vec<Value> {
+    let items = body["output"].as_array().into_iter().flatten();
+    items.flat_map(|item| item["content"].as_array().cloned().unwrap_or_default()).collect()
 }
 
 fn is_a(value: &Value, kind: &str) -> bool {
@@ -126,11 +196,12 @@ fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())
 }
 
-fn is_truthy(value: &Value) -> bool {
+pub(super) fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::Object(members) => !members.is_empty(),
         Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
         other => other.as_f64() != Some(0.0),
     }
 }
@@ -141,10 +212,12 @@ fn has_several(list: &Value, others: &[&str], call: &str) -> bool {
     has(call) && others.iter().any(|kind| has(kind))
 }
 
-/// Whether a body has a choice that is not the first.
+/// Whether a body says something in a choice that is not the first.
 fn has_other_choices(body: &Value) -> bool {
     let choices = body["choices"].as_array().into_iter().flatten().enumerate();
-    choices.into_iter().any(|(at, choice)| choice["index"].as_u64().unwrap_or(at as u64) != 0)
+    let says = |choice: &Value| is_text(&choice["text"]) || says_any(&choice["delta"]) || says_any(&choice["message"]);
+    let is_other = |at: usize, choice: &Value| choice["index"].as_u64().unwrap_or(at as u64) != 0;
+    choices.into_iter().any(|(at, choice)| is_other(at, choice) && says(choice))
 }
 
 fn calls_tools(message: &Value) -> bool {

@@ -1,47 +1,48 @@
 //! Embeddings, rankings, images found and made, and what is counted of bodies.
 
+use super::texts::is_truthy;
+use super::{Better, Part};
 use crate::shapes::kind;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 
-const GIVE_VECTORS: &[EndpointKind] = &[EndpointKind::Embeddings, EndpointKind::NimEmbeddings];
+const GIVE_VECTORS: &[EndpointKind] =
+    &[EndpointKind::Embeddings, EndpointKind::ChatEmbeddings, EndpointKind::NimEmbeddings];
 const RANK: &[EndpointKind] = &[EndpointKind::CohereRankings, EndpointKind::HfTeiRankings, EndpointKind::NimRankings];
-const OTHERS: &[EndpointKind] = &[
-    EndpointKind::HuggingfaceGenerate,
-    EndpointKind::ImageGeneration,
-    EndpointKind::ImageRetrieval,
-    EndpointKind::SolidoRag,
-];
 
 pub(crate) fn request(_case: &Value) -> Option<&'static str> {
     None
 }
 
-pub(crate) fn reading(case: &Value, bodies: &[Value]) -> Option<&'static str> {
-    let kind = kind(case);
-    let gives_counts = GIVE_VECTORS.contains(&kind) || RANK.contains(&kind);
-    if !gives_counts && !OTHERS.contains(&kind) {
-        return None;
-    }
-    let is_internal = |kind: Option<&str>| matches!(kind, Some("AttributeError" | "TypeError" | "KeyError"));
-    if is_internal(case["expected"]["error"]["type"].as_str()) {
-        return Some("do better, endpoints 8: what made the reference fail is no data");
-    }
-    let has_usage = |body: &Value| body["usage"].as_object().is_some_and(|usage| !usage.is_empty());
-    if gives_counts && bodies.iter().any(has_usage) {
-        return Some("do better, endpoints 9: usage of embeddings and rankings is read");
-    }
-    if kind == EndpointKind::ImageGeneration && !bodies.iter().all(has_image) {
-        return Some("do better, endpoints 9: an answer without an image is none");
-    }
-    None
-}
+pub(super) const READINGS: &[Better] = &[
+    Better {
+        reason: "do better, endpoints 9: usage of embeddings and rankings is read",
+        differs: &[Part::Usage],
+        applies: |case, bodies| {
+            let has_usage = |body: &Value| body["usage"].as_object().is_some_and(|usage| !usage.is_empty());
+            let kind = kind(case);
+            (GIVE_VECTORS.contains(&kind) || RANK.contains(&kind)) && bodies.iter().any(has_usage)
+        },
+        holds: |parsed, _| parsed.usage.is_some(),
+    },
+    Better {
+        reason: "do better, endpoints 9: an answer without an image is none",
+        differs: &[Part::Responses, Part::Text, Part::Content],
+        applies: |case, bodies| {
+            let makes = matches!(kind(case), EndpointKind::ImageGeneration | EndpointKind::ImageEdit);
+            makes
+                && case["expected"]["error"].is_null()
+                && bodies.iter().any(|body| is_truthy(body) && !has_image(body))
+        },
+        holds: |parsed, wanted| parsed.content.len() < wanted["parsed"].as_array().map_or(0, Vec::len),
+    },
+];
 
-/// Whether an answer has an image that can be seen, or is nothing at all.
+/// Whether an answer has an image that can be seen.
 fn has_image(body: &Value) -> bool {
     let is_seen =
         |image: &Value| ["url", "b64_json"].iter().any(|key| image[*key].as_str().is_some_and(|t| !t.is_empty()));
-    body == &Value::Null || is_seen(body) || body["data"].as_array().is_some_and(|images| images.iter().any(is_seen))
+    is_seen(body) || body["data"].as_array().is_some_and(|images| images.iter().any(is_seen))
 }
 
 pub(crate) fn inputs(case: &Value) -> Option<&'static str> {
