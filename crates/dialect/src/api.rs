@@ -1,8 +1,9 @@
 //! An endpoint as the plan has it, ready to be spoken to.
 
-use crate::kinds::shared::detect::ResponseField;
+use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::template::PayloadTemplate;
 use crate::kinds::{Dialect, dialect};
+use crate::text::json;
 use aiperf_plan::EndpointPlan;
 use aiperf_types::EndpointKind;
 use thiserror::Error;
@@ -49,7 +50,11 @@ pub enum ApiError {
     #[error("the payload template cannot be read: {0}")]
     Template(String),
     /// A path into answers that is none.
-    #[error("response_field '{expression}' is no JMESPath expression: {reason}")]
+    #[error(
+        "response_field is no JMESPath expression that can be used: {reason}\n  it is '{}'\n  try: a path into an \
+         answer, as in choices[0].message.content, or leave it out: text is looked for in the usual places",
+        json::shown(expression)
+    )]
     ResponseField { expression: String, reason: String },
 }
 
@@ -63,7 +68,10 @@ mod tests {
         let mut raw = endpoint(EndpointKind::Raw);
         raw.response_field = Some("a[".into());
         let error = Api::new(&raw, "m").err().unwrap().to_string();
-        assert!(error.starts_with("response_field 'a[' is no JMESPath expression: "), "{error}");
+        assert!(error.starts_with("response_field is no JMESPath expression that can be used: "), "{error}");
+        assert!(error.contains("\n  it is 'a['\n  try: "), "{error}");
+        raw.response_field = Some("a.".repeat(5000));
+        assert!(Api::new(&raw, "m").err().unwrap().to_string().len() < 800);
         raw.kind = EndpointKind::Chat;
         assert!(Api::new(&raw, "m").is_ok());
     }
