@@ -17,6 +17,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|text, _| Some(read(text)))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_audio_form,
+    is_free: false,
 };
 
 /// Members that only a turn can say.

@@ -16,6 +16,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|text, _| read(text))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_image_form,
+    is_free: false,
 };
 
 /// Members that say what is edited: only a turn can.

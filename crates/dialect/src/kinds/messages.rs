@@ -22,6 +22,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(MessagesCapture::default()),
     inputs: inputs::of_blocks,
+    is_free: false,
 };
 
 const PARTS: Parts = Parts { text: "text", image, image_ids: false, audio: false, video: false };

@@ -22,6 +22,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |api| Box::new(AnyReader { field: api.response_field.clone() }),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
+    is_free: true,
 };
 
 /// What one rendering may do, in instructions: a template that never ends does end.
@@ -32,6 +33,9 @@ const MOST: usize = 256 << 20;
 const INDENT: usize = 100;
 /// How much of what a template made an error shows, in characters.
 const SHOWN: usize = 100;
+
+/// What usually helps.
+const FILLED_IN: &str = "|tojson where a value goes in, as in {\"text\": {{ text|tojson }}}";
 
 /// The name that the template has in its environment.
 const NAME: &str = "payload";
@@ -90,12 +94,15 @@ fn explained(error: &Error) -> String {
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let template = request.api.template.as_ref().ok_or(DialectError::Missing("template", "a payload template"))?;
-    let cannot =
-        |error: Error| DialectError::Malformed(format!("the template cannot be filled in: {}", explained(&error)));
-    let rendered = template.render(request).map_err(cannot)?;
+    let name = request.api.endpoint.template_name();
+    let rendered = template.render(request).map_err(|error| {
+        let reason = explained(&error);
+        DialectError::Malformed(format!("{name} cannot be filled in: {reason}\n  try: {FILLED_IN}"))
+    })?;
     let value: Json = serde_json::from_str(&rendered).map_err(|error| {
         let shown: String = rendered.chars().take(SHOWN).collect();
-        DialectError::Malformed(format!("Template did not render valid JSON ({error}): {shown}"))
+        let made = format!("Template did not render valid JSON ({error}): {shown}");
+        DialectError::Malformed(format!("{made}\n  {name} is the template\n  try: {FILLED_IN}"))
     })?;
     match value {
         Json::Object(members) => {
@@ -277,9 +284,12 @@ mod tests {
     #[test]
     fn a_template_that_is_none_is_refused_with_its_line() {
         for (template, wanted) in [
-            ("{\n{{ text | }}", "the payload template cannot be read: line 2: "),
-            ("{% if %}", "the payload template cannot be read: line 1: "),
-            ("{{ text|nofilter }}", "the payload template cannot be read: line 1: filter nofilter is unknown"),
+            ("{\n{{ text | }}", "the payload template is no template that can be used: line 2: "),
+            ("{% if %}", "the payload template is no template that can be used: line 1: "),
+            (
+                "{{ text|nofilter }}",
+                "the payload template is no template that can be used: line 1: filter nofilter is unknown",
+            ),
         ] {
             let error = body(template, Turn::text("a")).unwrap_err();
             assert!(error.starts_with(wanted), "{error}");
@@ -290,7 +300,8 @@ mod tests {
     fn what_is_rendered_must_be_json() {
         let error = body("{\"p\": {{ text }}}", Turn::text("x".repeat(300))).unwrap_err();
         assert!(error.starts_with("Template did not render valid JSON (expected value at line 1 column 7): {\"p\": x"));
-        assert!(error.len() < 200, "{error}");
+        assert!(error.len() < 400, "{error}");
+        assert!(error.contains("\n  try: |tojson"), "{error}");
     }
 
     #[test]
