@@ -228,6 +228,7 @@ mod tests {
             extra: serde_json::Map::new(),
             body: aiperf_types::BodyKind::Json,
             template: None,
+            template_from: None,
             response_field: None,
             force_content_parts: false,
             session_header: None,

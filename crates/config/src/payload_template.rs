@@ -18,10 +18,11 @@ pub(crate) fn text(source: &str, ctx: &Context<'_>) -> Result<String, String> {
     file(source, ctx)
 }
 
-/// The text of the file that a setting names; `None` where it names none that can be read.
+/// The text of the file that a setting names; `None` where it names none that can be read, or one whose text would be
+/// taken for a name.
 pub(crate) fn text_of_file(source: &str, ctx: &Context<'_>) -> Option<String> {
     let is_named = NAMED.iter().any(|(name, _)| *name == source);
-    if is_named || is_written_out(source) { None } else { file(source, ctx).ok() }
+    if is_named || is_written_out(source) { None } else { file(source, ctx).ok().filter(|text| is_written_out(text)) }
 }
 
 /// What is made from it is JSON, so a template has braces, brackets or quotes, and no path has.

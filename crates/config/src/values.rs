@@ -176,8 +176,8 @@ fn bracketed<'t>(key: &str, text: &'t str) -> Option<(Value, Option<&'t str>)> {
     }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (value, end) = match values.next() {
-        Some(Ok(value)) => (value, values.byte_offset()),
-        // What is made from a template is JSON; the template itself need not be.
+        Some(Ok(value)) if key != "payload_template" => (value, values.byte_offset()),
+        // What is made from a template is JSON; the template itself is text, whether it is JSON or not.
         _ if key == "payload_template" => {
             let end = balanced(text)?;
             (Value::from(&text[..end]), end)

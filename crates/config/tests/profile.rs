@@ -385,6 +385,7 @@ fn a_template_is_read_when_the_plan_is_made() {
     };
     let read = of(&["payload_template:t.j2", "response_field:a.b", "n:2"]);
     assert_eq!(read.template.as_deref(), Some(file.1));
+    assert_eq!(read.template_name(), "--extra-inputs payload_template:t.j2");
     assert_eq!(read.response_field.as_deref(), Some("a.b"));
     assert_eq!(serde_json::to_string(&read.extra).unwrap(), r#"{"n":2}"#);
     let named = of(&["payload_template:nv-embedqa,response_field:text"]);
@@ -393,6 +394,17 @@ fn a_template_is_read_when_the_plan_is_made() {
     let inline = of(&[r#"payload_template:{"a": [{{ text|tojson }}, 1], "b": "}"},n:[1,{"x":"y,z"}],m:1e-3,o:-1"#]);
     assert_eq!(inline.template.unwrap(), r#"{"a": [{{ text|tojson }}, 1], "b": "}"}"#);
     assert_eq!(serde_json::to_string(&inline.extra).unwrap(), r#"{"n":[1,{"x":"y,z"}],"m":0.001,"o":-1}"#);
+}
+
+#[test]
+fn a_template_is_text_whatever_it_looks_like() {
+    let of = |text: &str, extra: &str| {
+        plan_in(&[("t.j2", text)], &[], &["--endpoint-type", "template", "--extra-inputs", extra]).endpoint
+    };
+    assert_eq!(of("", "payload_template:{}").template.as_deref(), Some("{}"));
+    let word = of("hello", "payload_template:t.j2");
+    assert_eq!(word.template.as_deref(), Some("hello"));
+    assert_eq!(word.template_name(), "--extra-inputs payload_template t.j2");
 }
 
 #[test]
@@ -418,6 +430,9 @@ fn where_raw_answers_have_their_text_is_not_sent() {
     let args = ["--endpoint-type", "raw", "--input-file", "b.jsonl", "--extra-inputs", "response_field:choices[0].x"];
     let endpoint = plan_in(&[("b.jsonl", "{\"messages\": []}\n")], &[], &args).endpoint;
     assert_eq!((endpoint.response_field.as_deref(), endpoint.extra.len()), (Some("choices[0].x"), 0));
+    let member = [&args[..5], &["response_field:text"]].concat();
+    let endpoint = plan_in(&[("b.jsonl", "{\"messages\": []}\n")], &[], &member).endpoint;
+    assert_eq!(endpoint.response_field.as_deref(), Some("text"));
 }
 
 #[test]

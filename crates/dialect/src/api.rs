@@ -1,10 +1,10 @@
 //! An endpoint as the plan has it, ready to be spoken to.
 
-use crate::kinds::shared::detect::ResponseField;
+use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::template::PayloadTemplate;
 use crate::kinds::{Dialect, dialect};
+use crate::text::json;
 use aiperf_plan::EndpointPlan;
-use aiperf_types::EndpointKind;
 use thiserror::Error;
 
 /// An endpoint's dialect with everything that the plan says about it, made once a run.
@@ -18,26 +18,23 @@ pub struct Api {
     pub(crate) response_field: Option<ResponseField>,
 }
 
-/// What the configuration puts in the place of a field that nobody named, for templates.
-const NO_FIELD: &str = "text";
-
 impl Api {
     /// Fails where what the user gave cannot be understood, before anything is sent.
     pub fn new(endpoint: &EndpointPlan, model: &str) -> Result<Self, ApiError> {
-        let kind = endpoint.kind;
-        let source = endpoint.template.as_deref().filter(|_| kind == EndpointKind::Template);
-        let template = source.map(PayloadTemplate::new).transpose().map_err(ApiError::Template)?;
-        let field = endpoint.response_field.as_deref().filter(|field| match kind {
-            EndpointKind::Raw => true,
-            EndpointKind::Template => *field != NO_FIELD,
-            _ => false,
+        let dialect = dialect(endpoint.kind);
+        let template = endpoint.template.as_deref().filter(|_| dialect.is_free);
+        let template = template.map(|source| {
+            PayloadTemplate::new(source)
+                .map_err(|reason| ApiError::Template { name: endpoint.template_name().to_owned(), reason })
         });
+        let template = template.transpose()?;
+        let field = endpoint.response_field.as_deref().filter(|_| dialect.is_free);
         let compiled = |expression: &str| {
             ResponseField::new(expression)
                 .map_err(|reason| ApiError::ResponseField { expression: expression.to_owned(), reason })
         };
         let response_field = field.map(compiled).transpose()?;
-        let (dialect, endpoint, model) = (dialect(kind), endpoint.clone(), model.to_owned());
+        let (endpoint, model) = (endpoint.clone(), model.to_owned());
         Ok(Self { dialect, endpoint, model, template, response_field })
     }
 }
@@ -46,10 +43,17 @@ impl Api {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApiError {
     /// A template that is none.
-    #[error("the payload template cannot be read: {0}")]
-    Template(String),
+    #[error(
+        "{name} is no template that can be used: {reason}\n  bodies are made from it\n  try: a template that makes \
+         JSON, as in {{\"text\": {{{{ text|tojson }}}}}}"
+    )]
+    Template { name: String, reason: String },
     /// A path into answers that is none.
-    #[error("response_field '{expression}' is no JMESPath expression: {reason}")]
+    #[error(
+        "response_field is no JMESPath expression that can be used: {reason}\n  it is '{}'\n  try: a path into an \
+         answer, as in choices[0].message.content, or leave it out: text is looked for in the usual places",
+        json::shown(expression)
+    )]
     ResponseField { expression: String, reason: String },
 }
 
@@ -57,13 +61,17 @@ pub enum ApiError {
 mod tests {
     use super::*;
     use crate::testing::endpoint;
+    use aiperf_types::EndpointKind;
 
     #[test]
     fn what_cannot_be_understood_is_refused_before_anything_is_sent() {
         let mut raw = endpoint(EndpointKind::Raw);
         raw.response_field = Some("a[".into());
         let error = Api::new(&raw, "m").err().unwrap().to_string();
-        assert!(error.starts_with("response_field 'a[' is no JMESPath expression: "), "{error}");
+        assert!(error.starts_with("response_field is no JMESPath expression that can be used: "), "{error}");
+        assert!(error.contains("\n  it is 'a['\n  try: "), "{error}");
+        raw.response_field = Some("a.".repeat(5000));
+        assert!(Api::new(&raw, "m").err().unwrap().to_string().len() < 800);
         raw.kind = EndpointKind::Chat;
         assert!(Api::new(&raw, "m").is_ok());
     }

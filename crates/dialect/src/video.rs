@@ -128,8 +128,12 @@ impl VideoJob {
         let id = match job.get("id").filter(|id| is_truthy(Some(id))) {
             Some(Value::String(id)) => segment(id),
             Some(id) => segment(&id.to_string()),
-            None => return Err(generation_error("Video submission returned no job id".to_owned())),
+            None => String::new(),
         };
+        // A path ends where `.` and `..` say, and that is no job.
+        if matches!(id.as_str(), "" | "." | "..") {
+            return Err(generation_error("Video submission returned no job id".to_owned()));
+        }
         let path = format!("{}/{id}", self.path);
         let from = Place::Path(format!("{path}{}", self.query));
         self.at = Stage::Polled(path);
@@ -145,7 +149,7 @@ impl VideoJob {
             Some("completed") if self.download => {
                 self.at = Stage::Downloaded;
                 let from = match job.get("url").and_then(Value::as_str).filter(|url| !url.is_empty()) {
-                    Some(url) => place(url)?,
+                    Some(url) => place(url, &path)?,
                     None => Place::Path(format!("{path}/content{}", self.query)),
                 };
                 Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text })
@@ -218,8 +222,8 @@ fn reason(job: &Map<String, Value>) -> String {
     }
 }
 
-/// Where a URL of a reply leads.
-fn place(url: &str) -> Result<Place, Failure> {
+/// Where a URL of a reply leads that came from a path.
+fn place(url: &str, path: &str) -> Result<Place, Failure> {
     let mut safe = String::with_capacity(url.len());
     for byte in url.trim().bytes() {
         push(&mut safe, byte, byte.is_ascii_graphic());
@@ -229,9 +233,19 @@ fn place(url: &str) -> Result<Place, Failure> {
         Ok(Place::Url(safe))
     } else if safe.starts_with('/') && !safe.starts_with("//") {
         Ok(Place::Path(safe))
+    } else if is_relative(&safe) {
+        let folder = path.rfind('/').map_or("/", |at| &path[..=at]);
+        Ok(Place::Path(format!("{folder}{safe}")))
     } else {
         Err(download_error(500, format!("Video download failed: '{url}' is no HTTP URL")))
     }
+}
+
+/// Whether it is a path from where one is: it names no scheme and no server, and does not climb.
+fn is_relative(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let first = path.split('/').next().unwrap_or_default();
+    !first.is_empty() && !first.contains(':') && !path.split('/').any(|part| part == "." || part == "..")
 }
 
 /// A job's id as one part of a path: whatever the server calls it, it names nothing else.
@@ -322,6 +336,7 @@ mod tests {
         for (reply, from) in [
             (r#"{"status":"completed","url":null}"#, path("/v1/videos/v1/content?k=v")),
             (r#"{"status":"completed","url":"/files/a b"}"#, path("/files/a%20b")),
+            (r#"{"status":"completed","url":"dl/v.mp4?a=b"}"#, path("/v1/videos/dl/v.mp4?a=b")),
             (r#"{"status":"completed","url":"HTTP://x/c"}"#, Place::Url("HTTP://x/c".into())),
         ] {
             let mut job = job(0.0, true);
@@ -329,6 +344,15 @@ mod tests {
             assert_eq!(job.next(told(reply, 2)), VideoStep::Get { pause: Nanos(0), from, keep: Keep::Text });
             let bytes = LegAnswer { media_type: "video/mp4", ..told("....", 3) };
             assert_eq!(job.next(bytes), VideoStep::End { keep: Keep::Arrival });
+        }
+    }
+
+    #[test]
+    fn dots_are_no_job_id() {
+        for id in [".", ".."] {
+            let (code, kind, message) = error(job(0.0, false).next(told(&format!(r#"{{"id":"{id}"}}"#), 1)));
+            assert_eq!((code, kind), (500, "VideoGenerationError"));
+            assert!(message.contains("no job id"), "{message}");
         }
     }
 

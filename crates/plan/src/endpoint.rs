@@ -28,6 +28,8 @@ pub struct EndpointPlan {
     pub body: BodyKind,
     /// What bodies are made of, in Jinja, for the endpoint type that is made for it.
     pub template: Option<String>,
+    /// What messages call the template: whoever gave it knows it by this.
+    pub template_from: Option<String>,
     /// Where an answer has what it says, in JMESPath, for endpoint types without a shape of their own; `None` finds it
     /// out.
     pub response_field: Option<String>,
@@ -56,6 +58,11 @@ pub struct EndpointPlan {
 }
 
 impl EndpointPlan {
+    /// What messages call the template.
+    pub fn template_name(&self) -> &str {
+        self.template_from.as_deref().unwrap_or("the payload template")
+    }
+
     /// An endpoint with nothing special about it.
     pub fn new(kind: EndpointKind, urls: Vec<BaseUrl>) -> Self {
         Self {
@@ -69,6 +76,7 @@ impl EndpointPlan {
             extra: Map::new(),
             body: kind.traits().body,
             template: None,
+            template_from: None,
             response_field: None,
             force_content_parts: false,
             session_header: None,

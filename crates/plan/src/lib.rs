@@ -17,6 +17,7 @@
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
 //! - [`nearest`]: the name that was meant, for messages
 //! - [`redact`]: what of headers, URLs and texts may be shown
+//! - [`template`]: bounds of the user's templates
 
 pub mod artifacts;
 pub mod cancellation;
@@ -33,6 +34,7 @@ pub mod proxy;
 pub mod redact;
 pub mod runtime;
 pub mod server_metrics;
+pub mod template;
 pub mod url;
 
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, SummaryFiles};

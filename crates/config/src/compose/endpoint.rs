@@ -96,10 +96,27 @@ fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
 
 fn take_template(endpoint: &mut Node, extra: &mut Node, ctx: &Context<'_>) {
     let Some(body) = extra.take("payload_template") else { return };
-    let read = body.text().and_then(|text| payload_template::text_of_file(text, ctx));
     let template = endpoint.child("template");
     // One that cannot be read is named when the plan is made; one that is no text is refused by its type.
-    template.put("body", read.map_or(body.clone(), |text| Node::new(Datum::Text(text), body.origin)));
-    let field = extra.take("response_field").unwrap_or_else(|| Node::rule("text"));
-    template.put("response_field", field);
+    let body = match body.text().and_then(|text| Some((payload_template::text_of_file(text, ctx)?, text))) {
+        Some((text, file)) => {
+            let member = format!("payload_template:{file}");
+            Node::new(Datum::Text(text), member_of(body.origin.clone(), &member))
+        }
+        None => Node::new(body.datum, member_of(body.origin, "payload_template")),
+    };
+    template.put("body", body);
+    let field = extra.take("response_field").map(|field| {
+        let origin = member_of(field.origin, "response_field");
+        Node::new(field.datum, origin)
+    });
+    template.put("response_field", field.unwrap_or_else(|| Node::rule("text")));
+}
+
+/// The origin of one member of what a flag gave: messages name both.
+fn member_of(origin: Origin, member: &str) -> Origin {
+    match origin {
+        Origin::Flag(spelled) => Origin::Flag(format!("{spelled} {member}")),
+        other => other,
+    }
 }

@@ -5,11 +5,11 @@ use crate::file::growth;
 use crate::file::substitute::coerce;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
+use aiperf_plan::template;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 
 /// Steps that one template may take: a loop inside a loop ends, too.
 const FUEL: u64 = 1_000_000;
@@ -32,7 +32,7 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
         engine.set_syntax(syntax);
     }
-    growth::hold(&mut engine);
+    template::hold(&mut engine);
     let mut context: BTreeMap<String, Value> = BTreeMap::new();
     for (key, value) in envelope.entries() {
         context.insert(key.clone(), addressable(value));
@@ -59,24 +59,6 @@ struct Job<'a> {
     places: &'a Places,
     /// Bytes that templates may still make.
     room: Cell<usize>,
-}
-
-/// Takes what a template makes, up to a number of bytes.
-struct Bounded<'a> {
-    text: Vec<u8>,
-    room: &'a Cell<usize>,
-}
-
-impl Write for Bounded<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = self.room.get().checked_sub(bytes.len()).ok_or_else(|| io::Error::other("full"))?;
-        self.room.set(room);
-        self.text.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Job<'_> {
@@ -141,18 +123,14 @@ impl Job<'_> {
         if let Some(why) = growth::refusal(text) {
             return Err(minijinja::Error::new(ErrorKind::InvalidOperation, why));
         }
-        let mut made = Bounded { text: Vec::new(), room: &self.room };
-        self.engine.template_from_str(text)?.render_captured_to(context, &mut made).map_err(|error| {
-            if error.kind() == ErrorKind::WriteFailure {
-                minijinja::Error::new(
-                    ErrorKind::WriteFailure,
-                    format!("templates of a file make at most {RENDERED} bytes"),
-                )
-            } else {
-                error
+        let template = self.engine.template_from_str(text)?;
+        template::render(&template, context, &self.room).map_err(|error| match error.kind() {
+            ErrorKind::WriteFailure => {
+                let why = format!("templates of a file make at most {RENDERED} bytes");
+                minijinja::Error::new(ErrorKind::WriteFailure, why)
             }
-        })?;
-        Ok(String::from_utf8_lossy(&made.text).into_owned())
+            _ => error,
+        })
     }
 
     fn node(&self, node: &mut Node, key: &str, path: &str, context: &Value) -> Result<(), Problem> {

@@ -9,7 +9,7 @@ use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::endpoint::{ContentType, Endpoint};
 use crate::setting::Switch;
-use crate::tree::{Node, Origin};
+use crate::tree::Origin;
 use aiperf_plan::{
     BaseUrl, CacheReset, EndpointPlan, Plan, Readiness, ReuseStrategy, ServerProfiler, Transport, VideoPlan,
 };
@@ -26,8 +26,8 @@ pub(super) fn endpoint(
     let endpoint: &Endpoint = tree.benchmark.endpoint.as_ref()?;
     let kind = endpoint_kind(&tree.benchmark);
     let mut extra = endpoint.extra.clone().unwrap_or_default().0;
-    let template = template(tree, ctx, notes, problems);
-    let response_field = response_field(endpoint, kind, &mut extra);
+    let (template, template_from) = template(tree, ctx, notes, problems).unzip();
+    let response_field = response_field(tree, endpoint, &mut extra, problems);
     if endpoint.download_video_content() && !kind.traits().produces_videos {
         let what = subject(tree, "benchmark.endpoint.download_video_content");
         notes.push(format!("{what} has no effect: type {} makes no videos", kind.name()));
@@ -54,6 +54,7 @@ pub(super) fn endpoint(
             None => kind.traits().body,
         },
         template,
+        template_from,
         response_field,
         force_content_parts: tree.environment.force_content_parts,
         session_header: endpoint.session_header.clone(),
@@ -70,22 +71,24 @@ pub(super) fn endpoint(
     })
 }
 
-/// The template of bodies, for the type that makes them from one.
-fn template(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<String> {
+/// The template of bodies, for the type that makes them from one, and what messages call it.
+fn template(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<(String, String)> {
     let source = tree.benchmark.endpoint.as_ref()?.template.as_ref()?.body.as_deref()?;
     let at = "benchmark.endpoint.template.body";
-    let what = match tree.node.find(at) {
-        Some(Node { origin: Origin::Flag(spelled), .. }) => format!("{spelled} payload_template"),
-        Some(node) => tree.places.subject_key(node, at),
-        None => at.to_owned(),
-    };
+    let what = named(tree, at);
     let kind = endpoint_kind(&tree.benchmark);
     if kind != EndpointKind::Template {
         notes.push(format!("{what} has no effect: only type template makes bodies from one, not {}", kind.name()));
         return None;
     }
     match payload_template::text(source, ctx) {
-        Ok(text) => Some(text),
+        Ok(text) if text == source => Some((text, what)),
+        Ok(text) => Some((text, format!("{what} {source}"))),
         Err(rule) => {
             let start: String = source.chars().take(100).collect();
             problems.push(
@@ -99,25 +102,46 @@ fn template(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: &
     }
 }
 
-/// What finds out by itself where an answer has its text.
+/// What a setting is called, without its value.
+fn named(tree: &Tree, at: &str) -> String {
+    tree.node.find(at).map_or_else(|| at.to_owned(), |node| tree.places.subject_key(node, at))
+}
+
+/// What finds out by itself where an answer has its text, for templates: for a raw body it is a member's name.
 const FOUND_OUT: &str = "text";
 
 /// Where an answer has what it says, for types whose answers may be of any form. Among the extra inputs it is one of a
 /// request's own members, unless the type sends none of them.
-fn response_field(endpoint: &Endpoint, kind: EndpointKind, extra: &mut Map<String, Value>) -> Option<String> {
+fn response_field(
+    tree: &Tree,
+    endpoint: &Endpoint,
+    extra: &mut Map<String, Value>,
+    problems: &mut Vec<Problem>,
+) -> Option<String> {
     let of_template = endpoint.template.as_ref().and_then(|template| template.response_field.clone());
-    let asked = match kind {
-        EndpointKind::Template => of_template,
-        EndpointKind::Raw => {
-            let of_extra = extra.shift_remove("response_field").map(|field| match field {
-                Value::String(text) => text,
-                other => other.to_string(),
-            });
-            of_template.or(of_extra)
-        }
-        _ => None,
+    let at = "benchmark.endpoint.template.response_field";
+    let is_given = tree.node.find(at).is_some_and(|node| node.origin != Origin::Rule);
+    let (asked, at) = match endpoint_kind(&tree.benchmark) {
+        EndpointKind::Template => (of_template.filter(|field| field != FOUND_OUT)?, at),
+        EndpointKind::Raw => match (of_template.filter(|_| is_given), extra.shift_remove("response_field")) {
+            (Some(field), _) => (field, at),
+            (None, Some(Value::String(field))) => (field, "benchmark.endpoint.extra.response_field"),
+            (None, field) => (field?.to_string(), "benchmark.endpoint.extra.response_field"),
+        },
+        _ => return None,
     };
-    asked.filter(|field| field != FOUND_OUT && !field.trim().is_empty())
+    if asked.trim().is_empty() {
+        let what = named(tree, at);
+        let what = if what.ends_with("response_field") { what } else { format!("{what} response_field") };
+        problems.push(
+            Problem::new(format!("{what} is empty"))
+                .because("it says where an answer has its text, in JMESPath")
+                .hint("response_field:choices[0].text, or leave it out: text is looked for in the usual places")
+                .at(at),
+        );
+        return None;
+    }
+    Some(asked)
 }
 
 fn video(tree: &Tree, endpoint: &Endpoint) -> VideoPlan {

@@ -5,6 +5,7 @@ use crate::request::{DialectError, Frame, Request};
 use crate::request::{inputs, multipart};
 use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Piece, Stateless, error_of, usage_of};
+use crate::text::data_uri::data_uri;
 use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
@@ -17,6 +18,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|text, _| Some(read(text)))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_audio_form,
+    is_free: false,
 };
 
 /// Members that only a turn can say.
@@ -45,14 +47,12 @@ fn split(audio: &str) -> Result<(String, &str), DialectError> {
         let known = "'<format>,<base64>' or 'data:audio/<format>;base64,<base64>'";
         DialectError::Malformed(format!("the audio '{shown}' is not of the form {known}"))
     };
-    let (format, data) = audio.split_once(',').ok_or_else(bad)?;
-    let format = format.to_ascii_lowercase();
-    let Some(uri) = format.strip_prefix("data:") else { return Ok((format, data)) };
-    let (kind, parameters) = uri.split_once(';').ok_or_else(bad)?;
-    let is_base64 = parameters.split(';').next_back() == Some("base64");
-    let format = kind.strip_prefix("audio/").filter(|_| is_base64).ok_or_else(bad)?;
-    // `x-wav` is what `wav` was called before it had a name.
-    Ok((format.strip_prefix("x-").unwrap_or(format).to_owned(), data))
+    let (format, data) = match data_uri(audio) {
+        Some(uri) => uri.subtype("audio").filter(|_| uri.is_base64).zip(uri.data),
+        None => audio.split_once(','),
+    }
+    .ok_or_else(bad)?;
+    Ok((format.to_ascii_lowercase(), data))
 }
 
 fn read(text: &str) -> Piece<'_> {

@@ -24,6 +24,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(ChatCapture::default()),
     inputs: inputs::of_messages,
+    is_free: false,
 };
 
 pub(super) const HISTORY: History = History { items, opening };

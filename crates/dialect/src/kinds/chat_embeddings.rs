@@ -16,6 +16,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
+    is_free: false,
 };
 
 fn parse(json: &str) -> Option<Piece<'_>> {

@@ -16,6 +16,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|json, _| rankings::read(json, results))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_query,
+    is_free: false,
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -19,6 +19,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(read)),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
+    is_free: false,
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -5,6 +5,7 @@ use crate::request::{DialectError, Frame, Request};
 use crate::request::{inputs, multipart};
 use crate::response::capture::TextCapture;
 use crate::response::reader::{Piece, Stateless};
+use crate::text::data_uri::{DataUri, data_uri};
 use crate::text::json;
 use aiperf_types::{EndpointKind, Media};
 use serde_json::{Map, Value};
@@ -16,6 +17,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|text, _| read(text))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_image_form,
+    is_free: false,
 };
 
 /// Members that say what is edited: only a turn can.
@@ -59,13 +61,15 @@ fn starts_with(text: &str, prefix: &str) -> bool {
 
 /// A picture as a file: from a data URL, or from its base64 alone.
 fn picture(image: &str) -> Result<Value, DialectError> {
-    let (declared, data) = if starts_with(image, "data:") {
-        let no_data = || DialectError::Malformed(format!("the data URL '{}' of an image has no comma", shown(image)));
-        let (header, data) = image["data:".len()..].split_once(',').ok_or_else(no_data)?;
-        let declared = header.split_once(';').map(|(kind, _)| kind).filter(|kind| starts_with(kind, "image/"));
-        (declared.map(str::to_ascii_lowercase), data)
-    } else {
-        (None, image)
+    let (declared, data) = match data_uri(image) {
+        Some(DataUri { data: None, .. }) => {
+            return Err(DialectError::Malformed(format!("the data URL '{}' of an image has no comma", shown(image))));
+        }
+        Some(DataUri { media_type, data: Some(data), is_base64 }) => {
+            let declared = Some(media_type).filter(|kind| is_base64 && starts_with(kind, "image/"));
+            (declared.map(str::to_ascii_lowercase), data)
+        }
+        None => (None, image),
     };
     let sniffed = || MAGIC.iter().find(|(start, _)| data.starts_with(start)).map(|(_, kind)| (*kind).to_owned());
     let kind = declared.or_else(sniffed).ok_or_else(|| {

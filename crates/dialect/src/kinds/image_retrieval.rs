@@ -15,6 +15,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|json, _| read(json))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_images,
+    is_free: false,
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

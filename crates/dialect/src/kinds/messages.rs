@@ -7,6 +7,7 @@ use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, usage_from};
+use crate::text::data_uri::{DataUri, data_uri};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -23,6 +24,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(MessagesCapture::default()),
     inputs: inputs::of_blocks,
+    is_free: false,
 };
 
 const PARTS: Parts = Parts { text: "text", image, image_ids: false, audio: false, video: false };
@@ -31,11 +33,11 @@ const PARTS: Parts = Parts { text: "text", image, image_ids: false, audio: false
 const MAX_TOKENS: u32 = 1024;
 
 fn image(content: &str) -> Value {
-    let Some(data_uri) = content.strip_prefix("data:") else {
+    let Some(DataUri { media_type, data, .. }) = data_uri(content) else {
         return json!({"type": "image", "source": {"type": "url", "url": content}});
     };
-    let (head, data) = data_uri.split_once(',').unwrap_or((data_uri, ""));
-    let media_type = head.split(';').next().filter(|media_type| !media_type.is_empty()).unwrap_or("image/png");
+    let media_type = if media_type.is_empty() { "image/png" } else { media_type };
+    let data = data.unwrap_or_default();
     json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})
 }
 

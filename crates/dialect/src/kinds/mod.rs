@@ -41,6 +41,8 @@ pub struct Dialect {
     pub capture: fn(&Api) -> Box<dyn Capture>,
     /// What a body says, for counting.
     pub inputs: fn(&Map<String, Value>) -> Inputs,
+    /// What bodies and answers look like is the user's to say, by a template and a response field.
+    pub is_free: bool,
 }
 
 /// How much of a conversation a request carries.

@@ -15,6 +15,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |api| Box::new(AnyReader { field: api.response_field.clone() }),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
+    is_free: true,
 };
 
 const NEEDED: &str = "a whole payload in each turn: use --input-type raw_payload or inputs_json";

@@ -23,6 +23,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(ResponsesReader::default()),
     capture: |api| Box::new(ResponsesCapture::new(api)),
     inputs: inputs::of_responses,
+    is_free: false,
 };
 
 const PARTS: Parts = Parts {

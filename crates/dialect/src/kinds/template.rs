@@ -7,11 +7,13 @@ use crate::kinds::shared::detect::AnyReader;
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
 use crate::response::capture::TextCapture;
+use aiperf_plan::template;
 use aiperf_types::{EndpointKind, Media};
 use minijinja::value::{Kwargs, Serde, Value};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, Template};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::cell::Cell;
 
 pub const DIALECT: Dialect = Dialect {
     kind: EndpointKind::Template,
@@ -20,15 +22,20 @@ pub const DIALECT: Dialect = Dialect {
     reader: |api| Box::new(AnyReader { field: api.response_field.clone() }),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
+    is_free: true,
 };
-
-/// Templates that go by a name.
-const NAMED: &[(&str, &str)] = &[("nv-embedqa", r#"{"text": {{ texts|tojson }}}"#)];
 
 /// What one rendering may do, in instructions: a template that never ends does end.
 const FUEL: u64 = 10_000_000;
+/// Bytes of one body, and of a value that is put into it as JSON.
+const MOST: usize = 256 << 20;
+/// Spaces that a level of JSON may be indented by.
+const INDENT: usize = 100;
 /// How much of what a template made an error shows, in characters.
 const SHOWN: usize = 100;
+
+/// What usually helps.
+const FILLED_IN: &str = "|tojson where a value goes in, as in {\"text\": {{ text|tojson }}}";
 
 /// The name that the template has in its environment.
 const NAME: &str = "payload";
@@ -42,19 +49,22 @@ pub struct PayloadTemplate {
 }
 
 impl PayloadTemplate {
-    /// From a template's text or its name; fails with the line and the reason where it is none.
+    /// From a template's text; fails with the line and the reason where it is none.
     pub fn new(source: &str) -> Result<Self, String> {
-        let source = NAMED.iter().find(|(name, _)| *name == source.trim()).map_or(source, |(_, text)| text);
+        let tags = template::tags(source);
+        if let Some(why) = template::excess(&tags).or_else(|| template::growth(&tags)) {
+            return Err(why);
+        }
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.set_fuel(Some(FUEL));
         minijinja_contrib::add_to_environment(&mut environment);
+        template::hold(&mut environment);
         environment.add_filter("tojson", to_json);
         environment.add_template_owned(NAME, source.to_owned()).map_err(|error| explained(&error))?;
         let template = environment.get_template(NAME).map_err(|error| explained(&error))?;
         // Names of filters and tests are looked up when they are met: what an empty request meets is known now.
-        if let Err(error) = template.render(())
+        if let Err(error) = rendered(&template, &Value::from(()))
             && matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest)
         {
             return Err(explained(&error));
@@ -65,8 +75,12 @@ impl PayloadTemplate {
 
     fn render(&self, request: &Request<'_>) -> Result<String, Error> {
         let variables = self.variables.iter().map(|(name, value)| (*name, value(request)));
-        self.environment.get_template(NAME)?.render(Value::from_pairs(variables))
+        rendered(&self.environment.get_template(NAME)?, &Value::from_pairs(variables))
     }
+}
+
+fn rendered(template: &Template<'_, '_>, context: &Value) -> Result<String, Error> {
+    template::render(template, context, &Cell::new(MOST))
 }
 
 /// What is wrong with a template, and where.
@@ -80,12 +94,15 @@ fn explained(error: &Error) -> String {
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let template = request.api.template.as_ref().ok_or(DialectError::Missing("template", "a payload template"))?;
-    let cannot =
-        |error: Error| DialectError::Malformed(format!("the template cannot be filled in: {}", explained(&error)));
-    let rendered = template.render(request).map_err(cannot)?;
+    let name = request.api.endpoint.template_name();
+    let rendered = template.render(request).map_err(|error| {
+        let reason = explained(&error);
+        DialectError::Malformed(format!("{name} cannot be filled in: {reason}\n  try: {FILLED_IN}"))
+    })?;
     let value: Json = serde_json::from_str(&rendered).map_err(|error| {
         let shown: String = rendered.chars().take(SHOWN).collect();
-        DialectError::Malformed(format!("Template did not render valid JSON ({error}): {shown}"))
+        let made = format!("Template did not render valid JSON ({error}): {shown}");
+        DialectError::Malformed(format!("{made}\n  {name} is the template\n  try: {FILLED_IN}"))
     })?;
     match value {
         Json::Object(members) => {
@@ -204,6 +221,10 @@ fn to_json(value: Value, indent: Option<usize>, options: Kwargs) -> Result<Value
     if value.is_undefined() {
         return Err(Error::new(ErrorKind::UndefinedError, "an undefined value has no JSON"));
     }
+    if indent.is_some_and(|indent| indent > INDENT) || !template::is_within(&value, MOST) {
+        let why = format!("tojson indents by at most {INDENT} and takes at most {MOST} bytes");
+        return Err(Error::new(ErrorKind::InvalidOperation, why));
+    }
     let value = serde_json::to_value(&value)
         .map_err(|error| Error::new(ErrorKind::InvalidOperation, format!("this has no JSON: {error}")))?;
     Ok(Value::from_safe_string(python_json::dump(&value, indent)))
@@ -263,9 +284,12 @@ mod tests {
     #[test]
     fn a_template_that_is_none_is_refused_with_its_line() {
         for (template, wanted) in [
-            ("{\n{{ text | }}", "the payload template cannot be read: line 2: "),
-            ("{% if %}", "the payload template cannot be read: line 1: "),
-            ("{{ text|nofilter }}", "the payload template cannot be read: line 1: filter nofilter is unknown"),
+            ("{\n{{ text | }}", "the payload template is no template that can be used: line 2: "),
+            ("{% if %}", "the payload template is no template that can be used: line 1: "),
+            (
+                "{{ text|nofilter }}",
+                "the payload template is no template that can be used: line 1: filter nofilter is unknown",
+            ),
         ] {
             let error = body(template, Turn::text("a")).unwrap_err();
             assert!(error.starts_with(wanted), "{error}");
@@ -276,7 +300,8 @@ mod tests {
     fn what_is_rendered_must_be_json() {
         let error = body("{\"p\": {{ text }}}", Turn::text("x".repeat(300))).unwrap_err();
         assert!(error.starts_with("Template did not render valid JSON (expected value at line 1 column 7): {\"p\": x"));
-        assert!(error.len() < 200, "{error}");
+        assert!(error.len() < 400, "{error}");
+        assert!(error.contains("\n  try: |tojson"), "{error}");
     }
 
     #[test]
@@ -284,7 +309,43 @@ mod tests {
         let nested = "{% for a in range(9999) %}{% for b in range(9999) %}{% set c = a %}{% endfor %}{% endfor %}1";
         assert!(body(nested, Turn::text("a")).unwrap_err().contains("cannot be filled in"));
         let recursive = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
-        assert!(body(recursive, Turn::text("a")).unwrap_err().contains("cannot be filled in"));
+        assert!(body(recursive, Turn::text("a")).unwrap_err().contains("'m' is called by itself"));
+    }
+
+    #[test]
+    fn a_template_that_is_too_deep_is_refused() {
+        for (once, times) in [("1+", 5000), ("not ", 100_000), ("-", 100_000), ("(", 100_000)] {
+            let error = body(&format!("{{{{ {}1 }}}}", once.repeat(times)), Turn::text("a")).unwrap_err();
+            assert!(error.contains("operators"), "{once}: {error}");
+        }
+        for chain in [".a", "|upper", "[0]"] {
+            let error = body(&format!("{{{{ text{} }}}}", chain.repeat(200_000)), Turn::text("a")).unwrap_err();
+            assert!(error.contains("operators"), "{chain}: {error}");
+        }
+        // As deep as it may be, on a thread as small as any.
+        for deep in ["1+", "not ", "- ", "1 if 0 else "] {
+            let _ = body(&format!("{{{{ {}1 }}}}", deep.repeat(140)), Turn::text("a"));
+        }
+        let branches = format!("{{% if a %}}1{}{{% endif %}}", "{% elif b %}2".repeat(100_000));
+        assert!(body(&branches, Turn::text("a")).unwrap_err().contains("elif"));
+    }
+
+    #[test]
+    fn a_template_that_makes_much_of_little_is_refused() {
+        for much in [
+            r#"{{ "{:>1000000000000}".format("x") }}"#,
+            r#"{{ "%1000000000000d"|format(5) }}"#,
+            r#"{{ "a\nb"|indent(10000000000) }}"#,
+            r#"{{ "x"|indent(10000000000, true) }}"#,
+            "{{ [1]|batch(10000000000, 0)|list }}",
+            "{{ [1]|slice(10000000000)|list }}",
+            "{{ {'a': 1}|tojson(indent=10000000000) }}",
+            "{{ ([text * 1000000] * 100000)|tojson }}",
+            "{% set ns = namespace(s='x') %}{% for i in range(40) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}{{ ns.s }}",
+            "{% set ns = namespace(s=[1]) %}{% for i in range(40) %}{% set ns.s = ns.s + ns.s %}{% endfor %}{{ ns.s }}",
+        ] {
+            assert!(body(much, Turn::text("a")).is_err(), "{much}");
+        }
     }
 
     #[test]

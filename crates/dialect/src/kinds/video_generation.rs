@@ -16,6 +16,7 @@ pub const DIALECT: Dialect = Dialect {
     reader: |_| Box::new(Stateless(|text, _| read(text))),
     capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_messages,
+    is_free: false,
 };
 
 /// What a server tells of a job.

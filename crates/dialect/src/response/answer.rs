@@ -261,11 +261,7 @@ impl Answer {
                     output(text);
                 }
                 mark.reasoning |= !reasoning.is_empty();
-                let thought = match choice {
-                    0 => parsed.reasoning_text.get_or_insert_default(),
-                    _ => self.other_thoughts.entry(choice).or_default(),
-                };
-                thought.push_str(reasoning);
+                said_by(choice, &mut parsed.reasoning_text, &mut self.other_thoughts).push_str(reasoning);
             }
             Data::Video(job) => {
                 let number = |member: &str| job.get(member).and_then(Value::as_f64);

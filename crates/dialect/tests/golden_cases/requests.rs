@@ -83,8 +83,13 @@ pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
             Some(_) => BodyKind::Multipart,
             None => kind(case).traits().body,
         },
-        template: named(&template["body"]).or(from_extra),
-        response_field: named(&template["response_field"]).or(field_from_extra),
+        template: named(&template["body"]).or(from_extra).map(|source| match source.as_str() {
+            "nv-embedqa" => r#"{"text": {{ texts|tojson }}}"#.to_owned(),
+            _ => source,
+        }),
+        response_field: named(&template["response_field"])
+            .or(field_from_extra)
+            .filter(|field| kind(case) != EndpointKind::Template || field != "text"),
         force_content_parts: config["env"]["ENDPOINT.FORCE_CONTENT_PARTS"].as_bool().unwrap_or(false),
         session_header: named(&config["session_header"]),
         timeout_seconds: config["timeout"].as_f64().unwrap_or(0.0),

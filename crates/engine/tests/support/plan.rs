@@ -24,6 +24,7 @@ pub(crate) fn plan(url: &str) -> Plan {
             extra: serde_json::Map::new(),
             body: aiperf_types::BodyKind::Json,
             template: None,
+            template_from: None,
             response_field: None,
             force_content_parts: false,
             session_header: None,

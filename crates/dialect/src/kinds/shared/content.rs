@@ -2,6 +2,7 @@
 
 use crate::api::Api;
 use crate::request::DialectError;
+use crate::text::data_uri::data_uri;
 use aiperf_types::{Media, Turn};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -87,8 +88,8 @@ fn audio_of(text: &str) -> Result<(&str, &str), DialectError> {
         let wanted = "'wav,<base64>' or 'data:audio/wav;base64,<base64>'";
         return Err(DialectError::Malformed(format!("audio without a format: '{shown}' is not of the form {wanted}")));
     };
-    let format = match head.strip_prefix("data:audio/") {
-        Some(rest) => rest.split(';').next().filter(|format| !format.is_empty()).unwrap_or("wav"),
+    let format = match data_uri(text).and_then(|uri| uri.subtype("audio")) {
+        Some(format) => Some(format).filter(|format| !format.is_empty()).unwrap_or("wav"),
         None => head,
     };
     Ok((format, data))
@@ -146,6 +147,7 @@ mod tests {
         assert_eq!(audio_of("mp3,AA"), Ok(("mp3", "AA")));
         assert_eq!(audio_of("data:audio/flac;base64,AA,A"), Ok(("flac", "AA,A")));
         assert_eq!(audio_of("data:audio/;base64,AA"), Ok(("wav", "AA")));
+        assert_eq!(audio_of("DATA:Audio/x-wav;base64,AA"), Ok(("wav", "AA")));
         let long = "\u{e9}".repeat(100);
         assert!(audio_of(&long).is_err_and(|error| error.to_string().chars().count() < 200));
     }

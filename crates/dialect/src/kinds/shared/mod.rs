@@ -3,9 +3,10 @@
 //! # Layout
 //! - `content`: what a turn says, as a string or as parts
 //! - [`vectors`]: embeddings in answers; `rankings`: a query and passages, and their order
-//! - [`detect`]: what answers of no known shape say
+//! - [`expression`]: where an answer has what it says; [`detect`]: what answers of no known shape say
 
 pub(crate) mod content;
 pub mod detect;
+pub mod expression;
 pub(crate) mod rankings;
 pub mod vectors;
