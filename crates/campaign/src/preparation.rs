@@ -7,8 +7,7 @@ use crate::campaign::CampaignError;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::redact::Redactor;
-use aiperf_plan::{DatasetPlan, FileFormat, Plan};
+use aiperf_plan::{DatasetPlan, FileFormat, Plan, redact};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{EndpointKind, LogLevel, Preparing, RunEvent};
@@ -88,7 +87,6 @@ pub(crate) struct Preparation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) artifacts: Arc<Artifacts>,
     pub(crate) version: String,
-    pub(crate) redactor: Arc<Redactor>,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
 }
@@ -102,7 +100,6 @@ impl Preparation {
             plan: self.plan.clone(),
             artifacts: self.artifacts.clone(),
             version: self.version.clone(),
-            redactor: self.redactor.clone(),
             stop: self.stop.clone(),
             steps: steps.clone(),
             tell: send,
@@ -147,7 +144,6 @@ struct Job {
     plan: Arc<Plan>,
     artifacts: Arc<Artifacts>,
     version: String,
-    redactor: Arc<Redactor>,
     stop: Stop,
     steps: Arc<Steps>,
     tell: Sender<Told>,
@@ -161,7 +157,7 @@ enum Told {
 
 impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
+        let Self { plan, artifacts, version, stop, steps, tell } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
         let tokenizer = tokenizer(&plan, &say)?;
         say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
@@ -200,7 +196,7 @@ impl Job {
         }
         let inputs = artifacts.stage_inputs(all.map(|request| {
             let payload = request.encoded.body.payload();
-            let shown = match redactor.body(&payload) {
+            let shown = match redact::payload(&payload) {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => payload.into_owned(),
             };
