@@ -156,7 +156,7 @@ fn of(flag: &str, value: &str) -> Vec<String> {
             let pair = pair.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.to_owned());
             let template =
                 if members.is_empty() { Some(value) } else { members.get("payload_template").and_then(Value::as_str) };
-            let urls = value.contains("://").then(|| secrets_in_url(value)).unwrap_or_default();
+            let urls = if value.contains("://") { secrets_in_url(value) } else { Vec::new() };
             pair.into_iter()
                 .chain(secrets_in_members(&members))
                 .chain(template.map_or_else(Vec::new, secrets_in_template))
