@@ -4,13 +4,14 @@
 //! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
 use crate::campaign::CampaignError;
+use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::{DatasetPlan, FileFormat, Plan, redact};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
-use aiperf_types::{EndpointKind, LogLevel, Preparing, RunEvent};
+use aiperf_types::{LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -165,8 +166,8 @@ impl Job {
             let _ = steps.total.set(entries);
         }
         steps.begin(Stage::MakingPrompts);
-        let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
-        if plan.endpoint.kind == EndpointKind::ImageRetrieval {
+        let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, memory::room(), || steps.count())?;
+        if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
         }
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
@@ -225,8 +226,7 @@ fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, 
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);
     }
-    let traits = plan.endpoint.kind.traits();
-    if !traits.tokenizes_input && !traits.produces_tokens {
+    if !plan.endpoint.kind.traits().has_tokens() {
         // Nothing is counted with it.
         return Tokenizer::load("builtin", &lookup);
     }
