@@ -1,10 +1,9 @@
 //! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it
 //! prepares, and nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is
-//! made when it is needed, so what counts then is the longest one.
+//! made when it is needed, so what counts then is the longest one. What files take is counted while they are read.
 
 use aiperf_plan::{DatasetPlan, Length, Plan, RankingsPlan, SyntheticPlan};
 use std::fs::read_to_string;
-use std::path::Path;
 use thiserror::Error;
 
 /// Peak bytes for each token of all prompts: their texts, their bodies, and what writing them takes. By the peak memory
@@ -38,12 +37,6 @@ pub enum MemoryError {
         free: f64,
         way_out: &'static str,
     },
-    #[error(
-        "{path} has {:.1} GB, and {:.1} GB of memory are free\n  a file of conversations is kept in memory while it is \
-         sent\n  try: fewer of its rows in a file of their own, or a machine with more memory",
-        size / 1e9, free / 1e9
-    )]
-    File { path: String, size: f64, free: f64 },
 }
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
@@ -59,19 +52,13 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
             let isl = Length { mean, stddev: (longest - mean) / Length::FAR };
             fits(&SyntheticPlan { entries, isl: Some(isl), osl: None }, free)
         }
-        DatasetPlan::File(file) => {
-            let size = std::fs::metadata(&file.path).map_or(0, |file| file.len());
-            file_fits(&file.path, size as f64, free as f64)
-        }
+        DatasetPlan::File(_) => Ok(()),
     }
 }
 
-/// A file that is certainly too large; whether one near the limit fits depends on its rows.
-fn file_fits(path: &Path, size: f64, free: f64) -> Result<(), MemoryError> {
-    if size <= free * SHARE {
-        return Ok(());
-    }
-    Err(MemoryError::File { path: path.display().to_string(), size, free })
+/// Bytes that files of conversations may take; `None` where nothing says how much is free.
+pub(crate) fn room() -> Option<u64> {
+    free_bytes(&|path| read_to_string(path).ok()).map(|free| (free as f64 * SHARE) as u64)
 }
 
 fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
@@ -129,7 +116,9 @@ fn free_bytes(read: Read<'_>) -> Option<u64> {
     let groups = CGROUPS.iter().filter_map(|cgroups| free_in_groups(cgroups, read)).min();
     let own = read("/proc/self/limits").and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("Max address space"))?;
-        line.split_whitespace().nth(3)?.parse::<u64>().ok()
+        let limit = line.split_whitespace().nth(3)?.parse::<u64>().ok()?;
+        let taken = read("/proc/self/status").and_then(|text| number(&text, "VmSize:")).unwrap_or(0);
+        Some(limit.saturating_sub(taken.saturating_mul(1024)))
     });
     [machine.map(|kib| kib.saturating_mul(1024)), groups, own].into_iter().flatten().min()
 }
@@ -183,6 +172,7 @@ mod tests {
         assert_eq!(free(&[machine]), Some(123 * 1024));
         let shell = ("/proc/self/limits", "Max cpu time  1 2 s\nMax address space   4000   unlimited   bytes\n");
         assert_eq!(free(&[machine, shell]), Some(4000));
+        assert_eq!(free(&[machine, shell, ("/proc/self/status", "Name: x\nVmSize:  3 kB\n")]), Some(4000 - 3 * 1024));
         let group = [("/proc/self/cgroup", "0::/\n"), ("/sys/fs/cgroup/memory.max", "900\n")];
         assert_eq!(free(&[machine, shell, group[0], group[1]]), Some(900));
         assert_eq!(free(&[("/sys/fs/cgroup/memory.max", "max\n")]), None);
@@ -237,12 +227,5 @@ mod tests {
         // However many there are, a part of them is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
         assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None }, 0), Ok(()));
-    }
-
-    #[test]
-    fn a_file_that_is_larger_than_memory_is_named() {
-        assert_eq!(file_fits(Path::new("d.jsonl"), 8e9, 10e9), Ok(()));
-        let said = file_fits(Path::new("d.jsonl"), 9e9, 10e9).unwrap_err().to_string();
-        assert!(said.starts_with("d.jsonl has 9.0 GB, and 10.0 GB of memory are free\n"), "{said}");
     }
 }

@@ -4,14 +4,14 @@
 //! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
 use crate::campaign::CampaignError;
+use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::redact::Redactor;
-use aiperf_plan::{DatasetPlan, FileFormat, Plan};
+use aiperf_plan::{DatasetPlan, FileFormat, Plan, redact};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
-use aiperf_types::{EndpointKind, LogLevel, Preparing, RunEvent};
+use aiperf_types::{LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -88,7 +88,6 @@ pub(crate) struct Preparation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) artifacts: Arc<Artifacts>,
     pub(crate) version: String,
-    pub(crate) redactor: Arc<Redactor>,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
 }
@@ -102,7 +101,6 @@ impl Preparation {
             plan: self.plan.clone(),
             artifacts: self.artifacts.clone(),
             version: self.version.clone(),
-            redactor: self.redactor.clone(),
             stop: self.stop.clone(),
             steps: steps.clone(),
             tell: send,
@@ -147,7 +145,6 @@ struct Job {
     plan: Arc<Plan>,
     artifacts: Arc<Artifacts>,
     version: String,
-    redactor: Arc<Redactor>,
     stop: Stop,
     steps: Arc<Steps>,
     tell: Sender<Told>,
@@ -161,7 +158,7 @@ enum Told {
 
 impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
+        let Self { plan, artifacts, version, stop, steps, tell } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
         let tokenizer = tokenizer(&plan, &say)?;
         say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
@@ -169,8 +166,8 @@ impl Job {
             let _ = steps.total.set(entries);
         }
         steps.begin(Stage::MakingPrompts);
-        let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, || steps.count())?;
-        if plan.endpoint.kind == EndpointKind::ImageRetrieval {
+        let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, memory::room(), || steps.count())?;
+        if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
         }
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
@@ -200,7 +197,7 @@ impl Job {
         }
         let inputs = artifacts.stage_inputs(all.map(|request| {
             let payload = request.encoded.body.payload();
-            let shown = match redactor.body(&payload) {
+            let shown = match redact::payload(&payload) {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => payload.into_owned(),
             };
@@ -229,8 +226,7 @@ fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, 
     if let Some(name) = &plan.tokenizer.name {
         return Tokenizer::load(name, &lookup);
     }
-    let traits = plan.endpoint.kind.traits();
-    if !traits.tokenizes_input && !traits.produces_tokens {
+    if !plan.endpoint.kind.traits().has_tokens() {
         // Nothing is counted with it.
         return Tokenizer::load("builtin", &lookup);
     }

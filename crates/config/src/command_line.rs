@@ -3,8 +3,8 @@
 use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_URL, URL};
 use crate::os_text;
 use aiperf_plan::redact::{
-    REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_url,
-    text as redacted_text, url as redacted,
+    REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_template,
+    secrets_in_url, text as redacted_text, url as redacted,
 };
 use serde_json::{Map, Value};
 
@@ -97,8 +97,8 @@ impl Holds {
         match known {
             Some(flag) if flag == HEADER => Self::Header,
             Some(flag) if URLS.contains(&flag) => Self::Urls,
-            _ if value.contains("://") => Self::Url,
             Some(flag) if flag == EXTRA_INPUTS => Self::Members,
+            _ if value.contains("://") => Self::Url,
             _ => Self::Nothing,
         }
     }
@@ -154,7 +154,14 @@ fn of(flag: &str, value: &str) -> Vec<String> {
                 return vec![value.to_owned()];
             }
             let pair = pair.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.to_owned());
-            pair.into_iter().chain(secrets_in_members(&members)).collect()
+            let template =
+                if members.is_empty() { Some(value) } else { members.get("payload_template").and_then(Value::as_str) };
+            let urls = if value.contains("://") { secrets_in_url(value) } else { Vec::new() };
+            pair.into_iter()
+                .chain(secrets_in_members(&members))
+                .chain(template.map_or_else(Vec::new, secrets_in_template))
+                .chain(urls)
+                .collect()
         }
         Holds::Nothing => Vec::new(),
     }
@@ -198,6 +205,8 @@ mod tests {
             &["--url", "a:1,http://u:sk-1@h?token=sk-1"],
             &["--wandb-entity", "postgres://u:sk-1@h/x"],
             &["--extra-inputs", "api_key:sk-1"],
+            &["--extra-inputs", "payload_template:{\"api_key\":\"sk-1\",\"url\":\"http://h/\"}"],
+            &["--extra-inputs", "{\"payload_template\":\"{\\\"api_key\\\":\\\"sk-1\\\"}\"}"],
         ] {
             let shown = show(args);
             assert!(shown.contains("<redacted>") && !shown.contains("sk-1"), "{shown}");
@@ -215,6 +224,9 @@ mod tests {
             &["--url", "h:1?X-Amz-Security-Token=sk-1234"],
             &["--extra-inputs", "{\"a\": {\"accesstoken\": \"sk-1234\"}}"],
             &["--extra-inputs", "api_key:sk-1234", "x:1"],
+            &["--extra-inputs", "payload_template:{\"api_key\":\"sk-1234\",\"url\":\"http://h/\"}"],
+            &["--extra-inputs", "{\"payload_template\":\"{\\\"api_key\\\":\\\"sk-1234\\\"}\"}"],
+            &["--extra-inputs", "image:http://user:sk-1234@h/x.png"],
         ] {
             let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
             assert!(secrets(&args).iter().any(|secret| secret == "sk-1234"), "{args:?}");

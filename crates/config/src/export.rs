@@ -24,6 +24,11 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
         if let Some(extra) = endpoint.get_mut("extra") {
             visit_secret_members(extra, is_secret_name, &mut |_, member| *member = REDACTED.into());
         }
+        if let Some(body) = endpoint.get_mut("template").and_then(|template| template.get_mut("body"))
+            && let Some(text) = body.as_str()
+        {
+            *body = redact::template(text).into();
+        }
     }
     for section in ["gpu_telemetry", "server_metrics"] {
         urls(config.get_mut(section).and_then(|section| section.get_mut("urls")));

@@ -65,6 +65,7 @@ fn scalar(node: &Node, path: &str) -> String {
     match &node.datum {
         _ if secret => plain(REDACTED),
         Datum::Null => "null".to_owned(),
+        Datum::Text(text) if path.ends_with(".template.body") => plain(&redact::template(text)),
         Datum::Text(text) => plain(&redact::url(text)),
         Datum::Float(n) if n.fract() == 0.0 && n.is_finite() => format!("{n:.1}"),
         Datum::Float(n) if n.is_infinite() => ".inf".to_owned(),

@@ -31,20 +31,22 @@ enum Source {
 impl Dataset {
     /// The dataset of a plan.
     pub fn of(plan: &DatasetPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
-        Self::of_counted(plan, draws, tokenizer, || ())
+        Self::of_counted(plan, draws, tokenizer, None, || ())
     }
 
-    /// The same, telling of each conversation that was made, or row that was read.
+    /// The same, telling of each conversation that was made, or row that was read. Files and what they name may take so
+    /// many bytes of memory.
     pub fn of_counted(
         plan: &DatasetPlan,
         draws: &Draws,
         tokenizer: &Tokenizer,
+        room: Option<u64>,
         made: impl Fn(),
     ) -> Result<Self, DatasetError> {
         match plan {
             DatasetPlan::Synthetic(plan) => Self::made(Synthetic::new(plan, draws, tokenizer)?, made),
             DatasetPlan::Rankings(plan) => Self::made(Synthetic::rankings(plan, draws, tokenizer)?, made),
-            DatasetPlan::File(plan) => Self::read(plan, draws, made),
+            DatasetPlan::File(plan) => Self::read(plan, draws, room, made),
         }
     }
 
@@ -52,8 +54,8 @@ impl Dataset {
         Self::made(Synthetic::new(plan, draws, tokenizer)?, || ())
     }
 
-    fn read(plan: &FilePlan, draws: &Draws, read: impl Fn()) -> Result<Self, DatasetError> {
-        let files = Files::open(plan, draws, read)?;
+    fn read(plan: &FilePlan, draws: &Draws, room: Option<u64>, read: impl Fn()) -> Result<Self, DatasetError> {
+        let files = Files::open(plan, draws, room, read)?;
         let len = NonZeroUsize::new(files.len()).ok_or(DatasetError::NoEntries)?;
         Ok(Self { len, source: Source::Read(Box::new(files)) })
     }
@@ -82,13 +84,13 @@ impl Dataset {
     ///
     /// # Panics
     /// When there is no such conversation.
-    pub fn conversation(&self, index: usize) -> Cow<'_, Conversation> {
+    pub fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         assert!(index < self.len(), "conversation {index} of {}", self.len());
-        match &self.source {
+        Ok(match &self.source {
             Source::Kept(conversations) => Cow::Borrowed(&conversations[index]),
             Source::Made(synthetic) => Cow::Owned(synthetic.make_nearest(index)),
-            Source::Read(files) => Cow::Owned(files.conversation(index)),
-        }
+            Source::Read(files) => Cow::Owned(files.conversation(index)?),
+        })
     }
 
     /// Where a conversation came from, as `<file>:<line>`; `None` of one that was made.

@@ -36,6 +36,14 @@ pub enum DatasetError {
 }
 
 impl DatasetError {
+    /// What is wrong, without the place of a file.
+    pub fn fault(&self) -> String {
+        match self {
+            Self::File { fault, .. } => fault.clone(),
+            other => other.to_string(),
+        }
+    }
+
     pub(crate) fn of_file(place: &(impl AsRef<Path> + ?Sized), fault: String) -> Self {
         Self::File { place: place.as_ref().display().to_string(), fault }
     }

@@ -23,6 +23,7 @@ pub struct Synthetic {
     ids: SessionIds,
     input_lengths: Purpose,
     output_lengths: Purpose,
+    passage_counts: Purpose,
     texts: Purpose,
 }
 
@@ -67,6 +68,7 @@ impl Synthetic {
             ids: SessionIds::new(draws),
             input_lengths: draws.purpose("dataset.isl"),
             output_lengths: draws.purpose("dataset.osl"),
+            passage_counts: draws.purpose("dataset.passages"),
             texts: draws.purpose("dataset.text"),
         }
     }
@@ -118,7 +120,7 @@ impl Synthetic {
                 let mut text = |length, texts: &mut _| write(length::draw(length, &mut lengths), texts);
                 let query = vec![text(query_tokens, &mut texts)?];
                 // The number of passages is drawn apart, so that it does not hang on the length of the query.
-                let count = length::draw(passages, &mut self.output_lengths.at(at));
+                let count = length::draw(passages, &mut self.passage_counts.at(at));
                 let passages = (0..count).map(|_| text(passage_tokens, &mut texts)).collect::<Result<Vec<_>, E>>()?;
                 let media = |name: &str, contents| Media { name: name.to_owned(), contents, uuids: Vec::new() };
                 Turn { texts: vec![media("query", query), media("passages", passages)], ..Turn::default() }

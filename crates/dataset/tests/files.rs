@@ -7,6 +7,8 @@ use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length, RankingsPlan
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{ContextMode, Conversation};
 use proptest::prelude::*;
+use std::io::Write;
+use std::path::Path;
 use std::sync::OnceLock;
 
 fn tokenizer() -> &'static Tokenizer {
@@ -33,7 +35,7 @@ fn read(content: impl AsRef<[u8]>) -> Result<Dataset, String> {
 }
 
 fn all(dataset: &Dataset) -> Vec<Conversation> {
-    (0..dataset.len()).map(|index| dataset.conversation(index).into_owned()).collect()
+    (0..dataset.len()).map(|index| dataset.conversation(index).unwrap().into_owned()).collect()
 }
 
 fn texts(dataset: &Dataset) -> Vec<String> {
@@ -64,7 +66,7 @@ fn rows_of_one_session_are_requests_of_one_conversation_each_by_itself() {
     let wanted = [("s", Some(alone)), ("session_000000", None), ("t", None)];
     assert_eq!(of, wanted.map(|(name, mode)| (name.to_owned(), mode)));
     assert!(dataset.place_of_turn(0, 1).unwrap().ends_with("d.jsonl:3"));
-    assert_eq!(dataset.conversation(0).turns[1].delay_ms, Some(5.0));
+    assert_eq!(dataset.conversation(0).unwrap().turns[1].delay_ms, Some(5.0));
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn media_files_are_read_once_and_sent_encoded() {
     let files: &[(&str, &[u8])] =
         &[("d.jsonl", row), ("i.bin", b"\x89PNG\r\n\x1a\n"), ("a.wav", b"RIFF"), ("v.mp4", b"\0\0")];
     let dataset = opened(files, |plan| plan).unwrap();
-    let turn = &dataset.conversation(0).turns[0];
+    let turn = &dataset.conversation(0).unwrap().turns[0];
     assert_eq!(turn.images[0].contents, ["data:image/png;base64,iVBORw0KGgo="]);
     assert_eq!(turn.audios[0].contents, ["wav,UklGRg==", "MP3,AAAA", "data:audio/wav;base64,AA=="]);
     assert_eq!(turn.videos[0].contents, ["data:video/mp4;base64,AAA="]);
@@ -112,13 +114,13 @@ fn media_files_are_read_once_and_sent_encoded() {
 #[test]
 fn images_known_by_id_need_no_content() {
     let dataset = read(r#"{"image_uuids": ["u", "v"]}"#).unwrap();
-    let image = &dataset.conversation(0).turns[0].images[0];
+    let image = &dataset.conversation(0).unwrap().turns[0].images[0];
     assert_eq!(
         (image.contents.as_slice(), image.uuids.as_slice()),
         (&[String::new(), String::new()][..], &["u".to_owned(), "v".to_owned()][..])
     );
     let dataset = read(r#"{"images": [{"uuids": ["u"]}], "text": "t"}"#).unwrap();
-    assert_eq!(dataset.conversation(0).turns[0].images[0].contents, [""]);
+    assert_eq!(dataset.conversation(0).unwrap().turns[0].images[0].contents, [""]);
 }
 
 #[test]
@@ -195,12 +197,129 @@ fn bad_rows_are_refused_by_file_and_line() {
 }
 
 #[test]
+fn what_is_wrong_with_a_row_comes_with_the_way_out() {
+    for (rows, what) in [
+        ("[\n{\"text\": \"a\"}\n]", "jq -c '.[]' FILE"),
+        ("[{\"text\": \"a\"}]", "jq -c '.[]' FILE"),
+        ("{\n  \"text\": \"a\"\n}", "jq -c . FILE"),
+        ("hello", "one JSON object a line, as in {\"text\": \"hello\"}"),
+        (r#"{"text": "a\ud83d"}"#, "both halves of the pair"),
+        (r#"{"text": "a\ud83d b"}"#, "both halves of the pair"),
+        (r#"{"text": "a\ude00 b"}"#, "both halves of the pair"),
+        (r#"{"text": "a", "output_length": 0}"#, "leave it out"),
+        (r#"{"images": ["http://h/i"], "image_uuids": ["u", "v"]}"#, "an id for each"),
+        (r#"{"videos": [""]}"#, "a data URI, a URL, or the name of a file"),
+    ] {
+        let error = read(rows).unwrap_err();
+        let (_, way_out) = error.split_once("\n  try: ").unwrap_or_else(|| panic!("{error}"));
+        assert!(error.starts_with("d.jsonl:1: ") && way_out.contains(what), "{error}");
+    }
+    assert!(read(r#"{"videos": [""]}"#).unwrap_err().contains("a video is empty"));
+    let error = read(r#"{"image": "://u:TOPSECRET1@h"}"#).unwrap_err();
+    assert!(!error.contains("TOPSECRET1"), "{error}");
+}
+
+fn opened_within(path: &Path, format: FileFormat, room: u64) -> Result<Dataset, String> {
+    let plan = DatasetPlan::File(FilePlan::new(path, format));
+    let dataset = Dataset::of_counted(&plan, &Draws::new(Some(7), ""), tokenizer(), Some(room), || ());
+    dataset.map_err(|error| error.to_string().replace(&format!("{}/", path.parent().unwrap().display()), ""))
+}
+
+#[test]
+fn files_larger_than_the_memory_for_them_are_refused_as_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.jsonl");
+    let rows = "{\"text\": \"a\"}\n".repeat(100_000);
+    std::fs::write(&path, &rows).unwrap();
+    let refused = |path: &Path, format| opened_within(path, format, 1_000_000).map(|_| ()).unwrap_err();
+    let error = refused(&path, FileFormat::SingleTurn);
+    assert!(error.starts_with("d.jsonl: it takes 1.4 MB of memory, and 1.0 MB of 1.0 MB are left\n"), "{error}");
+    assert!(error.contains("\n  try: fewer of its rows"), "{error}");
+    // What rows take beside their text counts too.
+    let error = opened_within(&path, FileFormat::SingleTurn, 2_000_000).map(|_| ()).unwrap_err();
+    assert!(error.contains(": another row takes "), "{error}");
+    assert!(opened_within(&path, FileFormat::SingleTurn, 100_000_000).is_ok());
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(rows.as_bytes()).unwrap();
+    std::fs::write(&path, packed.finish().unwrap()).unwrap();
+    let error = refused(&path, FileFormat::SingleTurn);
+    assert!(error.starts_with("d.jsonl: its text, as far as it was read, takes "), "{error}");
+    let bodies = folder.path().join("bodies");
+    std::fs::create_dir(&bodies).unwrap();
+    for name in ["a.jsonl", "b.jsonl"] {
+        std::fs::write(bodies.join(name), format!("{{\"messages\": [\"{}\"]}}", "a".repeat(600_000))).unwrap();
+    }
+    let error = refused(&bodies, FileFormat::RawPayload);
+    assert!(error.starts_with("bodies/b.jsonl: it takes 0.6 MB of memory, and 0.4 MB of 1.0 MB are left"), "{error}");
+}
+
+#[test]
+fn media_and_requests_that_do_not_fit_into_memory_are_refused_by_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.jsonl");
+    std::fs::write(folder.path().join("a.wav"), vec![0; 600_000]).unwrap();
+    std::fs::write(folder.path().join("b.wav"), vec![0; 600_000]).unwrap();
+    let within = |rows: &str, room| {
+        std::fs::write(&path, rows).unwrap();
+        opened_within(&path, FileFormat::SingleTurn, room).map(|_| ()).unwrap_err()
+    };
+    let error = within("{\"audio\": \"a.wav\"}\n{\"audio\": \"b.wav\"}", 5_000_000);
+    assert!(error.starts_with("d.jsonl:2: a request of 0.8 MB, while it is made, takes 4.0 MB"), "{error}");
+    let error = within("{\"audios\": [\"a.wav\", \"b.wav\"]}", 1_000_000);
+    assert!(error.starts_with("d.jsonl:1: audio 'b.wav' takes 0.8 MB of memory"), "{error}");
+    assert!(error.contains("\n  try: fewer or smaller media"), "{error}");
+}
+
+#[test]
+fn what_a_media_file_is_and_how_large_is_looked_at_before_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["huge.png", "huge.mp4"] {
+        std::fs::File::create(folder.path().join(name)).unwrap().set_len(5_000_000_000).unwrap();
+    }
+    let path = folder.path().join("d.jsonl");
+    let refused = |row: &str| {
+        std::fs::write(&path, row).unwrap();
+        opened_within(&path, FileFormat::SingleTurn, u64::MAX).map(|_| ()).unwrap_err()
+    };
+    let error = refused(r#"{"image": "huge.png"}"#);
+    assert!(error.starts_with("d.jsonl:1: image 'huge.png' is neither PNG nor JPEG\n  try: "), "{error}");
+    let error = refused(r#"{"video": "huge.mp4"}"#);
+    assert!(error.starts_with("d.jsonl:1: video 'huge.mp4' has 5.0 GB, and one may have 256.0 MB\n  try: "), "{error}");
+}
+
+#[test]
+fn a_row_that_is_too_large_for_a_request_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.jsonl");
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(b"{\"text\": \"a\"}\n{\"text\": \"").unwrap();
+    // What is not written reads as NUL, and is never looked at.
+    file.set_len(300_000_000).unwrap();
+    let error = opened_within(&path, FileFormat::SingleTurn, u64::MAX).map(|_| ()).unwrap_err();
+    assert!(
+        error.starts_with("d.jsonl:2: a row of 300.0 MB, and one may have 256.0 MB\n  try: smaller rows"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_named_like_a_file_of_bodies_and_is_none_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jsonl"), "{\"messages\": []}").unwrap();
+    std::fs::create_dir(folder.path().join("b.jsonl")).unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path().join("c.jsonl")).unwrap();
+    let dataset = open(FilePlan::new(folder.path(), FileFormat::RawPayload)).unwrap();
+    let [note] = dataset.notes() else { panic!("{:?}", dataset.notes()) };
+    assert!(note.ends_with(": not read, because they are no files: b.jsonl, c.jsonl"), "{note}");
+}
+
+#[test]
 fn files_without_rows_and_those_that_are_no_text_are_refused_by_name() {
     let first = |content: &[u8]| read(content).unwrap_err().lines().next().unwrap().to_owned();
     assert_eq!(first(b""), "d.jsonl: has no rows");
     assert_eq!(first(b"\xef\xbb\xbf\n \n"), "d.jsonl: has no rows");
     assert_eq!(first(b"{\"text\": \"a\"}\n{\"text\": \"\xff\"}"), "d.jsonl:2: is not UTF-8 text");
-    assert!(first(b"\x1f\x8b\0").starts_with("d.jsonl: cannot be read: "));
+    assert!(first(b"\x1f\x8b\0").starts_with("d.jsonl: is compressed, and cannot be uncompressed: "));
     let missing = open(FilePlan::new("/nonexistent/d.jsonl", FileFormat::SingleTurn)).unwrap_err();
     assert_eq!(missing.to_string(), "/nonexistent/d.jsonl: no such file");
 }

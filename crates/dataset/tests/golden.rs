@@ -74,7 +74,7 @@ fn check(case: &Value) {
         return;
     }
     let dataset = read.unwrap();
-    let found = (0..dataset.len()).map(|index| serde_json::to_value(&*dataset.conversation(index)).unwrap());
+    let found = (0..dataset.len()).map(|index| serde_json::to_value(&*dataset.conversation(index).unwrap()).unwrap());
     let found: Vec<Value> = found
         .map(|conversation| {
             let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();

@@ -21,7 +21,7 @@ fn seeded(seed: u64) -> Draws {
 }
 
 fn text(dataset: &Dataset, index: usize) -> String {
-    dataset.conversation(index).turns[0].texts[0].contents[0].clone()
+    dataset.conversation(index).unwrap().turns[0].texts[0].contents[0].clone()
 }
 
 fn local(directory: &str) -> Tokenizer {
@@ -152,7 +152,7 @@ fn an_input_of_no_tokens_is_refused_with_the_way_out() {
 fn without_an_input_length_turns_have_no_text() {
     let plan = SyntheticPlan { entries: 2, isl: None, osl: fixed(7.0) };
     let dataset = Dataset::synthetic(&plan, &seeded(1), &Tokenizer::builtin()).unwrap();
-    let conversation = dataset.conversation(1);
+    let conversation = dataset.conversation(1).unwrap();
     assert!(conversation.turns[0].texts.is_empty());
     assert_eq!(conversation.turns[0].max_tokens, Some(7));
 }
@@ -162,7 +162,7 @@ fn output_lengths_are_asked_for_only_when_given() {
     let plan = |osl| SyntheticPlan { entries: 1, isl: fixed(3.0), osl };
     let asked = |osl| {
         let dataset = Dataset::synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
-        dataset.conversation(0).turns[0].max_tokens
+        dataset.conversation(0).unwrap().turns[0].max_tokens
     };
     assert_eq!(asked(None), None);
     assert_eq!(asked(fixed(0.0)), None);
@@ -177,7 +177,7 @@ fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
     let dataset = Dataset::synthetic(&plan, &seeded(5), &tokenizer).unwrap();
     let inputs: Vec<f64> = (0..2000).map(|index| tokenizer.count(&text(&dataset, index)) as f64).collect();
     let outputs: Vec<f64> =
-        (0..2000).map(|index| f64::from(dataset.conversation(index).turns[0].max_tokens.unwrap())).collect();
+        (0..2000).map(|index| f64::from(dataset.conversation(index).unwrap().turns[0].max_tokens.unwrap())).collect();
     assert_ne!(inputs, outputs);
     for drawn in [inputs, outputs] {
         let mean = drawn.iter().sum::<f64>() / 2000.0;
@@ -191,14 +191,14 @@ fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
 fn sessions_are_counted_with_a_seed_and_have_uuids_without() {
     let tokenizer = Tokenizer::builtin();
     let counted = Dataset::synthetic(&plan(3, 4.0), &seeded(0), &tokenizer).unwrap();
-    assert_eq!(counted.conversation(2).session_id, "session_000002");
+    assert_eq!(counted.conversation(2).unwrap().session_id, "session_000002");
     let unseeded = Dataset::synthetic(&plan(2, 4.0), &Draws::new(None, "abc"), &tokenizer).unwrap();
-    let id = unseeded.conversation(0).session_id.clone();
+    let id = unseeded.conversation(0).unwrap().session_id.clone();
     let groups: Vec<usize> = id.split('-').map(str::len).collect();
     assert_eq!(groups, [8, 4, 4, 4, 12], "{id}");
     assert_eq!(&id[14..15], "4", "{id}");
     assert!("89ab".contains(&id[19..20]), "{id}");
-    assert_ne!(id, unseeded.conversation(1).session_id);
+    assert_ne!(id, unseeded.conversation(1).unwrap().session_id);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
     let large = Dataset::synthetic(&plan(4_000_000, 40.0), &seeded(9), &tokenizer).unwrap();
     assert_eq!(large.len(), 4_000_000);
     for index in [4, 0, 2, 2] {
-        assert_eq!(large.conversation(index), small.conversation(index));
+        assert_eq!(large.conversation(index).unwrap(), small.conversation(index).unwrap());
     }
     assert_eq!(tokenizer.count(&text(&large, 3_999_999)), 40);
 }
@@ -227,8 +227,8 @@ fn the_order_of_asking_makes_no_difference() {
     let plan = SyntheticPlan { entries: 4_000_000, isl: Some(Length { mean: 30.0, stddev: 9.0 }), osl: None };
     let make = || Dataset::synthetic(&plan, &seeded(21), &tokenizer).unwrap();
     let (forward, backward, threaded) = (make(), make(), make());
-    let straight: Vec<_> = (0..200).map(|index| forward.conversation(index).into_owned()).collect();
-    let mut reversed: Vec<_> = (0..200).rev().map(|index| backward.conversation(index).into_owned()).collect();
+    let straight: Vec<_> = (0..200).map(|index| forward.conversation(index).unwrap().into_owned()).collect();
+    let mut reversed: Vec<_> = (0..200).rev().map(|index| backward.conversation(index).unwrap().into_owned()).collect();
     reversed.reverse();
     assert_eq!(straight, reversed);
     std::thread::scope(|scope| {
@@ -236,7 +236,7 @@ fn the_order_of_asking_makes_no_difference() {
             let (threaded, straight) = (&threaded, &straight);
             scope.spawn(move || {
                 for index in (part..200).step_by(4) {
-                    assert_eq!(*threaded.conversation(index), straight[index]);
+                    assert_eq!(*threaded.conversation(index).unwrap(), straight[index]);
                 }
             });
         }
@@ -254,7 +254,7 @@ proptest! {
         let again = Dataset::synthetic(&plan, &seeded(seed), &tokenizer).unwrap();
         for index in 0..dataset.len() {
             prop_assert_eq!(tokenizer.encode(&text(&dataset, index)).len(), isl as usize);
-            prop_assert_eq!(dataset.conversation(index), again.conversation(index));
+            prop_assert_eq!(dataset.conversation(index).unwrap(), again.conversation(index).unwrap());
         }
     }
 }

@@ -47,6 +47,9 @@ pub enum BuildFault {
          every row"
     )]
     SeveralTurns,
+    /// Its rows cannot be read any more.
+    #[error("{0}")]
+    Unread(String),
 }
 
 impl From<&Unbuildable> for Failure {
@@ -115,7 +118,7 @@ impl Requests {
         let mut requests = Self { plan, dataset, api, version: version.to_owned(), heads, kept: Vec::new(), notes };
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
-            let conversation = requests.conversation(requests.kept.len());
+            let conversation = requests.conversation(requests.kept.len())?;
             let request = requests.build(requests.kept.len(), &conversation)?;
             requests.notes.take(&conversation);
             bytes += request.encoded.body.held();
@@ -197,11 +200,17 @@ impl Requests {
     }
 
     fn make(&self, index: usize) -> Result<PreparedRequest, Unbuildable> {
-        self.build(index, &self.conversation(index))
+        self.build(index, &self.conversation(index)?)
     }
 
-    fn conversation(&self, index: usize) -> Arc<Conversation> {
-        Arc::new(self.dataset.conversation(index).into_owned())
+    fn conversation(&self, index: usize) -> Result<Arc<Conversation>, Unbuildable> {
+        let conversation = self.dataset.conversation(index).map_err(|error| Unbuildable {
+            place: self.place(index, ""),
+            session_id: "".into(),
+            kind: self.api.endpoint.kind,
+            source: BuildFault::Unread(error.fault()),
+        })?;
+        Ok(Arc::new(conversation.into_owned()))
     }
 
     fn build(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {

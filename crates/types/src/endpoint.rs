@@ -52,8 +52,23 @@ pub struct Traits {
     pub headers: ApiHeaders,
     /// Whether a system message is sent.
     pub system_message: bool,
+    /// Whether its requests are queries with passages to rank.
+    pub ranks: bool,
+    /// What its requests hold that is never made, so that they come from a file.
+    pub needs_file: Option<NeedsFile>,
+    /// Whether it takes images themselves alone, and none by URL.
+    pub inline_images: bool,
     /// Title of its metric table.
     pub title: &'static str,
+}
+
+/// What a request holds that only a file can say.
+#[derive(Clone, Copy, Debug)]
+pub struct NeedsFile {
+    /// As in "each of its requests holds ...".
+    pub holds: &'static str,
+    /// What rows of the file have.
+    pub rows: &'static str,
 }
 
 impl Traits {
@@ -78,9 +93,17 @@ const TEXT: Traits = Traits {
     body: BodyKind::Json,
     headers: OPENAI,
     system_message: false,
+    ranks: false,
+    needs_file: None,
+    inline_images: false,
     title: "LLM Metrics",
 };
 const VECTOR: Traits = Traits { streams: false, produces_tokens: false, ..TEXT };
+const RANKING: Traits = Traits { ranks: true, title: "Ranking Metrics", ..VECTOR };
+const EDITED: NeedsFile = NeedsFile { holds: "an image", rows: "a text and an image a row" };
+const IMAGES: NeedsFile = NeedsFile { holds: "images", rows: "images in each row" };
+const SPEECH: NeedsFile = NeedsFile { holds: "audio", rows: "an audio a row" };
+const WHOLE: NeedsFile = NeedsFile { holds: "a whole body", rows: "--custom-dataset-type raw_payload, a body a line" };
 
 macro_rules! endpoints {
     ($($(#[$doc:meta])* $kind:ident => $traits:expr;)*) => {
@@ -116,25 +139,27 @@ endpoints! {
         system_message: true, title: "Embeddings Metrics", ..VECTOR };
     NimEmbeddings => Traits { name: "nim_embeddings", path: Some("/v1/embeddings"), accepts_images: true,
         title: "NIM Embeddings Metrics", ..VECTOR };
-    CohereRankings => Traits { name: "cohere_rankings", path: Some("/v2/rerank"), title: "Ranking Metrics", ..VECTOR };
-    HfTeiRankings => Traits { name: "hf_tei_rankings", path: Some("/rerank"), title: "Ranking Metrics", ..VECTOR };
-    NimRankings => Traits { name: "nim_rankings", path: Some("/v1/ranking"), title: "Rankings Metrics", ..VECTOR };
+    CohereRankings => Traits { name: "cohere_rankings", path: Some("/v2/rerank"), ..RANKING };
+    HfTeiRankings => Traits { name: "hf_tei_rankings", path: Some("/rerank"), ..RANKING };
+    NimRankings => Traits { name: "nim_rankings", path: Some("/v1/ranking"), title: "Rankings Metrics", ..RANKING };
     /// Hugging Face text generation inference.
     HuggingfaceGenerate => Traits { name: "huggingface_generate", path: Some("/generate"),
         streaming_path: Some("/generate_stream"), ..TEXT };
     ImageGeneration => Traits { name: "image_generation", path: Some("/v1/images/generations"), streams: true,
         produces_images: true, title: "Image Generation Metrics", ..VECTOR };
     ImageEdit => Traits { name: "image_edit", path: Some("/v1/images/edits"), produces_images: true, accepts_images: true,
-        body: BodyKind::Multipart, title: "Image Edit Metrics", ..VECTOR };
+        body: BodyKind::Multipart, needs_file: Some(EDITED), title: "Image Edit Metrics", ..VECTOR };
     ImageRetrieval => Traits { name: "image_retrieval", path: Some("/v1/infer"), tokenizes_input: false,
-        accepts_images: true, title: "Image Retrieval Metrics", ..VECTOR };
+        accepts_images: true, needs_file: Some(IMAGES), inline_images: true, title: "Image Retrieval Metrics", ..VECTOR };
     VideoGeneration => Traits { name: "video_generation", path: Some("/v1/videos"), produces_videos: true,
         body: BodyKind::Multipart, title: "Video Generation Metrics", ..VECTOR };
     AudioTranscription => Traits { name: "audio_transcription", path: Some("/v1/audio/transcriptions"),
-        tokenizes_input: false, accepts_audio: true, body: BodyKind::Multipart, title: "Audio Transcription Metrics", ..VECTOR };
+        tokenizes_input: false, accepts_audio: true, body: BodyKind::Multipart, needs_file: Some(SPEECH),
+        title: "Audio Transcription Metrics", ..VECTOR };
     SolidoRag => Traits { name: "solido_rag", path: Some("/rag/api/prompt"), title: "SOLIDO RAG Metrics", ..TEXT };
     /// A payload sent as it is.
-    Raw => Traits { name: "raw", accepts_images: true, accepts_audio: true, accepts_video: true, ..TEXT };
+    Raw => Traits { name: "raw", accepts_images: true, accepts_audio: true, accepts_video: true,
+        needs_file: Some(WHOLE), ..TEXT };
     /// A payload made from a template.
     Template => Traits { name: "template", accepts_images: true, accepts_audio: true, accepts_video: true, ..TEXT };
 }

@@ -37,7 +37,7 @@ pub mod trace;
 
 pub use body::Body;
 pub use conversation::{ContextMode, Conversation, Media, Turn};
-pub use endpoint::{BodyKind, EndpointKind, Traits};
+pub use endpoint::{BodyKind, EndpointKind, NeedsFile, Traits};
 pub use error::RequestError;
 pub use event::{
     Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets, Preparing,

@@ -35,6 +35,19 @@ const OWN: &[(&str, &str, &str, Option<&str>)] = &[
     ("trailer", "bodies are sent without trailers", "leave it out: a header field says the same", None),
 ];
 
+/// Header fields with a meaning of their own, which a session's name would take from them. They may be set, but not to
+/// that.
+const MEANT: &[(&str, &str)] = &[
+    ("host", "it says which server is meant"),
+    ("content-type", "it says what a body is"),
+    ("accept", "it says which answers are understood"),
+    ("authorization", "it holds the key"),
+    ("x-api-key", "it holds the key"),
+    ("cookie", "it holds what a server keeps of a client"),
+    ("user-agent", "it says who asks"),
+    ("x-request-id", "it tells requests apart, and a session has many"),
+];
+
 pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     headers(endpoint, facts, problems);
     let at = "endpoint.api_key";
@@ -52,11 +65,12 @@ pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<P
     }
     let at = "endpoint.session_header";
     if let Some(name) = endpoint.session_header.as_deref() {
-        let own = OWN.iter().find(|(own, ..)| own.eq_ignore_ascii_case(name));
+        let mut known = OWN.iter().map(|(own, why, ..)| (own, why)).chain(MEANT.iter().map(|(own, why)| (own, why)));
+        let own = known.find(|(own, _)| own.eq_ignore_ascii_case(name));
         if !is_token(name) {
             let problem = bad_name(facts, at, &place(facts, at), name);
             problems.push(problem.hint("a name alone, as in X-Session-ID"));
-        } else if let Some((_, why, ..)) = own {
+        } else if let Some((_, why)) = own {
             let what = format!("{} {name} cannot be the name of sessions", place(facts, at));
             problems.push(facts.problem(at, what).because(*why).hint("a name of its own, as in X-Session-ID"));
         }

@@ -294,7 +294,7 @@ fn secret_extra_inputs_within_lists_are_hidden_and_known() {
     assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
     let redactor = Redactor::of(&plan);
     assert_eq!(redactor.hide("bad key hunter2"), "bad key <redacted>");
-    let body = redactor.body(extra.as_bytes());
+    let body = aiperf_plan::redact::payload(extra.as_bytes());
     assert!(!String::from_utf8_lossy(&body).contains("hunter2"), "{}", String::from_utf8_lossy(&body));
     assert_eq!(aiperf_config::secrets_in_arguments(&args), ["hunter2", "hunter2"]);
 }
@@ -308,4 +308,35 @@ fn templates_that_stay_small_do_what_they_always_did() {
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan");
     assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23007300000000 call me315&lt;"]);
+}
+
+#[test]
+fn secrets_of_a_template_are_hidden_and_known() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let template = r#"payload_template:{"api_key":"TOPSECRET1","q":{{ text|tojson }}}"#;
+    let args = ["-m", "m", "-u", "h:1", "--endpoint-type", "template", "--extra-inputs", template].map(str::to_owned);
+    let plan = resolve_profile(&args, &ctx).expect("a plan").plan;
+    let shown = plan.input_config["endpoint"]["template"]["body"].as_str().expect("a template");
+    assert_eq!(shown, r#"{"api_key":"<redacted>","q":{{ text|tojson }}}"#);
+    let resolved = aiperf_config::show_resolved(&args, &ctx).expect("a configuration");
+    assert!(resolved.contains("<redacted>") && !resolved.contains("TOPSECRET1"), "{resolved}");
+    assert_eq!(Redactor::of(&plan).hide("bad key TOPSECRET1"), "bad key <redacted>");
+}
+
+#[test]
+fn the_name_of_sessions_takes_no_other_fields_place() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let resolve =
+        |name: &str| resolve_profile(&["-m", "m", "-u", "h:1", "--session-header", name].map(str::to_owned), &ctx);
+    for name in
+        ["Host", "Content-Length", "content-type", "Accept", "Authorization", "X-Request-ID", "Cookie", "User-Agent"]
+    {
+        let error = resolve(name).expect_err(name).to_string();
+        assert!(error.contains(name) && error.contains("try: a name of its own"), "{error}");
+    }
+    assert!(resolve("X-Session-ID").is_ok() && resolve("X-Correlation-ID").is_ok());
 }

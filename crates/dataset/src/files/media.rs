@@ -1,11 +1,15 @@
 //! Images, audio and video of rows: already encoded, by URL, or in files, which are read once and kept encoded.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use base64::Engine;
+use aiperf_plan::redact;
 use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderStringWriter;
 
+use super::room::{LARGEST, Room, size};
 use super::row::Fault;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +29,35 @@ impl MediaKind {
             Self::Video => "video",
         }
     }
+
+    /// The same, as one of its kind.
+    const fn one(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Image => "an image",
+            Self::Audio => "an audio",
+            Self::Video => "a video",
+        }
+    }
 }
+
+/// What data that are read from a file go by: the beginning of a content, and how it is known.
+struct FileType {
+    kind: MediaKind,
+    /// How its file begins; where that says nothing, how its name ends.
+    starts: &'static [u8],
+    ending: &'static str,
+    head: &'static str,
+}
+
+const FILE_TYPES: &[FileType] = &[
+    FileType { kind: MediaKind::Image, starts: b"\x89PNG\r\n\x1a\n", ending: "", head: "data:image/png;base64," },
+    FileType { kind: MediaKind::Image, starts: b"\xff\xd8\xff", ending: "", head: "data:image/jpeg;base64," },
+    FileType { kind: MediaKind::Audio, starts: b"", ending: "wav", head: "wav," },
+    FileType { kind: MediaKind::Audio, starts: b"", ending: "mp3", head: "mp3," },
+    FileType { kind: MediaKind::Video, starts: b"", ending: "mp4", head: "data:video/mp4;base64," },
+    FileType { kind: MediaKind::Video, starts: b"", ending: "webm", head: "data:video/webm;base64," },
+];
 
 /// Media files that rows name, encoded.
 #[derive(Debug)]
@@ -40,17 +72,19 @@ impl MediaFiles {
         Self { folder, encoded: HashMap::new() }
     }
 
-    /// Checks a content, and reads the file that it names.
-    pub(super) fn admit(&mut self, kind: MediaKind, content: String) -> Result<String, Fault> {
+    /// Checks a content, reads the file that it names, and says how many bytes this adds to a request.
+    pub(super) fn admit(&mut self, kind: MediaKind, content: String, room: &mut Room) -> Result<u64, Fault> {
         if is_sent_as_it_is(kind, &content)? {
-            return Ok(content);
+            return Ok(0);
         }
         let key = (kind, content);
-        if !self.encoded.contains_key(&key) {
-            let encoded = self.read(kind, &key.1)?;
-            self.encoded.insert(key, encoded);
+        if let Some(encoded) = self.encoded.get(&key) {
+            return Ok(encoded.len() as u64);
         }
-        Ok(String::new())
+        let encoded = self.read(kind, &key.1, room)?;
+        let bytes = encoded.len() as u64;
+        self.encoded.insert(key, encoded);
+        Ok(bytes)
     }
 
     /// The content as it is sent.
@@ -61,12 +95,12 @@ impl MediaFiles {
         self.encoded.get(&(kind, content)).cloned().ok_or_else(|| Fault("a file was not read".into()))
     }
 
-    fn read(&self, kind: MediaKind, name: &str) -> Result<String, Fault> {
+    fn read(&self, kind: MediaKind, name: &str, room: &mut Room) -> Result<String, Fault> {
         let what = kind.name();
-        let shown: String = name.chars().take(200).collect();
-        let fault = |why: String| Fault(format!("{what} '{shown}' {why}"));
+        let fault = |why: String| Fault(format!("{what} '{}' {why}", shown(name)));
         if name.is_empty() {
-            return Err(Fault(format!("an {what} is empty\n  try: a data URI, a URL, or the name of a file")));
+            let one = kind.one();
+            return Err(Fault(format!("{one} is empty\n  try: a data URI, a URL, or the name of a file")));
         }
         // A path that the system cannot even look up (too long, or with a NUL) is none.
         let path = [Path::new(name).to_owned(), self.folder.join(name)].into_iter().find(|path| path.exists());
@@ -75,25 +109,45 @@ impl MediaFiles {
         if !path.is_file() {
             return Err(fault("is not a file".into()));
         }
-        let bytes = std::fs::read(&path).map_err(|error| fault(format!("cannot be read: {error}")))?;
+        let unread = |error: std::io::Error| fault(format!("cannot be read: {error}"));
+        let mut file = File::open(&path).map_err(unread)?;
+        // What it is, and whether it is too large, is looked at before it is read.
+        let mut beginning = Vec::new();
+        file.by_ref().take(16).read_to_end(&mut beginning).map_err(unread)?;
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let head = match (kind, ending.as_str()) {
-            (MediaKind::Image, _) if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => "data:image/png;base64,",
-            (MediaKind::Image, _) if bytes.starts_with(b"\xff\xd8\xff") => "data:image/jpeg;base64,",
-            (MediaKind::Audio, "wav") => "wav,",
-            (MediaKind::Audio, "mp3") => "mp3,",
-            (MediaKind::Video, "mp4") => "data:video/mp4;base64,",
-            (MediaKind::Video, "webm") => "data:video/webm;base64,",
-            (MediaKind::Image, _) => return Err(fault("is neither PNG nor JPEG\n  try: a data URI".into())),
-            (MediaKind::Audio, _) => return Err(fault("is neither .wav nor .mp3".into())),
-            (MediaKind::Video, _) => return Err(fault("is neither .mp4 nor .webm\n  try: a data URI".into())),
-            (MediaKind::Text, _) => return Err(fault("is text, which is not read from files".into())),
+        let is_known = |known: &&FileType| {
+            known.kind == kind
+                && beginning.starts_with(known.starts)
+                && (known.ending.is_empty() || known.ending == ending)
         };
-        let mut encoded = String::with_capacity(head.len() + bytes.len().div_ceil(3) * 4);
+        let head = FILE_TYPES.iter().find(is_known).map(|known| known.head).ok_or_else(|| {
+            fault(match kind {
+                MediaKind::Image => "is neither PNG nor JPEG\n  try: a data URI".into(),
+                MediaKind::Audio => "is neither .wav nor .mp3\n  try: wav,BASE64 or mp3,BASE64".into(),
+                MediaKind::Video => "is neither .mp4 nor .webm\n  try: a data URI".into(),
+                MediaKind::Text => "is text, which is not read from files".into(),
+            })
+        })?;
+        let bytes = file.metadata().map_err(unread)?.len();
+        if bytes > LARGEST {
+            let (has, may) = (size(bytes), size(LARGEST));
+            return Err(fault(format!("has {has}, and one may have {may}\n  try: a smaller one, or its URL")));
+        }
+        let taken = head.len() as u64 + bytes.div_ceil(3) * 4;
+        room.take(taken, &format!("{what} '{}'", shown(name)), "fewer or smaller media")?;
+        let mut encoded = String::with_capacity(taken as usize);
         encoded.push_str(head);
-        STANDARD.encode_string(&bytes, &mut encoded);
+        let mut encoder = EncoderStringWriter::from_consumer(&mut encoded, &STANDARD);
+        // Of a file that grows meanwhile, what was there.
+        std::io::copy(&mut beginning.as_slice().chain(file).take(bytes), &mut encoder).map_err(unread)?;
+        encoder.into_inner();
         Ok(encoded)
     }
+}
+
+/// A content as a message names it: its beginning, without secrets.
+pub(super) fn shown(content: &str) -> String {
+    redact::url(&content.chars().take(200).collect::<String>())
 }
 
 /// Whether a content is encoded already or is a URL, and so names no file here.
@@ -109,8 +163,10 @@ fn is_sent_as_it_is(kind: MediaKind, content: &str) -> Result<bool, Fault> {
         if is_scheme && !host.is_empty() {
             return Ok(true);
         }
-        let shown: String = content.chars().take(200).collect();
-        return Err(Fault(format!("{} '{shown}' is a URL without a scheme or a host", kind.name())));
+        let (what, shown) = (kind.name(), shown(content));
+        return Err(Fault(format!(
+            "{what} '{shown}' is a URL without a scheme or a host\n  try: a URL as in https://example.com/file"
+        )));
     }
     Ok(kind == MediaKind::Audio && (starts("wav,") || starts("mp3,")))
 }

@@ -1,8 +1,8 @@
 //! A row and its members, each taken out as the type it should have.
 
-use aiperf_plan::FileFormat;
 use serde_json::{Map, Value};
 
+use super::Format;
 use super::media::MediaKind;
 
 /// What is wrong with a row, after its place: what, why, and the way out.
@@ -17,11 +17,15 @@ pub(super) type Encode<'a> = &'a mut dyn FnMut(MediaKind, String) -> Result<Stri
 pub(super) struct Row(Map<String, Value>);
 
 impl Row {
-    pub(super) fn read(text: &str, format: FileFormat) -> Result<Self, Fault> {
+    pub(super) fn read(text: &str, format: &Format) -> Result<Self, Fault> {
         match serde_json::from_str(text) {
             Ok(Value::Object(members)) => Ok(Self(members)),
-            Ok(other) => Err(Fault(format!("is {}, and a row of {} is a JSON object", kind(&other), format.name()))),
-            Err(error) => Err(Fault(format!("is not JSON: {}", located(&error)))),
+            Ok(other) => {
+                let (found, name) = (kind(&other), format.name.name());
+                let way_out = way_out(text, format);
+                Err(Fault(format!("is {found}, and a row of {name} is a JSON object\n  try: {way_out}")))
+            }
+            Err(error) => Err(Fault(not_json(text, &error, format))),
         }
     }
 
@@ -82,7 +86,9 @@ impl Row {
     pub(super) fn count(&mut self, name: &str) -> Result<Option<u32>, Fault> {
         let Some(number) = self.number(name)? else { return Ok(None) };
         if number.fract() != 0.0 || !(1.0..=f64::from(u32::MAX)).contains(&number) {
-            return Err(Fault(format!("{name} {number} must be a whole number of at least 1")));
+            return Err(Fault(format!(
+                "{name} {number} must be a whole number of at least 1\n  try: leave it out, for no limit or that of --osl"
+            )));
         }
         Ok(Some(number as u32))
     }
@@ -101,6 +107,32 @@ pub(super) fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+/// What is wrong with a row that cannot be read, and the way out.
+fn not_json(text: &str, error: &serde_json::Error, format: &Format) -> String {
+    let what = located(error);
+    if what.contains("surrogate") || what.contains("hex escape") {
+        return format!(
+            "has half a character at column {}: \\ud800 to \\udfff stand for one in pairs alone\n  try: both halves of \
+             the pair, or the character itself",
+            error.column()
+        );
+    }
+    // A document over several lines ends too soon in the first of them.
+    if error.is_eof() && text.starts_with(['[', '{']) {
+        let way_out = way_out(text, format);
+        return format!("is not JSON: {what}\n  a row is a line, and it ends with it\n  try: {way_out}");
+    }
+    format!("is not JSON: {what}\n  try: {}", way_out(text, format))
+}
+
+fn way_out(text: &str, format: &Format) -> String {
+    match text.bytes().next() {
+        Some(b'[') => "one JSON object a line: jq -c '.[]' FILE > rows.jsonl".to_owned(),
+        Some(b'{') => format!("one JSON object a line, as in {}: jq -c . FILE > rows.jsonl", format.example),
+        _ => format!("one JSON object a line, as in {}", format.example),
     }
 }
 

@@ -58,7 +58,7 @@ fn uuids(row: &mut Row) -> Result<Option<Vec<String>>, Fault> {
     let Some(items) = row.list("image_uuids")? else { return Ok(None) };
     let id = |item: Value| match item {
         Value::String(id) if !id.is_empty() => Ok(id),
-        Value::String(_) => Err(Fault("image_uuids has an empty id".into())),
+        Value::String(_) => Err(Fault("image_uuids has an empty id\n  try: an id for each image".into())),
         other => Err(wrong("an id of image_uuids", "a text", &other)),
     };
     items.into_iter().map(id).collect::<Result<_, _>>().map(Some)
@@ -87,7 +87,8 @@ fn contents(
         (None, Some(items), None) if items[0].is_object() => items.into_iter().map(|item| named(item, many)).collect(),
         (None, Some(items), _) => {
             if let Some(ids) = uuids.filter(|ids| ids.len() != items.len()) {
-                return Err(Fault(format!("image_uuids has {} ids for {} {many}", ids.len(), items.len())));
+                let (ids, items) = (ids.len(), items.len());
+                return Err(Fault(format!("image_uuids has {ids} ids for {items} {many}\n  try: an id for each")));
             }
             let text = |item| match item {
                 // An image that a server knows by its id need not be sent.
@@ -110,9 +111,13 @@ fn named(item: Value, many: &str) -> Result<Media, Fault> {
     let (ids, contents) = (media.uuids.len(), media.contents.len());
     match ids {
         0 => Ok(media),
-        _ if media.uuids.iter().any(String::is_empty) => Err(Fault(format!("{many} has an empty id among uuids"))),
+        _ if media.uuids.iter().any(String::is_empty) => {
+            Err(Fault(format!("{many} has an empty id among uuids\n  try: an id for each content")))
+        }
         _ if contents == 0 => Ok(Media { contents: vec![String::new(); ids], ..media }),
-        _ if contents != ids => Err(Fault(format!("{many} has {ids} uuids for {contents} contents"))),
+        _ if contents != ids => {
+            Err(Fault(format!("{many} has {ids} uuids for {contents} contents\n  try: an id for each content")))
+        }
         _ => Ok(media),
     }
 }

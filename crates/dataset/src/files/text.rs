@@ -1,12 +1,13 @@
 //! The text of a file, and its rows.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read, Seek};
 use std::ops::Range;
 use std::path::PathBuf;
 
 use flate2::read::MultiGzDecoder;
 
+use super::room::{FEWER, Room};
 use crate::error::DatasetError;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -21,22 +22,40 @@ pub(super) struct Text {
 
 impl Text {
     /// Reads a file, uncompressed where it is not.
-    pub(super) fn read(path: PathBuf) -> Result<Self, DatasetError> {
+    pub(super) fn read(path: PathBuf, room: &mut Room) -> Result<Self, DatasetError> {
+        let refused = |fault: String| DatasetError::of_file(&path, fault);
         let unread = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => DatasetError::of_file(&path, "no such file".into()),
-            _ => DatasetError::of_file(&path, format!("cannot be read: {error}")),
+            std::io::ErrorKind::NotFound => refused("no such file".into()),
+            _ => refused(format!("cannot be read: {error}")),
         };
         // Looked at before it is opened: opening a pipe already waits.
-        if !std::fs::metadata(&path).map_err(unread)?.is_file() {
-            return Err(DatasetError::of_file(&path, "is not a file".into()));
+        let meta = std::fs::metadata(&path).map_err(unread)?;
+        if !meta.is_file() {
+            return Err(refused("is not a file".into()));
         }
+        let mut file = File::open(&path).map_err(unread)?;
+        let mut start = [0; GZIP.len()];
+        let is_compressed = file.read_exact(&mut start).is_ok() && start == GZIP;
+        file.rewind().map_err(unread)?;
         let mut bytes = Vec::new();
-        File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(unread)?;
-        if bytes.starts_with(GZIP) {
-            let mut plain = Vec::new();
-            MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain).map_err(unread)?;
-            bytes = plain;
+        let full = if is_compressed {
+            let broken = |error| {
+                refused(format!(
+                    "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t \
+                     tells whether a copy of it is whole"
+                ))
+            };
+            room.read(MultiGzDecoder::new(BufReader::new(file)), &mut bytes).map_err(broken)?
+        } else {
+            // One that is too large is known to be without reading it.
+            room.fits(meta.len(), "it", FEWER).map_err(|fault| refused(fault.0))?;
+            room.read(file, &mut bytes).map_err(unread)?
+        };
+        if let Some(fault) = full {
+            return Err(refused(fault.0));
         }
+        bytes.shrink_to_fit();
+        room.take(bytes.len() as u64, "it", FEWER).map_err(|fault| refused(fault.0))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();

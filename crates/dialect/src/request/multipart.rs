@@ -88,7 +88,9 @@ impl<'a> Part<'a> {
     fn file(name: &str, data: &str, members: &Map<String, Value>) -> Result<Self, DialectError> {
         let member = |key: &str| members.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let bad = |why: String| DialectError::Malformed(format!("field '{name}': {why}"));
-        let data = BASE64.decode(data).map_err(|error| bad(format!("'{FILE_DATA}' is not valid base64: {error}")))?;
+        let way_out = "try: the data in base64, without line breaks, or the name of a file";
+        let broken = |error| bad(format!("'{FILE_DATA}' is not valid base64: {error}\n  {way_out}"));
+        let data = BASE64.decode(data).map_err(broken)?;
         let content_type = member("content_type").unwrap_or(BYTES);
         // Nothing in it could be escaped.
         if content_type.chars().any(char::is_control) {

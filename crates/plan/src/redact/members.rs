@@ -38,23 +38,14 @@ pub fn visit_texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// The members with secret names, such as `api_key`, each with its value.
-pub(super) fn secret_members(members: &Map<String, Value>) -> Vec<(String, Value)> {
-    let mut out = Vec::new();
-    let mut all = Value::Object(members.clone());
-    visit_secret_members(&mut all, is_secret_name, &mut |name, value| out.push((name.to_owned(), value.clone())));
-    out
-}
-
-/// The texts of members with secret names.
+/// The texts of members with secret names, such as `api_key`.
 pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
-    for (_, mut value) in secret_members(members) {
-        match value {
-            Value::Number(number) => out.push(number.to_string()),
-            _ => visit_texts(&mut value, &mut |text| out.push(std::mem::take(text))),
-        }
-    }
+    let mut all = Value::Object(members.clone());
+    visit_secret_members(&mut all, is_secret_name, &mut |_, value| match value {
+        Value::Number(number) => out.push(number.to_string()),
+        _ => visit_texts(value, &mut |text| out.push(std::mem::take(text))),
+    });
     out
 }
 

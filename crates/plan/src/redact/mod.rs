@@ -3,16 +3,19 @@
 //! # Layout
 //! - `names`: which names are those of secrets
 //! - `members`: walks through JSON documents
+//! - `payload`: bodies of requests, and templates of them, as texts
 //! - here: URLs and texts whose parts say by their names that they are secrets
 //! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
 
 mod forms;
 mod members;
 mod names;
+mod payload;
 mod redactor;
 
 pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_sensitive_header};
+pub use payload::{payload, secrets_in_template, template};
 pub(crate) use redactor::secrets_in_credentials;
 pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_url};
 

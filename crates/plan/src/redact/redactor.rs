@@ -2,8 +2,9 @@
 //! was sent, in an error or anywhere else.
 
 use super::forms::{FORM_STARTS, said_at_start};
-use super::members::{secret_members, secrets_in_members, visit_texts};
+use super::members::{secrets_in_members, visit_texts};
 use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
+use super::payload::secrets_in_template;
 use super::{REDACTED, text as by_name};
 use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
@@ -38,8 +39,6 @@ pub struct Redactor {
     values: Vec<String>,
     /// Bytes that a value may begin with, in any form: nothing else is looked at twice.
     starts: [bool; 256],
-    /// Members of request bodies that hold secrets, as JSON: `"api_key":"sk-1"`.
-    members: Vec<(String, String)>,
 }
 
 /// Says how many secrets it knows, never which.
@@ -67,19 +66,17 @@ impl Redactor {
         let mut starts = [false; 256];
         let first = values.iter().filter_map(|value| value.bytes().next());
         first.chain(FORM_STARTS.iter().copied()).for_each(|byte| starts[usize::from(byte)] = !values.is_empty());
-        Self { values, starts, members: Vec::new() }
+        Self { values, starts }
     }
 
     /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
-    /// inputs.
+    /// inputs, and those of the template.
     pub fn of(plan: &Plan) -> Self {
         let endpoint = &plan.endpoint;
-        let extra = secret_members(&endpoint.extra);
         let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints);
         let secrets = secrets_of(endpoint).into_iter().chain(pages.flat_map(|page| secrets_of_page(&page.url)));
-        let mut redactor = Self::new(secrets.chain(secrets_in_members(&endpoint.extra)));
-        redactor.members = extra.iter().map(|(name, value)| member(name, value)).collect();
-        redactor
+        let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
+        Self::new(secrets.chain(secrets_in_members(&endpoint.extra)).chain(template))
     }
 
     /// A message without the secrets.
@@ -163,23 +160,6 @@ impl Redactor {
                 *text = hidden;
             }
         });
-    }
-
-    /// A request body without its secret members. Nothing else of it is looked at: it is the user's own text, and
-    /// there may be very much of it.
-    pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
-        if self.members.is_empty() {
-            return Cow::Borrowed(body);
-        }
-        let Ok(text) = std::str::from_utf8(body) else { return Cow::Borrowed(body) };
-        let mut hidden = Cow::Borrowed(text);
-        for (given, shown) in self.members.iter().filter(|(given, _)| text.contains(given.as_str())) {
-            hidden = Cow::Owned(hidden.replace(given, shown));
-        }
-        match hidden {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        }
     }
 }
 
@@ -280,12 +260,6 @@ pub(crate) fn secrets_in_credentials(user: &str, password: &str) -> Vec<String> 
     }
     out.retain(|secret| !secret.is_empty());
     out
-}
-
-/// A member as a compact body has it, and as it is shown.
-fn member(name: &str, value: &Value) -> (String, String) {
-    let name = Value::from(name);
-    (format!("{name}:{value}"), format!("{name}:{}", Value::from(REDACTED)))
 }
 
 #[cfg(test)]
@@ -433,15 +407,6 @@ mod tests {
     #[test]
     fn a_redactor_never_says_what_it_hides() {
         assert!(!format!("{:?}", redactor(&["0123456789abcdef"])).contains("0123"));
-    }
-
-    #[test]
-    fn only_the_members_of_a_body_that_were_given_as_secrets_are_hidden() {
-        let mut redactor = redactor(&["hello there"]);
-        redactor.members = vec![member("api_key", &"sk-1".into())];
-        let body = br#"{"prompt":"hello there sk-1","api_key":"sk-1"}"#;
-        let shown = redactor.body(body);
-        assert_eq!(shown.as_ref(), br#"{"prompt":"hello there sk-1","api_key":"<redacted>"}"#);
     }
 
     fn percent(text: &str) -> String {

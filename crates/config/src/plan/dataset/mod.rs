@@ -14,20 +14,12 @@ use crate::sections::dataset::{Dataset, DatasetType, SYNTHETIC_ENTRIES, Sampling
 use crate::sections::distribution::Distribution;
 use crate::tree::{Node, Origin};
 use aiperf_plan::{DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, SyntheticPlan};
-use aiperf_types::EndpointKind;
+use aiperf_types::{EndpointKind, NeedsFile};
 use std::path::Path;
 
 pub(crate) use format::can_be_read;
 #[cfg(test)]
 pub(crate) use format::looks_like;
-
-/// Endpoint types whose requests hold what is not made, and what rows of a file for them have.
-const NOT_MADE: &[(EndpointKind, &str, &str)] = &[
-    (EndpointKind::ImageEdit, "an image", "a text and an image a row"),
-    (EndpointKind::ImageRetrieval, "images", "images in each row"),
-    (EndpointKind::AudioTranscription, "audio", "an audio a row"),
-    (EndpointKind::Raw, "a whole body", "--custom-dataset-type raw_payload, a body a line"),
-];
 
 pub(super) fn dataset(
     tree: &Tree,
@@ -51,7 +43,7 @@ pub(super) fn dataset(
         DatasetType::Public | DatasetType::Synthetic => {}
     }
     let kind = endpoint_kind(&tree.benchmark);
-    if is_ranking(kind) {
+    if kind.traits().ranks {
         return Some(rankings(tree, dataset, notes, problems));
     }
     if dataset.rankings.is_some() {
@@ -63,12 +55,8 @@ pub(super) fn dataset(
     Some(synthetic(tree, dataset, notes, problems))
 }
 
-fn is_ranking(kind: EndpointKind) -> bool {
-    matches!(kind, EndpointKind::CohereRankings | EndpointKind::HfTeiRankings | EndpointKind::NimRankings)
-}
-
 fn not_made(tree: &Tree, kind: EndpointKind, problems: &mut Vec<Problem>) {
-    let Some((_, holds, rows)) = NOT_MADE.iter().find(|(known, ..)| *known == kind) else { return };
+    let Some(NeedsFile { holds, rows }) = kind.traits().needs_file else { return };
     let at = "benchmark.endpoint.type";
     let (flag, key) = ("--input-file FILE", "dataset: {type: file, path: FILE}");
     let file = if tree.places.file.is_some() { key } else { flag };

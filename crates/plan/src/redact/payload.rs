@@ -1,0 +1,315 @@
+//! Secrets in the bodies of requests, and in templates of them: members by their names, and what URLs hold.
+//!
+//! A body may be very large, and most of it is text that nobody may change: it is gone through once, from quote to
+//! quote, and only names and the beginnings of texts are looked at.
+
+use super::members::visit_texts;
+use super::names::{is_secret_name, may_be_secret_name};
+use super::redactor::secrets_in_url;
+use super::{REDACTED, url};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Longer texts are no names of members.
+const LONGEST_NAME: usize = 256;
+/// Longer words are no schemes of URLs.
+const LONGEST_SCHEME: usize = 32;
+
+/// A request body, in JSON, without its secrets.
+pub fn payload(body: &[u8]) -> Cow<'_, [u8]> {
+    // What is no text is no JSON either.
+    let Ok(text) = std::str::from_utf8(body) else { return Cow::Borrowed(body) };
+    match without(text, &secrets(text, '"', Texts::Follow)) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// The text of a template, without its secrets.
+pub fn template(text: &str) -> Cow<'_, str> {
+    without(text, &secrets_of_template(text))
+}
+
+/// The values that a template hides.
+pub fn secrets_in_template(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for Secret { range, is_url, .. } in secrets_of_template(text) {
+        let said = &text[range];
+        let inner = said.trim_matches(['"', '\'']);
+        if is_url {
+            out.extend(secrets_in_url(&decoded(inner)));
+        } else {
+            let mut value = serde_json::from_str(said).unwrap_or_else(|_| Value::from(inner));
+            value = if value.is_number() { Value::from(said) } else { value };
+            visit_texts(&mut value, &mut |text| out.push(std::mem::take(text)));
+        }
+    }
+    // What is put in for each request is no secret of the template's.
+    out.retain(|value| !value.contains("{{"));
+    out
+}
+
+/// A part of a text that is not shown, and what stands in its place.
+#[derive(Debug)]
+struct Secret {
+    range: Range<usize>,
+    shown: String,
+    is_url: bool,
+}
+
+fn without<'t>(text: &'t str, secrets: &[Secret]) -> Cow<'t, str> {
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for secret in secrets {
+        // One within another has gone with it.
+        if let Some(before) = text.get(from..secret.range.start) {
+            out.push_str(before);
+            out.push_str(&secret.shown);
+            from = secret.range.end;
+        }
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// What a quote means that ends a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    /// Nothing more: texts follow each other, as in JSON.
+    Follow,
+    /// It may begin another: what was taken for a beginning may have been an apostrophe in a comment.
+    MayBegin,
+}
+
+/// Jinja has texts in either quotes.
+fn secrets_of_template(text: &str) -> Vec<Secret> {
+    let mut all = secrets(text, '"', Texts::MayBegin);
+    all.extend(secrets(text, '\'', Texts::MayBegin));
+    all.sort_by_key(|secret| secret.range.start);
+    all
+}
+
+/// What is secret in a text of JSON, or near to it, with these quotes.
+fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
+    let scan = Scan { text, bytes: text.as_bytes(), quote: quote as u8 };
+    let (mut out, mut at) = (Vec::new(), 0);
+    let hidden = || format!("{quote}{REDACTED}{quote}");
+    while let Some(open) = scan.position(at, |byte| byte == scan.quote) {
+        let Some(end) = scan.text_end(open) else { break };
+        let inner = &text[open + 1..end - 1];
+        let after = scan.past_space(end);
+        at = if texts == Texts::Follow { end } else { end - 1 };
+        if scan.bytes.get(after) == Some(&b':') {
+            let value = scan.past_space(after + 1);
+            if let Some(end) = scan.is_secret(inner).then(|| scan.value_end(value)).flatten() {
+                out.push(Secret { range: value..end, shown: hidden(), is_url: false });
+                at = end;
+            }
+        } else if texts == Texts::MayBegin && scan.is_assigned_to_secret(open) {
+            out.push(Secret { range: open..end, shown: hidden(), is_url: false });
+            at = end;
+        } else if let Some(shown) = hidden_url(inner) {
+            let shown = if quote == '"' { Value::from(shown).to_string() } else { format!("{quote}{shown}{quote}") };
+            out.push(Secret { range: open..end, shown, is_url: true });
+        }
+    }
+    out
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    quote: u8,
+}
+
+impl Scan<'_> {
+    fn position(&self, from: usize, is_wanted: impl Fn(u8) -> bool) -> Option<usize> {
+        self.bytes.get(from..)?.iter().position(|byte| is_wanted(*byte)).map(|at| from + at)
+    }
+
+    fn past_space(&self, from: usize) -> usize {
+        self.position(from, |byte| !byte.is_ascii_whitespace()).unwrap_or(self.bytes.len())
+    }
+
+    /// The end of the text that begins with a quote here; `None` when it has none.
+    fn text_end(&self, open: usize) -> Option<usize> {
+        let mut at = open + 1;
+        loop {
+            at = self.position(at, |byte| byte == self.quote || byte == b'\\')?;
+            if self.bytes[at] == self.quote {
+                return Some(at + 1);
+            }
+            at += 2;
+        }
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        name.len() <= LONGEST_NAME && {
+            let name = decoded(name);
+            may_be_secret_name(&name) && is_secret_name(&name)
+        }
+    }
+
+    /// The end of a value that may be a secret: a text, a number, or a list with texts.
+    fn value_end(&self, start: usize) -> Option<usize> {
+        match *self.bytes.get(start)? {
+            byte if byte == self.quote => self.text_end(start),
+            b'-' | b'0'..=b'9' => {
+                let is_end = |byte: u8| !byte.is_ascii_alphanumeric() && !b"+-.".contains(&byte);
+                Some(self.position(start, is_end).unwrap_or(self.bytes.len()))
+            }
+            b'[' => self.list_end(start),
+            _ => None,
+        }
+    }
+
+    fn list_end(&self, start: usize) -> Option<usize> {
+        let (mut at, mut depth, mut has_text) = (start, 0_usize, false);
+        loop {
+            at = self.position(at, |byte| byte == self.quote || b"[]{}".contains(&byte))?;
+            match self.bytes[at] {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                _ => {
+                    has_text |= depth == 1;
+                    at = self.text_end(at)?;
+                    continue;
+                }
+            }
+            at += 1;
+            if depth == 0 {
+                return has_text.then_some(at);
+            }
+        }
+    }
+
+    /// Whether a text is what a variable of a template is set to: `{% set api_key = "..." %}`.
+    fn is_assigned_to_secret(&self, open: usize) -> bool {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        self.text[..open].trim_end().strip_suffix('=').map(str::trim_end).is_some_and(|before| {
+            let name = &before[before.trim_end_matches(is_word).len()..];
+            self.is_secret(name)
+        })
+    }
+}
+
+/// A text that is a URL with something to hide, without it.
+fn hidden_url(inner: &str) -> Option<String> {
+    let colon = inner.bytes().take(LONGEST_SCHEME).position(|byte| byte == b':')?;
+    let after = &inner[colon + 1..];
+    if !after.starts_with("//") && !after.starts_with(r"\/") {
+        return None;
+    }
+    let given = decoded(inner);
+    let is_url = given[..colon].chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        && !given.contains(char::is_whitespace);
+    is_url.then(|| url(&given)).filter(|shown| *shown != given)
+}
+
+/// A text of JSON without its escapes.
+fn decoded(inner: &str) -> Cow<'_, str> {
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    serde_json::from_str(&format!("\"{inner}\"")).map_or(Cow::Borrowed(inner), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::visit_secret_members;
+    use proptest::prelude::*;
+
+    fn shown(body: &str) -> String {
+        String::from_utf8(payload(body.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn members_of_a_body_with_names_of_secrets_are_hidden() {
+        for (body, wanted) in [
+            (r#"{"api_key":"SEC","a":1}"#, r#"{"api_key":"<redacted>","a":1}"#),
+            (r#"{ "x" : [ {"token" : 123 } ] }"#, r#"{ "x" : [ {"token" : "<redacted>" } ] }"#),
+            (r#"{"password":["SEC",["x"]],"b":[]}"#, r#"{"password":"<redacted>","b":[]}"#),
+            (r#"{"api\u005fkey":"S\"EC\\","b":"c"}"#, r#"{"api\u005fkey":"<redacted>","b":"c"}"#),
+            (r#"{"token":{"api_key":"SEC"}}"#, r#"{"token":{"api_key":"<redacted>"}}"#),
+        ] {
+            assert_eq!(shown(body), wanted);
+        }
+    }
+
+    #[test]
+    fn credentials_and_secret_parameters_of_urls_in_a_body_are_hidden() {
+        assert_eq!(
+            shown(r#"{"url":"https://u:SEC@h/x.png?token=SEC&a=1","b":["http:\/\/u:SEC@h"]}"#),
+            r#"{"url":"https://<redacted>@h/x.png?token=<redacted>&a=1","b":["http://<redacted>@h"]}"#
+        );
+    }
+
+    #[test]
+    fn everything_else_of_a_body_is_left_alone() {
+        for body in [
+            r#"{"content":"my \"api_key\":\"x\" and https://u:p@h/ in a text","max_tokens":5}"#,
+            r#"{"key":null,"token":{"type":"string"},"required":["token"],"password":[1,2]}"#,
+            r#"{"url":"data:image/png;base64,AAAA","u":"https://h/x?a=b"}"#,
+            r#"{"api_key":"never ends"#,
+            "",
+            "é\"",
+        ] {
+            assert!(matches!(payload(body.as_bytes()), Cow::Borrowed(_)), "{}", shown(body));
+        }
+        assert_eq!(payload(b"\xff\"api_key\":\"x\"").as_ref(), b"\xff\"api_key\":\"x\"");
+    }
+
+    #[test]
+    fn the_secrets_of_a_template_are_hidden_and_known() {
+        for text in [
+            r#"{"api_key":"TOPSECRET1","q":{{ text|tojson }}}"#,
+            r#"{# don't #}{{ {'api_key': 'TOPSECRET1'}|tojson }}"#,
+            r#"{% set api_key = "TOPSECRET1" %}{"k": {{ api_key|tojson }}}"#,
+            r#"{"url": "http://u:TOPSECRET1@h/", "q": {{ text|tojson }}}"#,
+        ] {
+            let hidden = template(text);
+            assert!(hidden.contains(REDACTED) && !hidden.contains("TOPSECRET1"), "{hidden}");
+            assert!(secrets_in_template(text).contains(&"TOPSECRET1".to_owned()), "{text}");
+        }
+        let plain = r#"{"api_key": {{ key|tojson }}, "max_tokens": {{ max_tokens }}}"#;
+        assert_eq!(template(plain), plain);
+        assert!(secrets_in_template(r#"{"api_key": "{{ text }}"}"#).is_empty());
+    }
+
+    fn document() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("api_key|token|keys|role|a\"b|\\PC{0,3}", inner), 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_body_shows_what_its_document_would(mut value in document(), is_pretty: bool) {
+            let body = if is_pretty { format!("{value:#}") } else { value.to_string() };
+            let found: Value = serde_json::from_slice(&payload(body.as_bytes())).unwrap();
+            visit_secret_members(&mut value, is_secret_name, &mut |_, member| *member = REDACTED.into());
+            // Numbers come back as they are read.
+            let wanted: Value = serde_json::from_str(&value.to_string()).unwrap();
+            prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn any_text_is_gone_through(text in "[\\[\\]{}:,\"'\\\\a-k_=é ]{0,60}") {
+            let _ = (payload(text.as_bytes()), template(&text), secrets_in_template(&text));
+        }
+    }
+}
