@@ -41,10 +41,12 @@ pub(crate) trait Joins {
 
 /// Joins parts until none may be, and shows each that is left; the same parts give the same result every time.
 pub(crate) fn merge<J: Joins>(joins: &J, length: usize, part: impl Fn(usize) -> J::Part, each: impl FnMut(J::Part)) {
-    match length {
-        ..=SHORT => merge_short(joins, (0..length).map(part), each),
-        ..=WINDOW => Heap::default().merge(joins, (0..length).map(part), each),
-        _ => Windows { joins, length, part, window: WINDOW, margin: MARGIN }.merge(each),
+    if length <= SHORT {
+        merge_short(joins, (0..length).map(part), each);
+    } else if length <= WINDOW {
+        Heap::default().merge(joins, (0..length).map(part), each);
+    } else {
+        Windows { joins, length, part, window: WINDOW, margin: MARGIN }.merge(each);
     }
 }
 
