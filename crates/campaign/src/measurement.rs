@@ -195,6 +195,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             quality.without_counts
         ),
     );
+    say(
+        quality.uncounted > 0,
+        format!(
+            "{} records were not counted: the run was stopped; they have their times and what the server said of its \
+             tokens, and no counts made here",
+            quality.uncounted
+        ),
+    );
     let (faults, fault) = quality.spec_decode_faults;
     say(
         faults > 0,

@@ -50,6 +50,8 @@ pub struct Quality {
     pub cut_off: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
+    /// Answers whose tokens were not counted because the run was stopped.
+    pub uncounted: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
     pub spec_decode_faults: (u64, Option<&'static str>),
 }
@@ -92,6 +94,7 @@ impl Quality {
         self.unreadable_events += u64::from(parsed.unreadable);
         self.unreadable_usage += u64::from(parsed.unreadable_usage);
         self.without_counts += u64::from(record.without_counts);
+        self.uncounted += u64::from(record.is_uncounted);
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
     }
 
@@ -121,6 +124,7 @@ impl Quality {
         self.unreadable_events += other.unreadable_events;
         self.unreadable_usage += other.unreadable_usage;
         self.without_counts += other.without_counts;
+        self.uncounted += other.uncounted;
         self.cut_off += other.cut_off;
         self.add_spec_decode_faults(other.spec_decode_faults);
     }

@@ -37,11 +37,26 @@ pub struct Record {
     pub did_not_stream: bool,
     /// The server's token counts were to be used, and it gave none.
     pub without_counts: bool,
+    /// Its tokens were to be counted here, and there was no time.
+    pub is_uncounted: bool,
 }
 
 impl Reader {
     /// Reads one exchange.
     pub fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
+        self.read_with(exchange, record_thread, self.counts())
+    }
+
+    /// The same without counting tokens here, which is most of the work: what the server said of them stays.
+    pub fn read_uncounted(&self, exchange: &Exchange, record_thread: u16) -> Record {
+        let counts = match self.counts() {
+            Counts::Ours => Counts::LeftOut,
+            counts => counts,
+        };
+        self.read_with(exchange, record_thread, counts)
+    }
+
+    fn read_with(&self, exchange: &Exchange, record_thread: u16, counted: Counts) -> Record {
         let mut did_not_stream = false;
         let (mut parsed, error) = match self.failure(exchange) {
             Some(error) => (unread(exchange), Some(error)),
@@ -74,7 +89,7 @@ impl Reader {
             head,
             credit_issued: timeline.issued.taken().map(|at| anchor.wall(at)),
             credit_drop: Some(start.since(timeline.issued).0),
-            tokens: self.count(exchange, &parsed, error.is_some()),
+            tokens: self.count(exchange, &parsed, counted, error.is_some()),
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
             images: exchange.tag.images,
@@ -111,9 +126,10 @@ impl Reader {
         // Counts that cannot be were given all the same, and are told as such.
         let gave_none = counts.is_none() && !parsed.unreadable_usage;
         let has_tokens = self.plan.endpoint.kind.traits().has_tokens();
-        let is_missed = has_tokens && self.counts() == Counts::Servers;
+        let is_missed = has_tokens && counted == Counts::Servers;
         let without_counts = is_missed && measured.error.is_none() && gave_none;
-        Record { meta, measured, parsed, did_not_stream, without_counts }
+        let is_uncounted = counted == Counts::LeftOut && measured.error.is_none();
+        Record { meta, measured, parsed, did_not_stream, without_counts, is_uncounted }
     }
 
     fn reading(&self) -> Reading<'_> {
@@ -149,14 +165,14 @@ impl Reader {
         }
     }
 
-    fn count(&self, exchange: &Exchange, parsed: &Parsed, failed: bool) -> TokenCounts {
-        let tokenizer = match (self.counts(), &self.tokenizer) {
+    fn count(&self, exchange: &Exchange, parsed: &Parsed, counted: Counts, failed: bool) -> TokenCounts {
+        let tokenizer = match (counted, &self.tokenizer) {
             (Counts::Servers, _) => {
                 let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
                 return TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) };
             }
             (Counts::Ours, Some(tokenizer)) => tokenizer,
-            (Counts::Ours, None) | (Counts::Nobodys, _) => return TokenCounts::default(),
+            (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
         let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
         if failed {
@@ -177,6 +193,8 @@ impl Reader {
 enum Counts {
     Servers,
     Ours,
+    /// Ours, but for want of time.
+    LeftOut,
     /// Nothing about such requests is tokens.
     Nobodys,
 }
@@ -334,6 +352,24 @@ mod tests {
         let reader = reader(EndpointKind::ImageRetrieval);
         let record = reader.read(&exchange(&reader, answered("hello")), 0);
         assert_eq!((record.measured.tokens, record.without_counts), (TokenCounts::default(), false));
+    }
+
+    #[test]
+    fn a_record_that_is_not_counted_keeps_its_times_and_what_the_server_said() {
+        let mut reader = reader(EndpointKind::Chat);
+        let usage = Some(Usage { completion_tokens: Some(7), ..Usage::default() });
+        let exchange = exchange(&reader, Parsed { usage, ..answered("hello") });
+        let (counted, uncounted) = (reader.read(&exchange, 0), reader.read_uncounted(&exchange, 0));
+        assert!(uncounted.is_uncounted && !counted.is_uncounted);
+        let measured = Measured { tokens: counted.measured.tokens, ..uncounted.measured.clone() };
+        assert_eq!(uncounted.measured.tokens, TokenCounts::default());
+        assert_eq!(uncounted.measured.usage.completion_tokens, Some(7));
+        assert_eq!(format!("{measured:?}"), format!("{:?}", counted.measured));
+        let mut plan = Plan::clone(&reader.plan);
+        plan.endpoint.server_token_count = true;
+        reader.plan = Arc::new(plan);
+        let servers = reader.read_uncounted(&exchange, 0);
+        assert_eq!((servers.measured.tokens.output, servers.is_uncounted), (Some(7), false));
     }
 
     #[test]

@@ -9,8 +9,9 @@ use crate::request_watch::OddLength;
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
-use aiperf_types::{PhaseKind, RequestError};
-use std::sync::Arc;
+use aiperf_transport::clock::mono_now;
+use aiperf_types::{Exchange, MonoNs, PhaseKind, RequestError};
+use std::sync::{Arc, OnceLock};
 
 /// A buffer of encoded records starts this large: a batch of them fits.
 const ENCODED_BYTES: usize = 64 << 10;
@@ -34,6 +35,17 @@ pub(crate) struct RecordContext {
     pub(crate) sweeps: Vec<SharedSweepLine>,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
+    /// Until when tokens are counted, once the run was stopped: whoever did that wants it to end.
+    pub(crate) counts_until: OnceLock<MonoNs>,
+}
+
+impl RecordContext {
+    fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
+        match self.counts_until.get() {
+            Some(until) if mono_now() >= *until => self.reader.read_uncounted(exchange, record_thread),
+            _ => self.reader.read(exchange, record_thread),
+        }
+    }
 }
 
 /// What one thread found: by phase, and over all.
@@ -126,7 +138,7 @@ impl Recorder {
             if batch.is_claimed_by(other) {
                 return None;
             }
-            let mut record = self.context.reader.read(exchange, self.number);
+            let mut record = self.context.read(exchange, self.number);
             // Here, so that no file, table or log ever has what the server said to a failed request as it came.
             record.measured.error = record.measured.error.map(|error| self.context.redactor.error(error));
             if let Some(trace) = &mut record.measured.http_trace {

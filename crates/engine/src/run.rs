@@ -26,11 +26,15 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_types::{LogLevel, PhaseId, PhaseKind, PhaseProgress, WallAnchor, WallNs};
+use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseKind, PhaseProgress, WallAnchor, WallNs};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use tokio::sync::Semaphore;
+
+/// How long tokens of what waits are still counted after a run was stopped: with the files to be written, it should be
+/// over within two or three seconds.
+const COUNTS_AFTER_STOP: Nanos = Nanos(1_000_000_000);
 
 /// What a run needs.
 pub struct Setup {
@@ -119,6 +123,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         redactor,
         sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
         is_watched: events.metrics_every().is_some(),
+        counts_until: OnceLock::new(),
     });
     let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
     let queue = Arc::new(queue);
@@ -183,6 +188,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         LogLevel::Notice,
         format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),
     );
+    if stop.is_stopped() {
+        let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
+    }
     queue.close();
     let Coordinated { findings, failures, relief, too_many_failed } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;

@@ -103,7 +103,7 @@ impl Encoding {
         let mut total = 0;
         self.for_each_segment(text, |segment| {
             total += match segment {
-                Segment::Text(text) => parts(text).map(|part| self.bpe.count(part)).sum(),
+                Segment::Text(text) => self.bpe.count(text),
                 Segment::Special(_) => 1,
             };
         });
@@ -184,47 +184,9 @@ impl Encoding {
     }
 }
 
-/// A text is counted in parts of about so many bytes: merging takes 170 bytes for each byte of a word, and a server may
-/// send megabytes without a space.
-const PART: usize = 256 << 10;
-
-/// A text in parts whose tokens add up to those of the whole: cut before a single space between two words, where a
-/// token always begins. Only a word longer than a part is cut within.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (part, after) = rest.split_at(end_of_part(rest));
-        rest = after;
-        Some(part)
-    })
-}
-
-fn end_of_part(text: &str) -> usize {
-    if text.len() <= PART {
-        return text.len();
-    }
-    let bytes = text.as_bytes();
-    let is_letter = |at: usize| bytes[at].is_ascii_alphanumeric();
-    let between_words = |at: &usize| bytes[*at] == b' ' && is_letter(*at - 1) && is_letter(*at + 1);
-    let within = || (PART..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    (1..PART - 1).rev().find(between_words).unwrap_or_else(within)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_text_is_counted_in_parts_and_comes_to_the_same() {
-        let text = "the quick brown fox, it jumps over 13 lazy dogs. ".repeat(3 * PART / 49);
-        let whole: usize = DEFAULT.bpe.count(&text);
-        assert!(parts(&text).count() > 2 && parts(&text).all(|part| part.len() <= PART));
-        assert_eq!(DEFAULT.count(&text), whole);
-        assert_eq!(parts(&"x".repeat(2 * PART + 1)).map(str::len).collect::<Vec<_>>(), [PART, PART, 1]);
-    }
 
     #[test]
     fn a_special_token_in_a_text_is_one_id_and_decodes_to_itself() {

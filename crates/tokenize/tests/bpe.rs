@@ -1,7 +1,5 @@
 //! The builtin vocabularies against another implementation of them.
 
-use std::time::{Duration, Instant};
-
 use aiperf_tokenize::{Lookup, Tokenizer};
 use proptest::prelude::*;
 
@@ -64,11 +62,24 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// More than one window of merging, from any place on.
+    #[test]
+    fn very_long_pieces_have_the_same_tokens(
+        before in "[a-zA-Z]{0,40}",
+        piece in "[ab]{4000,9000}|[a-z]{4000,9000}|a{4000,9000}|[一-丿]{1400,3000}|[ \n]{4000,9000}|={4000,9000}",
+    ) {
+        agrees(&format!("{before}{piece}"));
+    }
+}
+
 #[test]
-fn a_page_without_spaces_takes_no_square_of_its_length() {
+fn hundreds_of_kilobytes_without_a_space_are_counted_as_a_whole() {
     let tokenizer = Tokenizer::builtin();
-    let text = "abcdefghij".repeat(100_000);
-    let begin = Instant::now();
-    assert!(tokenizer.count(&text) > 100_000);
-    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    for unit in ["a", " ", "\n", "中文字符串测试"] {
+        let text = format!("xyz{}", unit.repeat((300 << 10) / unit.len()));
+        assert_eq!(tokenizer.count(&text), bpe_openai::o200k_base().encode(&text).len(), "{unit:?}");
+    }
 }

@@ -15,7 +15,10 @@ use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
-use aiperf_types::{EndpointKind, Exchange, Failure, PhaseIndex, PhaseProgress, RequestTag, WallAnchor};
+use aiperf_types::{
+    ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, RequestTag, Timeline, WallAnchor,
+};
+use std::sync::OnceLock;
 
 /// Writes the number of each record, so that order, loss and repetition show.
 struct Numbers;
@@ -62,6 +65,7 @@ impl Bench {
             redactor: Arc::default(),
             sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
             is_watched: true,
+            counts_until: OnceLock::new(),
         });
         let (queue, arrivals) = Queue::new(1 << 30, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
@@ -201,4 +205,32 @@ fn nothing_new_is_sent_while_a_record_waits_for_too_long() {
     bench.settle(later(2));
     bench.coordinator.step(later(2));
     assert!(!bench.queue.is_behind(later(9)) && bench.queue.has_caught_up(later(9)), "all of them are written");
+}
+
+#[test]
+fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
+    let bench = Bench::new(Events::new(WallAnchor::default()));
+    let answered = |number| {
+        let content = vec![ContentMark { at: MonoNs(5), output: true, reasoning: false }];
+        let parsed = Parsed { content, output_text: Some("hello".into()), responses: 1, ..Parsed::default() };
+        Exchange {
+            tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
+            timeline: Timeline { start: MonoNs(1), end: MonoNs(9), ..Timeline::default() },
+            status: Some(200),
+            parsed: Some(Box::new(parsed)),
+            ..Exchange::default()
+        }
+    };
+    let mut recorder = Bench::recorder(&bench.context);
+    let mut record = |numbers: std::ops::Range<u64>| {
+        let buffers = vec![BufferReturn::default()].into();
+        let batch = Batch::new(numbers.start, numbers.map(answered).collect(), buffers);
+        assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
+        recorder.add_up(&batch);
+    };
+    record(0..3);
+    bench.context.counts_until.set(mono_now()).unwrap();
+    record(3..5);
+    let findings = recorder.into_findings();
+    assert_eq!((findings.phases[0].records(), findings.quality.uncounted), (5, 2));
 }

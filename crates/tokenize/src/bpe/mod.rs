@@ -128,8 +128,8 @@ impl<'a> Piece<'a> {
     }
 
     fn merge(&self, mut token: impl FnMut(&'a [u8])) {
-        let bytes = (0..self.bytes.len()).map(|i| (i as u32, i as u32 + 1));
-        merge::merge(self, bytes, |part| token(self.slice(part)));
+        let byte = |at| (at as u32, at as u32 + 1);
+        merge::merge(self, self.bytes.len(), byte, |part| token(self.slice(part)));
     }
 }
 

@@ -155,7 +155,7 @@ impl Vocabulary {
     }
 
     fn merge(&self, piece: &[u8], each: impl FnMut(u32)) {
-        merge::merge(self, piece.iter().map(|byte| self.single_bytes[*byte as usize]), each);
+        merge::merge(self, piece.len(), |at| self.single_bytes[piece[at] as usize], each);
     }
 
     fn find(&self, bytes: &[u8]) -> Option<u32> {
