@@ -2,7 +2,7 @@
 
 use crate::kinds::shared::detect::ResponseField;
 use crate::kinds::template::PayloadTemplate;
-use crate::kinds::{Dialect, dialect};
+use crate::kinds::{Carries, Dialect, dialect};
 use aiperf_plan::EndpointPlan;
 use aiperf_types::EndpointKind;
 use thiserror::Error;
@@ -39,6 +39,12 @@ impl Api {
         let response_field = field.map(compiled).transpose()?;
         let (dialect, endpoint, model) = (dialect(kind), endpoint.clone(), model.to_owned());
         Ok(Self { dialect, endpoint, model, template, response_field })
+    }
+
+    /// Whether a request depends on what was said before its turn.
+    pub(crate) fn looks_back(&self) -> bool {
+        matches!(self.dialect.carries, Carries::History(_))
+            || self.template.as_ref().is_some_and(PayloadTemplate::looks_back)
     }
 }
 

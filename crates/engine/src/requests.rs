@@ -2,12 +2,11 @@
 //! the rest is encoded entry by entry as it is needed.
 
 use aiperf_dataset::Dataset;
-use aiperf_dialect::kinds::Carries;
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, ContextMode, Conversation, EndpointKind, Failure, Turn};
+use aiperf_types::{Body, Conversation, EndpointKind, Failure, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -239,7 +238,7 @@ impl Requests {
             heads: self.heads_with(&encoded.headers),
             session_id,
             requested_osl: turn.and_then(|turn| turn.max_tokens),
-            images: self.images(carried(&self.api, conversation, asked), &encoded.body),
+            images: self.images(&session.carried().collect::<Vec<_>>(), &encoded.body),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
             encoded,
@@ -263,25 +262,14 @@ impl Requests {
 
     /// Images of a request: those of the turns that it carries, or, where somebody else wrote it, those that are found
     /// in it.
-    fn images(&self, carried: &[Turn], body: &Body) -> u32 {
-        let is_verbatim = |turn: &Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
+    fn images(&self, carried: &[&Turn], body: &Body) -> u32 {
+        let is_verbatim = |turn: &&Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
         if carried.iter().any(is_verbatim) {
             return inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images);
         }
         let contents = carried.iter().flat_map(|turn| &turn.images).flat_map(|image| &image.contents);
         contents.filter(|content| !content.is_empty()).count() as u32
     }
-}
-
-/// The turns that the request of one of them carries.
-fn carried<'a>(api: &Api, conversation: &'a Conversation, asked: usize) -> &'a [Turn] {
-    let turns = conversation.turns.get(..=asked).unwrap_or_default();
-    let says_all = conversation.context_mode == Some(ContextMode::MessageArrayWithResponses);
-    let first = match api.dialect.carries {
-        Carries::History(_) if !says_all => turns.iter().rposition(|turn| turn.reset_context).unwrap_or(0),
-        _ => turns.len().saturating_sub(1),
-    };
-    &turns[first..]
 }
 
 fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
@@ -365,26 +353,9 @@ mod tests {
         let first = Turn { images: vec![image(&["a", "b"]), image(&[""])], ..Turn::default() };
         let second = Turn { images: vec![image(&["c"])], ..Turn::default() };
         let body = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}).to_string();
-        assert_eq!(requests.images(&[first.clone(), second], &body.clone().into()), 3);
+        assert_eq!(requests.images(&[&first, &second], &body.clone().into()), 3);
         let verbatim = Turn { raw_messages: Some(Vec::new()), ..Turn::default() };
-        assert_eq!(requests.images(&[first, verbatim], &body.into()), 1);
-    }
-
-    #[test]
-    fn a_request_carries_the_turns_since_its_context_began() {
-        let chat = requests(EndpointKind::Chat).unwrap();
-        let turn = |text: &str, reset_context| Turn { reset_context, ..Turn::text(text) };
-        let turns = vec![turn("a", false), turn("b", true), turn("c", false), turn("d", false)];
-        let conversation = Conversation { turns, ..Conversation::default() };
-        let lone = Conversation { context_mode: Some(ContextMode::MessageArrayWithResponses), ..conversation.clone() };
-        let texts = |conversation, asked| {
-            let carried = carried(&chat.api, conversation, asked).iter();
-            carried.map(|turn| turn.texts[0].contents.concat()).collect::<String>()
-        };
-        assert_eq!(texts(&conversation, 0), "a");
-        assert_eq!(texts(&conversation, 2), "bc");
-        assert_eq!(texts(&lone, 2), "c");
-        assert_eq!(texts(&Conversation::default(), 0), "");
+        assert_eq!(requests.images(&[&first, &verbatim], &body.into()), 1);
     }
 
     #[test]
