@@ -94,6 +94,12 @@ impl Answer {
         self.count_response(at);
     }
 
+    /// Takes content whose bytes nobody kept: all that is known of it is that it came.
+    pub fn arrived(&mut self, at: MonoNs) {
+        self.count_response(at);
+        self.parsed.content.push(ContentMark { at, output: true, reasoning: false });
+    }
+
     pub fn finish(mut self) -> Parsed {
         if !self.other_choices.is_empty() {
             let text = self.parsed.output_text.get_or_insert_default();
