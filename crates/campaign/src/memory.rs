@@ -1,7 +1,9 @@
 //! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it
-//! prepares, and nobody told why. Texts are kept up to some 64 MB and encoded bodies likewise; past that a prompt is
-//! made when it is needed, so what counts then is the longest one. What files take is counted while they are read.
+//! prepares, and nobody told why. Of what a seed defines, texts are kept up to some 64 MB and encoded bodies likewise;
+//! past that a prompt is made when it is needed, so what counts then is the longest one. What files take is counted while
+//! they are read; their bodies are encoded as far as a share of the memory goes.
 
+use aiperf_engine::requests::KEPT_BYTES;
 use aiperf_plan::{DatasetPlan, Length, Plan, RankingsPlan, SyntheticPlan};
 use std::fs::read_to_string;
 use thiserror::Error;
@@ -15,6 +17,11 @@ const BYTES_IN_THE_MAKING: f64 = 50.0;
 const MOST_KEPT: f64 = 400e6;
 /// Of the free memory, what prompts may take.
 const SHARE: f64 = 0.8;
+
+/// Most bytes of a file's bodies that are encoded beforehand, and the part of the free memory that they may take: what is
+/// encoded while requests are out keeps the answers to others waiting.
+const MOST_OF_A_FILE: u64 = 1 << 30;
+const SHARE_OF_A_FILE: u64 = 4;
 
 /// More to send than memory to hold it.
 #[derive(Debug, Error, PartialEq)]
@@ -59,6 +66,19 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
 /// Bytes that files of conversations may take; `None` where nothing says how much is free.
 pub(crate) fn room() -> Option<u64> {
     free_bytes(&|path| read_to_string(path).ok()).map(|free| (free as f64 * SHARE) as u64)
+}
+
+/// Bytes of bodies that are encoded beforehand, by the memory that is free now.
+pub(crate) fn kept_bytes(dataset: &DatasetPlan) -> usize {
+    match dataset {
+        DatasetPlan::Synthetic(_) | DatasetPlan::Rankings(_) => KEPT_BYTES,
+        DatasetPlan::File(_) => kept_of_a_file(free_bytes(&|path| read_to_string(path).ok())),
+    }
+}
+
+fn kept_of_a_file(free: Option<u64>) -> usize {
+    let share = free.map_or(MOST_OF_A_FILE, |free| free / SHARE_OF_A_FILE);
+    usize::try_from(share.min(MOST_OF_A_FILE)).unwrap_or(usize::MAX)
 }
 
 fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
@@ -227,5 +247,11 @@ mod tests {
         // However many there are, a part of them is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
         assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None }, 0), Ok(()));
+    }
+
+    #[test]
+    fn of_a_file_a_quarter_of_the_memory_is_encoded_and_no_more_than_a_gigabyte() {
+        assert_eq!(kept_of_a_file(Some(1000)), 250);
+        assert_eq!((kept_of_a_file(Some(64 << 30)), kept_of_a_file(None)), (1 << 30, 1 << 30));
     }
 }

@@ -174,7 +174,9 @@ impl Job {
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
         let is_verbatim = matches!(&plan.dataset, DatasetPlan::File(file) if file.format == FileFormat::RawPayload);
-        let requests = Arc::new(Requests::of_counted(plan, Arc::new(dataset), &version, || steps.count())?);
+        // With the dataset in memory, it is known what is left.
+        let kept_bytes = memory::kept_bytes(&plan.dataset);
+        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);
@@ -187,26 +189,26 @@ impl Job {
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
         let all = all.inspect(|_| steps.count());
-        // Bodies that a file has as they are need no second copy.
-        if is_verbatim {
+        let inputs = if is_verbatim {
+            // Bodies that a file has as they are need no second copy.
             all.for_each(drop);
-            return match unbuildable {
-                Some(error) => Err(RequestsError::from(error).into()),
-                None => Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs: None }),
-            };
-        }
-        let inputs = artifacts.stage_inputs(all.map(|request| {
-            let payload = request.encoded.body.payload();
-            let shown = match redact::payload(&payload) {
-                Cow::Owned(hidden) => hidden,
-                Cow::Borrowed(_) => payload.into_owned(),
-            };
-            (request.session_id.clone(), [shown])
-        }))?;
+            None
+        } else {
+            Some(artifacts.stage_inputs(all.map(|request| {
+                let payload = request.encoded.body.payload();
+                let shown = match redact::payload(&payload) {
+                    Cow::Owned(hidden) => hidden,
+                    Cow::Borrowed(_) => payload.into_owned(),
+                };
+                (request.session_id.clone(), [shown])
+            }))?)
+        };
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
         }
-        Ok(Loaded { requests, tokenizer: is_counted.then_some(tokenizer), inputs: Some(inputs) })
+        let tokenizer = is_counted.then_some(tokenizer);
+        requests.drop_payloads(tokenizer.as_ref());
+        Ok(Loaded { requests: Arc::new(requests), tokenizer, inputs })
     }
 }
 

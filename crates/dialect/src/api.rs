@@ -2,7 +2,7 @@
 
 use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::template::PayloadTemplate;
-use crate::kinds::{Dialect, dialect};
+use crate::kinds::{Carries, Dialect, dialect};
 use crate::text::json;
 use aiperf_plan::EndpointPlan;
 use thiserror::Error;
@@ -36,6 +36,12 @@ impl Api {
         let response_field = field.map(compiled).transpose()?;
         let (endpoint, model) = (endpoint.clone(), model.to_owned());
         Ok(Self { dialect, endpoint, model, template, response_field })
+    }
+
+    /// Whether a request depends on what was said before its turn.
+    pub(crate) fn looks_back(&self) -> bool {
+        matches!(self.dialect.carries, Carries::History(_))
+            || self.template.as_ref().is_some_and(PayloadTemplate::looks_back)
     }
 }
 

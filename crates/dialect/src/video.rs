@@ -5,12 +5,9 @@
 use crate::api::Api;
 use crate::request::is_truthy;
 use crate::text::json;
-use aiperf_types::{Failure, MonoNs, Nanos};
+use aiperf_types::{Failure, Nanos};
 use serde_json::{Map, Value};
 use std::fmt::Write;
-
-/// Stands among the responses of a record for a video that was fetched: its bytes are not kept.
-pub const DOWNLOADED: &str = r#"{"object":"video.content"}"#;
 
 /// How much of a reply an error message shows, in characters.
 const SHOWN: usize = 200;
@@ -22,11 +19,9 @@ pub struct VideoJob {
     path: String,
     query: String,
     interval: Nanos,
-    /// `None`: it may take as long as it likes.
-    timeout_seconds: Option<f64>,
+    timeout_seconds: f64,
     download: bool,
     at: Stage,
-    first_poll: MonoNs,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +39,6 @@ pub struct LegAnswer<'a> {
     /// Without parameters; empty when the server named none.
     pub media_type: &'a str,
     pub body: &'a [u8],
-    /// When the request began, and when the answer was there.
-    pub start: MonoNs,
-    pub end: MonoNs,
 }
 
 /// What follows a step.
@@ -57,6 +49,10 @@ pub enum VideoStep {
         pause: Nanos,
         from: Place,
         keep: Keep,
+        /// The time of a request counts from here on: all looks together have it, and so has the download.
+        renews_time: bool,
+        /// What comes is counted and not kept.
+        drops_body: bool,
     },
     /// The answer is the last one. Where its status is none of success, that is the record's error.
     End {
@@ -80,7 +76,7 @@ pub enum Keep {
     Nothing,
     /// Its text is a response.
     Text,
-    /// That it came is a response ([`DOWNLOADED`]): its bytes are not kept.
+    /// That it came is a response.
     Arrival,
 }
 
@@ -93,10 +89,9 @@ impl VideoJob {
             path: path.trim_end_matches('/').to_owned(),
             query: query.to_owned(),
             interval: video.poll_interval,
-            timeout_seconds: Some(api.endpoint.timeout_seconds).filter(|seconds| *seconds > 0.0),
+            timeout_seconds: api.endpoint.timeout_seconds,
             download: video.download,
             at: Stage::Submitted,
-            first_poll: MonoNs(0),
         }
     }
 
@@ -115,6 +110,12 @@ impl VideoJob {
         match (&self.at, failure) {
             // The run did it, not the server.
             (_, failure @ (Failure::CutOff | Failure::Cancelled { .. })) => failure,
+            (Stage::Polled(_), Failure::TimedOut) => {
+                let message = format!("Video generation timed out after {:?}s", self.timeout_seconds);
+                Failure::Step { code: 504, kind: "TimeoutError", message }
+            }
+            // A step that failed by what was said has its name.
+            (_, failure @ Failure::Step { .. }) => failure,
             (Stage::Downloaded, failure) => download_error(500, format!("Video download failed: {failure}")),
             (_, failure) => failure,
         }
@@ -137,7 +138,7 @@ impl VideoJob {
         let path = format!("{}/{id}", self.path);
         let from = Place::Path(format!("{path}{}", self.query));
         self.at = Stage::Polled(path);
-        Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text })
+        Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text, renews_time: true, drops_body: false })
     }
 
     fn polled(&mut self, path: String, answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
@@ -152,27 +153,16 @@ impl VideoJob {
                     Some(url) => place(url, &path)?,
                     None => Place::Path(format!("{path}/content{}", self.query)),
                 };
-                Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text })
+                Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text, renews_time: true, drops_body: true })
             }
             Some("completed") => Ok(VideoStep::End { keep: Keep::Text }),
             Some("failed") => Err(generation_error(format!("Video generation failed: {}", reason(&job)))),
             _ => {
                 let from = Place::Path(format!("{path}{}", self.query));
-                Ok(VideoStep::Get { pause: self.pause(answer)?, from, keep: Keep::Nothing })
+                let (pause, keep) = (self.interval, Keep::Nothing);
+                Ok(VideoStep::Get { pause, from, keep, renews_time: false, drops_body: false })
             }
         }
-    }
-
-    /// How long to wait before the next look. The last one is at the deadline.
-    fn pause(&mut self, answer: LegAnswer<'_>) -> Result<Nanos, Failure> {
-        self.first_poll = self.first_poll.taken().unwrap_or(answer.start);
-        let Some(seconds) = self.timeout_seconds else { return Ok(self.interval) };
-        let left = self.first_poll.plus(Nanos::from_secs_f64(seconds)).since(answer.end);
-        if left == Nanos::ZERO {
-            let message = format!("Video generation timed out after {seconds:?}s");
-            return Err(Failure::Step { code: 504, kind: "TimeoutError", message });
-        }
-        Ok(self.interval.min(left))
     }
 }
 
@@ -302,13 +292,14 @@ mod tests {
         VideoJob::new(&Api::new(&endpoint, "m").unwrap(), "/v1/videos/?k=v")
     }
 
-    fn told(body: &str, seconds: u64) -> LegAnswer<'_> {
-        let at = MonoNs(seconds * 1_000_000_000);
-        LegAnswer { status: 200, media_type: "application/json", body: body.as_bytes(), start: at, end: at }
+    fn told(body: &str) -> LegAnswer<'_> {
+        LegAnswer { status: 200, media_type: "application/json", body: body.as_bytes() }
     }
 
-    fn get(pause: Nanos, path: &str, keep: Keep) -> VideoStep {
-        VideoStep::Get { pause, from: Place::Path(path.into()), keep }
+    /// A look at a job; the first has a time of its own.
+    fn look(pause: Nanos, path: &str, keep: Keep) -> VideoStep {
+        let renews_time = pause == Nanos::ZERO;
+        VideoStep::Get { pause, from: Place::Path(path.into()), keep, renews_time, drops_body: false }
     }
 
     fn error(step: VideoStep) -> (i64, &'static str, String) {
@@ -322,12 +313,12 @@ mod tests {
     fn a_job_is_looked_at_once_at_once_and_then_after_every_interval() {
         let mut job = job(0.0, false);
         let poll = "/v1/videos/v1?k=v";
-        assert_eq!(job.next(told(r#"{"id":"v1","status":"queued"}"#, 1)), get(Nanos(0), poll, Keep::Text));
-        for at in 2..5 {
-            let running = told(r#"{"id":"v1","status":"in_progress"}"#, at);
-            assert_eq!(job.next(running), get(Nanos(100_000_000), poll, Keep::Nothing));
+        assert_eq!(job.next(told(r#"{"id":"v1","status":"queued"}"#)), look(Nanos(0), poll, Keep::Text));
+        for _ in 2..5 {
+            let running = told(r#"{"id":"v1","status":"in_progress"}"#);
+            assert_eq!(job.next(running), look(Nanos(100_000_000), poll, Keep::Nothing));
         }
-        assert_eq!(job.next(told(r#"{"status":"completed"}"#, 5)), VideoStep::End { keep: Keep::Text });
+        assert_eq!(job.next(told(r#"{"status":"completed"}"#)), VideoStep::End { keep: Keep::Text });
     }
 
     #[test]
@@ -340,9 +331,11 @@ mod tests {
             (r#"{"status":"completed","url":"HTTP://x/c"}"#, Place::Url("HTTP://x/c".into())),
         ] {
             let mut job = job(0.0, true);
-            job.next(told(r#"{"id":"v1"}"#, 1));
-            assert_eq!(job.next(told(reply, 2)), VideoStep::Get { pause: Nanos(0), from, keep: Keep::Text });
-            let bytes = LegAnswer { media_type: "video/mp4", ..told("....", 3) };
+            job.next(told(r#"{"id":"v1"}"#));
+            let (pause, keep) = (Nanos::ZERO, Keep::Text);
+            let fetch = VideoStep::Get { pause, from, keep, renews_time: true, drops_body: true };
+            assert_eq!(job.next(told(reply)), fetch);
+            let bytes = LegAnswer { media_type: "video/mp4", ..told("....") };
             assert_eq!(job.next(bytes), VideoStep::End { keep: Keep::Arrival });
         }
     }
@@ -350,7 +343,7 @@ mod tests {
     #[test]
     fn dots_are_no_job_id() {
         for id in [".", ".."] {
-            let (code, kind, message) = error(job(0.0, false).next(told(&format!(r#"{{"id":"{id}"}}"#), 1)));
+            let (code, kind, message) = error(job(0.0, false).next(told(&format!(r#"{{"id":"{id}"}}"#))));
             assert_eq!((code, kind), (500, "VideoGenerationError"));
             assert!(message.contains("no job id"), "{message}");
         }
@@ -360,34 +353,31 @@ mod tests {
     fn a_failed_fetch_is_an_error_of_its_own() {
         let fetching = || {
             let mut job = job(0.0, true);
-            job.next(told(r#"{"id":"v1"}"#, 1));
-            job.next(told(r#"{"status":"completed"}"#, 2));
+            job.next(told(r#"{"id":"v1"}"#));
+            job.next(told(r#"{"status":"completed"}"#));
             job
         };
-        let gone = error(fetching().next(LegAnswer { status: 404, ..told("gone", 3) }));
+        let gone = error(fetching().next(LegAnswer { status: 404, ..told("gone") }));
         assert_eq!(gone, (404, "VideoDownloadError", "Video download failed with status 404: gone".into()));
-        let text = error(fetching().next(told("{}", 3)));
+        let text = error(fetching().next(told("{}")));
         assert_eq!((text.0, text.1), (500, "VideoDownloadError"));
         let lost = fetching().failed(Failure::Disconnected);
         assert!(matches!(lost, Failure::Step { code: 500, kind: "VideoDownloadError", .. }), "{lost:?}");
         assert_eq!(fetching().failed(Failure::CutOff), Failure::CutOff);
         assert_eq!(job(0.0, true).failed(Failure::Disconnected), Failure::Disconnected);
         let mut elsewhere = job(0.0, true);
-        elsewhere.next(told(r#"{"id":"v1"}"#, 1));
-        assert_eq!(error(elsewhere.next(told(r#"{"status":"completed","url":"s3://b"}"#, 2))).1, "VideoDownloadError");
+        elsewhere.next(told(r#"{"id":"v1"}"#));
+        assert_eq!(error(elsewhere.next(told(r#"{"status":"completed","url":"s3://b"}"#))).1, "VideoDownloadError");
     }
 
     #[test]
-    fn a_job_that_takes_longer_than_a_request_may_is_looked_at_once_more_and_given_up() {
+    fn a_job_that_takes_longer_than_a_request_may_has_an_error_of_its_own() {
         let mut job = job(1.5, false);
-        job.interval = Nanos::from_millis(1000);
-        let running = r#"{"status":"in_progress"}"#;
-        job.next(told(r#"{"id":7}"#, 1));
-        let poll = "/v1/videos/7?k=v";
-        assert_eq!(job.next(told(running, 2)), get(Nanos::from_millis(1000), poll, Keep::Nothing));
-        assert_eq!(job.next(told(running, 3)), get(Nanos::from_millis(500), poll, Keep::Nothing));
-        let late = error(job.next(told(running, 4)));
-        assert_eq!(late, (504, "TimeoutError", "Video generation timed out after 1.5s".into()));
+        assert_eq!(job.failed(Failure::TimedOut), Failure::TimedOut, "it was not submitted");
+        job.next(told(r#"{"id":7}"#));
+        job.next(told(r#"{"status":"in_progress"}"#));
+        let message = "Video generation timed out after 1.5s".into();
+        assert_eq!(job.failed(Failure::TimedOut), Failure::Step { code: 504, kind: "TimeoutError", message });
     }
 
     #[test]
@@ -399,9 +389,9 @@ mod tests {
             (r#"{"status":"failed"}"#, "Unknown error"),
         ] {
             let mut job = job(0.0, false);
-            job.next(told(r#"{"id":"v1"}"#, 1));
+            job.next(told(r#"{"id":"v1"}"#));
             let wanted = (500, "VideoGenerationError", format!("Video generation failed: {message}"));
-            assert_eq!(error(job.next(told(reply, 2))), wanted);
+            assert_eq!(error(job.next(told(reply))), wanted);
         }
     }
 
@@ -409,12 +399,12 @@ mod tests {
     fn a_submission_without_a_job_is_an_error() {
         let long = "x".repeat(300);
         for (reply, part) in [
-            (told("", 1), "no response"),
-            (told("{}", 1), "no job id"),
-            (told("[1]", 1), "no job id"),
-            (told(r#"{"id":""}"#, 1), "no job id"),
-            (told(&long, 1), "invalid JSON (status 200): xxx"),
-            (LegAnswer { media_type: "text/event-stream", ..told("{}", 1) }, "unexpected type"),
+            (told(""), "no response"),
+            (told("{}"), "no job id"),
+            (told("[1]"), "no job id"),
+            (told(r#"{"id":""}"#), "no job id"),
+            (told(&long), "invalid JSON (status 200): xxx"),
+            (LegAnswer { media_type: "text/event-stream", ..told("{}") }, "unexpected type"),
         ] {
             let (code, kind, message) = error(job(0.0, false).next(reply));
             assert_eq!((code, kind), (500, "VideoGenerationError"));
@@ -424,10 +414,10 @@ mod tests {
 
     #[test]
     fn a_refused_step_is_the_records_error() {
-        let refused = LegAnswer { status: 503, ..told("busy", 1) };
+        let refused = LegAnswer { status: 503, ..told("busy") };
         assert_eq!(job(0.0, false).next(refused), VideoStep::End { keep: Keep::Text });
         let mut polled = job(0.0, false);
-        polled.next(told(r#"{"id":"v1"}"#, 1));
+        polled.next(told(r#"{"id":"v1"}"#));
         assert_eq!(polled.next(refused), VideoStep::End { keep: Keep::Text });
     }
 
@@ -443,7 +433,7 @@ mod tests {
             let replies = [serde_json::json!({"id": id}), serde_json::json!({"status": "completed", "url": url})];
             let replies = replies.map(|reply| (200, reply.to_string().into_bytes()));
             for (status, body) in replies.into_iter().chain(bodies) {
-                let answer = LegAnswer { status, body: &body, ..told("", 1) };
+                let answer = LegAnswer { status, body: &body, ..told("") };
                 if let VideoStep::Get { from: Place::Path(text) | Place::Url(text), .. } = job.next(answer) {
                     prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{}", text);
                 }

@@ -198,22 +198,109 @@ proptest! {
         }
     }
 
+    /// What a turn costs is what was not in the body before it.
     #[test]
-    fn what_was_said_is_encoded_once(
+    fn what_was_said_is_encoded_once_and_copied_now_and_then(
         kind in prop::sample::select(KINDS.to_vec()),
         texts in prop::collection::vec("[a-z]{1,9}", 2..9),
+        times in 1usize..40,
     ) {
-        let turns = texts.iter().map(Turn::text).collect();
+        let turns: Vec<Turn> = texts.iter().map(Turn::text).cycle().take(texts.len() * times).collect();
+        let count = turns.len();
         let mut session = Session::new(api(kind), conversation(ContextMode::DeltasWithoutResponses, turns).into());
-        let mut before: Vec<*const u8> = Vec::new();
-        for turn in 0..texts.len() {
-            let request = session.ask(turn).unwrap();
-            // Without the frame around them.
-            let pieces = request.body.pieces();
-            let items: Vec<*const u8> = pieces[1..pieces.len() - 1].iter().map(|piece| piece.as_ptr()).collect();
-            prop_assert_eq!(items.len(), turn + 1);
-            prop_assert_eq!(&items[..turn], &before[..]);
-            before = items;
+        let (mut copied, mut len, mut held) = (0, 0, Vec::new());
+        for turn in 0..count {
+            let body = session.ask(turn).unwrap().body;
+            let is_new = |piece: &&bytes::Bytes| !held.iter().any(|held: &bytes::Bytes| held.as_ptr() == piece.as_ptr());
+            copied += body.pieces().iter().filter(is_new).map(bytes::Bytes::len).sum::<usize>();
+            len = body.len();
+            held = body.pieces().to_vec();
+            let most = 5 + (2 * len).ilog2() as usize;
+            prop_assert!(held.len() <= most, "{} pieces of {len} bytes", held.len());
+        }
+        let frames = 200 * count;
+        prop_assert!(copied <= frames + len * (2 + len.ilog2() as usize), "{copied} bytes for {len} in {count} turns");
+    }
+}
+
+#[test]
+fn a_request_carries_the_turns_since_its_context_began() {
+    let raw = |text: &str, reset_context| Turn { reset_context, raw_messages: Some(Vec::new()), ..Turn::text(text) };
+    let reset = |text: &str| Turn { reset_context: true, ..Turn::text(text) };
+    let payload = Turn { raw_payload: Some(Map::new()), ..Turn::text("p") };
+    let turns = vec![Turn::text("a"), reset("b"), payload, raw("c", true), raw("d", false), Turn::text("e")];
+    let carried = |kind, mode| {
+        let mut session = Session::new(api(kind), conversation(mode, turns.clone()).into());
+        let mut asked = Vec::new();
+        for turn in 0..turns.len() {
+            session.ask(turn).unwrap();
+            asked.push(session.carried().map(|turn| turn.texts[0].contents.concat()).collect::<String>());
+            session.take(reply("x")).unwrap();
+        }
+        asked
+    };
+    let chat = carried(EndpointKind::Chat, ContextMode::DeltasWithoutResponses);
+    assert_eq!(chat, ["a", "axb", "p", "c", "cxd", "cxdxe"], "only a turn with messages of its own begins anew");
+    let alone = ["a", "b", "p", "c", "d", "e"];
+    assert_eq!(carried(EndpointKind::Chat, ContextMode::MessageArrayWithResponses), alone);
+    assert_eq!(carried(EndpointKind::VideoGeneration, ContextMode::DeltasWithoutResponses), alone);
+}
+
+#[test]
+fn only_what_goes_on_from_answers_wants_them() {
+    let wants = |api: Arc<Api>| {
+        let talk = conversation(ContextMode::DeltasWithoutResponses, vec![Turn::text("1"), Turn::text("2")]);
+        let mut session = Session::new(api, talk.into());
+        session.ask(0).unwrap();
+        session.wants_reply()
+    };
+    let template = |template: &str| {
+        let urls = vec![BaseUrl::parse("http://localhost:8000").unwrap()];
+        let mut endpoint = EndpointPlan::new(EndpointKind::Template, urls);
+        endpoint.template = Some(template.to_owned());
+        Arc::new(Api::new(&endpoint, "m").unwrap())
+    };
+    assert!(wants(api(EndpointKind::Responses)));
+    assert!(!wants(api(EndpointKind::Embeddings)));
+    assert!(!wants(template(r#"{"p": {{ text|tojson }}}"#)));
+    assert!(wants(template(r#"{"n": {{ turns|length }}}"#)));
+    assert!(wants(template(r#"{"n": {{ request_info.turns|length }}}"#)));
+}
+
+#[test]
+fn a_turn_that_cannot_be_carried_is_refused_wherever_it_stands() {
+    let image = aiperf_types::Media { contents: vec!["data:image/png;base64,AA".into()], ..Default::default() };
+    let turns = vec![Turn { images: vec![image], ..Turn::text("1") }, Turn::text("2")];
+    let talk = conversation(ContextMode::DeltasWithResponses, turns);
+    let asked = Session::new(api(EndpointKind::VideoGeneration), talk.into()).ask(1);
+    assert_eq!(asked.unwrap_err().to_string(), "the video_generation endpoint cannot carry images");
+}
+
+#[test]
+fn tools_are_encoded_once_for_all_turns_that_have_them() {
+    let tools = Some(vec![json!({"name": "f", "parameters": {"a": "\u{e9}"}})]);
+    for kind in [EndpointKind::Chat, EndpointKind::Messages, EndpointKind::Responses] {
+        let own = Map::from_iter([("tools".to_owned(), json!("own"))]);
+        let turns = vec![
+            Turn { raw_tools: tools.clone(), raw_system: Some(vec![json!({"text": "s"})]), ..Turn::text("1") },
+            Turn::text("2"),
+            Turn { extra_body: Some(own), ..Turn::text("3") },
+        ];
+        let talk = Conversation {
+            system_message: Some("S".into()),
+            ..conversation(ContextMode::DeltasWithoutResponses, turns)
+        };
+        let mut session = Session::new(api(kind), talk.into());
+        let asked: Vec<EncodedRequest> = (0..3).map(|turn| session.ask(turn).unwrap()).collect();
+        let encoded = json!(tools).to_string();
+        let piece = |request: &EncodedRequest| {
+            request.body.pieces().iter().find(|piece| **piece == encoded).map(|piece| piece.as_ptr())
+        };
+        assert!(piece(&asked[0]).is_some());
+        assert_eq!(piece(&asked[0]), piece(&asked[1]));
+        assert_eq!((body(&asked[1])["tools"].clone(), body(&asked[2])["tools"].clone()), (json!(tools), json!("own")));
+        if kind == EndpointKind::Messages {
+            assert_eq!(body(&asked[1])["system"], json!([{"type": "text", "text": "S"}, {"text": "s"}]));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::reading::Reading;
 use aiperf_dialect::Answer;
-use aiperf_dialect::video::{DOWNLOADED, Keep, LegAnswer, Place, VideoJob, VideoStep};
+use aiperf_dialect::video::{Keep, LegAnswer, Place, VideoJob, VideoStep};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::redirect::{asking_for, split_url};
 use aiperf_transport::{Leg, Redirects, Script, Step, body, charset};
@@ -17,20 +17,12 @@ pub(crate) struct VideoLegs<'a> {
     redirects: Redirects,
     /// The submission as it went out, and where it has got to.
     job: Option<(Leg, VideoJob)>,
-    at: Stage,
     answer: Option<Answer>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Submitting,
-    Polling,
-    Downloading,
 }
 
 impl<'a> VideoLegs<'a> {
     pub(crate) fn new(reading: Reading<'a>) -> Self {
-        Self { reading, redirects: Redirects::default(), job: None, at: Stage::Submitting, answer: None }
+        Self { reading, redirects: Redirects::default(), job: None, answer: None }
     }
 
     /// Leaves what the answers said with an exchange that is over, or names its failure.
@@ -41,15 +33,9 @@ impl<'a> VideoLegs<'a> {
             }
             return;
         };
-        exchange.failure = Some(match (failure, self.job) {
-            (Failure::TimedOut, _) if self.at == Stage::Polling => {
-                let message =
-                    format!("Video generation timed out after {:?}s", self.reading.api.endpoint.timeout_seconds);
-                Failure::Step { code: 504, kind: "TimeoutError", message }
-            }
-            // A step that failed by what was said has its name.
-            (failure @ Failure::Step { .. }, _) | (failure, None) => failure,
-            (failure, Some((_, job))) => job.failed(failure),
+        exchange.failure = Some(match self.job {
+            Some((_, job)) => job.failed(failure),
+            None => failure,
         });
     }
 
@@ -67,28 +53,20 @@ impl<'a> VideoLegs<'a> {
         };
         let media_type = body::header(&plain, "content-type").map(|_| body::media_type(&plain)).unwrap_or_default();
         let timeline = &exchange.timeline;
-        let step = job.next(LegAnswer {
-            status: exchange.status.unwrap_or_default(),
-            media_type: &media_type,
-            body: &text,
-            start: timeline.leg_start,
-            end: timeline.end,
-        });
-        let (keep, next) = match step {
-            VideoStep::Get { pause, from, keep } => (keep, Some((pause, from))),
-            VideoStep::End { keep } => (keep, None),
-            VideoStep::Fail(failure) => return Err(failure),
+        let step =
+            job.next(LegAnswer { status: exchange.status.unwrap_or_default(), media_type: &media_type, body: &text });
+        let keep = match &step {
+            VideoStep::Get { keep, .. } | VideoStep::End { keep } => *keep,
+            VideoStep::Fail(failure) => return Err(failure.clone()),
         };
-        let response = match keep {
-            Keep::Text if exchange.is_success() => Some(&*text),
-            Keep::Text | Keep::Nothing => None,
-            Keep::Arrival => Some(DOWNLOADED.as_bytes()),
-        };
-        if let Some(response) = response {
-            let reading = &self.reading;
-            self.answer.get_or_insert_with(|| reading.answer(timeline.start)).feed_body(response, timeline.end);
+        let reading = &self.reading;
+        let answer = self.answer.get_or_insert_with(|| reading.answer(timeline.start));
+        match keep {
+            Keep::Text if exchange.is_success() => answer.feed_body(&text, timeline.end),
+            Keep::Arrival => answer.arrived(timeline.end),
+            Keep::Text | Keep::Nothing => {}
         }
-        let Some((pause, from)) = next else { return Ok(Step::End) };
+        let VideoStep::Get { pause, from, renews_time, drops_body, .. } = step else { return Ok(Step::End) };
         let mut leg = match from {
             Place::Path(path) => asking_for(submission, (*submission.origin).clone(), &path),
             Place::Url(url) => match split_url(&url) {
@@ -98,16 +76,7 @@ impl<'a> VideoLegs<'a> {
                 }
             },
         };
-        let stage = match (self.at, keep) {
-            // Of a job at which somebody looks, only the last reply is kept.
-            (Stage::Polling, Keep::Text) => Stage::Downloading,
-            (Stage::Submitting | Stage::Polling, _) => Stage::Polling,
-            (Stage::Downloading, _) => Stage::Downloading,
-        };
-        // All looks together have the time of a request, and so has the download.
-        leg.renews_time = stage != self.at;
-        leg.drops_body = stage == Stage::Downloading;
-        self.at = stage;
+        (leg.renews_time, leg.drops_body) = (renews_time, drops_body);
         Ok(Step::Next(pause, Box::new(leg)))
     }
 }

@@ -72,7 +72,11 @@ impl WorkerSetup {
             },
             detailed: plan.artifacts.records_hold_traces(),
             connect_timeout: None,
-            stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
+            stream_end: StreamEnd {
+                ends_in_last: sse::ends_in_done,
+                longest_last: sse::LONGEST_LAST,
+                search: sse::search_end,
+            },
         };
         Self { number: number as u16, settings, buffers: BufferReturn::default() }
     }

@@ -9,7 +9,7 @@ use aiperf_dialect::{Answer, Api};
 use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
-use aiperf_types::{Exchange, MonoNs, Parsed};
+use aiperf_types::{Exchange, MonoNs, Parsed, Reply};
 
 /// Whether a request's answer is read on its worker: its next leg, or the next turn of its conversation, follows from
 /// it. All others cost their worker nothing.
@@ -129,26 +129,37 @@ impl<'a> LiveReading<'a> {
         self
     }
 
-    /// Leaves what was read with an exchange that is over. Of one that failed, nothing is read.
-    pub fn finish(mut self, exchange: &mut Exchange) {
-        if exchange.failure.is_some() || !exchange.is_success() {
-            return;
-        }
+    /// Leaves what was read with an exchange that is over; of one that failed, nothing. Gives the reply, where replies
+    /// are gathered: what was said before a failure is one too, but none that the server knows by an id. It goes to the
+    /// next turn alone: records have no use for it.
+    pub fn finish(mut self, exchange: &mut Exchange) -> Option<Box<Reply>> {
         self.read(exchange);
-        let parsed = match self.state {
+        let has_failed = exchange.failure.is_some() || !exchange.is_success();
+        let mut parsed = match self.state {
             State::Stream(stream) => {
                 let Stream { mut answer, is_on, .. } = *stream;
-                if is_on {
+                // Where a stream broke off, what is left of it is half an event.
+                if is_on && !has_failed {
                     answer.end_stream(exchange.timeline.end);
                 }
                 answer.finish()
             }
+            // Part of a whole body is none.
+            State::Begun | State::Whole if has_failed => Parsed::default(),
             State::Begun | State::Whole => self.reading.read(exchange),
         };
+        let mut reply = self.reading.captures.then(|| parsed.reply.take().unwrap_or_default());
+        if let Some(reply) = reply.as_mut().filter(|_| has_failed || parsed.error.is_some()) {
+            reply.response_id = None;
+        }
+        if has_failed {
+            return reply;
+        }
         if let (Some(tell), Some(first)) = (self.first_content, parsed.content.first()) {
             tell(first.at);
         }
         exchange.parsed = Some(Box::new(parsed));
+        reply
     }
 }
 
@@ -240,10 +251,10 @@ mod tests {
                 _ = client.timers().keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
             }
         });
-        live.finish(&mut exchange);
+        let reply = live.finish(&mut exchange);
         let parsed = exchange.parsed.unwrap();
         assert_eq!(server.join().unwrap().ok(), Some(parsed.content[0].at), "before the second was sent");
         assert_eq!(parsed.output_text.as_deref(), Some("aa"));
-        assert!(parsed.reply.is_some_and(|reply| reply.turn.is_some()));
+        assert!(reply.is_some_and(|reply| reply.turn.is_some()));
     }
 }

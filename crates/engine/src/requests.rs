@@ -1,19 +1,18 @@
-//! What is sent. Bodies that a seed fully defines are encoded once, before the clock starts, and are the only copy
-//! kept; a dataset too large for that is encoded entry by entry as it is needed.
+//! What is sent. Bodies are encoded once, before the clock starts, up to a limit of bytes; of a dataset larger than that,
+//! the rest is encoded entry by entry as it is needed.
 
 use aiperf_dataset::Dataset;
-use aiperf_dialect::kinds::Carries;
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, ContextMode, Conversation, EndpointKind, Failure, Turn};
+use aiperf_types::{Body, Conversation, EndpointKind, Failure, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
 
-/// Bytes of bodies kept.
-const KEPT_BYTES: usize = 64 << 20;
+/// Bytes of bodies that are encoded beforehand, of what a seed defines: memory for more of it is not asked for.
+pub const KEPT_BYTES: usize = 64 << 20;
 /// An input count that was not made yet, and one that has no value.
 const NOT_COUNTED: u32 = u32::MAX;
 const NO_COUNT: u32 = u32::MAX - 1;
@@ -71,7 +70,9 @@ pub struct Requests {
     version: String,
     heads: Vec<HeadTemplate>,
     /// Encoded conversations, from the first; fewer than there are when they did not all fit.
-    kept: Vec<Entry>,
+    kept: Vec<Arc<PreparedRequest>>,
+    /// Tokens of each conversation's texts, once they were counted.
+    input_tokens: Vec<AtomicU32>,
     /// What of them is not sent, or not as it seems.
     notes: Notes,
 }
@@ -93,39 +94,55 @@ pub struct PreparedRequest {
     pub wants_reply: bool,
 }
 
-struct Entry {
-    request: Arc<PreparedRequest>,
-    input_tokens: AtomicU32,
-}
-
 impl Requests {
     /// Encodes the requests of a plan.
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, version: &str) -> Result<Self, RequestsError> {
-        Self::of_counted(plan, dataset, version, || ())
+        Self::of_counted(plan, dataset, version, KEPT_BYTES, || ())
     }
 
-    /// The same, telling of each request that was encoded.
+    /// The same up to so many bytes of bodies, telling of each request that was encoded.
     pub fn of_counted(
         plan: Arc<Plan>,
         dataset: Arc<Dataset>,
         version: &str,
+        kept_bytes: usize,
         encoded: impl Fn(),
     ) -> Result<Self, RequestsError> {
         let api = Arc::new(Api::new(&plan.endpoint, plan.models.first().map_or("", String::as_str))?);
         let heads = plan.endpoint.urls.iter().map(|url| HeadTemplate::new(&plan.endpoint, url, version)).collect();
         let mut notes = Notes::new(plan.endpoint.kind);
         notes.take_extra(&plan.endpoint.extra);
-        let mut requests = Self { plan, dataset, api, version: version.to_owned(), heads, kept: Vec::new(), notes };
+        let input_tokens = (0..dataset.len()).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
+        let (version, kept) = (version.to_owned(), Vec::new());
+        let mut requests = Self { plan, dataset, api, version, heads, kept, input_tokens, notes };
         let mut bytes = 0;
-        while requests.kept.len() < requests.dataset.len() && bytes < KEPT_BYTES {
+        while requests.kept.len() < requests.dataset.len() && bytes < kept_bytes {
             let conversation = requests.conversation(requests.kept.len())?;
             let request = requests.build(requests.kept.len(), &conversation)?;
             requests.notes.take(&conversation);
             bytes += request.encoded.body.held();
             encoded();
-            requests.kept.push(Entry { request: Arc::new(request), input_tokens: AtomicU32::new(NOT_COUNTED) });
+            requests.kept.push(Arc::new(request));
         }
         Ok(requests)
+    }
+
+    /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as
+    /// large as they are.
+    pub fn drop_payloads(&mut self, tokenizer: Option<&Tokenizer>) {
+        let counting = tokenizer.filter(|_| self.api.endpoint.kind.traits().has_tokens());
+        for index in 0..self.kept.len() {
+            let request = &self.kept[index];
+            if request.encoded.body.payload_len() == 0 {
+                continue;
+            }
+            if let Some(tokenizer) = counting {
+                self.input_tokens(index as u32, &request.encoded.body, tokenizer);
+            }
+            if let Some(request) = Arc::get_mut(&mut self.kept[index]) {
+                request.encoded.body = request.encoded.body.without_payload();
+            }
+        }
     }
 
     /// How many conversations there are.
@@ -136,7 +153,7 @@ impl Requests {
 
     /// How many of them are encoded, and the bytes that these hold.
     pub fn kept(&self) -> (usize, usize) {
-        (self.kept.len(), self.kept.iter().map(|entry| entry.request.encoded.body.held()).sum())
+        (self.kept.len(), self.kept.iter().map(|request| request.encoded.body.held()).sum())
     }
 
     /// The conversation of a draw: they come in order, round and round.
@@ -160,7 +177,7 @@ impl Requests {
     /// What is sent for a conversation. One that is not kept is encoded on the spot.
     pub fn request(&self, conversation: u32) -> Result<Arc<PreparedRequest>, Unbuildable> {
         match self.kept.get(conversation as usize) {
-            Some(entry) => Ok(entry.request.clone()),
+            Some(request) => Ok(request.clone()),
             None => self.make(conversation as usize).map(Arc::new),
         }
     }
@@ -180,15 +197,13 @@ impl Requests {
         &self.api
     }
 
-    /// Tokens of a request's texts; each conversation is counted once.
+    /// Tokens of a request's texts; each conversation, which is one request, is counted once.
     pub fn input_tokens(&self, conversation: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
         // What was never built says nothing of the conversation's other requests.
         if body.is_empty() {
             return None;
         }
-        let Some(Entry { input_tokens: cell, .. }) = self.kept.get(conversation as usize) else {
-            return count_input(&self.api, &body.payload(), tokenizer);
-        };
+        let cell = &self.input_tokens[conversation as usize];
         let known = cell.load(Relaxed);
         if known != NOT_COUNTED {
             return (known != NO_COUNT).then_some(u64::from(known));
@@ -232,7 +247,7 @@ impl Requests {
             heads: self.heads_with(&encoded.headers),
             session_id,
             requested_osl: turn.and_then(|turn| turn.max_tokens),
-            images: self.images(carried(&self.api, conversation, asked), &encoded.body),
+            images: self.images(&session.carried().collect::<Vec<_>>(), &encoded.body),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
             encoded,
@@ -256,25 +271,14 @@ impl Requests {
 
     /// Images of a request: those of the turns that it carries, or, where somebody else wrote it, those that are found
     /// in it.
-    fn images(&self, carried: &[Turn], body: &Body) -> u32 {
-        let is_verbatim = |turn: &Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
+    fn images(&self, carried: &[&Turn], body: &Body) -> u32 {
+        let is_verbatim = |turn: &&Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
         if carried.iter().any(is_verbatim) {
             return inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images);
         }
         let contents = carried.iter().flat_map(|turn| &turn.images).flat_map(|image| &image.contents);
         contents.filter(|content| !content.is_empty()).count() as u32
     }
-}
-
-/// The turns that the request of one of them carries.
-fn carried<'a>(api: &Api, conversation: &'a Conversation, asked: usize) -> &'a [Turn] {
-    let turns = conversation.turns.get(..=asked).unwrap_or_default();
-    let says_all = conversation.context_mode == Some(ContextMode::MessageArrayWithResponses);
-    let first = match api.dialect.carries {
-        Carries::History(_) if !says_all => turns.iter().rposition(|turn| turn.reset_context).unwrap_or(0),
-        _ => turns.len().saturating_sub(1),
-    };
-    &turns[first..]
 }
 
 fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
@@ -290,8 +294,8 @@ fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
 impl Requests {
     /// Has every answer read where it comes in.
     pub(crate) fn wanting_replies(mut self) -> Self {
-        for entry in &mut self.kept {
-            Arc::get_mut(&mut entry.request).expect("nobody else has it yet").wants_reply = true;
+        for request in &mut self.kept {
+            Arc::get_mut(request).expect("nobody else has it yet").wants_reply = true;
         }
         self
     }
@@ -358,26 +362,38 @@ mod tests {
         let first = Turn { images: vec![image(&["a", "b"]), image(&[""])], ..Turn::default() };
         let second = Turn { images: vec![image(&["c"])], ..Turn::default() };
         let body = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}).to_string();
-        assert_eq!(requests.images(&[first.clone(), second], &body.clone().into()), 3);
+        assert_eq!(requests.images(&[&first, &second], &body.clone().into()), 3);
         let verbatim = Turn { raw_messages: Some(Vec::new()), ..Turn::default() };
-        assert_eq!(requests.images(&[first, verbatim], &body.into()), 1);
+        assert_eq!(requests.images(&[&first, &verbatim], &body.into()), 1);
     }
 
     #[test]
-    fn a_request_carries_the_turns_since_its_context_began() {
-        let chat = requests(EndpointKind::Chat).unwrap();
-        let turn = |text: &str, reset_context| Turn { reset_context, ..Turn::text(text) };
-        let turns = vec![turn("a", false), turn("b", true), turn("c", false), turn("d", false)];
-        let conversation = Conversation { turns, ..Conversation::default() };
-        let lone = Conversation { context_mode: Some(ContextMode::MessageArrayWithResponses), ..conversation.clone() };
-        let texts = |conversation, asked| {
-            let carried = carried(&chat.api, conversation, asked).iter();
-            carried.map(|turn| turn.texts[0].contents.concat()).collect::<String>()
-        };
-        assert_eq!(texts(&conversation, 0), "a");
-        assert_eq!(texts(&conversation, 2), "bc");
-        assert_eq!(texts(&lone, 2), "c");
-        assert_eq!(texts(&Conversation::default(), 0), "");
+    fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
+        let plan = Arc::new(plan("http://127.0.0.1:1"));
+        let tokenizer = Tokenizer::builtin();
+        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let kept = |bytes| Requests::of_counted(plan.clone(), dataset.clone(), "1", bytes, || ()).unwrap();
+        assert_eq!(kept(usize::MAX).kept().0, dataset.len());
+        assert_eq!((kept(1).kept().0, kept(0).kept().0), (1, 0));
+        let requests = kept(0);
+        let body = requests.request(0).unwrap().encoded.body.clone();
+        let counted = requests.input_tokens(0, &body, &tokenizer);
+        assert!(counted > Some(0));
+        assert_eq!(requests.input_tokens(0, &"{}".into(), &tokenizer), counted, "it is not looked at again");
+    }
+
+    #[test]
+    fn a_form_is_counted_before_what_it_was_made_from_goes() {
+        let tokenizer = Tokenizer::builtin();
+        let (mut dropped, whole) =
+            (requests(EndpointKind::VideoGeneration).unwrap(), requests(EndpointKind::VideoGeneration).unwrap());
+        dropped.drop_payloads(Some(&tokenizer));
+        assert!(dropped.kept().1 < whole.kept().1);
+        let (one, other) = (dropped.request(0).unwrap(), whole.request(0).unwrap());
+        assert_eq!(one.encoded.body, other.encoded.body);
+        let wanted = whole.input_tokens(0, &other.encoded.body, &tokenizer);
+        assert!(wanted > Some(0));
+        assert_eq!(dropped.input_tokens(0, &one.encoded.body, &tokenizer), wanted);
     }
 
     #[test]

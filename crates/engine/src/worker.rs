@@ -191,6 +191,7 @@ impl Worker {
         }
         let (mut live, mut redirects) = (LiveReading::new(reading), Redirects::default());
         let mut exchange = self.client.send_watched(out, cancel, &mut redirects, Some(&mut live)).await;
+        // Conversations have one turn: nothing is said after the reply.
         live.finish(&mut exchange);
         exchange
     }

@@ -127,7 +127,11 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
         protocol: Protocol::Http1,
         detailed: false,
         connect_timeout: None,
-        stream_end: StreamEnd { ends_in_last: sse::ends_in_done, search: sse::search_end },
+        stream_end: StreamEnd {
+            ends_in_last: sse::ends_in_done,
+            longest_last: sse::LONGEST_LAST,
+            search: sse::search_end,
+        },
     };
     let url = &plan.endpoint.urls[0];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -7,7 +7,7 @@ use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::Watch;
 use aiperf_transport::framer::Framer;
 use aiperf_transport::receive::{Kept, record_read};
-use aiperf_types::{EndpointKind, Exchange, Failure, MonoNs, Parsed, Read, Timeline};
+use aiperf_types::{EndpointKind, Exchange, Failure, MonoNs, Parsed, Read, Reply, Timeline};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -147,12 +147,16 @@ proptest! {
         }
         prop_assert!(framer.is_done());
         exchange.timeline.end = MonoNs(at);
-        live.finish(&mut exchange);
+        let reply = live.finish(&mut exchange);
+        prop_assert_eq!(reply.is_some(), captures);
         let parsed = exchange.parsed.take();
         prop_assert_eq!(parsed.is_some(), answer.status < 300);
         if let Some(parsed) = parsed {
             prop_assert_eq!(told.get(), parsed.content.first().map(|mark| mark.at));
-            prop_assert_eq!(shown(&parsed), shown(&reading(&api, captures).read(&exchange)));
+            let mut whole = reading(&api, captures).read(&exchange);
+            let wanted = whole.reply.take().unwrap_or_default();
+            prop_assert_eq!(reply.unwrap_or_default().turn, wanted.turn);
+            prop_assert_eq!(shown(&parsed), shown(&whole));
         }
     }
 }
@@ -176,15 +180,33 @@ fn what_an_earlier_leg_said_is_forgotten() {
     assert_eq!((parsed.output_text.as_deref(), parsed.content.len()), (Some("a"), 1));
 }
 
-#[test]
-fn nothing_is_left_of_an_answer_that_failed() {
+/// What is left when the connection ends after these bytes: for the record, and for the next turn.
+fn cut_off_after(bytes: &str) -> (Option<Box<Parsed>>, Reply) {
     let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
     let mut live = LiveReading::new(reading(&api, true));
-    receive(&mut exchange, &mut framer, format!("{HEAD}{CHUNK}").as_bytes(), 2).unwrap();
+    receive(&mut exchange, &mut framer, bytes.as_bytes(), 2).unwrap();
     live.read(&exchange);
     exchange.failure = Some(Failure::Disconnected);
-    live.finish(&mut exchange);
-    assert!(exchange.parsed.is_none());
+    let reply = live.finish(&mut exchange);
+    (exchange.parsed, *reply.unwrap())
+}
+
+#[test]
+fn what_was_said_before_an_answer_failed_is_a_reply_and_no_part_of_its_record() {
+    let named = CHUNK.replace("{\"choices", "{\"id\":\"r1\",\"choices");
+    let (parsed, reply) = cut_off_after(&format!("{HEAD}{named}{CHUNK}data: {{\"cho"));
+    assert!(parsed.is_none());
+    let turn = reply.turn.unwrap();
+    assert_eq!((turn.texts[0].contents.concat().as_str(), reply.response_id), ("aa", None));
+}
+
+#[test]
+fn an_answer_that_failed_before_it_said_anything_leaves_nothing() {
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{\"choices\":[";
+    for bytes in [HEAD, whole, "HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nno", "HTTP/1.1"] {
+        let (parsed, reply) = cut_off_after(bytes);
+        assert!(parsed.is_none() && reply == Reply::default(), "{bytes:?}");
+    }
 }
 
 #[test]
@@ -195,8 +217,9 @@ fn a_reply_is_gathered_where_it_is_asked_for() {
         receive(&mut exchange, &mut framer, format!("{HEAD}{CHUNK}{CHUNK}").as_bytes(), 2).unwrap();
         live.read(&exchange);
         exchange.timeline.end = MonoNs(3);
-        live.finish(&mut exchange);
-        exchange.parsed.unwrap().reply
+        let reply = live.finish(&mut exchange);
+        assert!(exchange.parsed.unwrap().reply.is_none());
+        reply
     };
     assert_eq!(reply(false), None);
     let turn = reply(true).unwrap().turn.unwrap();

@@ -2,8 +2,9 @@
 
 use aiperf_types::{EarlierLeg, Exchange, MonoNs, Nanos, Phases, Timeline};
 
-/// Legs that are told one by one. From there on, one that asks for the same as the one before it is added to that: a
-/// request that looks ten times a second whether something is done may do so for hours.
+/// Legs that are told one by one. From there on, one that asks for the same as one of them is added to the latest of
+/// those: a request that looks ten times a second whether something is done may do so for hours, and be redirected each
+/// time.
 const MOST_LEGS: usize = 64;
 
 /// The phases of the last leg of an exchange, which ended at an instant: they begin with the leg, each begins where the
@@ -43,9 +44,9 @@ pub(crate) fn begin_leg(exchange: &mut Exchange, request: String, end: MonoNs) {
     let (mut reads, mut write_log, mut earlier_legs) = (last.reads, last.write_log, last.earlier_legs);
     reads.clear();
     write_log.clear();
-    let is_room = earlier_legs.len() < MOST_LEGS;
-    match earlier_legs.last_mut().filter(|last| !is_room && last.request == leg.request) {
-        Some(last) => add(last, leg),
+    let is_full = earlier_legs.len() >= MOST_LEGS;
+    match earlier_legs.iter_mut().rev().find(|told| is_full && told.request == leg.request) {
+        Some(told) => add(told, leg),
         None => earlier_legs.push(leg),
     }
     exchange.timeline = Timeline {
@@ -62,7 +63,7 @@ pub(crate) fn begin_leg(exchange: &mut Exchange, request: String, end: MonoNs) {
     (exchange.raw_len, exchange.head_at, exchange.body_at, exchange.chunked) = (0, 0, 0, false);
 }
 
-/// Makes two legs that follow each other one.
+/// Makes two legs one.
 fn add(one: &mut EarlierLeg, next: EarlierLeg) {
     let add = |one: &mut Nanos, next: Nanos| one.0 += next.0;
     add(&mut one.phases.blocked, next.phases.blocked);
@@ -101,6 +102,19 @@ mod tests {
         assert_eq!(legs.last().map(|leg| leg.end), Some(MonoNs(1000)));
         begin_leg(&mut exchange, "GET /x/content".into(), MonoNs(1001));
         assert_eq!(exchange.timeline.earlier_legs.len(), MOST_LEGS + 1);
+    }
+
+    #[test]
+    fn legs_without_end_that_are_redirected_are_told_together_too() {
+        let mut exchange = Exchange::default();
+        for at in 1..=1000 {
+            exchange.timeline.bytes_sent = 7;
+            let asked = if at % 2 == 0 { "GET /x" } else { "GET /there" };
+            begin_leg(&mut exchange, asked.into(), MonoNs(at));
+        }
+        let legs = &exchange.timeline.earlier_legs;
+        assert_eq!((legs.len(), legs.iter().map(|leg| leg.bytes_sent).sum::<u64>()), (MOST_LEGS, 7000));
+        assert_eq!(legs.iter().map(|leg| leg.end).max(), Some(MonoNs(1000)));
     }
 
     proptest! {

@@ -13,14 +13,17 @@ use std::time::Duration;
 /// How long the end of a stream may take after its last event.
 pub const END_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The last bytes of a stream, framing included, that may show that its last event has come.
-const TAIL: usize = 28;
+/// Bytes that may follow the last event: the end of its line, the empty line, the end of its chunk, and the size of the
+/// last chunk with its end.
+const FRAMING: usize = b"\r\n\r\n\r\n0\r\n".len();
 
 /// How the last event of a stream is known.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEnd {
     /// Whether a few bytes end in the event that ends streams. Asked after every read.
     pub ends_in_last: fn(&[u8]) -> bool,
+    /// How many bytes it needs for that, without any framing.
+    pub longest_last: usize,
     /// Searches events for one after which nothing comes: breaks when there is one, else says how many bytes need not
     /// be searched again. Asked of streams that are silent.
     pub search: fn(&[u8]) -> ControlFlow<(), usize>,
@@ -28,20 +31,21 @@ pub struct StreamEnd {
 
 impl StreamEnd {
     /// For streams that end by their framing alone.
-    pub const NONE: Self = Self { ends_in_last: |_| false, search: |bytes| ControlFlow::Continue(bytes.len()) };
+    pub const NONE: Self =
+        Self { ends_in_last: |_| false, longest_last: 0, search: |bytes| ControlFlow::Continue(bytes.len()) };
 
     /// Whether the last event of a stream has come, as far as the newest read tells.
     pub(crate) fn has_come(self, exchange: &Exchange) -> bool {
         let bytes = &exchange.raw[exchange.body_at..exchange.raw_len];
-        exchange.body_at > 0 && (self.ends_in_last)(tail(bytes)) && body::is_event_stream(exchange)
+        exchange.body_at > 0 && (self.ends_in_last)(self.tail(bytes)) && body::is_event_stream(exchange)
     }
-}
 
-/// The last bytes without what frames them.
-fn tail(bytes: &[u8]) -> &[u8] {
-    let tail = bytes[bytes.len().saturating_sub(TAIL)..].trim_ascii_end();
-    // The size of the last chunk may have come along, without the end of the body.
-    tail.strip_suffix(b"\n0").unwrap_or(tail).trim_ascii_end()
+    /// The last bytes without what frames them.
+    fn tail(self, bytes: &[u8]) -> &[u8] {
+        let tail = bytes[bytes.len().saturating_sub(self.longest_last + FRAMING)..].trim_ascii_end();
+        // The size of the last chunk may have come along, without the end of the body.
+        tail.strip_suffix(b"\n0").unwrap_or(tail).trim_ascii_end()
+    }
 }
 
 /// A stream at which somebody looks now and then.
@@ -96,6 +100,7 @@ mod tests {
     /// Lines are the events, and `end` is the last.
     const LINES: StreamEnd = StreamEnd {
         ends_in_last: |bytes| bytes.ends_with(b"end"),
+        longest_last: "x\nend 10".len(),
         search: |bytes| {
             SEARCHED.set(SEARCHED.get() + bytes.len());
             let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
@@ -119,7 +124,15 @@ mod tests {
         for (bytes, shown) in
             [("x\nend\n\n\r\n", "x\nend"), ("x\nend\n\r\n0\r\n", "x\nend"), ("x\nend 10", "x\nend 10"), ("", "")]
         {
-            assert_eq!(tail(bytes.as_bytes()), shown.as_bytes(), "{bytes:?}");
+            assert_eq!(LINES.tail(bytes.as_bytes()), shown.as_bytes(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_last_event_is_known_whatever_frames_it() {
+        let longest = StreamEnd { longest_last: 3, ..LINES };
+        for framing in ["", "\n\n", "\r\n\r\n", "\n\n\r\n", "\r\n\r\n\r\n0\r\n"] {
+            assert_eq!(longest.tail(format!("xyend{framing}").as_bytes()).strip_suffix(b"end").map(|_| ()), Some(()));
         }
     }
 

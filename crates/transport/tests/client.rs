@@ -80,7 +80,7 @@ fn settings() -> ClientSettings {
         protocol: Protocol::Http1,
         detailed: false,
         connect_timeout: None,
-        stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), ..StreamEnd::NONE },
+        stream_end: StreamEnd { ends_in_last: |tail| tail.ends_with(b"[DONE]"), longest_last: 6, ..StreamEnd::NONE },
     }
 }
 

@@ -39,7 +39,18 @@ impl Body {
 
     /// Bytes that it holds in memory, those that others share included.
     pub fn held(&self) -> usize {
-        self.len() + self.0.as_ref().and_then(|body| body.payload.as_ref()).map_or(0, Bytes::len)
+        self.len() + self.payload_len()
+    }
+
+    /// Bytes of what it says as JSON, where it goes out in another form.
+    pub fn payload_len(&self) -> usize {
+        self.0.as_ref().and_then(|body| body.payload.as_ref()).map_or(0, Bytes::len)
+    }
+
+    /// The same body alone: what it says is known to nobody any more.
+    #[must_use]
+    pub fn without_payload(&self) -> Self {
+        Self::new(self.pieces().to_vec())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -99,5 +110,6 @@ mod tests {
         let form = Body::with_payload(vec!["--x--".into()], "{}".into());
         assert_eq!((&*form.joined(), &*form.payload()), (&b"--x--"[..], &b"{}"[..]));
         assert_eq!((form.len(), form.held()), (5, 7));
+        assert_eq!((form.without_payload().held(), form.without_payload() == form), (5, true));
     }
 }

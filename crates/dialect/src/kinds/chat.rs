@@ -44,7 +44,7 @@ pub(super) fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     frame.set("model", request.model());
     frame.set("stream", request.streaming());
     if let Some(tools) = request.tools {
-        frame.set("tools", tools);
+        frame.set_encoded("tools", tools.clone());
     }
     if let Some(max) = request.turn.max_tokens {
         frame.set(if endpoint.legacy_max_tokens { "max_tokens" } else { "max_completion_tokens" }, max);

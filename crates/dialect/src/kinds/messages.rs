@@ -11,6 +11,7 @@ use crate::text::data_uri::{DataUri, data_uri};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
+use bytes::Bytes;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -49,20 +50,28 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     if request.streaming() {
         frame.set("stream", true);
     }
-    let shared = request.system_message();
-    match (request.system, shared) {
-        (Some(blocks), _) => {
-            let shared = shared.map(|text| json!({"type": "text", "text": text}));
-            frame.set("system", shared.into_iter().chain(blocks.iter().cloned()).collect::<Vec<_>>());
-        }
+    match (request.system, request.system_message()) {
+        (Some(blocks), None) => frame.set_encoded("system", blocks.clone()),
+        (Some(blocks), Some(text)) => frame.set_encoded("system", with_text_first(text, blocks)),
         (None, Some(text)) => frame.set("system", text),
         (None, None) => {}
     }
     if let Some(tools) = request.tools {
-        frame.set("tools", tools);
+        frame.set_encoded("tools", tools.clone());
     }
     frame.extend(request.extras());
     Ok(frame)
+}
+
+/// A list of blocks that is encoded, with a text before them.
+fn with_text_first(text: &str, blocks: &[u8]) -> Bytes {
+    let mut all = json!([{"type": "text", "text": text}]).to_string().into_bytes();
+    if blocks != b"[]" {
+        all.pop();
+        all.push(b',');
+        all.extend_from_slice(&blocks[1..]);
+    }
+    all.into()
 }
 
 fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {

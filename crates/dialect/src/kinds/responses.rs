@@ -62,7 +62,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
         frame.set("max_output_tokens", max);
     }
     if let Some(tools) = request.tools {
-        frame.set("tools", tools);
+        frame.set_encoded("tools", tools.clone());
     }
     frame.extend(request.extras());
     // Servers tell usage without being asked; those that do not are asked where it is what is counted.

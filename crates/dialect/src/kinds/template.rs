@@ -73,6 +73,11 @@ impl PayloadTemplate {
         Ok(Self { environment, variables })
     }
 
+    /// Whether it looks at what was said before.
+    pub(crate) fn looks_back(&self) -> bool {
+        self.variables.iter().any(|(name, _)| matches!(*name, "turns" | "request_info"))
+    }
+
     fn render(&self, request: &Request<'_>) -> Result<String, Error> {
         let variables = self.variables.iter().map(|(name, value)| (*name, value(request)));
         rendered(&self.environment.get_template(NAME)?, &Value::from_pairs(variables))

@@ -66,8 +66,8 @@ fn read(text: &str) -> Option<Piece<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Answer;
     use crate::testing::api;
-    use crate::{Answer, video};
     use aiperf_types::MonoNs;
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
         let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
         answer.feed_body(br#"{"id":"v","status":"queued"}"#, MonoNs(2));
         answer.feed_body(br#"{"id":"v","status":"completed","inference_time_s":1.5}"#, MonoNs(3));
-        answer.feed_body(video::DOWNLOADED.as_bytes(), MonoNs(4));
+        answer.arrived(MonoNs(4));
         let parsed = answer.finish();
         assert_eq!(parsed.content.iter().map(|mark| mark.at.0).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(parsed.video.and_then(|video| video.inference_seconds), Some(1.5));

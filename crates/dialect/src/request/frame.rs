@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     members: Map<String, Value>,
+    /// Members that are there in bytes; among the others they are null.
+    encoded: Vec<(&'static str, Bytes)>,
     items: Option<&'static str>,
     last_turn_only: bool,
     whole: Option<Value>,
@@ -32,11 +34,18 @@ impl Frame {
         self.last_turn_only = true;
     }
 
+    /// Sets a member to JSON that is encoded: what requests share is not encoded for each of them.
+    pub fn set_encoded(&mut self, member: &'static str, json: Bytes) {
+        self.set(member, Value::Null);
+        self.encoded.push((member, json));
+    }
+
     /// Sets a member: a known one keeps its place.
     pub fn set(&mut self, member: &str, value: impl Into<Value>) {
         if self.items == Some(member) {
             self.items = None;
         }
+        self.encoded.retain(|(encoded, _)| *encoded != member);
         self.members.insert(member.to_owned(), value.into());
     }
 
@@ -44,6 +53,7 @@ impl Frame {
         members.into_iter().for_each(|(member, value)| self.set(member, value.clone()));
     }
 
+    /// A member that is not encoded.
     pub fn get(&self, member: &str) -> Option<&Value> {
         self.members.get(member)
     }
@@ -56,17 +66,22 @@ impl Frame {
         self.last_turn_only
     }
 
-    pub(crate) fn into_members(self) -> Map<String, Value> {
-        self.members
+    pub(crate) fn into_members(mut self) -> Result<Map<String, Value>, DialectError> {
+        for (member, json) in self.encoded {
+            let value = serde_json::from_slice(&json).map_err(|error| DialectError::Encode(error.to_string()))?;
+            self.members.insert(member.to_owned(), value);
+        }
+        Ok(self.members)
     }
 
-    /// What stands before the items and what after them; nothing after where there are none.
-    pub(crate) fn encode(&self) -> Result<(Bytes, Bytes), DialectError> {
+    /// What stands before the items and what after them, in pieces; nothing after where there are none.
+    pub(crate) fn encode(&self) -> Result<(Vec<Bytes>, Vec<Bytes>), DialectError> {
         let encode = |error: serde_json::Error| DialectError::Encode(error.to_string());
         if let Some(body) = &self.whole {
-            return Ok((serde_json::to_vec(body).map_err(encode)?.into(), Bytes::new()));
+            return Ok((vec![serde_json::to_vec(body).map_err(encode)?.into()], Vec::new()));
         }
         let mut before = Vec::new();
+        let mut pieces = Vec::new();
         let mut out = vec![b'{'];
         for (at, (member, value)) in self.members.iter().enumerate() {
             if at > 0 {
@@ -76,12 +91,17 @@ impl Frame {
             out.push(b':');
             if self.items == Some(member) {
                 out.push(b'[');
-                before = std::mem::replace(&mut out, vec![b']']);
+                pieces.push(std::mem::replace(&mut out, vec![b']']).into());
+                before = std::mem::take(&mut pieces);
+            } else if let Some((_, json)) = self.encoded.iter().find(|(encoded, _)| encoded == member) {
+                pieces.push(std::mem::take(&mut out).into());
+                pieces.push(json.clone());
             } else {
                 serde_json::to_writer(&mut out, value).map_err(encode)?;
             }
         }
         out.push(b'}');
-        Ok(if self.items.is_some() { (before.into(), out.into()) } else { (out.into(), Bytes::new()) })
+        pieces.push(out.into());
+        Ok(if self.items.is_some() { (before, pieces) } else { (pieces, Vec::new()) })
     }
 }

@@ -5,6 +5,7 @@
 //! - `carriable`: whether a type can carry what a turn holds
 //! - `notes`: what is not sent of conversations, or not as it seems
 //! - [`multipart`]: bodies as forms
+//! - `items`: what turns said, encoded: a list that grows turn by turn
 //! - `session`: a conversation as it goes on: turns and answers in, bodies out
 //! - [`url`]: base URL and path joined; [`head`]: request line and header fields, with the ids spliced in
 //! - [`inputs`]: what a body says, for counting
@@ -13,6 +14,7 @@ mod carriable;
 mod frame;
 pub mod head;
 pub mod inputs;
+mod items;
 pub mod multipart;
 mod notes;
 mod session;
@@ -25,6 +27,7 @@ pub use session::{EncodedRequest, Session};
 
 use crate::api::Api;
 use aiperf_types::{Conversation, Turn};
+use bytes::Bytes;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -36,10 +39,10 @@ pub struct Request<'a> {
     pub turn: &'a Turn,
     /// What was said so far, answers included; the last is `turn`.
     pub said: &'a [Said],
-    /// The tools of the latest turn that names any.
-    pub tools: Option<&'a [Value]>,
-    /// The system blocks of the latest turn that has any.
-    pub system: Option<&'a [Value]>,
+    /// The tools of the latest turn that names any, encoded.
+    pub tools: Option<&'a Bytes>,
+    /// The system blocks of the latest turn that has any, encoded.
+    pub system: Option<&'a Bytes>,
     /// By which the server knows its answer to the turn before.
     pub previous_response_id: Option<&'a str>,
 }

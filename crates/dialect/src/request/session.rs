@@ -1,11 +1,13 @@
 //! A conversation as it goes on: turns and answers in, bodies out.
 
+use super::items::{Items, encode_item};
 use super::{DialectError, Frame, Request, Said};
 use crate::api::Api;
 use crate::kinds::Carries;
 use aiperf_types::{Body, BodyKind, ContextMode, Conversation, Reply, Turn};
 use bytes::Bytes;
 use serde_json::Value;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A request ready to be sent.
@@ -27,22 +29,15 @@ pub struct Session {
     /// Turns of the conversation that were said.
     asked: usize,
     items: Items,
-    /// The turns whose tools and system blocks hold, by their place in `said`.
-    tools: Option<usize>,
-    system: Option<usize>,
+    /// Where in `said` the turns begin that are among the items.
+    context: usize,
+    /// What of `said` the last request carries.
+    carried: Range<usize>,
+    /// The tools that hold, encoded.
+    tools: Option<Bytes>,
+    /// The system blocks likewise.
+    system: Option<Bytes>,
     response_id: Option<String>,
-}
-
-/// Encoded items, each with a comma before it.
-#[derive(Default)]
-struct Items {
-    encoded: Vec<Bytes>,
-    /// The first as a value: a dialect may put something else in its place.
-    first: Option<Value>,
-    /// What comes before them, and whether it takes the place of the first.
-    opening: Option<(Vec<Bytes>, bool)>,
-    /// Where those of the last turn begin.
-    last_turn: usize,
 }
 
 impl Session {
@@ -55,6 +50,8 @@ impl Session {
             said: Vec::new(),
             asked: 0,
             items: Items::default(),
+            context: 0,
+            carried: 0..0,
             tools: None,
             system: None,
             response_id: None,
@@ -65,7 +62,6 @@ impl Session {
     pub fn ask(&mut self, turn: usize) -> Result<EncodedRequest, DialectError> {
         let conversation = self.conversation.clone();
         let asked = conversation.turns.get(turn).ok_or(DialectError::NoTurn)?;
-        super::carriable(self.api.dialect.kind, asked)?;
         if self.mode == ContextMode::MessageArrayWithResponses {
             self.forget();
             self.asked = turn;
@@ -85,12 +81,27 @@ impl Session {
             }
             None => (self.api.dialect.frame)(&self.request(asked)?)?,
         };
+        let last = self.said.len() - 1;
+        let first = if frame.has_items() && !frame.is_of_last_turn() { self.context } else { last };
+        self.carried = first..self.said.len();
         self.encode(frame, asked)
+    }
+
+    /// The turns that the last request carries, answers included.
+    pub fn carried(&self) -> impl Iterator<Item = &Turn> {
+        let carried = &self.said[self.carried.clone()];
+        let (history, asked) = carried.split_at(carried.len().saturating_sub(1));
+        let turn = |said| Said::turn(said, &self.conversation);
+        // A whole payload is nobody's history.
+        let history = history.iter().filter_map(turn).filter(|turn| turn.raw_payload.is_none());
+        history.chain(asked.iter().filter_map(turn))
     }
 
     /// Whether an answer is needed for what comes after it.
     pub fn wants_reply(&self) -> bool {
-        self.mode == ContextMode::DeltasWithoutResponses && self.asked < self.conversation.turns.len()
+        self.mode == ContextMode::DeltasWithoutResponses
+            && self.asked < self.conversation.turns.len()
+            && self.api.looks_back()
     }
 
     /// The server knows its answer to the turn before by this id.
@@ -113,25 +124,28 @@ impl Session {
     fn forget(&mut self) {
         self.said.clear();
         self.items = Items::default();
+        (self.context, self.carried) = (0, 0..0);
         (self.tools, self.system) = (None, None);
     }
 
     fn say(&mut self, said: Said) -> Result<(), DialectError> {
         let turn = said.turn(&self.conversation).ok_or(DialectError::NoTurn)?;
+        super::carriable(self.api.dialect.kind, turn)?;
         if let Carries::History(history) = &self.api.dialect.carries
             && turn.raw_payload.is_none()
         {
             let items = (history.items)(&self.api, turn)?;
             if turn.reset_context && turn.raw_messages.is_some() {
                 self.items = Items::default();
+                self.context = self.said.len();
             }
             self.items.add(items)?;
         }
-        if turn.raw_tools.is_some() {
-            self.tools = Some(self.said.len());
+        if let Some(tools) = &turn.raw_tools {
+            self.tools = Some(encoded(tools)?);
         }
-        if turn.raw_system.is_some() {
-            self.system = Some(self.said.len());
+        if let Some(blocks) = &turn.raw_system {
+            self.system = Some(encoded(blocks)?);
         }
         self.said.push(said);
         Ok(())
@@ -142,14 +156,13 @@ impl Session {
         if matches!(dialect.carries, Carries::OneTurn) && self.said.len() > 1 {
             return Err(DialectError::OneTurnOnly(dialect.kind.name()));
         }
-        let of = |at: Option<usize>| at.and_then(|at| self.said[at].turn(&self.conversation));
         Ok(Request {
             api: &self.api,
             conversation: &self.conversation,
             turn,
             said: &self.said,
-            tools: of(self.tools).and_then(|turn| turn.raw_tools.as_deref()),
-            system: of(self.system).and_then(|turn| turn.raw_system.as_deref()),
+            tools: self.tools.as_ref(),
+            system: self.system.as_ref(),
             previous_response_id: self.response_id.as_deref(),
         })
     }
@@ -157,29 +170,26 @@ impl Session {
     fn encode(&mut self, frame: Frame, turn: &Turn) -> Result<EncodedRequest, DialectError> {
         let headers = turn.extra_headers.clone();
         if self.api.endpoint.body == BodyKind::Multipart {
-            let payload = frame.encode()?.0;
-            let form = crate::request::multipart::encode(&frame.into_members())?;
+            let payload = frame.encode()?.0.concat().into();
+            let form = crate::request::multipart::encode(&frame.into_members()?)?;
             let body = Body::with_payload(form.pieces, payload);
             return Ok(EncodedRequest { body, content_type: Some(form.content_type.into()), headers });
         }
-        let (before, after) = frame.encode()?;
-        let mut pieces = vec![before];
+        let (mut pieces, after) = frame.encode()?;
         if frame.has_items() {
             self.open(turn)?;
-            let (opening, replaces_first) = self.items.opening.as_ref().map_or((&[][..], false), |(o, r)| (o, *r));
-            let items = if frame.is_of_last_turn() {
-                &self.items.encoded[self.items.last_turn..]
+            let first = pieces.len();
+            if frame.is_of_last_turn() {
+                pieces.extend_from_slice(self.items.of_last_turn());
             } else {
-                pieces.extend_from_slice(opening);
-                &self.items.encoded[usize::from(replaces_first)..]
-            };
-            pieces.extend_from_slice(items);
+                pieces.extend(self.items.all().cloned());
+            }
             // Without the comma before it.
-            if let Some(first) = pieces.get_mut(1) {
+            if let Some(first) = pieces.get_mut(first) {
                 *first = first.slice(1..);
             }
         }
-        pieces.push(after);
+        pieces.extend(after);
         // Nobody shares the pieces of a conversation that has no more turns.
         let is_shared = self.conversation.turns.len() > 1;
         let body = if is_shared { Body::new(pieces) } else { pieces.concat().into() };
@@ -193,27 +203,13 @@ impl Session {
             let opening = (history.opening)(&self.request(turn)?, self.items.first.as_ref());
             let encoded = opening.items.iter().map(encode_item).collect::<Result<_, _>>()?;
             self.items.opening = Some((encoded, opening.replaces_first));
+            self.items.first = None;
         }
         Ok(())
     }
 }
 
-impl Items {
-    fn add(&mut self, items: Vec<Value>) -> Result<(), DialectError> {
-        self.last_turn = self.encoded.len();
-        for item in items {
-            self.encoded.push(encode_item(&item)?);
-            if self.first.is_none() {
-                self.first = Some(item);
-                self.opening = None;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn encode_item(item: &Value) -> Result<Bytes, DialectError> {
-    let mut out = vec![b','];
-    serde_json::to_writer(&mut out, item).map_err(|error| DialectError::Encode(error.to_string()))?;
-    Ok(out.into())
+fn encoded(values: &[Value]) -> Result<Bytes, DialectError> {
+    let bytes = serde_json::to_vec(values).map_err(|error| DialectError::Encode(error.to_string()))?;
+    Ok(bytes.into())
 }

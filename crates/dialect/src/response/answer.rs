@@ -96,6 +96,12 @@ impl Answer {
         self.count_response(at);
     }
 
+    /// Takes content whose bytes nobody kept: all that is known of it is that it came.
+    pub fn arrived(&mut self, at: MonoNs) {
+        self.count_response(at);
+        self.parsed.content.push(ContentMark { at, output: true, reasoning: false });
+    }
+
     pub fn finish(mut self) -> Parsed {
         self.parsed.choice_ends = append_others(&mut self.parsed.output_text, &self.other_choices);
         self.parsed.reasoning_ends = append_others(&mut self.parsed.reasoning_text, &self.other_thoughts);

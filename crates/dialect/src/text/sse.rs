@@ -247,6 +247,18 @@ const LAST_ENDS: [&[u8]; 4] = [
     b"e\": \"response.completed\"}",
 ];
 
+/// The most bytes that [`ends_in_done`] looks at, of streams that have one space where they may have any number.
+pub const LONGEST_LAST: usize = {
+    let (mut longest, mut at) = ("\r\ndata: [DONE]".len(), 0);
+    while at < LAST_ENDS.len() {
+        if LAST_ENDS[at].len() > longest {
+            longest = LAST_ENDS[at].len();
+        }
+        at += 1;
+    }
+    longest
+};
+
 /// Whether a few bytes end in the event that ends a stream. Asked after every read: the bytes of any other event decide
 /// at the first look, or at the second.
 pub fn ends_in_done(tail: &[u8]) -> bool {
@@ -382,6 +394,15 @@ mod tests {
         ] {
             assert!(!ends_in_done(no.as_bytes()), "{no:?}");
         }
+    }
+
+    #[test]
+    fn the_last_bytes_that_are_looked_at_show_every_last_event() {
+        for end in LAST_ENDS {
+            let stream = [b"data: {\"response\":{},", end].concat();
+            assert!(ends_in_done(&stream[stream.len() - LONGEST_LAST..]), "{:?}", String::from_utf8_lossy(end));
+        }
+        assert!(ends_in_done(&b"x\r\ndata: [DONE]"[1..]));
     }
 
     fn messages(chunks: &[&[u8]]) -> Vec<(String, u64)> {

@@ -175,6 +175,14 @@ fn a_job_that_is_never_done_is_given_up_when_its_time_is_over() {
 }
 
 #[test]
+fn the_time_of_a_job_may_end_between_two_looks() {
+    let out = OutgoingRequest { timeout: Some(Nanos::from_secs_f64(0.05)), ..post("/v1/videos") };
+    let exchange = follow(api(0.05, NEVER, false), jobs(usize::MAX, ""), Reuse::Always, out, &Cancel::default());
+    let message = "Video generation timed out after 0.05s".into();
+    assert_eq!(exchange.failure, Some(Failure::Step { code: 504, kind: "TimeoutError", message }));
+}
+
+#[test]
 fn a_request_can_be_stopped_in_every_leg_and_between_two() {
     let (pausing, answering) = (jobs(usize::MAX, ""), jobs(usize::MAX, ""));
     let cases = [

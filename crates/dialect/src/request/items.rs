@@ -1,0 +1,78 @@
+//! What turns said, encoded: a list that grows turn by turn.
+
+use super::DialectError;
+use bytes::Bytes;
+use serde_json::Value;
+
+/// Encoded items, each with a comma before it. The items of turns that are over are joined, so that a list of any length
+/// is a few pieces: each is at least twice as long as the next, and a byte is copied as often as what holds it grows by
+/// half.
+#[derive(Default)]
+pub(super) struct Items {
+    /// The very first item, then what is joined, then the last turn.
+    pieces: Vec<Bytes>,
+    /// The first as a value until `opening` is made: a dialect may put something else in its place.
+    pub(super) first: Option<Value>,
+    /// What comes before them, and whether it takes the place of the first.
+    pub(super) opening: Option<(Vec<Bytes>, bool)>,
+    /// Where the pieces of the last turn begin.
+    last_turn: usize,
+}
+
+impl Items {
+    /// Adds the items of a turn.
+    pub(super) fn add(&mut self, items: Vec<Value>) -> Result<(), DialectError> {
+        self.join();
+        self.last_turn = self.pieces.len();
+        let mut items = items.into_iter();
+        if self.pieces.is_empty()
+            && let Some(first) = items.next()
+        {
+            self.pieces.push(encode_item(&first)?);
+            (self.first, self.opening) = (Some(first), None);
+        }
+        let mut rest = Vec::new();
+        items.try_for_each(|item| write_item(&mut rest, &item))?;
+        if !rest.is_empty() {
+            self.pieces.push(rest.into());
+        }
+        Ok(())
+    }
+
+    /// With what comes before them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Bytes> {
+        let (opening, replaces_first) = self.opening.as_ref().map_or((&[][..], false), |(o, r)| (o, *r));
+        opening.iter().chain(&self.pieces[usize::from(replaces_first)..])
+    }
+
+    pub(super) fn of_last_turn(&self) -> &[Bytes] {
+        &self.pieces[self.last_turn..]
+    }
+
+    /// Joins the last turn with as many pieces before it as are not much longer. The first item stays alone: something
+    /// may take its place.
+    fn join(&mut self) {
+        let mut from = self.last_turn.max(1).min(self.pieces.len());
+        let mut len: usize = self.pieces[from..].iter().map(Bytes::len).sum();
+        while from > 1 && len > 0 && self.pieces[from - 1].len() < 2 * len {
+            from -= 1;
+            len += self.pieces[from].len();
+        }
+        if self.pieces.len() > from + 1 {
+            let joined = self.pieces[from..].concat();
+            self.pieces.truncate(from);
+            self.pieces.push(joined.into());
+        }
+    }
+}
+
+pub(super) fn encode_item(item: &Value) -> Result<Bytes, DialectError> {
+    let mut out = Vec::new();
+    write_item(&mut out, item)?;
+    Ok(out.into())
+}
+
+fn write_item(out: &mut Vec<u8>, item: &Value) -> Result<(), DialectError> {
+    out.push(b',');
+    serde_json::to_writer(out, item).map_err(|error| DialectError::Encode(error.to_string()))
+}
