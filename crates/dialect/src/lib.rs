@@ -4,7 +4,7 @@
 //! the bytes.
 //!
 //! # Layout
-//! Floors: each uses those before it, but that `api` and the types of `kinds` know each other.
+//! In the order in which to read them; requests, types and `api` know each other.
 //! - `text`: JSON as servers write it, members of it that need not be what they should be, server-sent events
 //! - [`response`]: what reads responses and what they say, every vendor's usage, an exchange's responses folded into one
 //! - [`request`]: what a body is made from, a conversation as it goes on, forms, URLs and heads, what of a body is counted

@@ -6,7 +6,7 @@ use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, Conversation, EndpointKind, Failure, Turn};
+use aiperf_types::{Body, BodyKind, Conversation, EndpointKind, Failure, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -269,11 +269,12 @@ impl Requests {
         endpoint.urls.iter().map(head).collect()
     }
 
-    /// Images of a request: those of the turns that it carries, or, where somebody else wrote it, those that are found
-    /// in it.
+    /// Images of a request: those of the turns that it carries, or, where somebody else wrote it or it is a form, which
+    /// has one at most, those that are found in it.
     fn images(&self, carried: &[&Turn], body: &Body) -> u32 {
         let is_verbatim = |turn: &&Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
-        if carried.iter().any(is_verbatim) {
+        let is_form = self.api.endpoint.body == BodyKind::Multipart;
+        if is_form || carried.iter().any(is_verbatim) {
             return inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images);
         }
         let contents = carried.iter().flat_map(|turn| &turn.images).flat_map(|image| &image.contents);

@@ -10,6 +10,7 @@ mod room;
 mod row;
 mod single_turn;
 mod text;
+mod wav;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

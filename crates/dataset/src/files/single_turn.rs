@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::media::MediaKind;
 use super::row::{Encode, Fault, Row, wrong};
+use super::wav;
 use super::{Format, ReadRow};
 
 pub(super) const FORMAT: Format =
@@ -40,6 +41,7 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     if [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty) {
         return Err(Fault("says nothing\n  try: a member text, image, audio or video, or one of their plurals".into()));
     }
+    turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
     turn.timestamp_ms = row.number("timestamp")?;
     turn.delay_ms = row.number("delay")?;
     let is_set = |time: Option<f64>| time.is_some_and(|time| time != 0.0);

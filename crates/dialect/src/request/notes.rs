@@ -17,6 +17,10 @@ pub enum Note {
     /// Only the first is asked.
     ManyQueries,
     NoPassages,
+    /// Of several contents of a kind only the first is sent.
+    OnlyFirst(&'static str),
+    /// Contents of a kind are not sent at all.
+    Unsent(&'static str),
     /// An extra member of the body that only what a turn holds can set.
     Reserved(String),
 }
@@ -44,6 +48,15 @@ impl Note {
                 notes.push(Self::NoPassages);
             }
         }
+        let media = [("texts", &turn.texts), ("images", &turn.images), ("audios", &turn.audios)];
+        for (what, media) in media {
+            let contents = media.iter().flat_map(|media| &media.contents).filter(|text| !text.is_empty()).count();
+            if contents > 1 && first_of(kind).contains(&what) {
+                notes.push(Self::OnlyFirst(what));
+            } else if contents > 0 && what == "texts" && !kind.traits().tokenizes_input {
+                notes.push(Self::Unsent(what));
+            }
+        }
         let extra = turn.extra_body.iter().flat_map(|extra| extra.keys());
         notes.extend(Self::reserved(kind, extra));
         notes
@@ -51,6 +64,16 @@ impl Note {
 
     fn reserved<'a>(kind: EndpointKind, extra: impl Iterator<Item = &'a String>) -> impl Iterator<Item = Self> {
         extra.filter(move |member| reserved(kind).contains(&member.as_str())).cloned().map(Self::Reserved)
+    }
+}
+
+/// What a type sends the first content of, and no other.
+fn first_of(kind: EndpointKind) -> &'static [&'static str] {
+    match kind {
+        EndpointKind::ImageGeneration | EndpointKind::VideoGeneration => &["texts"],
+        EndpointKind::ImageEdit => &["texts", "images"],
+        EndpointKind::AudioTranscription => &["audios"],
+        _ => &[],
     }
 }
 
@@ -63,6 +86,8 @@ impl fmt::Display for Note {
             }
             Self::ManyQueries => f.write_str("there is more than one query; only the first is sent"),
             Self::NoPassages => f.write_str("there are no texts named 'passages'; an empty list is sent"),
+            Self::OnlyFirst(what) => write!(f, "there are several {what}; only the first is sent"),
+            Self::Unsent(what) => write!(f, "{what} are not sent by this endpoint type"),
             Self::Reserved(member) => {
                 write!(f, "the extra input '{member}' is not sent: it is set from what a turn holds")
             }
@@ -117,6 +142,19 @@ mod tests {
     fn text(name: &str, contents: &[&str]) -> Media {
         let contents = contents.iter().map(|content| (*content).to_owned()).collect();
         Media { name: name.into(), contents, ..Media::default() }
+    }
+
+    #[test]
+    fn contents_that_do_not_go_out_are_named() {
+        let media = |contents: &[&str]| {
+            let contents = contents.iter().map(|&content| content.to_owned()).collect();
+            vec![aiperf_types::Media { contents, ..aiperf_types::Media::default() }]
+        };
+        let turn = Turn { texts: media(&["a", "b"]), images: media(&["c", "", "d"]), ..Turn::default() };
+        let edit = Note::of(EndpointKind::ImageEdit, &turn);
+        assert_eq!(edit, [Note::OnlyFirst("texts"), Note::OnlyFirst("images")]);
+        assert_eq!(Note::of(EndpointKind::ImageRetrieval, &turn), [Note::Unsent("texts")]);
+        assert_eq!(Note::of(EndpointKind::Chat, &turn), []);
     }
 
     #[test]
