@@ -2,6 +2,7 @@
 
 use crate::response::reader::{Data, Piece, ResponseError, error_of, usage_from, usage_of};
 use crate::text::json;
+use crate::text::lenient::Object;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -53,7 +54,7 @@ const EMBEDDING: &str = "embedding";
 #[derive(Deserialize)]
 struct Body<'a> {
     #[serde(default, borrow)]
-    data: Option<Vec<Entry<'a>>>,
+    data: Option<Vec<Object<Entry<'a>>>>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -70,10 +71,10 @@ struct Entry<'a> {
 
 /// Reads an answer whose `data` is embeddings and nothing else.
 pub(crate) fn read(json: &str) -> Option<Piece<'_>> {
-    let is_embedding = |entry: &Entry<'_>| entry.object == EMBEDDING;
+    let is_embedding = |entry: &Object<Entry<'_>>| entry.0.as_ref().is_some_and(|entry| entry.object == EMBEDDING);
     match json::object::<Body<'_>>(json) {
         Some(Body { data, usage, error: None }) if data.iter().flatten().all(is_embedding) => {
-            let vectors = data.into_iter().flatten().filter_map(|entry| entry.embedding);
+            let vectors = data.into_iter().flatten().filter_map(|entry| entry.0?.embedding);
             let vectors = Vectors(vectors.map(|vector| vector.get().into()).collect());
             let data = (!vectors.is_empty()).then_some(Data::Embeddings(vectors));
             Some(Piece { data, usage: usage.and_then(usage_from), ..Piece::default() })
@@ -109,6 +110,14 @@ fn read_tree(json: &str) -> Option<Piece<'_>> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_list_in_place_of_an_entry_is_no_embedding() {
+        for json in [r#"{"data":[["embedding"]]}"#, r#"{"data":[["embedding",[1]]]}"#] {
+            let piece = read(json).unwrap();
+            assert!(piece.data.is_none() && piece.error.is_some(), "{json}");
+        }
+    }
 
     #[test]
     fn vectors_are_found_under_every_name() {
