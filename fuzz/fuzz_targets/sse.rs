@@ -2,8 +2,9 @@
 #![no_main]
 
 use aiperf_dialect::sse::{Splitter, data, error_event, fields};
-use aiperf_dialect::{Answer, dialect};
+use aiperf_dialect::{Answer, Api};
 use aiperf_fuzz::cut;
+use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs};
 use libfuzzer_sys::fuzz_target;
 
@@ -22,7 +23,9 @@ fn messages(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
 
 /// What does not depend on when bytes were read.
 fn answer(pieces: &[&[u8]]) -> (Option<String>, Option<String>, usize, u32, bool) {
-    let mut answer = Answer::new(dialect(EndpointKind::Chat).expect("chat is spoken"), MonoNs(1));
+    let url = BaseUrl::parse("http://localhost").expect("a URL");
+    let api = Api::new(&EndpointPlan::new(EndpointKind::Chat, vec![url]), "m").expect("an endpoint");
+    let mut answer = Answer::new(&api, MonoNs(1));
     let mut at = 1;
     let on = pieces.iter().all(|piece| {
         at += 1;

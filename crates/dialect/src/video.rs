@@ -5,6 +5,7 @@
 use crate::api::Api;
 use crate::request::is_truthy;
 use crate::text::json;
+use aiperf_types::media_type::is_binary;
 use aiperf_types::{Failure, Nanos};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -172,7 +173,8 @@ fn downloaded(answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
         let code = i64::from(answer.status);
         return Err(download_error(code, format!("Video download failed with status {code}: {text}")));
     }
-    if !is_binary(answer.media_type) {
+    // One without a type may be.
+    if !answer.media_type.is_empty() && !is_binary(answer.media_type) {
         let kind = answer.media_type;
         return Err(download_error(500, format!("Video download returned '{kind}', which is no video")));
     }
@@ -185,7 +187,7 @@ fn reply(answer: LegAnswer<'_>) -> Result<Map<String, Value>, Failure> {
         return Err(generation_error("Video generation got no response".to_owned()));
     }
     let kind = answer.media_type;
-    if kind.eq_ignore_ascii_case("text/event-stream") || !kind.is_empty() && is_binary(kind) {
+    if kind.eq_ignore_ascii_case("text/event-stream") || is_binary(kind) {
         return Err(generation_error(format!("Video generation got an unexpected type of response, '{kind}'")));
     }
     match std::str::from_utf8(answer.body).ok().and_then(json::read::<Value>) {
@@ -257,13 +259,6 @@ fn push(out: &mut String, byte: u8, is_plain: bool) {
 
 fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
-}
-
-/// Whether a body of this type is bytes rather than text. One without a type is.
-fn is_binary(media_type: &str) -> bool {
-    let kind = media_type.to_ascii_lowercase();
-    ["video/", "image/", "audio/"].iter().any(|family| kind.starts_with(family))
-        || matches!(kind.as_str(), "" | "application/octet-stream")
 }
 
 fn shown(body: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! What is sent. Bodies are encoded once, before the clock starts, up to a limit of bytes; of a dataset larger than that,
 //! the rest is encoded entry by entry as it is needed.
 
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
@@ -64,7 +64,6 @@ impl From<&Unbuildable> for Failure {
 
 /// The requests of a run, by conversation.
 pub struct Requests {
-    plan: Arc<Plan>,
     dataset: Arc<Dataset>,
     api: Arc<Api>,
     version: String,
@@ -114,7 +113,7 @@ impl Requests {
         notes.take_extra(&plan.endpoint.extra);
         let input_tokens = (0..dataset.len()).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
         let (version, kept) = (version.to_owned(), Vec::new());
-        let mut requests = Self { plan, dataset, api, version, heads, kept, input_tokens, notes };
+        let mut requests = Self { dataset, api, version, heads, kept, input_tokens, notes };
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < kept_bytes {
             let conversation = requests.conversation(requests.kept.len())?;
@@ -219,12 +218,8 @@ impl Requests {
     }
 
     fn conversation(&self, index: usize) -> Result<Arc<Conversation>, Unbuildable> {
-        let conversation = self.dataset.conversation(index).map_err(|error| Unbuildable {
-            place: self.place(index, ""),
-            session_id: "".into(),
-            kind: self.api.endpoint.kind,
-            source: BuildFault::Unread(error.fault()),
-        })?;
+        let unread = |error: DatasetError| self.unbuildable(index, "".into(), BuildFault::Unread(error.fault()));
+        let conversation = self.dataset.conversation(index).map_err(unread)?;
         Ok(Arc::new(conversation.into_owned()))
     }
 
@@ -236,12 +231,7 @@ impl Requests {
             0 => session.ask(asked).map_err(BuildFault::from),
             _ => Err(BuildFault::SeveralTurns),
         };
-        let encoded = encoded.map_err(|source| Unbuildable {
-            place: self.place(index, &session_id),
-            session_id: session_id.clone(),
-            kind: self.api.endpoint.kind,
-            source,
-        })?;
+        let encoded = encoded.map_err(|source| self.unbuildable(index, session_id.clone(), source))?;
         let turn = conversation.turns.get(asked);
         Ok(PreparedRequest {
             heads: self.heads_with(&encoded.headers),
@@ -254,9 +244,10 @@ impl Requests {
         })
     }
 
-    /// Where a conversation stands: its line, or its id where it was made.
-    fn place(&self, index: usize, session_id: &str) -> String {
-        self.dataset.place(index).unwrap_or_else(|| format!("conversation {session_id}"))
+    /// Why no request can be made of a conversation, which is named by its line, or by its id where it was made.
+    fn unbuildable(&self, index: usize, session_id: Arc<str>, source: BuildFault) -> Unbuildable {
+        let place = self.dataset.place(index).unwrap_or_else(|| format!("conversation {session_id}"));
+        Unbuildable { place, session_id, kind: self.api.endpoint.kind, source }
     }
 
     /// The heads of a request with header fields of its own.
@@ -264,7 +255,7 @@ impl Requests {
         if own.is_empty() {
             return Vec::new();
         }
-        let endpoint = &self.plan.endpoint;
+        let endpoint = &self.api.endpoint;
         let head = |url| HeadTemplate::with_headers(endpoint, url, &self.version, own);
         endpoint.urls.iter().map(head).collect()
     }
@@ -308,7 +299,7 @@ impl Requests {
             ..aiperf_dialect::kinds::chat::DIALECT
         };
         self.kept.clear();
-        let mut api = Api::new(&self.plan.endpoint, "m").expect("it was spoken to before");
+        let mut api = Api::new(&self.api.endpoint, "m").expect("it was spoken to before");
         api.dialect = &REFUSING;
         self.api = Arc::new(api);
         self

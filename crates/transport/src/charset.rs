@@ -4,6 +4,7 @@
 //! Windows-1252.
 
 use crate::body;
+use aiperf_types::media_type::is_binary;
 use aiperf_types::{Exchange, Failure};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::borrow::Cow;
@@ -101,9 +102,4 @@ fn not_utf8(error: &std::str::Utf8Error, unknown: Option<String>) -> Failure {
 /// Whether a response declares that its body is no text. One that declares nothing may be either.
 pub fn declares_bytes(exchange: &Exchange) -> bool {
     body::header(exchange, "content-type").is_some() && is_binary(&body::media_type(exchange))
-}
-
-fn is_binary(media_type: &str) -> bool {
-    let is_media = ["video/", "image/", "audio/"].iter().any(|prefix| media_type.starts_with(prefix));
-    is_media || media_type == "application/octet-stream"
 }

@@ -17,6 +17,7 @@
 //! - [`limits`]: what results are held against
 //! - [`stats`]: the statistics of a metric
 //! - [`log`]: levels of messages
+//! - [`media_type`]: what the type of a body says
 //! - [`event`]: what a run tells those who watch it
 
 pub mod body;
@@ -29,6 +30,7 @@ pub mod failure;
 pub mod id;
 pub mod limits;
 pub mod log;
+pub mod media_type;
 pub mod record;
 pub mod response;
 pub mod stats;

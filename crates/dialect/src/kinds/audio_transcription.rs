@@ -3,7 +3,6 @@
 use super::{Carries, Dialect};
 use crate::request::{DialectError, Frame, Request};
 use crate::request::{inputs, multipart};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Piece, Stateless, error_of, usage_of};
 use crate::text::data_uri::data_uri;
 use crate::text::json;
@@ -12,31 +11,26 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::AudioTranscription,
     carries: Carries::LastTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|text, _| Some(read(text)))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_audio_form,
-    is_free: false,
+    reserved: &["file"],
+    sends_first_of: &["audios"],
+    ..Dialect::new(EndpointKind::AudioTranscription, frame, |_| Box::new(Stateless(|text, _| Some(read(text)))))
 };
-
-/// Members that only a turn can say.
-pub const RESERVED: &[&str] = &["file"];
 
 /// Formats whose content type is not their name.
 const CONTENT_TYPES: &[(&str, &str)] =
     &[("mp3", "audio/mpeg"), ("mpga", "audio/mpeg"), ("m4a", "audio/mp4"), ("mp4", "audio/mp4")];
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
-    let audio = request.turn.audios.first().and_then(|audio| audio.contents.first()).filter(|audio| !audio.is_empty());
+    let audio = Request::first(&request.turn.audios).filter(|audio| !audio.is_empty());
     let (format, data) = split(audio.ok_or(DialectError::Missing("audio_transcription", "an audio"))?)?;
     let known = CONTENT_TYPES.iter().find(|(name, _)| *name == format);
     let content_type = known.map_or_else(|| format!("audio/{format}"), |(_, kind)| (*kind).to_owned());
     let mut frame = Frame::default();
     frame.set("file", multipart::file(data, &format!("audio.{format}"), &content_type));
     frame.set("model", request.model());
-    frame.extend(request.extras().filter(|(member, _)| !RESERVED.contains(&member.as_str())));
+    frame.extend(request.extras().filter(|(member, _)| !DIALECT.reserved.contains(&member.as_str())));
     Ok(frame)
 }
 

@@ -2,11 +2,11 @@
 
 use super::{Carries, Dialect, History, Opening};
 use crate::api::Api;
+use crate::kinds::shared::chunk::Chunk;
 use crate::kinds::shared::content::{self, Parts};
-use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Piece, Stateless, error_in, spec_decode_from, usage_from};
+use crate::response::reader::{Data, Piece, Stateless};
 use crate::text::json;
 use crate::text::lenient::{Content, Index, List, Object, Str, joined_texts};
 use crate::text::strict::{Only, Text};
@@ -18,13 +18,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::Chat,
     carries: Carries::History(&HISTORY),
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(ChatCapture::default()),
-    inputs: inputs::of_messages,
-    is_free: false,
+    ..Dialect::new(EndpointKind::Chat, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
 pub(super) const HISTORY: History = History { items, opening };
@@ -93,19 +89,6 @@ fn merged(system: &str, message: &Value) -> Value {
     message
 }
 
-/// A chunk of a stream, or a whole completion.
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(default, borrow)]
-    choices: List<Choice<'a>>,
-    #[serde(default, borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    metrics: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    error: Option<&'a RawValue>,
-}
-
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(default)]
@@ -144,19 +127,7 @@ struct Function<'a> {
     arguments: Str<'a>,
 }
 
-/// The shape that nearly every chunk has.
-#[derive(Deserialize)]
-struct UsualChunk<'a> {
-    #[serde(borrow)]
-    choices: Only<UsualChoice<'a>>,
-    #[serde(default, borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    metrics: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    error: Option<&'a RawValue>,
-}
-
+/// The one choice that nearly every chunk has.
 #[derive(Deserialize)]
 struct UsualChoice<'a> {
     #[serde(default)]
@@ -179,44 +150,33 @@ struct UsualDelta<'a> {
     refusal: Option<Text<'a>>,
 }
 
-impl<'a> UsualChunk<'a> {
-    /// What it says; `None` where that needs a closer look.
-    fn piece(self) -> Option<Piece<'a>> {
-        if self.error.is_some() {
-            return None;
-        }
-        let (mut choice, mut data) = (0, None);
-        if let Some(UsualChoice { index, delta }) = self.choices.0 {
-            if delta.tool_calls.is_some() || delta.refusal.is_some() {
-                return None;
-            }
-            let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
-            data = Data::of(reasoning, Text::said(delta.content), None);
-            // As where nothing is said: an answer of no choice in particular.
-            choice = if data.is_some() { index.unwrap_or_default() } else { 0 };
-        }
-        let usage = self.usage.and_then(usage_from);
-        Some(Piece { choice, data, usage, spec_decode: self.metrics.and_then(spec_decode_from), ..Piece::default() })
+/// What a chunk of the usual shape says; `None` where that needs a closer look.
+fn parse_usual(json: &str) -> Option<Piece<'_>> {
+    let chunk: Chunk<'_, Only<UsualChoice<'_>>> = json::object(json)?;
+    if chunk.has_error() {
+        return None;
     }
+    let piece = chunk.beside_choices();
+    let Some(UsualChoice { index, delta }) = chunk.choices.0 else { return Some(piece) };
+    if delta.tool_calls.is_some() || delta.refusal.is_some() {
+        return None;
+    }
+    let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
+    Some(piece.saying(index, Data::of(reasoning, Text::said(delta.content), None)))
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    let usual: Option<UsualChunk<'_>> = json::object(json);
-    usual.and_then(UsualChunk::piece).or_else(|| parse_any(json))
+    parse_usual(json).or_else(|| parse_any(json))
 }
 
 fn parse_any(json: &str) -> Option<Piece<'_>> {
-    let chunk: Chunk<'_> = json::object(json)?;
+    let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
+    let beside = chunk.beside_choices();
     let said = chunk.choices.objects().map(|(at, choice)| {
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
     });
-    Some(Piece {
-        usage: chunk.usage.and_then(usage_from),
-        spec_decode: chunk.metrics.and_then(spec_decode_from),
-        error: error_in(chunk.error),
-        ..Piece::of_choices(said)
-    })
+    Some(beside.of_choices(said))
 }
 
 /// Names and arguments of calls.

@@ -1,22 +1,19 @@
 //! Rankings as Cohere has them; vLLM and others too.
 
-use super::{Carries, Dialect};
+use super::Dialect;
 use crate::kinds::shared::rankings;
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::CohereRankings,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| rankings::read(json, results))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_query,
-    is_free: false,
+    ignores_max_tokens: true,
+    ..Dialect::new(EndpointKind::CohereRankings, frame, |_| {
+        Box::new(Stateless(|json, _| rankings::read(json, results)))
+    })
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -1,27 +1,18 @@
 //! OpenAI completions.
 
-use super::{Carries, Dialect};
-use crate::request::inputs;
+use super::Dialect;
+use crate::kinds::shared::chunk::Chunk;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
-use crate::response::reader::{Data, Piece, Stateless, error_in, spec_decode_from, usage_from};
+use crate::response::reader::{Data, Piece, Stateless};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Str};
 use crate::text::strict::{Only, Text};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::Completions,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| parse(json))),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
-    is_free: false,
-};
+pub const DIALECT: Dialect =
+    Dialect::new(EndpointKind::Completions, frame, |_| Box::new(Stateless(|json, _| parse(json))));
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let mut prompts: Vec<Value> = request.texts().map(Value::from).collect();
@@ -38,21 +29,6 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-/// A chunk of a stream, or a whole completion.
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(default, borrow)]
-    object: Str<'a>,
-    #[serde(default, borrow)]
-    choices: List<Choice<'a>>,
-    #[serde(default, borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    metrics: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    error: Option<&'a RawValue>,
-}
-
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(default)]
@@ -61,21 +37,7 @@ struct Choice<'a> {
     text: Str<'a>,
 }
 
-/// The shape that nearly every chunk has.
-#[derive(Deserialize)]
-struct UsualChunk<'a> {
-    #[serde(default, borrow)]
-    object: Option<Text<'a>>,
-    #[serde(borrow)]
-    choices: Only<UsualChoice<'a>>,
-    #[serde(default, borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    metrics: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    error: Option<&'a RawValue>,
-}
-
+/// The one choice that nearly every chunk has.
 #[derive(Deserialize)]
 struct UsualChoice<'a> {
     #[serde(default)]
@@ -84,17 +46,15 @@ struct UsualChoice<'a> {
     text: Option<Text<'a>>,
 }
 
-impl<'a> UsualChunk<'a> {
-    /// What it says; `None` where that needs a closer look.
-    fn piece(self) -> Option<Piece<'a>> {
-        if self.error.is_some() || !is_known(Text::said(self.object).as_deref()) {
-            return None;
-        }
-        let (index, text) = self.choices.0.map_or((None, None), |choice| (choice.index, Text::said(choice.text)));
-        let choice = if text.is_some() { index.unwrap_or_default() } else { 0 };
-        let (usage, spec_decode) = (self.usage.and_then(usage_from), self.metrics.and_then(spec_decode_from));
-        Some(Piece { choice, data: text.map(Data::Text), usage, spec_decode, ..Piece::default() })
+/// What a chunk of the usual shape says; `None` where that needs a closer look.
+fn parse_usual(json: &str) -> Option<Piece<'_>> {
+    let chunk: Chunk<'_, Only<UsualChoice<'_>>> = json::object(json)?;
+    if chunk.has_error() || !is_known(chunk.object.0.as_deref()) {
+        return None;
     }
+    let piece = chunk.beside_choices();
+    let (index, text) = chunk.choices.0.map_or((None, None), |choice| (choice.index, Text::said(choice.text)));
+    Some(piece.saying(index, text.map(Data::Text)))
 }
 
 fn is_known(object: Option<&str>) -> bool {
@@ -102,23 +62,17 @@ fn is_known(object: Option<&str>) -> bool {
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
-    let usual: Option<UsualChunk<'_>> = json::object(json);
-    usual.and_then(UsualChunk::piece).or_else(|| parse_any(json))
+    parse_usual(json).or_else(|| parse_any(json))
 }
 
 fn parse_any(json: &str) -> Option<Piece<'_>> {
-    let chunk: Chunk<'_> = json::object(json)?;
-    let is_known = is_known(chunk.object.0.as_deref());
+    let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
+    let (beside, is_known) = (chunk.beside_choices(), is_known(chunk.object.0.as_deref()));
     let said = chunk
         .choices
         .objects()
         .map(|(at, choice)| (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text)));
-    Some(Piece {
-        usage: chunk.usage.and_then(usage_from),
-        spec_decode: chunk.metrics.and_then(spec_decode_from),
-        error: error_in(chunk.error),
-        ..Piece::of_choices(said)
-    })
+    Some(beside.of_choices(said))
 }
 
 #[cfg(test)]

@@ -1,22 +1,15 @@
 //! OpenAI embeddings.
 
-use super::{Carries, Dialect};
+use super::Dialect;
 use crate::kinds::shared::vectors;
-use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::Embeddings,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| vectors::read(json))),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
-    is_free: false,
+    ignores_max_tokens: true,
+    ..Dialect::new(EndpointKind::Embeddings, frame, |_| Box::new(Stateless(|json, _| vectors::read(json))))
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -1,22 +1,17 @@
 //! Rankings of Hugging Face text embeddings inference.
 
-use super::{Carries, Dialect};
+use super::Dialect;
 use crate::kinds::shared::rankings;
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::HfTeiRankings,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| rankings::read(json, ranked))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_query,
-    is_free: false,
+    ignores_max_tokens: true,
+    ..Dialect::new(EndpointKind::HfTeiRankings, frame, |_| Box::new(Stateless(|json, _| rankings::read(json, ranked))))
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -1,9 +1,7 @@
 //! Hugging Face text generation inference.
 
-use super::{Carries, Dialect};
-use crate::request::inputs;
+use super::Dialect;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Delivery, Piece, Stateless, error_of};
 use crate::text::json;
 use aiperf_types::EndpointKind;
@@ -12,15 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::HuggingfaceGenerate,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(read)),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
-    is_free: false,
-};
+pub const DIALECT: Dialect = Dialect::new(EndpointKind::HuggingfaceGenerate, frame, |_| Box::new(Stateless(read)));
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let mut parameters = Map::new();

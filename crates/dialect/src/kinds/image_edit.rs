@@ -3,25 +3,19 @@
 use super::{Carries, Dialect, image_generation};
 use crate::request::{DialectError, Frame, Request};
 use crate::request::{inputs, multipart};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Piece, Stateless};
 use crate::text::data_uri::{DataUri, data_uri};
 use crate::text::json;
-use aiperf_types::{EndpointKind, Media};
+use aiperf_types::EndpointKind;
 use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::ImageEdit,
     carries: Carries::LastTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|text, _| read(text))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_image_form,
-    is_free: false,
+    reserved: &["prompt", "image", "url", "mask"],
+    sends_first_of: &["texts", "images"],
+    ..Dialect::new(EndpointKind::ImageEdit, frame, |_| Box::new(Stateless(|text, _| read(text))))
 };
-
-/// Members that say what is edited: only a turn can.
-pub const RESERVED: &[&str] = &["prompt", "image", "url", "mask"];
 
 /// How pictures begin in base64, and what they are.
 const MAGIC: &[(&str, &str)] = &[
@@ -35,8 +29,9 @@ const MAGIC: &[(&str, &str)] = &[
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let missing = |what| DialectError::Missing("image_edit", what);
-    let prompt = first(&request.turn.texts).ok_or_else(|| missing("a text"))?;
-    let image = first(&request.turn.images).filter(|image| !image.is_empty()).ok_or_else(|| missing("an image"))?;
+    let prompt = Request::first(&request.turn.texts).ok_or_else(|| missing("a text"))?;
+    let image =
+        Request::first(&request.turn.images).filter(|image| !image.is_empty()).ok_or_else(|| missing("an image"))?;
     let mut frame = Frame::default();
     frame.set("prompt", prompt);
     frame.set("model", request.model());
@@ -47,12 +42,8 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     } else {
         frame.set("image", picture(image)?);
     }
-    frame.extend(request.extras().filter(|(member, _)| !RESERVED.contains(&member.as_str())));
+    frame.extend(request.extras().filter(|(member, _)| !DIALECT.reserved.contains(&member.as_str())));
     Ok(frame)
-}
-
-fn first(media: &[Media]) -> Option<&str> {
-    media.first().and_then(|media| media.contents.first()).map(String::as_str)
 }
 
 fn starts_with(text: &str, prefix: &str) -> bool {

@@ -1,29 +1,22 @@
 //! OpenAI image generation.
 
 use super::{Carries, Dialect};
-use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Images, Piece, Stateless, error_of, usage_of};
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::ImageGeneration,
     carries: Carries::LastTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| read(json))),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
-    is_free: false,
+    sends_first_of: &["texts"],
+    ..Dialect::new(EndpointKind::ImageGeneration, frame, |_| Box::new(Stateless(|json, _| read(json))))
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let kind = request.api.dialect.kind.name();
-    let prompt = request.turn.texts.first().and_then(|text| text.contents.first());
-    let prompt = prompt.ok_or(DialectError::Missing(kind, "a text prompt"))?;
+    let prompt = Request::first(&request.turn.texts).ok_or(DialectError::Missing(kind, "a text prompt"))?;
     let mut frame = Frame::default();
-    frame.set("prompt", prompt.as_str());
+    frame.set("prompt", prompt);
     frame.set("model", request.model());
     frame.set("response_format", "b64_json");
     frame.set("n", 1);

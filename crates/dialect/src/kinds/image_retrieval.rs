@@ -1,21 +1,16 @@
 //! What is found in images: object detection and OCR of NIM.
 
-use super::{Carries, Dialect};
+use super::Dialect;
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Piece, Stateless, error_of};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::ImageRetrieval,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| read(json))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_images,
-    is_free: false,
+    ignores_max_tokens: true,
+    ..Dialect::new(EndpointKind::ImageRetrieval, frame, |_| Box::new(Stateless(|json, _| read(json))))
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -19,13 +19,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::Messages,
     carries: Carries::History(&History { items, opening }),
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| parse(json))),
     capture: |_| Box::new(MessagesCapture::default()),
     inputs: inputs::of_blocks,
-    is_free: false,
+    ..Dialect::new(EndpointKind::Messages, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
 const PARTS: Parts = Parts { text: "text", image, image_ids: false, audio: false, video: false };

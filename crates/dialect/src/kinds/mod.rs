@@ -23,8 +23,8 @@ pub mod video_generation;
 
 use crate::api::Api;
 use crate::request::inputs::Inputs;
-use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::Capture;
+use crate::request::{DialectError, Frame, Request, inputs};
+use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::Reader;
 use aiperf_types::{EndpointKind, Turn};
 use serde_json::{Map, Value};
@@ -41,8 +41,36 @@ pub struct Dialect {
     pub capture: fn(&Api) -> Box<dyn Capture>,
     /// What a body says, for counting.
     pub inputs: fn(&Map<String, Value>) -> Inputs,
+    /// Members of a body that extra inputs cannot set: only a turn can.
+    pub reserved: &'static [&'static str],
+    /// Contents (`texts`, `images`, `audios`) of which only the first is sent.
+    pub sends_first_of: &'static [&'static str],
+    /// A limit of output has no place in its bodies, and a user should know.
+    pub ignores_max_tokens: bool,
     /// What bodies and answers look like is the user's to say, by a template and a response field.
     pub is_free: bool,
+}
+
+impl Dialect {
+    /// A type with what each has to give, and nothing special about it.
+    const fn new(
+        kind: EndpointKind,
+        frame: fn(&Request<'_>) -> Result<Frame, DialectError>,
+        reader: fn(&Api) -> Box<dyn Reader>,
+    ) -> Self {
+        Self {
+            kind,
+            carries: Carries::OneTurn,
+            frame,
+            reader,
+            capture: |_| Box::new(TextCapture::default()),
+            inputs: inputs::of_messages,
+            reserved: &[],
+            sends_first_of: &[],
+            ignores_max_tokens: false,
+            is_free: false,
+        }
+    }
 }
 
 /// How much of a conversation a request carries.
@@ -102,15 +130,6 @@ const _: () = {
         at += 1;
     }
 };
-
-/// Members of a body that extra inputs cannot set.
-pub(crate) fn reserved(kind: EndpointKind) -> &'static [&'static str] {
-    match kind {
-        EndpointKind::ImageEdit => image_edit::RESERVED,
-        EndpointKind::AudioTranscription => audio_transcription::RESERVED,
-        _ => &[],
-    }
-}
 
 /// The dialect of an endpoint type.
 pub fn dialect(kind: EndpointKind) -> &'static Dialect {

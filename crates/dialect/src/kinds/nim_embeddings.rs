@@ -1,21 +1,16 @@
 //! Embeddings of NIM: texts, images, or both in one.
 
-use super::{Carries, Dialect};
+use super::Dialect;
 use crate::kinds::shared::vectors;
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::NimEmbeddings,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| vectors::read(json))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_texts_with_images,
-    is_free: false,
+    ignores_max_tokens: true,
+    ..Dialect::new(EndpointKind::NimEmbeddings, frame, |_| Box::new(Stateless(|json, _| vectors::read(json))))
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

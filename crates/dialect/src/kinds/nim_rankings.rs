@@ -1,22 +1,19 @@
 //! Rankings of NIM.
 
-use super::{Carries, Dialect};
+use super::Dialect;
 use crate::kinds::shared::rankings;
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::Stateless;
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::NimRankings,
-    carries: Carries::OneTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| rankings::read(json, |answer| rankings::objects(answer.get("rankings"))))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_query,
-    is_free: false,
+    ignores_max_tokens: true,
+    ..Dialect::new(EndpointKind::NimRankings, frame, |_| {
+        Box::new(Stateless(|json, _| rankings::read(json, |answer| rankings::objects(answer.get("rankings")))))
+    })
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -17,13 +17,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::Responses,
     carries: Carries::History(&History { items, opening }),
-    frame,
-    reader: |_| Box::new(ResponsesReader::default()),
     capture: |api| Box::new(ResponsesCapture::new(api)),
     inputs: inputs::of_responses,
-    is_free: false,
+    ..Dialect::new(EndpointKind::Responses, frame, |_| Box::new(ResponsesReader::default()))
 };
 
 const PARTS: Parts = Parts {

@@ -3,7 +3,6 @@
 use super::{Carries, Dialect};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Piece, Stateless, error_of};
 use crate::text::json;
 use aiperf_types::EndpointKind;
@@ -13,13 +12,9 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::SolidoRag,
     carries: Carries::LastTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|json, _| read(json))),
-    capture: |_| Box::new(TextCapture::default()),
     inputs: inputs::of_query,
-    is_free: false,
+    ..Dialect::new(EndpointKind::SolidoRag, frame, |_| Box::new(Stateless(|json, _| read(json))))
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {

@@ -4,9 +4,7 @@ mod python_json;
 
 use super::{Carries, Dialect};
 use crate::kinds::shared::detect::AnyReader;
-use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use aiperf_plan::template;
 use aiperf_types::{EndpointKind, Media};
 use minijinja::value::{Kwargs, Serde, Value};
@@ -16,13 +14,9 @@ use serde_json::{Map, Value as Json};
 use std::cell::Cell;
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::Template,
     carries: Carries::LastTurn,
-    frame,
-    reader: |api| Box::new(AnyReader { field: api.response_field.clone() }),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
     is_free: true,
+    ..Dialect::new(EndpointKind::Template, frame, |api| Box::new(AnyReader { field: api.response_field.clone() }))
 };
 
 /// What one rendering may do, in instructions: a template that never ends does end.

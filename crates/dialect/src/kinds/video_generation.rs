@@ -1,22 +1,16 @@
 //! Videos, as OpenAI has it: a form that starts a job. What follows is in [`crate::video`].
 
 use super::{Carries, Dialect};
-use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::capture::TextCapture;
 use crate::response::reader::{Data, Piece, Stateless, error_of, usage_of};
 use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde_json::{Map, Value};
 
 pub const DIALECT: Dialect = Dialect {
-    kind: EndpointKind::VideoGeneration,
     carries: Carries::LastTurn,
-    frame,
-    reader: |_| Box::new(Stateless(|text, _| read(text))),
-    capture: |_| Box::new(TextCapture::default()),
-    inputs: inputs::of_messages,
-    is_free: false,
+    sends_first_of: &["texts"],
+    ..Dialect::new(EndpointKind::VideoGeneration, frame, |_| Box::new(Stateless(|text, _| read(text))))
 };
 
 /// What a server tells of a job.
@@ -38,10 +32,9 @@ const MEMBERS: &[&str] = &[
 ];
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
-    let prompt = request.turn.texts.first().and_then(|text| text.contents.first());
-    let prompt = prompt.ok_or(DialectError::Missing("video_generation", "a text"))?;
+    let prompt = Request::first(&request.turn.texts).ok_or(DialectError::Missing("video_generation", "a text"))?;
     let mut frame = Frame::default();
-    frame.set("prompt", prompt.clone());
+    frame.set("prompt", prompt);
     frame.set("model", request.model());
     frame.extend(request.extras());
     Ok(frame)

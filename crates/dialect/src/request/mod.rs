@@ -26,7 +26,7 @@ pub use notes::{Note, Notes};
 pub use session::{EncodedRequest, Session};
 
 use crate::api::Api;
-use aiperf_types::{Conversation, Turn};
+use aiperf_types::{Conversation, Media, Turn};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -97,6 +97,11 @@ impl Request<'_> {
     /// Non-empty contents of the turn's images.
     pub fn images(&self) -> impl Iterator<Item = &str> {
         self.turn.images.iter().flat_map(|media| &media.contents).map(String::as_str).filter(|image| !image.is_empty())
+    }
+
+    /// The first content of the first of some media, empty or not.
+    pub fn first(media: &[Media]) -> Option<&str> {
+        media.first().and_then(|media| media.contents.first()).map(String::as_str)
     }
 
     /// The members that the plan and then the turn add: a known key keeps its place and takes the new value.

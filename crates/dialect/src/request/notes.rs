@@ -1,6 +1,6 @@
 //! What is not sent of conversations, or not as it seems: for the user to know before a run.
 
-use crate::kinds::reserved;
+use crate::kinds::dialect;
 use crate::kinds::shared::rankings::{is_passages, is_query, named};
 use aiperf_types::{Conversation, EndpointKind, Turn};
 use serde_json::{Map, Value};
@@ -28,16 +28,15 @@ pub enum Note {
 impl Note {
     /// What there is to say about a turn that a type sends.
     pub fn of(kind: EndpointKind, turn: &Turn) -> Vec<Self> {
-        use EndpointKind::{CohereRankings, Embeddings, HfTeiRankings, ImageRetrieval, NimEmbeddings, NimRankings};
         if turn.raw_payload.is_some() {
             return Vec::new();
         }
         let mut notes = Vec::new();
-        let ranks = matches!(kind, CohereRankings | HfTeiRankings | NimRankings);
-        if turn.max_tokens.is_some() && (ranks || matches!(kind, Embeddings | NimEmbeddings | ImageRetrieval)) {
+        let (dialect, traits) = (dialect(kind), kind.traits());
+        if turn.max_tokens.is_some() && dialect.ignores_max_tokens {
             notes.push(Self::MaxTokensUnused);
         }
-        if ranks {
+        if traits.ranks {
             let is_other = |name: &&str| !is_query(name) && !is_passages(name);
             let others = turn.texts.iter().map(|text| text.name.as_str()).filter(is_other);
             notes.extend(others.map(|name| Self::TextIgnored(name.to_owned())));
@@ -51,9 +50,9 @@ impl Note {
         let media = [("texts", &turn.texts), ("images", &turn.images), ("audios", &turn.audios)];
         for (what, media) in media {
             let contents = media.iter().flat_map(|media| &media.contents).filter(|text| !text.is_empty()).count();
-            if contents > 1 && first_of(kind).contains(&what) {
+            if contents > 1 && dialect.sends_first_of.contains(&what) {
                 notes.push(Self::OnlyFirst(what));
-            } else if contents > 0 && what == "texts" && !kind.traits().tokenizes_input {
+            } else if contents > 0 && what == "texts" && !traits.tokenizes_input {
                 notes.push(Self::Unsent(what));
             }
         }
@@ -63,17 +62,7 @@ impl Note {
     }
 
     fn reserved<'a>(kind: EndpointKind, extra: impl Iterator<Item = &'a String>) -> impl Iterator<Item = Self> {
-        extra.filter(move |member| reserved(kind).contains(&member.as_str())).cloned().map(Self::Reserved)
-    }
-}
-
-/// What a type sends the first content of, and no other.
-fn first_of(kind: EndpointKind) -> &'static [&'static str] {
-    match kind {
-        EndpointKind::ImageGeneration | EndpointKind::VideoGeneration => &["texts"],
-        EndpointKind::ImageEdit => &["texts", "images"],
-        EndpointKind::AudioTranscription => &["audios"],
-        _ => &[],
+        extra.filter(move |member| dialect(kind).reserved.contains(&member.as_str())).cloned().map(Self::Reserved)
     }
 }
 

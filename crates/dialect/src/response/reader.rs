@@ -71,10 +71,16 @@ pub struct Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// What each of several answers says: the first that says anything, and the others.
-    pub(crate) fn of_choices(said: impl IntoIterator<Item = (u32, Option<Data<'a>>)>) -> Self {
+    pub(crate) fn of_choices(self, said: impl IntoIterator<Item = (u32, Option<Data<'a>>)>) -> Self {
         let mut said = said.into_iter().filter_map(|(choice, data)| Some((choice, data?)));
         let (choice, data) = said.next().unzip();
-        Self { choice: choice.unwrap_or_default(), data, others: said.collect(), ..Self::default() }
+        Self { choice: choice.unwrap_or_default(), data, others: said.collect(), ..self }
+    }
+
+    /// The same of the one choice there is. Where it says nothing, the answer is of no choice in particular.
+    pub(crate) fn saying(self, choice: Option<u32>, data: Option<Data<'a>>) -> Self {
+        let choice = choice.filter(|_| data.is_some()).unwrap_or_default();
+        Self { choice, data, ..self }
     }
 
     /// What it says of one answer, if anything.

@@ -1,10 +1,11 @@
 //! What several endpoint types have in common.
 //!
 //! # Layout
-//! - `content`: what a turn says, as a string or as parts
+//! - `content`: what a turn says, as a string or as parts; `chunk`: an answer in choices
 //! - [`vectors`]: embeddings in answers; `rankings`: a query and passages, and their order
 //! - [`expression`]: where an answer has what it says; [`detect`]: what answers of no known shape say
 
+pub(crate) mod chunk;
 pub(crate) mod content;
 pub mod detect;
 pub mod expression;

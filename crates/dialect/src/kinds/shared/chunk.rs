@@ -1,0 +1,38 @@
+//! What chat and completions have in common: a chunk of a stream, or a whole answer, and the choices in it.
+
+use crate::response::reader::{Piece, error_in, spec_decode_from, usage_from};
+use crate::text::lenient::Str;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A chunk, with its choices as they are read: strictly, or whatever they are.
+#[derive(Deserialize)]
+pub(crate) struct Chunk<'a, C> {
+    #[serde(default, borrow)]
+    pub(crate) object: Str<'a>,
+    #[serde(default, bound(deserialize = "C: Deserialize<'de> + Default"))]
+    pub(crate) choices: C,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    metrics: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+impl<C> Chunk<'_, C> {
+    /// Whether it may tell of an error.
+    pub(crate) fn has_error(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// What it says beside its choices.
+    pub(crate) fn beside_choices(&self) -> Piece<'static> {
+        Piece {
+            usage: self.usage.and_then(usage_from),
+            spec_decode: self.metrics.and_then(spec_decode_from),
+            error: error_in(self.error),
+            ..Piece::default()
+        }
+    }
+}
