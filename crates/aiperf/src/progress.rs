@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn of_forty(millis: u64, completed: u64) -> Progress {
-        let targets = PhaseTargets { requests: Some(40), length: None, concurrency: Some(1) };
+        let targets = PhaseTargets { requests: Some(40), sessions: None, length: None, concurrency: Some(1) };
         progress(targets, millis, PhaseProgress { completed, errors: 1, ..PhaseProgress::default() })
     }
 
@@ -360,7 +360,12 @@ mod tests {
 
     #[test]
     fn a_grace_period_shows_what_has_not_come_back() {
-        let targets = PhaseTargets { requests: None, length: Some(Nanos::from_millis(1000)), concurrency: Some(8) };
+        let targets = PhaseTargets {
+            requests: None,
+            sessions: None,
+            length: Some(Nanos::from_millis(1000)),
+            concurrency: Some(8),
+        };
         let counts = PhaseProgress { sent: 40, completed: 29, cancelled: 1, ..PhaseProgress::default() };
         let grace = Progress { draining: true, ..progress(targets, 1500, counts) };
         assert_eq!(

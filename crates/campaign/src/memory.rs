@@ -4,7 +4,7 @@
 //! they are read; their bodies are encoded as far as a share of the memory goes.
 
 use aiperf_engine::requests::KEPT_BYTES;
-use aiperf_plan::{DatasetPlan, Length, Plan, RankingsPlan, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Length, Plan, RankingsPlan, SyntheticPlan, Turns};
 use std::fs::read_to_string;
 use thiserror::Error;
 
@@ -57,7 +57,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
             let mean = tokens(passages.mean, passage_tokens.mean, query_tokens.mean);
             let longest = tokens(passages.longest(), passage_tokens.longest(), query_tokens.longest());
             let isl = Length { mean, stddev: (longest - mean) / Length::FAR };
-            fits(&SyntheticPlan { entries, isl: Some(isl), osl: None }, free)
+            fits(&SyntheticPlan { entries, isl: Some(isl), osl: None, turns: Turns::ONE }, free)
         }
         DatasetPlan::File(_) => Ok(()),
     }
@@ -230,7 +230,12 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_named() {
-        let prompts = |entries, mean, stddev| SyntheticPlan { entries, isl: Some(Length { mean, stddev }), osl: None };
+        let prompts = |entries, mean, stddev| SyntheticPlan {
+            entries,
+            isl: Some(Length { mean, stddev }),
+            osl: None,
+            turns: Turns::ONE,
+        };
         // 2 MB kept and 50 kB for one, of which four fifths of the free memory must be enough.
         assert_eq!(fits(&prompts(100, 1000.0, 0.0), 2_562_500), Ok(()));
         let said = |prompts, free| fits(&prompts, free).unwrap_err().to_string();
@@ -246,7 +251,7 @@ mod tests {
         assert!(wide.contains("one of up to 6001000 tokens") && wide.contains("--isl-stddev"), "{wide}");
         // However many there are, a part of them is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
-        assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None }, 0), Ok(()));
+        assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None, turns: Turns::ONE }, 0), Ok(()));
     }
 
     #[test]

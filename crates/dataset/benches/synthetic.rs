@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use aiperf_dataset::Dataset;
-use aiperf_plan::{Draws, Length, SyntheticPlan};
+use aiperf_plan::{Draws, Length, SyntheticPlan, Turns};
 use aiperf_tokenize::Tokenizer;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn plan(entries: u32, isl: f64) -> SyntheticPlan {
-    SyntheticPlan { entries, isl: Some(Length { mean: isl, stddev: 0.0 }), osl: None }
+    SyntheticPlan { entries, isl: Some(Length { mean: isl, stddev: 0.0 }), osl: None, turns: Turns::ONE }
 }
 
 fn synthetic(c: &mut Criterion) {

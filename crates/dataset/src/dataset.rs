@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use aiperf_plan::{DatasetPlan, Draws, FilePlan, SyntheticPlan};
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::Conversation;
+use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
 use crate::files::Files;
@@ -18,6 +19,7 @@ const KEPT_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 #[derive(Debug)]
 pub struct Dataset {
     len: NonZeroUsize,
+    shapes: Arc<Shapes>,
     source: Source,
 }
 
@@ -57,7 +59,8 @@ impl Dataset {
     fn read(plan: &FilePlan, draws: &Draws, room: Option<u64>, read: impl Fn()) -> Result<Self, DatasetError> {
         let files = Files::open(plan, draws, room, read)?;
         let len = NonZeroUsize::new(files.len()).ok_or(DatasetError::NoEntries)?;
-        Ok(Self { len, source: Source::Read(Box::new(files)) })
+        let shapes = Arc::new(Shapes::single(len.get() as u32));
+        Ok(Self { len, shapes, source: Source::Read(Box::new(files)) })
     }
 
     fn made(synthetic: Synthetic, made: impl Fn()) -> Result<Self, DatasetError> {
@@ -70,13 +73,19 @@ impl Dataset {
             synthetic.make(0)?;
             Source::Made(Box::new(synthetic))
         };
-        Ok(Self { len, source })
+        let shapes = Arc::new(Shapes::single(len.get() as u32));
+        Ok(Self { len, shapes, source })
     }
 
     /// How many conversations there are.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.len.get()
+    }
+
+    /// The conversations as a schedule sees them.
+    pub fn shapes(&self) -> &Arc<Shapes> {
+        &self.shapes
     }
 
     /// One conversation, the same whenever it is asked for. Large datasets make it on the spot, which takes about as

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use aiperf_dataset::{Dataset, DatasetError};
-use aiperf_plan::{Draws, Length, SyntheticPlan};
+use aiperf_plan::{Draws, Length, SyntheticPlan, Turns};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn fixed(mean: f64) -> Option<Length> {
 }
 
 fn plan(entries: u32, isl: f64) -> SyntheticPlan {
-    SyntheticPlan { entries, isl: fixed(isl), osl: None }
+    SyntheticPlan { entries, isl: fixed(isl), osl: None, turns: Turns::ONE }
 }
 
 fn seeded(seed: u64) -> Draws {
@@ -150,7 +150,7 @@ fn an_input_of_no_tokens_is_refused_with_the_way_out() {
 
 #[test]
 fn without_an_input_length_turns_have_no_text() {
-    let plan = SyntheticPlan { entries: 2, isl: None, osl: fixed(7.0) };
+    let plan = SyntheticPlan { entries: 2, isl: None, osl: fixed(7.0), turns: Turns::ONE };
     let dataset = Dataset::synthetic(&plan, &seeded(1), &Tokenizer::builtin()).unwrap();
     let conversation = dataset.conversation(1).unwrap();
     assert!(conversation.turns[0].texts.is_empty());
@@ -159,7 +159,7 @@ fn without_an_input_length_turns_have_no_text() {
 
 #[test]
 fn output_lengths_are_asked_for_only_when_given() {
-    let plan = |osl| SyntheticPlan { entries: 1, isl: fixed(3.0), osl };
+    let plan = |osl| SyntheticPlan { entries: 1, isl: fixed(3.0), osl, turns: Turns::ONE };
     let asked = |osl| {
         let dataset = Dataset::synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
         dataset.conversation(0).unwrap().turns[0].max_tokens
@@ -172,7 +172,7 @@ fn output_lengths_are_asked_for_only_when_given() {
 #[test]
 fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
     let spread = Some(Length { mean: 64.0, stddev: 12.0 });
-    let plan = SyntheticPlan { entries: 2000, isl: spread, osl: spread };
+    let plan = SyntheticPlan { entries: 2000, isl: spread, osl: spread, turns: Turns::ONE };
     let tokenizer = Tokenizer::builtin();
     let dataset = Dataset::synthetic(&plan, &seeded(5), &tokenizer).unwrap();
     let inputs: Vec<f64> = (0..2000).map(|index| tokenizer.count(&text(&dataset, index)) as f64).collect();
@@ -224,7 +224,12 @@ fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
 #[test]
 fn the_order_of_asking_makes_no_difference() {
     let tokenizer = Tokenizer::builtin();
-    let plan = SyntheticPlan { entries: 4_000_000, isl: Some(Length { mean: 30.0, stddev: 9.0 }), osl: None };
+    let plan = SyntheticPlan {
+        entries: 4_000_000,
+        isl: Some(Length { mean: 30.0, stddev: 9.0 }),
+        osl: None,
+        turns: Turns::ONE,
+    };
     let make = || Dataset::synthetic(&plan, &seeded(21), &tokenizer).unwrap();
     let (forward, backward, threaded) = (make(), make(), make());
     let straight: Vec<_> = (0..200).map(|index| forward.conversation(index).unwrap().into_owned()).collect();

@@ -3,7 +3,7 @@
 use aiperf_dataset::Dataset;
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
-use aiperf_plan::{DatasetPlan, Length, Plan, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Length, Plan, SyntheticPlan, Turns};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Exchange, MonoNs, PhaseId, PhaseKind, Read, RequestTag, Timeline, WallAnchor};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -23,7 +23,7 @@ const HEAD: &str =
 fn plan() -> Plan {
     let mut plan = support::plan("http://127.0.0.1:8000");
     let isl = Some(Length { mean: 550.0, stddev: 0.0 });
-    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan { entries: 1, isl, osl: None });
+    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan { entries: 1, isl, osl: None, turns: Turns::ONE });
     plan
 }
 

@@ -7,10 +7,10 @@ use crate::queue::Queue;
 use crate::stop::Stop;
 use crate::worker::{Command, Worker};
 use aiperf_plan::Plan;
-use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule};
+use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent, Shapes};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -65,16 +65,13 @@ pub(crate) struct Conductor {
 impl Conductor {
     pub(crate) fn new(
         plan: &Plan,
+        shapes: Arc<Shapes>,
         queue: Arc<Queue>,
         tracks: Arc<[PhaseTrack]>,
         events: Events,
         hooks: Option<HookCalls>,
     ) -> Rc<Self> {
-        let schedule = Schedule::new(plan.phases.clone());
-        let schedule = match &hooks {
-            Some(_) => schedule.asking_before(|_| true),
-            None => schedule,
-        };
+        let schedule = Schedule::new(Setup { asks_hooks: hooks.is_some(), ..Setup::of(plan, shapes) });
         Rc::new(Self {
             schedule: RefCell::new(schedule),
             hooks,
@@ -170,7 +167,7 @@ impl Conductor {
 
     fn act(&self, action: Action, now: MonoNs) {
         match action {
-            Action::AskToStart(phase) => {
+            Action::AskHooks(phase) => {
                 let id = &self.tracks[usize::from(phase.0)].id;
                 self.hooks.iter().for_each(|hooks| hooks.before(id));
             }
@@ -197,6 +194,7 @@ impl Conductor {
                 let _ = self.tracks[index].requests_done.set(done);
                 self.hooks.iter().for_each(|hooks| hooks.after(&self.tracks[index].id));
             }
+            Action::TooManyFailed { .. } => {}
             Action::Finished => self.finished.set(true),
         }
     }
@@ -258,7 +256,7 @@ impl Conductor {
 
     fn tell_progress(&self, now: MonoNs) {
         self.next_progress.set(Some(now.plus(PROGRESS_EVERY)));
-        if let Some((index, counts, state, started)) = self.schedule.borrow().running() {
+        for (index, counts, state, started) in self.schedule.borrow().running() {
             let track = &self.tracks[usize::from(index.0)];
             self.events.emit(RunEvent::Progress(Arc::new(Progress {
                 phase: track.id.clone(),

@@ -1,7 +1,7 @@
 //! What is done around phases, by a thread of its own: a phase starts only when what comes before it is done.
 
 use aiperf_schedule::Event;
-use aiperf_types::PhaseId;
+use aiperf_types::{PhaseId, PhaseIndex};
 use std::cell::RefCell;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -92,8 +92,9 @@ fn serve(
             Call::Before(phase) => {
                 let event = match hooks.before(&phase) {
                     Ok(()) => {
+                        let asked = PhaseIndex(phase.index);
                         due = Some(phase);
-                        Event::MayStart
+                        Event::HooksAnswered(asked)
                     }
                     Err(reason) => {
                         // What was done before it failed, it has undone.

@@ -176,7 +176,8 @@ impl Load {
     }
 
     fn conductor(&self, hooks: Option<HookCalls>) -> Rc<Conductor> {
-        Conductor::new(&self.plan, self.queue.clone(), self.phases.clone(), self.events.clone(), hooks)
+        let shapes = self.requests.shapes().clone();
+        Conductor::new(&self.plan, shapes, self.queue.clone(), self.phases.clone(), self.events.clone(), hooks)
     }
 
     /// A worker's thread, until its commands end.

@@ -14,8 +14,12 @@ pub(crate) struct PhaseTrack {
 
 impl PhaseTrack {
     fn new(id: PhaseId, plan: &PhasePlan) -> Self {
-        let targets =
-            PhaseTargets { requests: plan.requests(), length: plan.duration(), concurrency: plan.concurrency };
+        let targets = PhaseTargets {
+            requests: plan.requests(),
+            sessions: plan.sessions(),
+            length: plan.duration(),
+            concurrency: plan.concurrency,
+        };
         Self { id: Arc::new(id), targets, started: OnceLock::new(), requests_done: OnceLock::new() }
     }
 }

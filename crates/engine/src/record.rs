@@ -109,7 +109,7 @@ impl Reader {
         let meta = RecordMeta {
             session_num: exchange.tag.number,
             request_id: exchange.tag.request_id,
-            correlation_id: exchange.tag.correlation_id,
+            correlation_id: exchange.tag.correlation_id.clone(),
             conversation_id: exchange.tag.session_id.clone(),
             turn_index: exchange.tag.turn,
             credit_issued: measured.credit_issued,

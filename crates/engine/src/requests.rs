@@ -6,7 +6,7 @@ use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, BodyKind, Conversation, EndpointKind, Failure, Turn};
+use aiperf_types::{Body, BodyKind, Conversation, CorrelationId, EndpointKind, Failure, Shapes, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -155,18 +155,14 @@ impl Requests {
         (self.kept.len(), self.kept.iter().map(|request| request.encoded.body.held()).sum())
     }
 
-    /// The conversation of a draw: they come in order, round and round.
-    pub fn conversation_of(&self, draw: u64) -> u32 {
-        (draw % self.dataset.len() as u64) as u32
-    }
-
-    /// The URL a session goes to.
-    pub fn target_of(&self, session: u64) -> usize {
-        (session % self.heads.len() as u64) as usize
-    }
-
     /// The head of a request.
-    pub fn head(&self, target: usize, request_id: u128, correlation_id: u128, request: &PreparedRequest) -> Vec<u8> {
+    pub fn head(
+        &self,
+        target: usize,
+        request_id: u128,
+        correlation_id: &CorrelationId,
+        request: &PreparedRequest,
+    ) -> Vec<u8> {
         let mut head = Vec::with_capacity(640);
         let template = request.heads.get(target).unwrap_or(&self.heads[target]);
         template.write(&mut head, request_id, correlation_id, &request.encoded);
@@ -179,6 +175,11 @@ impl Requests {
             Some(request) => Ok(request.clone()),
             None => self.make(conversation as usize).map(Arc::new),
         }
+    }
+
+    /// The conversations as a schedule sees them.
+    pub fn shapes(&self) -> &Arc<Shapes> {
+        self.dataset.shapes()
     }
 
     /// Everything that may be sent, in order, whether it can be or not.
@@ -392,9 +393,9 @@ mod tests {
     fn header_fields_of_a_request_are_in_its_head_alone() {
         let requests = requests(EndpointKind::Chat).unwrap();
         let mut request = requests.make(0).unwrap();
-        let plain = String::from_utf8(requests.head(0, 1, 2, &request)).unwrap();
+        let plain = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
         request.heads = requests.heads_with(&[("X-Own".to_owned(), "1".to_owned())]);
-        let own = String::from_utf8(requests.head(0, 1, 2, &request)).unwrap();
+        let own = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
         assert!(!plain.contains("X-Own") && own.contains("X-Own: 1\r\n"), "{own}");
         assert_eq!(own.replace("X-Own: 1\r\n", ""), plain);
     }

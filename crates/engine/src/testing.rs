@@ -72,7 +72,7 @@ pub(crate) fn post(path: &str) -> OutgoingRequest {
          Content-Length: 2\r\n\r\n"
     );
     OutgoingRequest {
-        tag: RequestTag { correlation_id: 7, ..RequestTag::default() },
+        tag: RequestTag { session: 7, ..RequestTag::default() },
         intended: MonoNs(0),
         issued: MonoNs(0),
         target: 0,

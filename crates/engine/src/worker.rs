@@ -5,12 +5,12 @@ use crate::queue::Queue;
 use crate::reading::{LiveReading, Reading, has_legs, reads_on_worker};
 use crate::requests::{PreparedRequest, Requests};
 use aiperf_plan::{CancellationDraws, Plan};
-use aiperf_schedule::{Dispatch, Event, RequestEnd};
+use aiperf_schedule::{Dispatch, Event, Identity, RequestEnd};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{
     Cancel, CancelReason, Client, DeadlineTimer, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects,
 };
-use aiperf_types::{Exchange, Failure, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag, Timeline};
+use aiperf_types::{CorrelationId, Exchange, Failure, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag, Timeline};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
@@ -136,12 +136,11 @@ impl Worker {
     }
 
     fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
-        let conversation = self.requests.conversation_of(dispatch.draw);
-        let target = self.requests.target_of(dispatch.session);
+        let (conversation, target) = (dispatch.conversation, dispatch.url as usize);
         let request = match self.requests.request(conversation) {
             Ok(request) => request,
             Err(error) => {
-                let tag = self.tag(dispatch, conversation, error.session_id.clone());
+                let tag = self.tag(dispatch, error.session_id.clone());
                 return self.fail(tag, dispatch.intended, issued, (&error).into());
             }
         };
@@ -149,9 +148,9 @@ impl Worker {
             requested_osl: request.requested_osl,
             images: request.images,
             audio_seconds: request.audio_seconds,
-            ..self.tag(dispatch, conversation, request.session_id.clone())
+            ..self.tag(dispatch, request.session_id.clone())
         };
-        let head = self.requests.head(target, tag.request_id, tag.correlation_id, &request);
+        let head = self.requests.head(target, tag.request_id, &tag.correlation_id, &request);
         let body = request.encoded.body.clone();
         let out = OutgoingRequest {
             tag,
@@ -196,18 +195,28 @@ impl Worker {
         exchange
     }
 
-    fn tag(&self, dispatch: Dispatch, conversation: u32, session_id: Arc<str>) -> RequestTag {
+    fn tag(&self, dispatch: Dispatch, session_id: Arc<str>) -> RequestTag {
         RequestTag {
             phase: dispatch.phase,
             number: dispatch.number,
-            conversation,
-            turn: 0,
+            conversation: dispatch.conversation,
+            turn: dispatch.turn,
+            is_last: dispatch.is_last(),
             session: dispatch.session,
             request_id: self.ids.request(dispatch.phase, dispatch.number),
-            correlation_id: self.ids.session(dispatch.session),
+            correlation_id: self.correlation_id(&dispatch, &session_id),
+            scheduled_send_ms: dispatch.scheduled_send_ms,
             worker: self.number,
             session_id,
             ..RequestTag::default()
+        }
+    }
+
+    fn correlation_id(&self, dispatch: &Dispatch, conversation_id: &str) -> CorrelationId {
+        match dispatch.identity {
+            Identity::Drawn => CorrelationId::Uuid(self.ids.session(dispatch.session)),
+            Identity::Conversation => CorrelationId::Text(format!("fixed-schedule-{conversation_id}").into()),
+            Identity::User(user) => CorrelationId::Text(user.to_string().into()),
         }
     }
 
@@ -227,7 +236,7 @@ impl Worker {
     }
 
     fn hand_over(&self, exchange: Exchange) {
-        let phase = exchange.tag.phase;
+        let (session, turn) = (exchange.tag.session, exchange.tag.turn);
         let end = if exchange.was_cut_off() {
             RequestEnd::Cancelled
         } else if exchange.failure.is_some() || !exchange.is_success() {
@@ -237,13 +246,18 @@ impl Worker {
         };
         // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
         self.queue.push(exchange);
-        (self.returned)(Event::Returned { phase, end });
+        (self.returned)(Event::Returned { session, turn, end });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {
-        let before = self.waiting.borrow().len();
-        self.waiting.borrow_mut().retain(|(dispatch, ..)| dispatch.phase != phase);
-        let never_sent = before - self.waiting.borrow().len();
+        let mut never_sent = Vec::new();
+        self.waiting.borrow_mut().retain(|(dispatch, ..)| {
+            let stays = dispatch.phase != phase;
+            if !stays {
+                never_sent.push((dispatch.session, dispatch.turn));
+            }
+            stays
+        });
         let cancels: Vec<Cancel> = self
             .flying
             .borrow()
@@ -257,8 +271,8 @@ impl Worker {
         let worker = self.clone();
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
-            for _ in 0..never_sent {
-                (worker.returned)(Event::Returned { phase, end: RequestEnd::Cancelled });
+            for (session, turn) in never_sent {
+                (worker.returned)(Event::Returned { session, turn, end: RequestEnd::Cancelled });
             }
         });
     }

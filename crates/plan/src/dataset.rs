@@ -52,6 +52,40 @@ pub struct SyntheticPlan {
     pub isl: Option<Length>,
     /// Output length asked for; `None` asks for none.
     pub osl: Option<Length>,
+    pub turns: Turns,
+}
+
+/// The turns of synthetic conversations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// How many a conversation has.
+    pub count: Length,
+    /// Milliseconds from the return of a turn to the next.
+    pub delay_ms: Length,
+    /// What delays are multiplied by.
+    pub delay_ratio: f64,
+}
+
+impl Turns {
+    /// One turn a conversation.
+    pub const ONE: Self = Self {
+        count: Length { mean: 1.0, stddev: 0.0 },
+        delay_ms: Length { mean: 0.0, stddev: 0.0 },
+        delay_ratio: 1.0,
+    };
+}
+
+/// In which order conversations are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// As they stand, round and round.
+    #[default]
+    Sequential,
+    /// Each once a round, every round in another order.
+    Shuffle,
+    /// Any, each time.
+    Random,
 }
 
 /// Queries, each with passages to rank.
@@ -74,12 +108,24 @@ pub struct FilePlan {
     pub entries: Option<u64>,
     /// Output length asked for where the file says none.
     pub osl: Option<Length>,
+    /// Timestamps that are used, in milliseconds, both ends included; rows without one are.
+    pub window: TimestampWindow,
+    /// What delays are multiplied by.
+    pub delay_ratio: f64,
+}
+
+/// Which timestamps are used, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimestampWindow {
+    pub start_ms: Option<f64>,
+    pub end_ms: Option<f64>,
 }
 
 impl FilePlan {
     /// All of a file as it is.
     pub fn new(path: impl Into<PathBuf>, format: FileFormat) -> Self {
-        Self { path: path.into(), format, entries: None, osl: None }
+        let (entries, osl, window) = (None, None, TimestampWindow::default());
+        Self { path: path.into(), format, entries, osl, window, delay_ratio: 1.0 }
     }
 }
 
@@ -89,6 +135,8 @@ impl FilePlan {
 pub enum FileFormat {
     /// A conversation of one turn a line.
     SingleTurn,
+    /// A conversation a line, or several lines of one name.
+    MultiTurn,
     /// A whole body a line, sent as it is.
     RawPayload,
 }
@@ -98,6 +146,7 @@ impl FileFormat {
     pub const fn name(self) -> &'static str {
         match self {
             Self::SingleTurn => "single_turn",
+            Self::MultiTurn => "multi_turn",
             Self::RawPayload => "raw_payload",
         }
     }

@@ -9,7 +9,8 @@
 //! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
 //! - [`control`]: calls to the servers around a run
 //! - [`dataset`]: what they say
-//! - [`phase`]: when they are sent and when a phase ends; [`cancellation`]: which of them are given up
+//! - [`phase`]: blocks of load and what ends them; [`arrival`]: how their requests arrive; [`ramp`]: values that climb;
+//!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
 //! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
 //! - [`artifacts`]: what is written where
@@ -19,6 +20,7 @@
 //! - [`redact`]: what of headers, URLs and texts may be shown
 //! - [`template`]: bounds of the user's templates
 
+pub mod arrival;
 pub mod artifacts;
 pub mod cancellation;
 pub mod control;
@@ -31,25 +33,32 @@ pub mod metrics_url;
 pub mod nearest;
 pub mod phase;
 pub mod proxy;
+pub mod ramp;
 pub mod redact;
 pub mod runtime;
 pub mod server_metrics;
 pub mod template;
+pub mod timing;
 pub mod url;
 
+pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, SummaryFiles};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
-pub use dataset::{DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, SyntheticPlan};
+pub use dataset::{
+    DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
+};
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
 pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
-pub use phase::{Arrival, PhasePlan, StopWhen};
+pub use phase::{PhasePlan, StopWhen};
 pub use proxy::{NoProxy, Proxies, Proxy};
+pub use ramp::{Ramp, RampStrategy};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
 pub use server_metrics::{DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan};
+pub use timing::TimingPlan;
 pub use url::{BaseUrl, Credentials, UrlError};
 
 use serde::{Deserialize, Serialize};
@@ -65,8 +74,11 @@ pub struct Plan {
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
     pub dataset: DatasetPlan,
+    /// In which order its conversations are drawn.
+    pub sampling: Sampling,
     /// When it is said, in order.
     pub phases: Vec<PhasePlan>,
+    pub timing: TimingPlan,
     /// What is computed of the measurements.
     pub metrics: MetricsPlan,
     /// What is collected of the servers' own metrics; `None`: nothing.

@@ -1,6 +1,8 @@
 //! Phases: blocks of load with their own limits and ends.
 
+use crate::arrival::Arrival;
 use crate::cancellation::Cancellation;
+use crate::ramp::Ramp;
 use aiperf_types::{Nanos, PhaseKind};
 use serde::{Deserialize, Serialize};
 
@@ -13,22 +15,21 @@ pub struct PhasePlan {
     pub arrival: Arrival,
     /// Live sessions at most; `None` is no limit.
     pub concurrency: Option<u32>,
-    /// What ends sending: the first of these, at least one.
+    /// How the limit of sessions is reached; `None`: at once.
+    pub concurrency_ramp: Option<Ramp>,
+    /// Requests without a first content at most; `None` is no limit.
+    pub prefill_concurrency: Option<u32>,
+    pub prefill_ramp: Option<Ramp>,
+    /// What ends sending: the first of these, at least one, unless the arrival ends by itself.
     pub stop: Vec<StopWhen>,
     /// After a time limit, how long to wait for what is in flight; `None` waits without limit.
     pub grace: Option<Nanos>,
+    /// Whether it starts as soon as the phase before it sends no more.
+    pub seamless: bool,
     /// The share of failed requests past which the run is ended; `None` is any.
     pub failed_request_threshold: Option<f64>,
     /// Requests that are given up on purpose; none in a warm-up.
     pub cancellation: Option<Cancellation>,
-}
-
-/// How requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Arrival {
-    /// As fast as slots come free.
-    Concurrency,
 }
 
 /// What ends the sending of a phase.
@@ -44,6 +45,24 @@ pub enum StopWhen {
 }
 
 impl PhasePlan {
+    /// A phase named as its kind, without limits, that nothing ends.
+    pub fn new(kind: PhaseKind, arrival: Arrival) -> Self {
+        Self {
+            name: kind.name().to_owned(),
+            kind,
+            arrival,
+            concurrency: None,
+            concurrency_ramp: None,
+            prefill_concurrency: None,
+            prefill_ramp: None,
+            stop: Vec::new(),
+            grace: None,
+            seamless: false,
+            failed_request_threshold: None,
+            cancellation: None,
+        }
+    }
+
     /// The request count that ends it, if one does.
     pub fn requests(&self) -> Option<u64> {
         self.stop.iter().find_map(|stop| if let StopWhen::Requests(n) = stop { Some(*n) } else { None })
@@ -73,18 +92,8 @@ mod tests {
     #[test]
     fn what_may_be_in_flight_is_bounded_by_slots_and_by_what_is_sent() {
         let peak = |concurrency, stop| {
-            let (name, kind, arrival) = (String::new(), PhaseKind::Profiling, Arrival::Concurrency);
-            PhasePlan {
-                name,
-                kind,
-                arrival,
-                concurrency,
-                stop: vec![stop],
-                grace: None,
-                failed_request_threshold: None,
-                cancellation: None,
-            }
-            .peak_in_flight()
+            let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency);
+            PhasePlan { concurrency, stop: vec![stop], ..plan }.peak_in_flight()
         };
         assert_eq!(peak(Some(64), StopWhen::Elapsed(Nanos(1))), Some(64));
         assert_eq!(peak(Some(64), StopWhen::Requests(10)), Some(10));

@@ -3,7 +3,8 @@
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits};
 use aiperf_report::RecordLine;
 use aiperf_types::{
-    ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, TokenCounts, Usage, WallNs,
+    ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
+    TokenCounts, Usage, WallNs,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -50,7 +51,7 @@ fn meta() -> RecordMeta {
     RecordMeta {
         session_num: 12_345,
         request_id: 0xa7ee56ab_9e9d_49fa_8395_81d8f7008f1a,
-        correlation_id: 0xa2998d6d_687b_451d_8514_ccbb30f9b7da,
+        correlation_id: CorrelationId::Uuid(0xa2998d6d_687b_451d_8514_ccbb30f9b7da),
         conversation_id: "session_012345".into(),
         turn_index: 0,
         credit_issued: Some(WallNs(1_794_702_161_275_537_969)),

@@ -210,7 +210,7 @@ mod tests {
     fn a_phase_is_announced_when_it_starts_stops_sending_and_is_complete() {
         let phase =
             Arc::new(PhaseId { index: 1, profiling_index: Some(0), name: "load".into(), kind: PhaseKind::Profiling });
-        let targets = PhaseTargets { requests: Some(10), length: None, concurrency: Some(4) };
+        let targets = PhaseTargets { requests: Some(10), sessions: None, length: None, concurrency: Some(4) };
         let moment = |at: u64, completed: u64| {
             let counts = PhaseProgress { sent: 6, completed, sessions_sent: 6, ..PhaseProgress::default() };
             PhaseMoment {

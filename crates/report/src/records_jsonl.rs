@@ -9,7 +9,7 @@ use crate::json::{push_f64, push_int, push_str};
 use crate::trace_data;
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};
 use aiperf_plan::ExportLevel;
-use aiperf_types::{Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};
+use aiperf_types::{CorrelationId, Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};
 use std::sync::Arc;
 
 pub(crate) const SINK: RecordFile = RecordFile {
@@ -79,14 +79,13 @@ impl RecordLine {
     }
 
     fn push_metadata(&mut self, out: &mut Vec<u8>, meta: &RecordMeta) {
-        let correlation = uuid_text(meta.correlation_id);
         out.extend_from_slice(b"{\"metadata\":{\"session_num\":");
         push_int(out, meta.session_num);
         out.extend_from_slice(b",\"x_request_id\":\"");
         out.extend_from_slice(&uuid_text(meta.request_id));
-        out.extend_from_slice(b"\",\"x_correlation_id\":\"");
-        out.extend_from_slice(&correlation);
-        out.extend_from_slice(b"\",\"conversation_id\":");
+        out.extend_from_slice(b"\",\"x_correlation_id\":");
+        push_correlation_id(out, &meta.correlation_id);
+        out.extend_from_slice(b",\"conversation_id\":");
         push_str(out, &meta.conversation_id);
         out.extend_from_slice(b",\"turn_index\":");
         push_int(out, meta.turn_index);
@@ -106,9 +105,9 @@ impl RecordLine {
             b",\"was_cancelled\":false"
         });
         push_time(out, b",\"cancellation_time_ns\":", meta.cancelled_at.map(|at| at.0));
-        out.extend_from_slice(b",\"context_overflow_skip\":false,\"agent_depth\":0,\"root_correlation_id\":\"");
-        out.extend_from_slice(&correlation);
-        out.extend_from_slice(b"\"}");
+        out.extend_from_slice(b",\"context_overflow_skip\":false,\"agent_depth\":0,\"root_correlation_id\":");
+        push_correlation_id(out, &meta.correlation_id);
+        out.push(b'}');
     }
 
     /// The members that name a phase, made when the phase is first met.
@@ -170,6 +169,17 @@ fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
             }
             out.push(b']');
         }
+    }
+}
+
+fn push_correlation_id(out: &mut Vec<u8>, id: &CorrelationId) {
+    match id {
+        CorrelationId::Uuid(bits) => {
+            out.push(b'"');
+            out.extend_from_slice(&uuid_text(*bits));
+            out.push(b'"');
+        }
+        CorrelationId::Text(text) => push_str(out, text),
     }
 }
 

@@ -10,7 +10,8 @@ use aiperf_golden::Tally;
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits};
 use aiperf_report::RecordLine;
 use aiperf_types::{
-    ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, TokenCounts, Usage, WallNs,
+    ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
+    TokenCounts, Usage, WallNs,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ fn meta_of(line: &Value) -> RecordMeta {
     RecordMeta {
         session_num: meta["session_num"].as_u64().unwrap(),
         request_id: id("x_request_id"),
-        correlation_id: id("x_correlation_id"),
+        correlation_id: CorrelationId::Uuid(id("x_correlation_id")),
         conversation_id: meta["conversation_id"].as_str().unwrap().into(),
         turn_index: meta["turn_index"].as_u64().unwrap() as u32,
         credit_issued: time("credit_issued_ns"),

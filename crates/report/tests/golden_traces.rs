@@ -5,7 +5,8 @@ use aiperf_golden::{Area, Shape, Tally, has};
 use aiperf_metrics::{RecordMetrics, registry};
 use aiperf_report::RecordLine;
 use aiperf_types::{
-    EarlierLeg, HttpTrace, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, WallAnchor, WallNs,
+    CorrelationId, EarlierLeg, HttpTrace, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, WallAnchor,
+    WallNs,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ fn line(trace: HttpTrace) -> Value {
     let meta = RecordMeta {
         session_num: 0,
         request_id: 1,
-        correlation_id: 2,
+        correlation_id: CorrelationId::Uuid(2),
         conversation_id: "a".into(),
         turn_index: 0,
         credit_issued: None,

@@ -4,8 +4,8 @@
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits, Value};
 use aiperf_report::RecordLine;
 use aiperf_types::{
-    ContentMark, EndpointKind, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, SpecDecode, TokenCounts,
-    WallNs,
+    ContentMark, CorrelationId, EndpointKind, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError,
+    SpecDecode, TokenCounts, WallNs,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -15,7 +15,7 @@ fn meta(conversation: &str) -> RecordMeta {
     RecordMeta {
         session_num: 3,
         request_id: 1,
-        correlation_id: u128::MAX,
+        correlation_id: CorrelationId::Uuid(u128::MAX),
         conversation_id: conversation.into(),
         turn_index: 0,
         credit_issued: None,
@@ -143,7 +143,7 @@ proptest! {
         let meta = RecordMeta {
             session_num: session,
             request_id: ids[0],
-            correlation_id: ids[1],
+            correlation_id: CorrelationId::Uuid(ids[1]),
             request_start: WallNs(start),
             request_ack: Some(WallNs(ack)),
             request_end: WallNs(end),

@@ -8,14 +8,17 @@
 //! - [`schedule`]: the phases in order, and the one verb
 //! - [`phase`]: one phase from start to end
 //! - [`message`]: what goes in and what comes out
+//! - [`sampler`]: which conversation a session says
 //! - [`failures`]: when so many requests fail that the run is ended
 
 pub mod failures;
 pub mod message;
 pub mod phase;
+pub mod sampler;
 pub mod schedule;
 
 pub use failures::FailureCount;
-pub use message::{Action, Dispatch, Event, RequestEnd};
+pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
-pub use schedule::Schedule;
+pub use sampler::Sampler;
+pub use schedule::{Schedule, Setup};

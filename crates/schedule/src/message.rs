@@ -1,19 +1,23 @@
 //! What goes into the schedule and what comes out.
 
 use crate::phase::PhaseEnd;
-use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A request came back.
-    Returned { phase: PhaseIndex, end: RequestEnd },
+    /// A request came back. What names a request that is not in flight changes nothing.
+    Returned { session: u64, turn: u32, end: RequestEnd },
+    /// The first content of a request came, told once of each that [`Dispatch::tells_first_content`].
+    FirstContent { session: u64, turn: u32 },
+    /// What had to be done before a phase is done.
+    HooksAnswered(PhaseIndex),
+    /// Records of a phase were computed, in order of completion: so many without an error, then so many with one.
+    Recorded { phase: PhaseIndex, answered: u64, failed: u64 },
     /// Finished exchanges wait past their budget: send nothing new.
     Hold,
     /// They no longer do.
     Release,
-    /// What had to be done before the next phase is done.
-    MayStart,
     /// The user wants the run to end.
     Stop,
 }
@@ -28,10 +32,10 @@ pub enum RequestEnd {
 }
 
 /// Something to do, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// Something has to be done before a phase starts.
-    AskToStart(PhaseIndex),
+    AskHooks(PhaseIndex),
     /// A phase starts now.
     Start(PhaseIndex),
     Send(Dispatch),
@@ -39,22 +43,62 @@ pub enum Action {
     SendingComplete(PhaseIndex, PhaseProgress),
     /// Cancel everything a phase has in flight.
     Cancel(PhaseIndex),
-    /// A phase's requests are done: how it ended, and its counters.
+    /// Too large a share of a phase's requests failed: so many records, and of these so many failed. The run ends.
+    TooManyFailed {
+        phase: PhaseIndex,
+        records: u64,
+        failed: u64,
+    },
+    /// A phase's requests are done: how it ended, and its counters. None of its sessions goes on.
     Complete(PhaseIndex, PhaseEnd, PhaseProgress),
     /// All phases are over.
     Finished,
 }
 
-/// A request to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request to send: one turn of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dispatch {
     pub phase: PhaseIndex,
     /// Its number within the phase, from 0.
     pub number: u64,
     /// Number of its session within the run, from 0.
     pub session: u64,
-    /// Which draw of the dataset it says: a running number, which goes round the conversations.
-    pub draw: u64,
+    pub identity: Identity,
+    /// Which conversation of the dataset it says.
+    pub conversation: u32,
+    pub turn: u32,
+    /// Turns that the session sends in all, unless its phase ends before.
+    pub turns: u32,
+    /// Which of the plan's URLs the session goes to.
+    pub url: u32,
     /// When it should be sent.
     pub intended: MonoNs,
+    /// How long after it was sent it is given up on purpose, if it is.
+    pub cancel_after: Option<Nanos>,
+    /// The schedule waits for its first content.
+    pub tells_first_content: bool,
+    /// When it was sent in the recording that it replays, in milliseconds.
+    pub scheduled_send_ms: Option<f64>,
+}
+
+impl Dispatch {
+    pub fn is_first(&self) -> bool {
+        self.turn == 0
+    }
+
+    pub fn is_last(&self) -> bool {
+        self.turn + 1 >= self.turns
+    }
+}
+
+/// What a session is known by outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// An id of its own.
+    #[default]
+    Drawn,
+    /// The conversation that it replays.
+    Conversation,
+    /// Its user, by number.
+    User(u64),
 }

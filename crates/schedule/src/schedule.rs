@@ -1,22 +1,56 @@
 //! The phases in order, and the one verb: [`Schedule::poll`].
 
-use crate::message::{Action, Dispatch, Event};
+use crate::message::{Action, Dispatch, Event, Identity};
 use crate::phase::{Phase, PhaseState};
-use aiperf_plan::PhasePlan;
-use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
+use crate::sampler::Sampler;
+use aiperf_plan::{PhasePlan, Plan, TimingPlan};
+use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress, Shapes};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a schedule is made from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub phases: Vec<PhasePlan>,
+    /// The conversations, at least one.
+    pub shapes: Arc<Shapes>,
+    /// How many URLs sessions take turns at, at least one.
+    pub urls: u32,
+    pub sampler: Sampler,
+    pub draws: aiperf_plan::Draws,
+    pub timing: TimingPlan,
+    /// Whether phases start only after the schedule asked and was told that they may.
+    pub asks_hooks: bool,
+}
+
+impl Setup {
+    /// For a plan over these conversations.
+    pub fn of(plan: &Plan, shapes: Arc<Shapes>) -> Self {
+        let draws = plan.draws();
+        Self {
+            phases: plan.phases.clone(),
+            urls: plan.endpoint.urls.len().max(1) as u32,
+            sampler: Sampler::new(plan.sampling, shapes.len(), &draws),
+            shapes,
+            draws,
+            timing: plan.timing,
+            asks_hooks: false,
+        }
+    }
+}
 
 /// The load of a run.
 #[derive(Debug)]
 pub struct Schedule {
-    plans: Vec<PhasePlan>,
-    /// Phases that start only when they are told to.
-    gated: fn(&PhasePlan) -> bool,
+    setup: Setup,
     gate: Gate,
     current: Option<Phase>,
     next: usize,
     /// Draws of the dataset so far; phases share it.
     drawn: u64,
     sessions: u64,
+    /// Phase by session.
+    live: HashMap<u64, PhaseIndex>,
     held: bool,
     stopping: bool,
     finished: bool,
@@ -33,26 +67,19 @@ enum Gate {
 
 impl Schedule {
     /// A schedule that has not started.
-    pub fn new(plans: Vec<PhasePlan>) -> Self {
+    pub fn new(setup: Setup) -> Self {
         Self {
-            plans,
-            gated: |_| false,
+            setup,
             gate: Gate::default(),
             current: None,
             next: 0,
             drawn: 0,
             sessions: 0,
+            live: HashMap::new(),
             held: false,
             stopping: false,
             finished: false,
         }
-    }
-
-    /// The same, whose phases of a kind start only after it asked and was told that they may.
-    #[must_use]
-    pub fn asking_before(mut self, gated: fn(&PhasePlan) -> bool) -> Self {
-        self.gated = gated;
-        self
     }
 
     /// Takes what happened up to `now`, appends what to do, and says when to be asked again.
@@ -69,10 +96,9 @@ impl Schedule {
         self.current.as_ref().and_then(Phase::next_deadline)
     }
 
-    /// The phase now running, its counters and its start.
-    pub fn running(&self) -> Option<(PhaseIndex, &PhaseProgress, PhaseState, MonoNs)> {
-        let phase = self.current.as_ref()?;
-        Some((self.index(), phase.counts(), phase.state(), phase.started()))
+    /// The phases now running, first the one that started first: counters, state and start.
+    pub fn running(&self) -> impl Iterator<Item = (PhaseIndex, &PhaseProgress, PhaseState, MonoNs)> {
+        self.current.iter().map(|phase| (self.index(), phase.counts(), phase.state(), phase.started()))
     }
 
     fn index(&self) -> PhaseIndex {
@@ -81,17 +107,18 @@ impl Schedule {
 
     fn take(&mut self, now: MonoNs, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Returned { phase, end } => {
+            Event::Returned { session, end, .. } => {
                 // A request that comes back after its phase gave it up changes nothing.
-                if phase == self.index()
+                if self.live.remove(&session).is_some_and(|phase| phase == self.index())
                     && let Some(current) = &mut self.current
                 {
                     current.count_returned(end);
                 }
             }
+            Event::FirstContent { .. } | Event::Recorded { .. } => {}
             Event::Hold => self.held = true,
             Event::Release => self.held = false,
-            Event::MayStart => self.gate = Gate::Open,
+            Event::HooksAnswered(_) => self.gate = Gate::Open,
             Event::Stop if self.stopping => {}
             Event::Stop => {
                 self.stopping = true;
@@ -129,7 +156,22 @@ impl Schedule {
                 let (draw, session) = (self.drawn, self.sessions);
                 self.drawn += 1;
                 self.sessions += 1;
-                actions.push(Action::Send(Dispatch { phase: index, number, session, draw, intended: now }));
+                self.live.insert(session, index);
+                let conversation = self.setup.sampler.conversation(draw);
+                actions.push(Action::Send(Dispatch {
+                    phase: index,
+                    number,
+                    session,
+                    identity: Identity::Drawn,
+                    conversation,
+                    turn: 0,
+                    turns: self.setup.shapes.turns(conversation),
+                    url: (session % u64::from(self.setup.urls)) as u32,
+                    intended: now,
+                    cancel_after: None,
+                    tells_first_content: false,
+                    scheduled_send_ms: None,
+                }));
             }
             None => return false,
         }
@@ -137,13 +179,13 @@ impl Schedule {
     }
 
     fn start_next(&mut self, now: MonoNs, actions: &mut Vec<Action>) -> bool {
-        let plan = if self.stopping { None } else { self.plans.get(self.next) };
+        let plan = if self.stopping { None } else { self.setup.phases.get(self.next) };
         match plan {
-            Some(plan) if (self.gated)(plan) && self.gate != Gate::Open => {
+            Some(_) if self.setup.asks_hooks && self.gate != Gate::Open => {
                 let is_new = self.gate == Gate::NotAsked;
                 if is_new {
                     self.gate = Gate::Asked;
-                    actions.push(Action::AskToStart(PhaseIndex(self.next as u16)));
+                    actions.push(Action::AskHooks(PhaseIndex(self.next as u16)));
                 }
                 return is_new;
             }

@@ -2,10 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_golden::{Area, Shape, Tally, has};
-use aiperf_plan::{Arrival, PhasePlan, StopWhen};
-use aiperf_schedule::{Action, Event, FailureCount, PhaseEnd, RequestEnd, Schedule};
-use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind};
+use aiperf_plan::{Arrival, Draws, PhasePlan, Sampling, StopWhen, TimingPlan};
+use aiperf_schedule::{Action, Event, FailureCount, PhaseEnd, RequestEnd, Sampler, Schedule, Setup};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, Shapes};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Phases and a server, and what happened when.
 const TIMELINE: Shape = |case| case["config"]["phases"].is_array() && case["expected"]["timeline"].is_array();
@@ -52,15 +53,26 @@ fn phase(given: &Value) -> PhasePlan {
         count("sessions").map(StopWhen::Sessions),
         nanos(&given["duration"]).map(StopWhen::Elapsed),
     ];
+    let kind = if given["kind"] == "warmup" { PhaseKind::Warmup } else { PhaseKind::Profiling };
     PhasePlan {
         name: given["name"].as_str().unwrap_or("profiling").to_owned(),
-        kind: if given["kind"] == "warmup" { PhaseKind::Warmup } else { PhaseKind::Profiling },
-        arrival: Arrival::Concurrency,
         concurrency: count("concurrency").map(|limit| limit as u32),
         stop: stop.into_iter().flatten().collect(),
         grace: nanos(&given["grace_period"]),
-        failed_request_threshold: None,
-        cancellation: None,
+        ..PhasePlan::new(kind, Arrival::Concurrency)
+    }
+}
+
+fn setup(config: &Value) -> Setup {
+    let (draws, conversations) = (Draws::new(Some(1), ""), list(&config["dataset"]["conversations"]).count() as u32);
+    Setup {
+        phases: list(&config["phases"]).map(phase).collect(),
+        shapes: Arc::new(Shapes::single(conversations)),
+        urls: 1,
+        sampler: Sampler::new(Sampling::Sequential, conversations, &draws),
+        draws,
+        timing: TimingPlan::default(),
+        asks_hooks: false,
     }
 }
 
@@ -68,6 +80,8 @@ fn phase(given: &Value) -> PhasePlan {
 struct Sent {
     number: u64,
     phase: PhaseIndex,
+    session: u64,
+    turn: u32,
     back: MonoNs,
     end: RequestEnd,
 }
@@ -94,9 +108,9 @@ struct Run<'a> {
 const START: u64 = 1_000_000_000;
 
 impl Run<'_> {
-    fn conversation(&self, draw: u64) -> String {
+    fn conversation(&self, index: u32) -> String {
         let conversations: Vec<&Value> = list(&self.config["dataset"]["conversations"]).collect();
-        conversations[draw as usize % conversations.len()]["id"].as_str().unwrap().to_owned()
+        conversations[index as usize]["id"].as_str().unwrap().to_owned()
     }
 
     /// How long the server takes for a request, and whether it fails it.
@@ -114,12 +128,21 @@ impl Run<'_> {
     fn act(&mut self, now: MonoNs, action: Action) {
         let at = now.0 - START;
         match action {
-            Action::AskToStart(_) => unreachable!("nothing is to be done before these phases"),
+            Action::AskHooks(_) | Action::TooManyFailed { .. } => {
+                unreachable!("nothing is to be done before these phases, and nothing is recorded")
+            }
             Action::Send(dispatch) => {
-                let conversation = self.conversation(dispatch.draw);
+                let conversation = self.conversation(dispatch.conversation);
                 let (latency, end) = self.answer(self.sent, &conversation);
                 let back = now.plus(latency);
-                self.in_flight.push(Sent { number: self.sent, phase: dispatch.phase, back, end });
+                self.in_flight.push(Sent {
+                    number: self.sent,
+                    phase: dispatch.phase,
+                    session: dispatch.session,
+                    turn: dispatch.turn,
+                    back,
+                    end,
+                });
                 let name = &self.config["phases"][dispatch.phase.0 as usize]["name"];
                 self.happened.push(Happened::Dispatch {
                     at,
@@ -155,7 +178,7 @@ impl Run<'_> {
             let event = self.next_back(now).map(|sent| {
                 let (cancelled, failed) = (sent.end == RequestEnd::Cancelled, sent.end == RequestEnd::Failed);
                 self.happened.push(Happened::Return { at: now.0 - START, number: sent.number, cancelled, failed });
-                Event::Returned { phase: sent.phase, end: sent.end }
+                Event::Returned { session: sent.session, turn: sent.turn, end: sent.end }
             });
             let mut actions = Vec::new();
             let deadline = self.schedule.poll(now, event, &mut actions);
@@ -194,7 +217,7 @@ fn golden_phases_send_and_end_as_recorded() {
     let mut tally = Tally::new("timelines");
     tally.run_files(&area().files_of(TIMELINE), TIMELINE, not_there_yet, |case| {
         let config = &case["config"];
-        let schedule = Schedule::new(list(&config["phases"]).map(phase).collect());
+        let schedule = Schedule::new(setup(config));
         let (in_flight, happened, ends) = (Vec::new(), Vec::new(), Vec::new());
         let mut run = Run { config, schedule, in_flight, sent: 0, happened, ends, is_over: false };
         run.drive();

@@ -14,7 +14,7 @@ pub(crate) enum Holder {
     /// Whoever sends to a target next.
     Anyone,
     /// One session, by its correlation id.
-    Session(u128),
+    Session(u64),
 }
 
 struct Idle {
@@ -26,7 +26,7 @@ struct Idle {
 pub struct Pool {
     /// By target.
     anyones: RefCell<Vec<Vec<Idle>>>,
-    sessions: RefCell<HashMap<(usize, u128), Idle>>,
+    sessions: RefCell<HashMap<(usize, u64), Idle>>,
     /// Places of the whole process, where they can run out.
     places: Option<Arc<Semaphore>>,
     keep: Nanos,

@@ -74,6 +74,7 @@ pub struct Preparing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseTargets {
     pub requests: Option<u64>,
+    pub sessions: Option<u64>,
     pub length: Option<Nanos>,
     /// Slots for requests in flight.
     pub concurrency: Option<u32>,
@@ -113,8 +114,33 @@ pub struct PhaseProgress {
     pub errors: u64,
     /// Cancelled from outside.
     pub cancelled: u64,
+    /// Sessions of which the first request was sent.
     pub sessions_sent: u64,
+    /// Sessions of which the last request came back.
     pub sessions_completed: u64,
+    /// Sessions of which the last request was cancelled from outside.
+    pub sessions_cancelled: u64,
+    /// Requests that all sessions begun so far will have sent in the end.
+    pub session_turns: u64,
+    /// Requests that no longer wait for their first content.
+    pub prefills_released: u64,
+    /// Requests that a rate or a recording asked for so far.
+    pub offered: u64,
+    /// Of these, those that found no free slot and were dropped.
+    pub missed: u64,
+    /// How far the schedule was moved because it could not be caught up.
+    pub slip: Nanos,
+}
+
+impl PhaseProgress {
+    pub fn in_flight(&self) -> u64 {
+        self.sent.saturating_sub(self.completed + self.cancelled)
+    }
+
+    /// Sessions begun and not over.
+    pub fn sessions_in_flight(&self) -> u64 {
+        self.sessions_sent.saturating_sub(self.sessions_completed + self.sessions_cancelled)
+    }
 }
 
 /// The phase now running, about ten times a second.

@@ -1,6 +1,6 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{Body, Failure, MonoNs, Nanos, Parsed};
+use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -18,10 +18,14 @@ pub struct RequestTag {
     /// Which conversation of the dataset.
     pub conversation: u32,
     pub turn: u32,
-    /// Number of the session within the run: seeds its correlation id.
+    /// Whether the session sends nothing after it.
+    pub is_last: bool,
+    /// Number of the session within the run.
     pub session: u64,
     pub request_id: u128,
-    pub correlation_id: u128,
+    pub correlation_id: CorrelationId,
+    /// When it was sent in the recording that it replays, in milliseconds.
+    pub scheduled_send_ms: Option<f64>,
     /// The worker that sent it.
     pub worker: u16,
     /// Dataset session id of the conversation.

@@ -8,6 +8,7 @@
 //! - [`endpoint`]: endpoint types and what each can do
 //! - [`body`]: what goes out, piece by piece
 //! - [`conversation`]: what is said: conversations, turns, media
+//! - [`shape`]: when the turns of a conversation may be said
 //! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
 //! - [`failure`]: why an exchange ended without a whole answer
@@ -33,6 +34,7 @@ pub mod log;
 pub mod media_type;
 pub mod record;
 pub mod response;
+pub mod shape;
 pub mod stats;
 pub mod time;
 pub mod trace;
@@ -47,11 +49,12 @@ pub use event::{
 };
 pub use exchange::{EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;
-pub use id::uuid_text;
+pub use id::{CorrelationId, uuid_text};
 pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
+pub use shape::{Branch, Shape, Shapes, TurnShape};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
 pub use trace::HttpTrace;

@@ -1,6 +1,6 @@
 //! One finished request as the metrics see it.
 
-use crate::{ContentMark, HttpTrace, MonoNs, RequestError, Usage, WallNs};
+use crate::{ContentMark, CorrelationId, HttpTrace, MonoNs, RequestError, Usage, WallNs};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub struct RecordMeta {
     /// `X-Request-ID`.
     pub request_id: u128,
     /// `X-Correlation-ID`.
-    pub correlation_id: u128,
+    pub correlation_id: CorrelationId,
     /// Dataset session id.
     pub conversation_id: Arc<str>,
     pub turn_index: u32,

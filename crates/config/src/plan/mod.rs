@@ -19,7 +19,7 @@ use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
     Arrival, ArtifactPlan, Cancellation, ExportLevel, FileNames, MetricsPlan, PhasePlan, Plan, RunIdentity,
-    RuntimePlan, StopWhen, SummaryFiles, TokenizerPlan, UiKind,
+    RuntimePlan, Sampling, StopWhen, SummaryFiles, TimingPlan, TokenizerPlan, UiKind,
 };
 use aiperf_types::{Nanos, PhaseKind, Slo};
 use serde_json::Value;
@@ -178,7 +178,9 @@ fn plan(
         endpoint,
         tokenizer: TokenizerPlan { name: tokenizer.name },
         dataset,
+        sampling: Sampling::Sequential,
         phases,
+        timing: TimingPlan::default(),
         metrics: metrics(tree),
         server_metrics,
         artifacts,
@@ -249,13 +251,12 @@ fn one_phase(phase: &Phase) -> PhasePlan {
     };
     PhasePlan {
         name: phase.name.clone().unwrap_or_default(),
-        kind,
-        arrival: Arrival::Concurrency,
         concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(DEFAULT_CONCURRENCY)).unwrap_or(u32::MAX)),
         stop,
         grace,
         failed_request_threshold: phase.failed_request_threshold,
         cancellation: cancellation(phase),
+        ..PhasePlan::new(kind, Arrival::Concurrency)
     }
 }
 

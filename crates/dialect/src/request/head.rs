@@ -4,7 +4,7 @@
 use crate::request::EncodedRequest;
 use crate::request::url;
 use aiperf_plan::{BaseUrl, EndpointPlan};
-use aiperf_types::{BodyKind, uuid_text};
+use aiperf_types::{BodyKind, CorrelationId, uuid_text};
 
 /// One piece of a head.
 #[derive(Clone, Debug)]
@@ -98,12 +98,12 @@ impl HeadTemplate {
     }
 
     /// Appends the head of one request.
-    pub fn write(&self, out: &mut Vec<u8>, request_id: u128, correlation_id: u128, request: &EncodedRequest) {
+    pub fn write(&self, out: &mut Vec<u8>, request_id: u128, correlation_id: &CorrelationId, request: &EncodedRequest) {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.extend_from_slice(text),
                 Part::RequestId => out.extend_from_slice(&uuid_text(request_id)),
-                Part::CorrelationId => out.extend_from_slice(&uuid_text(correlation_id)),
+                Part::CorrelationId => correlation_id.write(out),
             }
         }
         let mut digits = [0u8; 20];

@@ -190,7 +190,7 @@ fn golden_requests_are_put_as_the_api_wants_them() {
         assert_eq!(json!(fields), wanted["headers"]);
         assert_eq!(head.url(), wanted["url"].as_str().unwrap());
         let mut written = Vec::new();
-        head.write(&mut written, 1, 2, &encoded);
+        head.write(&mut written, 1, &aiperf_types::CorrelationId::Uuid(2), &encoded);
         let (id, of_session) = (uuid(1), uuid(2));
         let told: String = head
             .sent_fields(&id, &of_session, &encoded)

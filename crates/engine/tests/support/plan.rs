@@ -1,9 +1,9 @@
 //! A plan for tests and benches of this crate.
 
 use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, HttpSettings, Length, LogLevel,
-    MetricsPlan, PhasePlan, Plan, ReuseStrategy, RunIdentity, RuntimePlan, StopWhen, SummaryFiles, SyntheticPlan,
-    Timestamps, TokenizerPlan, Transport, UiKind,
+    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, MetricsPlan,
+    PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SummaryFiles, SyntheticPlan, Timestamps, TimingPlan,
+    TokenizerPlan, Turns, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -14,47 +14,24 @@ pub(crate) fn plan(url: &str) -> Plan {
         run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
         models: vec!["m".into()],
         endpoint: EndpointPlan {
-            kind: EndpointKind::Chat,
-            urls: vec![BaseUrl::parse(url).expect("a URL")],
-            transport: Transport::Http,
-            path: None,
             streaming: true,
-            api_key: None,
-            headers: Vec::new(),
-            extra: serde_json::Map::new(),
-            body: aiperf_types::BodyKind::Json,
-            template: None,
-            template_from: None,
-            response_field: None,
-            force_content_parts: false,
-            session_header: None,
-            video: aiperf_plan::VideoPlan::default(),
             timeout_seconds: 0.0,
-            legacy_max_tokens: false,
-            server_token_count: false,
-            per_chunk_usage: false,
-            reuse: ReuseStrategy::Pooled,
-            http: HttpSettings::default(),
-            readiness: None,
-            cache_reset: None,
-            server_profiler: None,
+            ..EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse(url).expect("a URL")])
         },
         tokenizer: TokenizerPlan::default(),
         dataset: DatasetPlan::Synthetic(SyntheticPlan {
             entries: 1,
             isl: Some(Length { mean: 4.0, stddev: 0.0 }),
             osl: None,
+            turns: Turns::ONE,
         }),
+        sampling: Sampling::default(),
         phases: vec![PhasePlan {
-            name: "profiling".into(),
-            kind: PhaseKind::Profiling,
-            arrival: Arrival::Concurrency,
             concurrency: Some(1),
             stop: vec![StopWhen::Requests(1)],
-            grace: None,
-            failed_request_threshold: None,
-            cancellation: None,
+            ..PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency)
         }],
+        timing: TimingPlan::default(),
         metrics: MetricsPlan::default(),
         server_metrics: None,
         artifacts: ArtifactPlan {

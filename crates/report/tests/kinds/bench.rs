@@ -7,8 +7,8 @@ use aiperf_report::summary_csv::summary_csv;
 use aiperf_report::summary_json::summary_json;
 use aiperf_report::{Page, RecordLine, RunInfo, RunResult, report};
 use aiperf_types::{
-    ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, TokenCounts,
-    Usage, WallNs,
+    ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
+    RequestError, TokenCounts, Usage, WallNs,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -211,7 +211,7 @@ fn meta(number: u64, m: &Measured) -> RecordMeta {
     RecordMeta {
         session_num: number,
         request_id: u128::from(number),
-        correlation_id: u128::from(number),
+        correlation_id: CorrelationId::Uuid(u128::from(number)),
         conversation_id: "session_000000".into(),
         turn_index: 0,
         credit_issued: m.credit_issued,

@@ -171,7 +171,7 @@ impl Client {
         let mut exchange =
             Exchange { tag: out.tag, timeline, raw, request_body: out.body.clone(), ..Exchange::default() };
         let deadlines = Deadlines::new(&self.timers, start, out.timeout, out.cancelled, cancel);
-        let session = exchange.tag.correlation_id;
+        let session = exchange.tag.session;
         let holder =
             if self.settings.reuse == Reuse::WithinSession { Holder::Session(session) } else { Holder::Anyone };
         let kept = Kept::up_to(self.settings.kept_limit);

@@ -13,7 +13,7 @@ use crate::rules::{DATASET_TOKENS, endpoint_kind};
 use crate::sections::dataset::{Dataset, DatasetType, SYNTHETIC_ENTRIES, Sampling};
 use crate::sections::distribution::Distribution;
 use crate::tree::{Node, Origin};
-use aiperf_plan::{DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, SyntheticPlan, Turns};
 use aiperf_types::{EndpointKind, NeedsFile};
 use std::path::Path;
 
@@ -114,7 +114,7 @@ fn synthetic(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>, problems: 
         at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
     }
     let entries = prompts_made(tree, dataset.entries, isl, notes, problems);
-    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean >= 1.0) })
+    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean >= 1.0), turns: Turns::ONE })
 }
 
 fn rankings(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> DatasetPlan {
@@ -235,7 +235,7 @@ fn file(
     });
     let osl = dataset.osl.as_ref().map(|osl| length(tree, osl, "osl", problems)).filter(|osl| osl.mean >= 1.0);
     let entries = asked.and_then(|entries| u64::try_from(entries).ok());
-    Some(DatasetPlan::File(FilePlan { path, format, entries, osl }))
+    Some(DatasetPlan::File(FilePlan { entries, osl, ..FilePlan::new(path, format) }))
 }
 
 /// Whether extra inputs only say how answers are read.

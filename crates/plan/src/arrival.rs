@@ -1,0 +1,71 @@
+//! How requests arrive.
+
+use crate::ramp::Ramp;
+use serde::{Deserialize, Serialize};
+
+/// How the requests of a phase arrive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Arrival {
+    /// As fast as slots come free.
+    Concurrency,
+    /// At a rate, one independent of the other.
+    Rate { law: ArrivalLaw, rate: RatePlan },
+    /// So many users who each come back for their next turn at a fixed interval; the rate is that of all their turns.
+    UserCentric { users: u32, rate: f64 },
+    /// When a recording says.
+    FixedSchedule { zero: ScheduleZero },
+}
+
+/// How the intervals between arrivals are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalLaw {
+    Constant,
+    Poisson,
+    /// A larger smoothness is more even; 1 is Poisson.
+    Gamma {
+        smoothness: f64,
+    },
+}
+
+/// Requests a second over a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RatePlan {
+    pub level: RateLevel,
+    /// How the first level is reached; `None`: at once.
+    pub ramp: Option<Ramp>,
+}
+
+/// Requests a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateLevel {
+    Fixed(f64),
+    /// At least two points, later and later: linear between them, constant before the first and after the last. Its
+    /// time begins with the phase, or where its ramp ends.
+    Series(Vec<RatePoint>),
+}
+
+/// A rate at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RatePoint {
+    pub seconds: f64,
+    pub rate: f64,
+}
+
+/// Which timestamp of a recording is the start of the phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleZero {
+    /// The first one.
+    First,
+    /// This one, in milliseconds.
+    At(f64),
+}
+
+impl RatePlan {
+    pub fn fixed(rate: f64) -> Self {
+        Self { level: RateLevel::Fixed(rate), ramp: None }
+    }
+}
