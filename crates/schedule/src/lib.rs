@@ -9,16 +9,25 @@
 //! - [`phase`]: one phase from start to end
 //! - [`message`]: what goes in and what comes out
 //! - [`sampler`]: which conversation a session says
+//! - [`rate_curve`]: how many arrivals a rate gives by an instant, and when each is due
+//! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
+//! - [`ramp`]: limits that climb step by step
 //! - [`failures`]: when so many requests fail that the run is ended
 
 pub mod failures;
+pub mod intervals;
 pub mod message;
 pub mod phase;
+pub mod ramp;
+pub mod rate_curve;
 pub mod sampler;
 pub mod schedule;
 
 pub use failures::FailureCount;
+pub use intervals::Intervals;
 pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
+pub use ramp::LimitSteps;
+pub use rate_curve::RateCurve;
 pub use sampler::Sampler;
 pub use schedule::{Schedule, Setup};
