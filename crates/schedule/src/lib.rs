@@ -12,22 +12,27 @@
 //! - [`rate_curve`]: how many arrivals a rate gives by an instant, and when each is due
 //! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
 //! - [`ramp`]: limits that climb step by step
+//! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]
 //! - [`failures`]: when so many requests fail that the run is ended
 
+pub mod assumed;
 pub mod failures;
 pub mod intervals;
 pub mod message;
 pub mod phase;
 pub mod ramp;
 pub mod rate_curve;
+pub mod rehearsal;
 pub mod sampler;
 pub mod schedule;
 
+pub use assumed::{AssumedServer, AssumedTime};
 pub use failures::FailureCount;
 pub use intervals::Intervals;
 pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
 pub use ramp::LimitSteps;
 pub use rate_curve::RateCurve;
+pub use rehearsal::{Answered, Happening, Moment, Rehearsal};
 pub use sampler::Sampler;
 pub use schedule::{Schedule, Setup};
