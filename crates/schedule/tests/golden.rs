@@ -4,7 +4,7 @@
 
 mod golden_run;
 
-use aiperf_golden::{Area, Shape, Tally, has};
+use aiperf_golden::{Area, Shape, has};
 use aiperf_schedule::{FailureCount, GridUser, Limit, RequestEnd, UserGrid};
 use aiperf_types::Nanos;
 use golden_run::{Happened, PhaseStory, Run, list, nanos, phase};
