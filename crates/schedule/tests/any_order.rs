@@ -106,6 +106,8 @@ enum Move {
     FirstContent {
         which: usize,
     },
+    /// Of all requests, told together.
+    FirstContents,
     ReturnOfNobody {
         session: u64,
         turn: u32,
@@ -130,6 +132,7 @@ fn moves() -> impl Strategy<Value = Move> {
             .prop_map(|(which, fails)| Move::Return { which: which.index(1000), fails }),
         2 => (0usize..1000).prop_map(|which| Move::ReturnTwice { which }),
         8 => (0usize..1000).prop_map(|which| Move::FirstContent { which }),
+        2 => Just(Move::FirstContents),
         2 => (0u64..60, 0u32..4).prop_map(|(session, turn)| Move::ReturnOfNobody { session, turn }),
         20 => Just(Move::Wait { share: 1.0 }),
         5 => (0.0..1.5).prop_map(|share| Move::Wait { share }),
@@ -199,9 +202,9 @@ impl Watch {
         }
     }
 
-    fn poll(&mut self, event: Option<Event>) {
+    fn poll(&mut self, events: impl IntoIterator<Item = Event>) {
         let mut actions = Vec::new();
-        self.deadline = self.schedule.poll(self.now, event, &mut actions);
+        self.deadline = self.schedule.poll(self.now, events, &mut actions);
         actions.into_iter().for_each(|action| self.see(action));
         assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline that has passed");
         let mut more = Vec::new();
@@ -337,6 +340,14 @@ impl Watch {
                     let turn = sent.dispatch.turn;
                     self.poll(Some(Event::FirstContent { session, turn }));
                 }
+            }
+            Move::FirstContents => {
+                let content = |(session, sent): (&u64, &mut InFlight)| {
+                    sent.waits_for_content = false;
+                    Event::FirstContent { session: *session, turn: sent.dispatch.turn }
+                };
+                let events: Vec<Event> = self.in_flight.iter_mut().map(content).collect();
+                self.poll(events);
             }
             Move::ReturnOfNobody { session, turn } => {
                 if self.in_flight.get(&session).is_none_or(|sent| sent.dispatch.turn != turn) {

@@ -204,6 +204,16 @@ fn a_count_caps_a_recording() {
 }
 
 #[test]
+fn what_waits_for_a_slot_is_capped_as_well() {
+    let shapes = recorded(&[&[100.0], &[100.0], &[100.0], &[100.0]]);
+    let plan = PhasePlan { prefill_concurrency: Some(2), ..recording(vec![StopWhen::Requests(3)]) };
+    let mut schedule = schedule(vec![plan], shapes);
+    assert_eq!(sent(&mut schedule, START, &[]), [(0, 0), (1, 0)]);
+    let contents = [0, 1].map(|session| Event::FirstContent { session, turn: 0 });
+    assert_eq!(sent(&mut schedule, at(1), &contents), [(2, 0)]);
+}
+
+#[test]
 fn a_limit_delays_a_recording_and_never_keeps_a_session_from_going_on() {
     let shapes = recorded(&[&[100.0, 150.0], &[110.0], &[120.0]]);
     let plan = PhasePlan { concurrency: Some(1), ..recording(vec![]) };
