@@ -273,6 +273,16 @@ fn a_phase_without_a_gap_starts_beside_the_one_before_and_each_counts_its_own() 
 }
 
 #[test]
+fn a_phase_waits_for_the_one_before_it_and_for_none_before_that() {
+    let one =
+        |seamless| PhasePlan { seamless, concurrency: Some(3), ..plan(Arrival::Concurrency, StopWhen::Requests(1)) };
+    let mut schedule = schedule(vec![one(false), one(true), one(false)], Shapes::single(9));
+    assert_eq!(sent(&mut schedule, START, &[]), [(0, 0), (1, 0)]);
+    assert_eq!(sent(&mut schedule, at(1), &[answered(1, 0)]), [(2, 0)], "the first phase still waits for its answer");
+    assert_eq!(schedule.running().map(|(index, ..)| index.0).collect::<Vec<_>>(), [0, 2]);
+}
+
+#[test]
 fn a_warm_up_never_starts_beside_another_phase() {
     let one = plan(Arrival::Concurrency, StopWhen::Requests(1));
     let second = PhasePlan { seamless: true, concurrency: Some(2), ..warmup(one.clone()) };

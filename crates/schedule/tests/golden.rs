@@ -64,9 +64,12 @@ fn area() -> Area {
 fn not_alike(case: &Value) -> Option<String> {
     let config = &case["config"];
     let conversations = || list(&config["dataset"]["conversations"]);
-    let has_branches = conversations().any(|conversation| {
-        ["branches", "is_root", "agent_depth"].iter().any(|key| has(conversation, key))
-            || list(&conversation["turns"]).any(|turn| has(turn, "branch_ids") || has(turn, "join"))
+    let lists = |value: &Value, key: &str| list(&value[key]).next().is_some();
+    let has_branches = conversations().any(|one| {
+        lists(one, "branches")
+            || one["is_root"] == false
+            || one["agent_depth"].as_u64().is_some_and(|depth| depth > 0)
+            || list(&one["turns"]).any(|turn| lists(turn, "branch_ids") || lists(turn, "join"))
     });
     if has_branches {
         return Some("branches of conversations are refused by name".to_owned());
