@@ -5,7 +5,8 @@ use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
 use crate::queue::Queue;
 use crate::stop::Stop;
-use crate::worker::{Command, Worker};
+use crate::worker::Command;
+use crate::workers::Workers;
 use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
@@ -17,25 +18,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::UnboundedSender;
 
 /// How often progress is told.
 const PROGRESS_EVERY: Nanos = Nanos(100_000_000);
 /// How often a held dispatch looks whether it may go on.
 const HOLD_POLL: Nanos = Nanos(1_000_000);
 
-/// Who carries out what the conductor decides.
-pub(crate) enum Workers {
-    /// The one worker, on the same thread.
-    Local(Rc<Worker>),
-    /// Several workers on threads of their own, with the requests each has in flight.
-    Remote(Vec<(UnboundedSender<Command>, Cell<u64>)>),
-}
-
 /// What became of a phase.
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseRun {
     pub(crate) start: MonoNs,
+    /// When it sent no more.
+    pub(crate) sent_end: MonoNs,
     pub(crate) end: MonoNs,
     pub(crate) counts: PhaseProgress,
     pub(crate) how: PhaseEnd,
@@ -51,7 +45,8 @@ pub(crate) struct Conductor {
     queue: Arc<Queue>,
     events: Events,
     tracks: Arc<[PhaseTrack]>,
-    phases: RefCell<Vec<PhaseRun>>,
+    /// By phase; nothing of one that never started.
+    phases: RefCell<Vec<Option<PhaseRun>>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
     held_total: Cell<u64>,
@@ -79,8 +74,8 @@ impl Conductor {
             actions: RefCell::default(),
             workers: RefCell::default(),
             queue,
+            phases: RefCell::new(vec![None; tracks.len()]),
             tracks,
-            phases: RefCell::default(),
             held: Cell::new(None),
             holds: Cell::new(0),
             held_total: Cell::new(0),
@@ -97,6 +92,11 @@ impl Conductor {
         *self.workers.borrow_mut() = Some(workers);
     }
 
+    /// Lets go of those who carry it out: workers far away end when nobody can tell them anything any more.
+    pub(crate) fn dismiss(&self) {
+        self.workers.take();
+    }
+
     /// Something happened: decide and act at once, on the caller's time. A response that frees a slot is followed by
     /// the next request without a hop between tasks.
     pub(crate) fn tell(&self, event: Event) {
@@ -104,8 +104,14 @@ impl Conductor {
         self.pump();
     }
 
-    /// What became of the phases.
-    pub(crate) fn phase_runs(&self) -> Vec<PhaseRun> {
+    /// A worker far away told of something.
+    pub(crate) fn hear(&self, worker: usize, event: Event) {
+        self.with_workers(|workers| workers.note(worker, &event));
+        self.tell(event);
+    }
+
+    /// What became of the phases, by index; nothing of one that never started.
+    pub(crate) fn phase_runs(&self) -> Vec<Option<PhaseRun>> {
         self.phases.borrow().clone()
     }
 
@@ -172,22 +178,24 @@ impl Conductor {
                 self.hooks.iter().for_each(|hooks| hooks.before(id));
             }
             Action::Start(phase) => {
+                let index = usize::from(phase.0);
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
-                self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
-                let track = &self.tracks[usize::from(phase.0)];
+                self.phases.borrow_mut()[index] = Some(PhaseRun { start: now, sent_end: now, end: now, counts, how });
+                let track = &self.tracks[index];
                 let started = PhaseStarted { phase: track.id.clone(), at: now, targets: track.targets };
                 self.events.emit(RunEvent::PhaseStarted(Arc::new(started)));
                 let _ = track.started.set(now);
             }
-            Action::Send(dispatch) => self.send(Command::Send(dispatch, now)),
-            Action::Cancel(phase) => self.everywhere(Command::Cancel(phase)),
+            Action::Send(dispatch) => self.with_workers(|workers| workers.send(dispatch, now)),
+            Action::Cancel(phase) => self.with_workers(|workers| workers.everywhere(Command::Cancel(phase))),
             Action::SendingComplete(phase, counts) => {
+                self.change_run(phase, |run| run.sent_end = now);
                 self.events.emit(RunEvent::SendingComplete(self.moment(phase, now, counts)));
             }
             Action::Complete(phase, how, counts) => {
                 let index = usize::from(phase.0);
-                let run = &mut self.phases.borrow_mut()[index];
-                (run.end, run.how, run.counts) = (now, how, counts);
+                self.change_run(phase, |run| (run.end, run.how, run.counts) = (now, how, counts));
+                self.with_workers(|workers| workers.forget(phase));
                 let done = self.moment(phase, now, counts);
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
@@ -203,35 +211,12 @@ impl Conductor {
         PhaseMoment { phase: self.tracks[usize::from(phase.0)].id.clone(), at, counts }
     }
 
-    fn send(&self, command: Command) {
-        match &*self.workers.borrow() {
-            Some(Workers::Local(worker)) => worker.perform(command),
-            Some(Workers::Remote(workers)) => {
-                if let Some((sender, load)) = workers.iter().min_by_key(|(_, load)| load.get()) {
-                    load.set(load.get() + 1);
-                    let _ = sender.send(command);
-                }
-            }
-            None => {}
-        }
+    fn change_run(&self, phase: PhaseIndex, change: impl Fn(&mut PhaseRun)) {
+        self.phases.borrow_mut()[usize::from(phase.0)].iter_mut().for_each(change);
     }
 
-    /// A worker far away has one request less in flight.
-    pub(crate) fn unload(&self, worker: usize) {
-        if let Some(Workers::Remote(workers)) = &*self.workers.borrow() {
-            let load = &workers[worker].1;
-            load.set(load.get().saturating_sub(1));
-        }
-    }
-
-    fn everywhere(&self, command: Command) {
-        match &*self.workers.borrow() {
-            Some(Workers::Local(worker)) => worker.perform(command),
-            Some(Workers::Remote(workers)) => workers.iter().for_each(|(sender, _)| {
-                let _ = sender.send(command);
-            }),
-            None => {}
-        }
+    fn with_workers(&self, act: impl Fn(&Workers)) {
+        self.workers.borrow().iter().for_each(act);
     }
 
     /// Back-pressure stops dispatch, never reading.

@@ -8,7 +8,8 @@
 //! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - [`travel`]: how the plan has requests travel
-//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
+//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
+//!   `worker`: requests in flight on one thread
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
@@ -51,6 +52,7 @@ mod testing;
 mod trace;
 pub mod travel;
 mod worker;
+mod workers;
 
 pub use error::EngineError;
 pub use events::{Events, Interest, Subscription};

@@ -1,6 +1,6 @@
 //! The sending side of a run: workers and their conductor.
 
-use crate::conductor::{Conductor, PhaseRun, Workers};
+use crate::conductor::{Conductor, PhaseRun};
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::hooks::HookCalls;
@@ -12,6 +12,7 @@ use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
 use crate::worker::{Command, Ids, Patience, Worker};
+use crate::workers::Workers;
 use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
@@ -95,7 +96,7 @@ pub(crate) struct Load {
     pub(crate) pace: Arc<ConnectPace>,
 }
 
-type Driven = (Conduct, Vec<PhaseRun>);
+type Driven = (Conduct, Vec<Option<PhaseRun>>);
 
 impl Load {
     /// Sends until every phase is over.
@@ -139,7 +140,7 @@ impl Load {
         let mut links = Vec::new();
         for setup in setups {
             let (command, commands) = unbounded_channel::<Command>();
-            links.push((command, std::cell::Cell::new(0)));
+            links.push(command);
             let (load, report) = (self.clone(), report.clone());
             let name = format!("aiperf-worker-{}", setup.number);
             let work = move || load.work(setup, commands, report);
@@ -150,18 +151,16 @@ impl Load {
         sharpen_timers();
         let driven = runtime.block_on(async {
             let conductor = self.conductor(hooks);
-            conductor.set_workers(Workers::Remote(links));
+            conductor.set_workers(Workers::remote(links));
             let listener = conductor.clone();
             let listen = tokio::task::spawn_local(async move {
                 while let Some((worker, event)) = reports.recv().await {
-                    listener.unload(worker);
-                    listener.tell(event);
+                    listener.hear(worker, event);
                 }
             });
             let result = conductor.drive(self.stop.clone()).await;
             listen.abort();
-            // Closing the queues of commands ends the workers.
-            conductor.set_workers(Workers::Remote(Vec::new()));
+            conductor.dismiss();
             result.map(|()| conductor)
         });
         let mut waits = Vec::new();

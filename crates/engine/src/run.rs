@@ -12,7 +12,7 @@ use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
 use crate::queue::Queue;
 use crate::record::Reader;
 use crate::record_thread::{self, Mailboxes};
-use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
+use crate::recorder::{Courtesy, Findings, PhaseFindings, RecordContext, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
@@ -57,7 +57,7 @@ pub struct Setup {
 
 /// What came of a run.
 pub struct Outcome {
-    /// Phase by phase, those that started.
+    /// Those that started, in the plan's order, which is that of their starts; they may overlap.
     pub phases: Vec<PhaseOutcome>,
     /// What reading and sending cost, over the profiling phases.
     pub quality: Quality,
@@ -78,9 +78,14 @@ pub struct Outcome {
 pub struct PhaseOutcome {
     pub id: Arc<PhaseId>,
     pub start: WallNs,
+    /// When it sent no more: what it was asked for and what it achieved are rates over the time until then.
+    pub sent_end: WallNs,
     /// When its last request was over.
     pub end: WallNs,
+    /// What was asked for and what was sent, among others.
     pub counts: PhaseProgress,
+    /// Requests that the run itself cut off after they were begun.
+    pub cut_off: u64,
     /// The user ended it, or too many failures did.
     pub was_stopped: bool,
     pub records: Accumulator,
@@ -195,8 +200,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Coordinated { findings, failures, relief, too_many_failed } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
-    for (records, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
-        sweep.finish(records);
+    for (found, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
+        sweep.finish(&mut found.records);
     }
     let (mut conduct, runs) = driven?;
     conduct.record_threads = sizing.record_threads;
@@ -232,19 +237,24 @@ fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'sta
 
 fn phase_outcomes(
     phases: &[PhaseTrack],
-    runs: Vec<PhaseRun>,
-    records: Vec<Accumulator>,
+    runs: Vec<Option<PhaseRun>>,
+    found: Vec<PhaseFindings>,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
-    let outcome = |((run, phase), records): ((PhaseRun, &PhaseTrack), Accumulator)| PhaseOutcome {
-        id: phase.id.clone(),
-        start: anchor.wall(run.start),
-        end: anchor.wall(run.end),
-        counts: run.counts,
-        was_stopped: run.how.stopped,
-        records,
+    let outcome = |((run, phase), found): ((Option<PhaseRun>, &PhaseTrack), PhaseFindings)| {
+        let run = run?;
+        Some(PhaseOutcome {
+            id: phase.id.clone(),
+            start: anchor.wall(run.start),
+            sent_end: anchor.wall(run.sent_end),
+            end: anchor.wall(run.end),
+            counts: run.counts,
+            cut_off: found.cut_off,
+            was_stopped: run.how.stopped,
+            records: found.records,
+        })
     };
-    runs.into_iter().zip(phases).zip(records).map(outcome).collect()
+    runs.into_iter().zip(phases).zip(found).filter_map(outcome).collect()
 }
 
 fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> Result<Findings, EngineError> {
