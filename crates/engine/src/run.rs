@@ -1,10 +1,11 @@
 //! A run from start to end: threads up, load on, records out.
 
-use crate::conductor::PhaseRun;
+use crate::conductor::{PhaseRun, Sources};
 use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::SharedSweepLine;
 use crate::error::EngineError;
 use crate::events::Events;
+use crate::failure_reports::FailureReports;
 use crate::hooks::{self, HookThread, PhaseHooks};
 use crate::load::{Load, Shared, WorkerSetup};
 use crate::phases::{self, PhaseTrack};
@@ -144,6 +145,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         let work = move || record_thread::run(recorder, &mailbox);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
+    let (failures, recorded) = FailureReports::of(&phases).unzip();
     let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
     let parts = Parts {
         queue: queue.clone(),
@@ -155,7 +157,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         phases: phases.clone(),
         metrics: metrics.clone(),
         events: events.clone(),
-        watch: RequestWatch::new(&plan, phases.clone(), stop.clone()),
+        watch: RequestWatch::new(&plan, phases.clone(), failures),
     };
     let coordinator = Coordinator::new(parts, mono_now());
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
@@ -164,7 +166,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
     let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events, pace };
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
-    let driven = load.drive(workers, calls);
+    let driven = load.drive(workers, Sources { hooks: calls, recorded });
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     let hook_failure = hook_thread.as_ref().and_then(HookThread::failure);
@@ -197,13 +199,14 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
     }
     queue.close();
-    let Coordinated { findings, failures, relief, too_many_failed } =
+    let Coordinated { findings, failures, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
     for (found, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
         sweep.finish(&mut found.records);
     }
-    let (mut conduct, runs) = driven?;
+    let (mut conduct, conductor) = driven?;
+    let too_many_failed = conductor.too_many_failed();
     conduct.record_threads = sizing.record_threads;
     conduct.backlog_at_end = backlog_at_end;
     conduct.drain = mono_now().since(ended);
@@ -213,7 +216,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.steal_share = share(stolen, stolen_ticks());
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
     Ok(Outcome {
-        phases: phase_outcomes(&phases, runs, findings.phases, anchor),
+        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, anchor),
         quality: findings.quality,
         conduct,
         was_stopped: stop.is_stopped(),

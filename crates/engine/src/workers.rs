@@ -34,6 +34,14 @@ impl Workers {
         }
     }
 
+    /// Sends a request that a timer released: it starts before anything else happens on its worker, if that is here.
+    pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
+        match self {
+            Self::Local(worker) => worker.start_at_once(dispatch, issued),
+            Self::Remote(..) => self.send(dispatch, issued),
+        }
+    }
+
     pub(crate) fn everywhere(&self, command: Command) {
         match self {
             Self::Local(worker) => worker.perform(command),
