@@ -51,7 +51,7 @@ impl Sampler {
 
 /// A number below a bound, all equally likely.
 fn below(bits: u128, bound: u64) -> u64 {
-    ((bits >> 64) * u128::from(bound) >> 64) as u64
+    (((bits >> 64) * u128::from(bound)) >> 64) as u64
 }
 
 /// SplitMix64's finaliser.

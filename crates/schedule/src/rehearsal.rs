@@ -1,0 +1,212 @@
+//! A schedule in virtual time, against a server that is only assumed: everything that a run would send, in order and
+//! without waiting.
+//!
+//! What is kept is what is in flight, so a rehearsal takes no more memory for a longer run.
+
+use crate::assumed::{Answers, AssumedServer};
+use crate::message::{Action, Dispatch, Event, RequestEnd};
+use crate::phase::PhaseEnd;
+use crate::schedule::{Schedule, Setup};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+/// Where virtual time begins: an instant of zero would be one that was never taken.
+const START: MonoNs = MonoNs(1_000_000_000);
+
+/// Something that happens in a rehearsal, and when, since its start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    pub at: Nanos,
+    pub what: Happening,
+}
+
+/// What happens in a rehearsal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Happening {
+    Started(PhaseIndex),
+    /// A request goes out, with when it should have, since the start.
+    Sent(Dispatch, Nanos),
+    /// The first content of a request comes.
+    FirstContent(Answered),
+    Returned(Answered, RequestEnd),
+    SendingComplete(PhaseIndex, PhaseProgress),
+    Complete(PhaseIndex, PhaseEnd, PhaseProgress),
+}
+
+/// A request that something comes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub phase: PhaseIndex,
+    pub session: u64,
+    pub turn: u32,
+    /// Whether its session sends no more after it.
+    pub is_last: bool,
+}
+
+/// What a request is waited for, in the order in which it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    FirstContent,
+    Return,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    answered: Answered,
+    /// How it ends, unless it is cancelled.
+    end: RequestEnd,
+    tells_first_content: bool,
+}
+
+/// What comes when, the earliest first, and of one instant in the order of sending.
+type Waiting = BinaryHeap<Reverse<(MonoNs, u64, Due, u64)>>;
+
+/// A run rehearsed: an iterator over all that happens in it.
+#[derive(Debug)]
+pub struct Rehearsal {
+    schedule: Schedule,
+    answers: Vec<Answers>,
+    now: MonoNs,
+    deadline: Option<MonoNs>,
+    waiting: Waiting,
+    /// By session: each has one request in flight at most.
+    in_flight: HashMap<u64, InFlight>,
+    /// Requests sent so far.
+    sent: u64,
+    /// Told at once, before anything else.
+    at_once: VecDeque<Event>,
+    happened: VecDeque<Moment>,
+    actions: Vec<Action>,
+    is_begun: bool,
+    is_over: bool,
+}
+
+impl Rehearsal {
+    /// Of a schedule that waits for nothing but its server.
+    pub fn new(setup: Setup, server: AssumedServer) -> Self {
+        let phases = 0..setup.phases.len();
+        Self {
+            answers: phases.map(|phase| Answers::of_phase(server, &setup.draws, phase)).collect(),
+            schedule: Schedule::new(Setup { asks_hooks: false, ..setup }),
+            now: START,
+            deadline: None,
+            waiting: Waiting::new(),
+            in_flight: HashMap::new(),
+            sent: 0,
+            at_once: VecDeque::new(),
+            happened: VecDeque::new(),
+            actions: Vec::new(),
+            is_begun: false,
+            is_over: false,
+        }
+    }
+
+    fn tell(&mut self, what: Happening) {
+        self.happened.push_back(Moment { at: self.now.since(START), what });
+    }
+
+    /// Goes on to whatever comes next. `false` when nothing does.
+    fn advance(&mut self) -> bool {
+        let event = self.at_once.pop_front();
+        if event.is_none() && self.is_begun {
+            let next = self.waiting.peek().map(|Reverse((at, ..))| *at).into_iter().chain(self.deadline).min();
+            let Some(next) = next else { return false };
+            self.now = self.now.max(next);
+        }
+        self.is_begun = true;
+        let event = event.or_else(|| self.answer());
+        // A wake for nothing: something came that the schedule is not told of.
+        if event.is_none() && self.deadline.is_some_and(|deadline| deadline > self.now) {
+            return true;
+        }
+        let mut actions = std::mem::take(&mut self.actions);
+        self.deadline = self.schedule.poll(self.now, event, &mut actions);
+        actions.drain(..).for_each(|action| self.act(action));
+        self.actions = actions;
+        true
+    }
+
+    /// What the server does by now, if the schedule is told of it.
+    fn answer(&mut self) -> Option<Event> {
+        while self.waiting.peek().is_some_and(|Reverse((at, ..))| *at <= self.now) {
+            let Reverse((_, _, due, session)) = self.waiting.pop()?;
+            let Some(request) = self.in_flight.get(&session).copied() else { continue };
+            let Answered { turn, .. } = request.answered;
+            match due {
+                Due::FirstContent => {
+                    self.tell(Happening::FirstContent(request.answered));
+                    if request.tells_first_content {
+                        return Some(Event::FirstContent { session, turn });
+                    }
+                }
+                Due::Return => {
+                    self.in_flight.remove(&session);
+                    self.tell(Happening::Returned(request.answered, request.end));
+                    return Some(Event::Returned { session, turn, end: request.end });
+                }
+            }
+        }
+        None
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::AskHooks(phase) => self.at_once.push_back(Event::HooksAnswered(phase)),
+            Action::Start(phase) => self.tell(Happening::Started(phase)),
+            Action::Send(dispatch) => self.send(dispatch),
+            Action::SendingComplete(phase, counts) => self.tell(Happening::SendingComplete(phase, counts)),
+            Action::Cancel(phase) => self.cancel(phase),
+            // No record is ever bad: nothing is recorded.
+            Action::TooManyFailed { .. } => {}
+            Action::Complete(phase, end, counts) => self.tell(Happening::Complete(phase, end, counts)),
+            Action::Finished => self.is_over = true,
+        }
+    }
+
+    fn send(&mut self, dispatch: Dispatch) {
+        let Dispatch { phase, session, turn, .. } = dispatch;
+        let (ttft, latency) = self.answers[usize::from(phase.0)].times(dispatch.number);
+        // One that is given up on purpose fails when it is.
+        let (after, end) = match dispatch.cancel_after {
+            Some(given_up) if given_up < latency => (given_up, RequestEnd::Failed),
+            _ => (latency, RequestEnd::Answered),
+        };
+        let answered = Answered { phase, session, turn, is_last: dispatch.is_last() };
+        let number = self.sent;
+        self.sent += 1;
+        self.in_flight.insert(session, InFlight { answered, end, tells_first_content: dispatch.tells_first_content });
+        if ttft <= after {
+            self.waiting.push(Reverse((self.now.plus(ttft), number, Due::FirstContent, session)));
+        }
+        self.waiting.push(Reverse((self.now.plus(after), number, Due::Return, session)));
+        self.tell(Happening::Sent(dispatch, dispatch.intended.since(START)));
+    }
+
+    /// Everything that a phase has in flight comes back now, in the order in which it was sent.
+    fn cancel(&mut self, phase: PhaseIndex) {
+        let waiting = std::mem::take(&mut self.waiting).into_vec();
+        let (cut, kept): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|Reverse((.., session))| {
+            self.in_flight.get(session).is_some_and(|request| request.answered.phase == phase)
+        });
+        self.waiting = Waiting::from(kept);
+        for Reverse((_, number, due, session)) in cut {
+            if due == Due::Return {
+                self.waiting.push(Reverse((self.now, number, due, session)));
+                if let Some(request) = self.in_flight.get_mut(&session) {
+                    request.end = RequestEnd::Cancelled;
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Rehearsal {
+    type Item = Moment;
+
+    fn next(&mut self) -> Option<Moment> {
+        while self.happened.is_empty() && !self.is_over && self.advance() {}
+        self.happened.pop_front()
+    }
+}
