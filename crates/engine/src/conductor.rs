@@ -334,3 +334,26 @@ async fn reach(timer: &mut DeadlineTimer, at: Option<MonoNs>) -> io::Result<()> 
     timer.set(at)?;
     std::future::poll_fn(|cx| timer.poll_fired(cx)).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_reached_when_it_has_come_and_at_once_when_it_is_past() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut timer = DeadlineTimer::new().unwrap();
+            let soon = mono_now().plus(Nanos(2_000_000));
+            reach(&mut timer, Some(soon)).await.unwrap();
+            assert!(mono_now() >= soon);
+            reach(&mut timer, Some(soon)).await.unwrap();
+            let never = reach(&mut timer, None);
+            tokio::select! {
+                biased;
+                _ = never => panic!("there was none"),
+                () = tokio::task::yield_now() => {}
+            }
+        });
+    }
+}

@@ -50,21 +50,8 @@ impl RecordContext {
 
 /// What one thread found: by phase, and over all.
 pub(crate) struct Findings {
-    pub(crate) phases: Vec<PhaseFindings>,
+    pub(crate) phases: Vec<Accumulator>,
     pub(crate) quality: Quality,
-}
-
-/// What one thread found of one phase.
-pub(crate) struct PhaseFindings {
-    pub(crate) records: Accumulator,
-    /// Requests that the run itself cut off: they say nothing about the server.
-    pub(crate) cut_off: u64,
-}
-
-impl PhaseFindings {
-    fn merge(self, other: Self) -> Self {
-        Self { records: self.records.merge(other.records), cut_off: self.cut_off + other.cut_off }
-    }
 }
 
 impl Findings {
@@ -136,8 +123,7 @@ impl Recorder {
             true => Accumulator::new(&context.metrics),
             false => Accumulator::new(&context.metrics).unwatched(),
         };
-        let phase = |_| PhaseFindings { records: accumulator(), cut_off: 0 };
-        let phases = context.reader.phases.iter().map(phase).collect();
+        let phases = context.reader.phases.iter().map(|_| accumulator()).collect();
         let findings = Findings { phases, quality: Quality::default() };
         Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
@@ -185,13 +171,12 @@ impl Recorder {
     pub(crate) fn add_up(&mut self, batch: &Batch) {
         let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
         for ((record, metrics), exchange) in computed {
-            let found = &mut self.findings.phases[usize::from(record.meta.phase.index)];
+            // A request that the run itself cut short says nothing about the server.
             if exchange.was_cut_off() {
-                found.cut_off += 1;
                 self.findings.quality.cut_off += u64::from(record.meta.phase.kind == PhaseKind::Profiling);
                 continue;
             }
-            found.records.add(&record.measured, metrics);
+            self.findings.phases[usize::from(record.meta.phase.index)].add(&record.measured, metrics);
             if record.meta.phase.kind == PhaseKind::Profiling {
                 self.findings.quality.add(exchange, &record);
             }
@@ -202,14 +187,13 @@ impl Recorder {
     /// Hands on what curves need of the records added since.
     pub(crate) fn sweep(&mut self) {
         let sweeps = &self.context.sweeps;
-        let phases = self.findings.phases.iter_mut();
-        phases.zip(sweeps).for_each(|(found, sweep)| sweep.tend(&mut found.records, self.courtesy));
+        self.findings.phases.iter_mut().zip(sweeps).for_each(|(records, sweep)| sweep.tend(records, self.courtesy));
     }
 
     /// The metrics so far.
     pub(crate) fn live(&self) -> LiveByKind {
         let mut live = LiveByKind::default();
-        for (id, PhaseFindings { records, .. }) in self.context.reader.phases.iter().zip(&self.findings.phases) {
+        for (id, records) in self.context.reader.phases.iter().zip(&self.findings.phases) {
             if records.records() > 0 {
                 live.merge(&match id.kind {
                     PhaseKind::Warmup => LiveByKind { warmup: records.live(), profiling: None },

@@ -13,7 +13,7 @@ use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
 use crate::queue::Queue;
 use crate::record::Reader;
 use crate::record_thread::{self, Mailboxes};
-use crate::recorder::{Courtesy, Findings, PhaseFindings, RecordContext, Recorder};
+use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
@@ -202,8 +202,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Coordinated { findings, failures, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
-    for (found, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
-        sweep.finish(&mut found.records);
+    for (records, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
+        sweep.finish(records);
     }
     let (mut conduct, conductor) = driven?;
     let too_many_failed = conductor.too_many_failed();
@@ -216,7 +216,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.steal_share = share(stolen, stolen_ticks());
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
     Ok(Outcome {
-        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, anchor),
+        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &queue, anchor),
         quality: findings.quality,
         conduct,
         was_stopped: stop.is_stopped(),
@@ -241,10 +241,11 @@ fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'sta
 fn phase_outcomes(
     phases: &[PhaseTrack],
     runs: Vec<Option<PhaseRun>>,
-    found: Vec<PhaseFindings>,
+    records: Vec<Accumulator>,
+    queue: &Queue,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
-    let outcome = |((run, phase), found): ((Option<PhaseRun>, &PhaseTrack), PhaseFindings)| {
+    let outcome = |((run, phase), records): ((Option<PhaseRun>, &PhaseTrack), Accumulator)| {
         let run = run?;
         Some(PhaseOutcome {
             id: phase.id.clone(),
@@ -252,12 +253,13 @@ fn phase_outcomes(
             sent_end: anchor.wall(run.sent_end),
             end: anchor.wall(run.end),
             counts: run.counts,
-            cut_off: found.cut_off,
+            // Of what came back, all else has a record that counts.
+            cut_off: queue.arrived(usize::from(phase.id.index)).saturating_sub(records.records()),
             was_stopped: run.how.stopped,
-            records: found.records,
+            records,
         })
     };
-    runs.into_iter().zip(phases).zip(found).filter_map(outcome).collect()
+    runs.into_iter().zip(phases).zip(records).filter_map(outcome).collect()
 }
 
 fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> Result<Findings, EngineError> {

@@ -141,8 +141,8 @@ fn a_thread_that_comes_too_late_counts_nothing_twice() {
     }
     bench.settle(later(2));
     assert_eq!(numbers(&bench.shown), (0..40).collect::<Vec<u64>>());
-    let late = late.into_findings().phases[0].records.records();
-    let own = bench.coordinator.parts.recorder.into_findings().phases[0].records.records();
+    let late = late.into_findings().phases[0].records();
+    let own = bench.coordinator.parts.recorder.into_findings().phases[0].records();
     assert_eq!((late, own), (0, 40));
 }
 
@@ -231,5 +231,5 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     bench.context.counts_until.set(mono_now()).unwrap();
     record(3..5);
     let findings = recorder.into_findings();
-    assert_eq!((findings.phases[0].records.records(), findings.quality.uncounted), (5, 2));
+    assert_eq!((findings.phases[0].records(), findings.quality.uncounted), (5, 2));
 }
