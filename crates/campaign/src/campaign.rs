@@ -228,7 +228,9 @@ impl Campaign {
         };
         // What one phase did must be on the pages before the next does more.
         let boundary = watch.filter(|_| plan.phases.len() > 1).map(ServerWatch::boundary);
-        let hooks = Hooks { boundary, profilers, stop: self.stop.clone(), events: self.events.clone() };
+        let seamless = plan.phases.iter().map(|phase| phase.seamless).collect();
+        let hooks =
+            Hooks { boundary, seamless, profilers, profiled: 0, stop: self.stop.clone(), events: self.events.clone() };
         let is_needed = hooks.boundary.is_some() || hooks.profilers.is_some();
         Ok(is_needed.then(|| Box::new(hooks) as Box<dyn PhaseHooks>))
     }

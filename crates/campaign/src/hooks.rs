@@ -13,14 +13,19 @@ const WORTH_A_WORD: Nanos = Nanos::from_millis(1_000);
 /// Pages at the boundaries of phases are waited for, profilers switched on and off.
 pub(crate) struct Hooks {
     pub(crate) boundary: Option<Boundary>,
+    /// By phase, whether it starts while the one before is on: then there are no pages to wait for.
+    pub(crate) seamless: Vec<bool>,
     pub(crate) profilers: Option<Profilers>,
+    /// Profiling phases that were made ready and are not over. They may overlap: a profiler is on for all of them.
+    pub(crate) profiled: u32,
     pub(crate) stop: Stop,
     pub(crate) events: Events,
 }
 
 impl PhaseHooks for Hooks {
     fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
-        if let Some(boundary) = self.boundary.as_ref().filter(|_| phase.index > 0) {
+        let follows_an_end = phase.index > 0 && !self.seamless[usize::from(phase.index)];
+        if let Some(boundary) = self.boundary.as_ref().filter(|_| follows_an_end) {
             let asked = mono_now();
             boundary.wait(|| self.stop.is_stopped());
             let waited = mono_now().since(asked);
@@ -32,13 +37,22 @@ impl PhaseHooks for Hooks {
                 self.events.say(LogLevel::Warning, text);
             }
         }
-        let profilers = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling);
-        profilers.map_or(Ok(()), Profilers::start)
+        let Some(profilers) = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling) else {
+            return Ok(());
+        };
+        if self.profiled == 0 {
+            profilers.start()?;
+        }
+        self.profiled += 1;
+        Ok(())
     }
 
     fn after(&mut self, phase: &PhaseId) {
         if let Some(profilers) = self.profilers.as_mut().filter(|_| phase.kind == PhaseKind::Profiling) {
-            profilers.stop();
+            self.profiled = self.profiled.saturating_sub(1);
+            if self.profiled == 0 {
+                profilers.stop();
+            }
         }
     }
 }

@@ -3,42 +3,73 @@
 use crate::events::Events;
 use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
+use crate::progress::ProgressReports;
 use crate::queue::Queue;
 use crate::stop::Stop;
-use crate::worker::{Command, Worker};
+use crate::worker::Command;
+use crate::workers::Workers;
 use aiperf_plan::Plan;
-use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule, Setup};
+use aiperf_schedule::{Action, Event, PhaseEnd, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent, Shapes};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, RunEvent, Shapes};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use tokio::sync::Notify;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How often progress is told.
-const PROGRESS_EVERY: Nanos = Nanos(100_000_000);
 /// How often a held dispatch looks whether it may go on.
 const HOLD_POLL: Nanos = Nanos(1_000_000);
-
-/// Who carries out what the conductor decides.
-pub(crate) enum Workers {
-    /// The one worker, on the same thread.
-    Local(Rc<Worker>),
-    /// Several workers on threads of their own, with the requests each has in flight.
-    Remote(Vec<(UnboundedSender<Command>, Cell<u64>)>),
-}
 
 /// What became of a phase.
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseRun {
     pub(crate) start: MonoNs,
+    /// When it sent no more.
+    pub(crate) sent_end: MonoNs,
     pub(crate) end: MonoNs,
     pub(crate) counts: PhaseProgress,
     pub(crate) how: PhaseEnd,
+}
+
+/// What threads other than the workers' have to say.
+#[derive(Default)]
+pub(crate) struct Sources {
+    /// What is done around phases.
+    pub(crate) hooks: Option<HookCalls>,
+    /// Records of phases that end when too many fail.
+    pub(crate) recorded: Option<UnboundedReceiver<Event>>,
+}
+
+impl Sources {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        if let Some(Poll::Ready(event)) = self.hooks.as_ref().map(|hooks| hooks.poll_answer(cx)) {
+            return Poll::Ready(event);
+        }
+        match self.recorded.as_mut().map(|recorded| recorded.poll_recv(cx)) {
+            Some(Poll::Ready(Some(event))) => Poll::Ready(event),
+            // Nobody says anything any more, or not yet.
+            _ => Poll::Pending,
+        }
+    }
+
+    /// What was recorded meanwhile.
+    fn more(&mut self) -> impl Iterator<Item = Event> {
+        std::iter::from_fn(|| self.recorded.as_mut()?.try_recv().ok())
+    }
+}
+
+/// What a conductor works with.
+pub(crate) struct Parts {
+    pub(crate) shapes: Arc<Shapes>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) tracks: Arc<[PhaseTrack]>,
+    pub(crate) events: Events,
+    pub(crate) stop: Stop,
+    pub(crate) sources: Sources,
 }
 
 /// The conductor of a run.
@@ -47,46 +78,54 @@ pub(crate) struct Conductor {
     inbox: RefCell<Vec<Event>>,
     actions: RefCell<Vec<Action>>,
     workers: RefCell<Option<Workers>>,
-    hooks: Option<HookCalls>,
+    sources: RefCell<Sources>,
     queue: Arc<Queue>,
     events: Events,
+    stop: Stop,
     tracks: Arc<[PhaseTrack]>,
-    phases: RefCell<Vec<PhaseRun>>,
+    reports: RefCell<ProgressReports>,
+    /// By phase; nothing of one that never started.
+    phases: RefCell<Vec<Option<PhaseRun>>>,
+    too_many_failed: RefCell<Option<String>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
     held_total: Cell<u64>,
     deadline: Cell<Option<MonoNs>>,
-    /// When progress is told next; never where nobody wants it.
-    next_progress: Cell<Option<MonoNs>>,
     finished: Cell<bool>,
     wake: Notify,
 }
 
+/// Why the conductor decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// Somebody told it something.
+    Told,
+    /// An instant was reached, which the thread found when it looked at what had arrived.
+    Timer,
+}
+
 impl Conductor {
-    pub(crate) fn new(
-        plan: &Plan,
-        shapes: Arc<Shapes>,
-        queue: Arc<Queue>,
-        tracks: Arc<[PhaseTrack]>,
-        events: Events,
-        hooks: Option<HookCalls>,
-    ) -> Rc<Self> {
-        let schedule = Schedule::new(Setup { asks_hooks: hooks.is_some(), ..Setup::of(plan, shapes) });
+    pub(crate) fn new(plan: &Plan, parts: Parts) -> Rc<Self> {
+        let Parts { shapes, queue, tracks, events, stop, sources } = parts;
+        let schedule = Schedule::new(Setup { asks_hooks: sources.hooks.is_some(), ..Setup::of(plan, shapes) });
+        let reports = ProgressReports::new(plan.timing.warmup_log_interval, &tracks, &queue, &events);
         Rc::new(Self {
             schedule: RefCell::new(schedule),
-            hooks,
+            sources: RefCell::new(sources),
             inbox: RefCell::default(),
             actions: RefCell::default(),
             workers: RefCell::default(),
             queue,
+            events,
+            stop,
+            reports: RefCell::new(reports),
+            phases: RefCell::new(vec![None; tracks.len()]),
             tracks,
-            phases: RefCell::default(),
+            too_many_failed: RefCell::default(),
             held: Cell::new(None),
             holds: Cell::new(0),
             held_total: Cell::new(0),
             deadline: Cell::new(None),
-            next_progress: Cell::new(events.wants_progress().then_some(MonoNs(0))),
-            events,
             finished: Cell::new(false),
             wake: Notify::new(),
         })
@@ -97,16 +136,41 @@ impl Conductor {
         *self.workers.borrow_mut() = Some(workers);
     }
 
+    /// Lets go of those who carry it out, and of those who are asked: they end when nobody can tell them anything any
+    /// more.
+    pub(crate) fn dismiss(&self) {
+        self.workers.take();
+        self.sources.borrow_mut().hooks = None;
+    }
+
     /// Something happened: decide and act at once, on the caller's time. A response that frees a slot is followed by
     /// the next request without a hop between tasks.
     pub(crate) fn tell(&self, event: Event) {
         self.inbox.borrow_mut().push(event);
-        self.pump();
+        if self.pump(Cause::Told) {
+            self.wake.notify_one();
+        }
     }
 
-    /// What became of the phases.
-    pub(crate) fn phase_runs(&self) -> Vec<PhaseRun> {
+    /// A worker far away told of something.
+    pub(crate) fn hear(&self, worker: usize, event: Event) {
+        self.with_workers(|workers| workers.note(worker, &event));
+        self.tell(event);
+    }
+
+    /// What became of the phases, by index; nothing of one that never started.
+    pub(crate) fn phase_runs(&self) -> Vec<Option<PhaseRun>> {
         self.phases.borrow().clone()
+    }
+
+    /// Why the run was ended early, where too many failures did it. Records that were computed after the last request
+    /// was over count too.
+    pub(crate) fn too_many_failed(&self) -> Option<String> {
+        self.inbox.borrow_mut().extend(self.sources.borrow_mut().more());
+        if !self.inbox.borrow().is_empty() {
+            self.pump(Cause::Told);
+        }
+        self.too_many_failed.borrow().clone()
     }
 
     /// How often and how long dispatch was held back.
@@ -115,123 +179,130 @@ impl Conductor {
     }
 
     /// Drives until every phase is over. Needs a runtime with a local task set.
-    pub(crate) async fn drive(&self, stop: Stop) -> io::Result<()> {
+    pub(crate) async fn drive(&self) -> io::Result<()> {
         let mut timer = DeadlineTimer::new()?;
         let mut stopping = false;
-        self.pump();
+        self.pump(Cause::Told);
         while !self.finished.get() {
             let hold_poll = self.held.get().map(|_| mono_now().plus(HOLD_POLL));
-            let deadlines = [self.deadline.get(), self.next_progress.get(), hold_poll];
-            timer.set(deadlines.into_iter().flatten().min())?;
-            let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
-            tokio::select! {
+            let deadlines = [self.deadline.get(), self.reports.borrow().next_deadline(), hold_poll];
+            let next = deadlines.into_iter().flatten().min();
+            let cause = tokio::select! {
                 biased;
-                () = stop.stopped(), if !stopping => {
+                () = self.stop.stopped(), if !stopping => {
                     stopping = true;
                     self.inbox.borrow_mut().push(Event::Stop);
+                    Cause::Told
                 }
-                event = self.hook_answer() => self.inbox.borrow_mut().push(event),
-                result = fired => result?,
-                () = self.wake.notified() => {}
-            }
-            self.pump();
+                event = std::future::poll_fn(|cx| self.sources.borrow_mut().poll_event(cx)) => {
+                    let mut inbox = self.inbox.borrow_mut();
+                    inbox.push(event);
+                    inbox.extend(self.sources.borrow_mut().more());
+                    Cause::Told
+                }
+                result = reach(&mut timer, next) => {
+                    result?;
+                    Cause::Timer
+                }
+                // Whoever told something has decided already: only the next deadline is another.
+                () = self.wake.notified() => continue,
+            };
+            self.pump(cause);
         }
         Ok(())
     }
 
-    /// What came of the hooks before a phase; waits for ever where there are none.
-    async fn hook_answer(&self) -> Event {
-        std::future::poll_fn(|cx| self.hooks.as_ref().map_or(Poll::Pending, |hooks| hooks.poll_answer(cx))).await
-    }
-
-    fn pump(&self) {
+    /// Decides and acts; `true` when whoever waits for the next deadline has to look again.
+    fn pump(&self, cause: Cause) -> bool {
         let now = mono_now();
+        let was_held = self.held.get();
         self.check_budget(now);
         let mut inbox = self.inbox.borrow_mut();
         let mut actions = self.actions.borrow_mut();
         let mut schedule = self.schedule.borrow_mut();
         let deadline = schedule.poll(now, inbox.drain(..), &mut actions);
         drop(inbox);
+        // The first request that a timer releases starts at once. Those after it wait for a look at what has arrived, as
+        // those do that follow a response: see `Worker::launch`.
+        let mut at_once = cause == Cause::Timer;
         for action in actions.drain(..) {
-            self.act(action, now);
+            match action {
+                Action::Send(dispatch) if std::mem::take(&mut at_once) => {
+                    self.with_workers(|workers| workers.send_at_once(dispatch, now));
+                }
+                action => self.act(action, now),
+            }
         }
         drop(actions);
-        drop(schedule);
-        if deadline != self.deadline.replace(deadline) || self.finished.get() {
-            self.wake.notify_one();
-        }
-        if self.next_progress.get().is_some_and(|at| now >= at) {
-            self.tell_progress(now);
-        }
+        self.reports.borrow_mut().tell(now, schedule.running());
+        let is_new = deadline != self.deadline.replace(deadline);
+        // While dispatch is held back, somebody has to look whether it may go on: nothing else may happen any more.
+        is_new || self.held.get() != was_held || self.finished.get()
     }
 
     fn act(&self, action: Action, now: MonoNs) {
         match action {
-            Action::AskHooks(phase) => {
-                let id = &self.tracks[usize::from(phase.0)].id;
-                self.hooks.iter().for_each(|hooks| hooks.before(id));
-            }
+            Action::AskHooks(phase) => self.with_hooks(|hooks| hooks.before(&self.track(phase).id)),
             Action::Start(phase) => {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
-                self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
-                let track = &self.tracks[usize::from(phase.0)];
+                let run = PhaseRun { start: now, sent_end: now, end: now, counts, how };
+                self.phases.borrow_mut()[usize::from(phase.0)] = Some(run);
+                let track = self.track(phase);
                 let started = PhaseStarted { phase: track.id.clone(), at: now, targets: track.targets };
                 self.events.emit(RunEvent::PhaseStarted(Arc::new(started)));
                 let _ = track.started.set(now);
+                self.reports.borrow_mut().note_start(track.id.kind, now);
             }
-            Action::Send(dispatch) => self.send(Command::Send(dispatch, now)),
-            Action::Cancel(phase) => self.everywhere(Command::Cancel(phase)),
+            Action::Send(dispatch) => self.with_workers(|workers| workers.send(dispatch, now)),
+            Action::Cancel(phase) => self.with_workers(|workers| workers.everywhere(Command::Cancel(phase))),
             Action::SendingComplete(phase, counts) => {
+                self.change_run(phase, |run| run.sent_end = now);
                 self.events.emit(RunEvent::SendingComplete(self.moment(phase, now, counts)));
             }
             Action::Complete(phase, how, counts) => {
-                let index = usize::from(phase.0);
-                let run = &mut self.phases.borrow_mut()[index];
-                (run.end, run.how, run.counts) = (now, how, counts);
+                self.change_run(phase, |run| (run.end, run.how, run.counts) = (now, how, counts));
+                self.with_workers(|workers| workers.forget(phase));
                 let done = self.moment(phase, now, counts);
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
-                let _ = self.tracks[index].requests_done.set(done);
-                self.hooks.iter().for_each(|hooks| hooks.after(&self.tracks[index].id));
+                let _ = self.track(phase).requests_done.set(done);
+                self.with_hooks(|hooks| hooks.after(&self.track(phase).id));
             }
-            Action::TooManyFailed { .. } => {}
+            Action::TooManyFailed { phase, records, failed } => self.give_up(phase, records, failed),
             Action::Finished => self.finished.set(true),
         }
     }
 
+    /// The schedule has ended the run already; everyone else learns it here.
+    fn give_up(&self, phase: PhaseIndex, records: u64, failed: u64) {
+        let threshold = self.track(phase).failure_threshold.unwrap_or_default();
+        let reason = format!(
+            "{failed} of {records} requests failed, more than --failed-request-threshold {threshold} allows: the run was \
+             ended early."
+        );
+        self.events.say(LogLevel::Error, reason.as_str());
+        *self.too_many_failed.borrow_mut() = Some(reason);
+        self.stop.stop();
+    }
+
+    fn track(&self, phase: PhaseIndex) -> &PhaseTrack {
+        &self.tracks[usize::from(phase.0)]
+    }
+
     fn moment(&self, phase: PhaseIndex, at: MonoNs, counts: PhaseProgress) -> PhaseMoment {
-        PhaseMoment { phase: self.tracks[usize::from(phase.0)].id.clone(), at, counts }
+        PhaseMoment { phase: self.track(phase).id.clone(), at, counts }
     }
 
-    fn send(&self, command: Command) {
-        match &*self.workers.borrow() {
-            Some(Workers::Local(worker)) => worker.perform(command),
-            Some(Workers::Remote(workers)) => {
-                if let Some((sender, load)) = workers.iter().min_by_key(|(_, load)| load.get()) {
-                    load.set(load.get() + 1);
-                    let _ = sender.send(command);
-                }
-            }
-            None => {}
-        }
+    fn change_run(&self, phase: PhaseIndex, change: impl Fn(&mut PhaseRun)) {
+        self.phases.borrow_mut()[usize::from(phase.0)].iter_mut().for_each(change);
     }
 
-    /// A worker far away has one request less in flight.
-    pub(crate) fn unload(&self, worker: usize) {
-        if let Some(Workers::Remote(workers)) = &*self.workers.borrow() {
-            let load = &workers[worker].1;
-            load.set(load.get().saturating_sub(1));
-        }
+    fn with_workers(&self, act: impl Fn(&Workers)) {
+        self.workers.borrow().iter().for_each(act);
     }
 
-    fn everywhere(&self, command: Command) {
-        match &*self.workers.borrow() {
-            Some(Workers::Local(worker)) => worker.perform(command),
-            Some(Workers::Remote(workers)) => workers.iter().for_each(|(sender, _)| {
-                let _ = sender.send(command);
-            }),
-            None => {}
-        }
+    fn with_hooks(&self, ask: impl Fn(&HookCalls)) {
+        self.sources.borrow().hooks.iter().for_each(ask);
     }
 
     /// Back-pressure stops dispatch, never reading.
@@ -242,8 +313,6 @@ impl Conductor {
                 self.held.set(Some(now));
                 self.holds.set(self.holds.get() + 1);
                 self.inbox.borrow_mut().push(Event::Hold);
-                // From now on somebody has to look whether it may go on: nothing else may happen any more.
-                self.wake.notify_one();
             }
             Some(since) if queue.has_caught_up(now) => {
                 self.held.set(None);
@@ -253,20 +322,38 @@ impl Conductor {
             _ => {}
         }
     }
+}
 
-    fn tell_progress(&self, now: MonoNs) {
-        self.next_progress.set(Some(now.plus(PROGRESS_EVERY)));
-        for (index, counts, state, started) in self.schedule.borrow().running() {
-            let track = &self.tracks[usize::from(index.0)];
-            self.events.emit(RunEvent::Progress(Arc::new(Progress {
-                phase: track.id.clone(),
-                targets: track.targets,
-                elapsed: now.since(started),
-                counts: PhaseProgress { errors: counts.errors.max(self.queue.failed(usize::from(index.0))), ..*counts },
-                draining: state != PhaseState::Sending,
-                records: self.queue.recorded(),
-                backlog: self.queue.waiting(),
-            })));
-        }
+/// Waits for an instant; for ever where there is none. One that is past already, as every other is at 40,000 a second,
+/// costs a turn of the other tasks and no timer.
+async fn reach(timer: &mut DeadlineTimer, at: Option<MonoNs>) -> io::Result<()> {
+    if at.is_some_and(|at| at <= mono_now()) {
+        tokio::task::yield_now().await;
+        return Ok(());
+    }
+    timer.set(at)?;
+    std::future::poll_fn(|cx| timer.poll_fired(cx)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_reached_when_it_has_come_and_at_once_when_it_is_past() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut timer = DeadlineTimer::new().unwrap();
+            let soon = mono_now().plus(Nanos(2_000_000));
+            reach(&mut timer, Some(soon)).await.unwrap();
+            assert!(mono_now() >= soon);
+            reach(&mut timer, Some(soon)).await.unwrap();
+            let never = reach(&mut timer, None);
+            tokio::select! {
+                biased;
+                _ = never => panic!("there was none"),
+                () = tokio::task::yield_now() => {}
+            }
+        });
     }
 }

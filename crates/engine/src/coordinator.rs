@@ -57,8 +57,6 @@ pub(crate) struct Coordinated {
     pub(crate) failures: Vec<SinkFailure>,
     /// Time it spent computing while requests were being sent.
     pub(crate) relief: Nanos,
-    /// More requests failed than the plan allows, and it ended the run.
-    pub(crate) too_many_failed: Option<String>,
 }
 
 pub(crate) struct Coordinator {
@@ -118,7 +116,6 @@ impl Coordinator {
             findings: self.parts.recorder.into_findings(),
             failures: self.parts.sinks.into_failures(),
             relief: self.relief,
-            too_many_failed: self.parts.watch.into_verdict(),
         }
     }
 
@@ -133,6 +130,7 @@ impl Coordinator {
         self.parts.sinks.flush_if_due(now);
         let oldest = self.unwritten.front().copied().or_else(|| self.oldest_arrival());
         self.parts.queue.set_oldest(oldest);
+        self.parts.watch.report_failures();
         self.tell_failures();
         self.sample(now);
         self.tell_completed_phases(now);

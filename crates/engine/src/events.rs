@@ -5,6 +5,7 @@ use aiperf_transport::clock::mono_now;
 use aiperf_types::{
     LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot, WallAnchor,
 };
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +33,7 @@ pub type Observer = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 struct Listener {
     sender: Sender<Item>,
     interest: Interest,
-    progress: Arc<Latest<Progress>>,
+    progress: Arc<LatestOfPhases>,
     metrics: Arc<Latest<MetricsSnapshot>>,
     preparing: Arc<Latest<Preparing>>,
     server_metrics: Arc<Latest<ServerSnapshot>>,
@@ -77,6 +78,28 @@ impl<T> Latest<T> {
     }
 }
 
+/// The latest progress of each phase, until it is taken: phases may overlap.
+#[derive(Default)]
+struct LatestOfPhases(Mutex<Vec<Arc<Progress>>>);
+
+impl LatestOfPhases {
+    /// As [`Latest::put`].
+    fn put(&self, value: &Arc<Progress>) -> bool {
+        self.0.try_lock().is_ok_and(|mut places| {
+            let was_empty = places.is_empty();
+            match places.iter_mut().find(|place| place.phase.index == value.phase.index) {
+                Some(place) => *place = value.clone(),
+                None => places.push(value.clone()),
+            }
+            was_empty
+        })
+    }
+
+    fn take(&self) -> Vec<Arc<Progress>> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl Listener {
     /// A line of a trace, unless too many wait already.
     fn trace(&self, message: &Message) -> Option<Item> {
@@ -102,9 +125,10 @@ impl Events {
     /// Adds a listener. It hears what is told through this value and through clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();
-        let (progress, metrics, preparing) = (Latest::new(), Latest::new(), Latest::new());
+        let (progress, metrics, preparing) = (Arc::default(), Latest::new(), Latest::new());
         let (server_metrics, backlog) = (Latest::new(), Arc::default());
-        let subscription = Subscription { receiver, progress, metrics, preparing, server_metrics, backlog };
+        let ready = VecDeque::new();
+        let subscription = Subscription { receiver, ready, progress, metrics, preparing, server_metrics, backlog };
         let Subscription { progress, metrics, preparing, server_metrics, backlog, .. } = &subscription;
         self.listeners.push(Listener {
             sender,
@@ -183,7 +207,9 @@ impl Events {
 /// A listener's end of the stream: an iterator that waits for the next event and ends with the last [`Events`].
 pub struct Subscription {
     receiver: Receiver<Item>,
-    progress: Arc<Latest<Progress>>,
+    /// Progress of further phases, taken together with the first.
+    ready: VecDeque<Arc<Progress>>,
+    progress: Arc<LatestOfPhases>,
     metrics: Arc<Latest<MetricsSnapshot>>,
     preparing: Arc<Latest<Preparing>>,
     server_metrics: Arc<Latest<ServerSnapshot>>,
@@ -195,6 +221,9 @@ impl Iterator for Subscription {
 
     fn next(&mut self) -> Option<RunEvent> {
         loop {
+            if let Some(progress) = self.ready.pop_front() {
+                return Some(RunEvent::Progress(progress));
+            }
             let event = match self.receiver.recv().ok()? {
                 Item::Event(event) => {
                     if matches!(&event, RunEvent::Message(message) if message.level == LogLevel::Trace) {
@@ -202,7 +231,10 @@ impl Iterator for Subscription {
                     }
                     Some(event)
                 }
-                Item::Progress => self.progress.take().map(RunEvent::Progress),
+                Item::Progress => {
+                    self.ready.extend(self.progress.take());
+                    None
+                }
                 Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
                 Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
                 Item::ServerMetrics => self.server_metrics.take().map(RunEvent::ServerMetrics),

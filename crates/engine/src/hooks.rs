@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Something to do around phases.
+/// Something to do around phases. They may overlap: one may be asked for before another is over.
 pub trait PhaseHooks: Send {
     /// Before a phase starts; the reason why it cannot ends the run.
     fn before(&mut self, phase: &PhaseId) -> Result<(), String>;
@@ -82,23 +82,23 @@ fn serve(
     answer: &UnboundedSender<Event>,
     failure: &OnceLock<String>,
 ) {
-    let mut due = None;
+    // Phases that were made ready and are not over.
+    let mut due: Vec<Arc<PhaseId>> = Vec::new();
     while let Ok(call) = asked.recv() {
         match call {
             Call::After(phase) => {
                 hooks.after(&phase);
-                due = None;
+                due.retain(|other| other.index != phase.index);
             }
             Call::Before(phase) => {
                 let event = match hooks.before(&phase) {
                     Ok(()) => {
                         let asked = PhaseIndex(phase.index);
-                        due = Some(phase);
+                        due.push(phase);
                         Event::HooksAnswered(asked)
                     }
                     Err(reason) => {
                         // What was done before it failed, it has undone.
-                        due = None;
                         let _ = failure.set(reason);
                         Event::Stop
                     }
@@ -107,8 +107,67 @@ fn serve(
             }
         }
     }
-    // The run was ended before its phase could start.
-    if let Some(phase) = due {
-        hooks.after(&phase);
+    // The run was ended before their phases could start.
+    due.iter().for_each(|phase| hooks.after(phase));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::PhaseKind;
+    use std::sync::Mutex;
+
+    /// Writes down what it was asked for; a phase named `bad` cannot start.
+    struct Noted(Arc<Mutex<Vec<String>>>);
+
+    impl PhaseHooks for Noted {
+        fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
+            self.0.lock().unwrap().push(format!("before {}", phase.name));
+            if &*phase.name == "bad" { Err("no".to_owned()) } else { Ok(()) }
+        }
+
+        fn after(&mut self, phase: &PhaseId) {
+            self.0.lock().unwrap().push(format!("after {}", phase.name));
+        }
+    }
+
+    fn phase(index: u16, name: &str) -> Arc<PhaseId> {
+        Arc::new(PhaseId { index, profiling_index: None, name: name.into(), kind: PhaseKind::Profiling })
+    }
+
+    /// What was done when these were asked for, and the answers.
+    fn done(ask: impl FnOnce(&HookCalls)) -> (Vec<String>, Vec<Event>) {
+        let noted = Arc::default();
+        let (calls, thread) = start(Box::new(Noted(Arc::clone(&noted)))).unwrap();
+        ask(&calls);
+        let HookCalls { calls, answers } = calls;
+        drop(calls);
+        thread.finish();
+        let mut answers = answers.into_inner();
+        let answers = std::iter::from_fn(|| answers.try_recv().ok()).collect();
+        (std::mem::take(&mut noted.lock().unwrap()), answers)
+    }
+
+    #[test]
+    fn a_phase_is_made_ready_while_another_drains_and_each_is_tidied_up_once() {
+        let (one, two) = (phase(0, "one"), phase(1, "two"));
+        let (noted, answers) = done(|calls| {
+            calls.before(&one);
+            calls.before(&two);
+            calls.after(&one);
+        });
+        assert_eq!(noted, ["before one", "before two", "after one", "after two"]);
+        assert_eq!(answers, [Event::HooksAnswered(PhaseIndex(0)), Event::HooksAnswered(PhaseIndex(1))]);
+    }
+
+    #[test]
+    fn a_phase_that_cannot_start_leaves_the_one_that_drains_to_be_tidied_up() {
+        let (one, bad) = (phase(0, "one"), phase(1, "bad"));
+        let (noted, answers) = done(|calls| {
+            calls.before(&one);
+            calls.before(&bad);
+        });
+        assert_eq!(noted, ["before one", "before bad", "after one"]);
+        assert_eq!(answers, [Event::HooksAnswered(PhaseIndex(0)), Event::Stop]);
     }
 }

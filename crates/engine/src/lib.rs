@@ -8,7 +8,8 @@
 //! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - [`travel`]: how the plan has requests travel
-//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
+//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
+//!   `worker`: requests in flight on one thread
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
@@ -17,9 +18,9 @@
 //!   `recorder`: batches of them, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
-//! - `request_watch`: what is told of single requests, and the end of a run in which too many fail
+//! - `request_watch`: what is told of single requests; `failure_reports`: what the schedule hears of those that failed
 //! - [`sinks`]: records in order of completion, written while the run is on
-//! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are
+//! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are; `progress`: when that is told
 //! - [`quality`]: how exact the run itself was
 //! - [`stop`]: the wish to end early; [`error`]: why a run could not be made
 
@@ -29,10 +30,12 @@ mod curves;
 pub mod error;
 pub mod events;
 mod failure_names;
+mod failure_reports;
 pub mod hooks;
 mod legs;
 mod load;
 mod phases;
+mod progress;
 pub mod quality;
 mod queue;
 pub mod reading;
@@ -51,6 +54,7 @@ mod testing;
 mod trace;
 pub mod travel;
 mod worker;
+mod workers;
 
 pub use error::EngineError;
 pub use events::{Events, Interest, Subscription};

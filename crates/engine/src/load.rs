@@ -1,9 +1,8 @@
 //! The sending side of a run: workers and their conductor.
 
-use crate::conductor::{Conductor, PhaseRun, Workers};
+use crate::conductor::{Conductor, Parts, Sources};
 use crate::error::EngineError;
 use crate::events::Events;
-use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
 use crate::quality::{Conduct, run_queue_wait};
 use crate::queue::Queue;
@@ -12,6 +11,7 @@ use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
 use crate::worker::{Command, Ids, Patience, Worker};
+use crate::workers::Workers;
 use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
@@ -95,26 +95,26 @@ pub(crate) struct Load {
     pub(crate) pace: Arc<ConnectPace>,
 }
 
-type Driven = (Conduct, Vec<PhaseRun>);
+type Driven = (Conduct, Rc<Conductor>);
 
 impl Load {
     /// Sends until every phase is over.
-    pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>, hooks: Option<HookCalls>) -> Result<Driven, EngineError> {
+    pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
         if setups.len() == 1
             && let Some(setup) = setups.pop()
         {
-            return self.drive_here(setup, hooks);
+            return self.drive_here(setup, sources);
         }
-        self.drive_several(setups, hooks)
+        self.drive_several(setups, sources)
     }
 
     /// One worker: the conductor lives in its loop.
-    fn drive_here(&self, setup: WorkerSetup, hooks: Option<HookCalls>) -> Result<Driven, EngineError> {
+    fn drive_here(&self, setup: WorkerSetup, sources: Sources) -> Result<Driven, EngineError> {
         let runtime = local_runtime()?;
         sharpen_timers();
         let waited = run_queue_wait();
         runtime.block_on(async {
-            let conductor = self.conductor(hooks);
+            let conductor = self.conductor(sources);
             let told = Rc::downgrade(&conductor);
             let tell = move |event| {
                 if let Some(conductor) = told.upgrade() {
@@ -126,20 +126,21 @@ impl Load {
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
             tokio::task::spawn_local(worker.clone().launch());
-            conductor.drive(self.stop.clone()).await?;
+            conductor.drive().await?;
+            conductor.dismiss();
             let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
-            Ok((self.conduct(&conductor, worker.clock_steps(), waits), conductor.phase_runs()))
+            Ok((self.conduct(&conductor, worker.clock_steps(), waits), conductor))
         })
     }
 
     /// Several workers: each a thread, the conductor on this one.
-    fn drive_several(&self, setups: Vec<WorkerSetup>, hooks: Option<HookCalls>) -> Result<Driven, EngineError> {
+    fn drive_several(&self, setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
         let (report, mut reports) = unbounded_channel::<(usize, Event)>();
         let mut threads = Vec::new();
         let mut links = Vec::new();
         for setup in setups {
             let (command, commands) = unbounded_channel::<Command>();
-            links.push((command, std::cell::Cell::new(0)));
+            links.push(command);
             let (load, report) = (self.clone(), report.clone());
             let name = format!("aiperf-worker-{}", setup.number);
             let work = move || load.work(setup, commands, report);
@@ -149,19 +150,17 @@ impl Load {
         let runtime = local_runtime()?;
         sharpen_timers();
         let driven = runtime.block_on(async {
-            let conductor = self.conductor(hooks);
-            conductor.set_workers(Workers::Remote(links));
+            let conductor = self.conductor(sources);
+            conductor.set_workers(Workers::remote(links));
             let listener = conductor.clone();
             let listen = tokio::task::spawn_local(async move {
                 while let Some((worker, event)) = reports.recv().await {
-                    listener.unload(worker);
-                    listener.tell(event);
+                    listener.hear(worker, event);
                 }
             });
-            let result = conductor.drive(self.stop.clone()).await;
+            let result = conductor.drive().await;
             listen.abort();
-            // Closing the queues of commands ends the workers.
-            conductor.set_workers(Workers::Remote(Vec::new()));
+            conductor.dismiss();
             result.map(|()| conductor)
         });
         let mut waits = Vec::new();
@@ -172,12 +171,19 @@ impl Load {
             steps += clock_steps;
         }
         let conductor = driven?;
-        Ok((self.conduct(&conductor, steps, waits), conductor.phase_runs()))
+        Ok((self.conduct(&conductor, steps, waits), conductor))
     }
 
-    fn conductor(&self, hooks: Option<HookCalls>) -> Rc<Conductor> {
-        let shapes = self.requests.shapes().clone();
-        Conductor::new(&self.plan, shapes, self.queue.clone(), self.phases.clone(), self.events.clone(), hooks)
+    fn conductor(&self, sources: Sources) -> Rc<Conductor> {
+        let parts = Parts {
+            shapes: self.requests.shapes().clone(),
+            queue: self.queue.clone(),
+            tracks: self.phases.clone(),
+            events: self.events.clone(),
+            stop: self.stop.clone(),
+            sources,
+        };
+        Conductor::new(&self.plan, parts)
     }
 
     /// A worker's thread, until its commands end.

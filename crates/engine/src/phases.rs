@@ -8,6 +8,8 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct PhaseTrack {
     pub(crate) id: Arc<PhaseId>,
     pub(crate) targets: PhaseTargets,
+    /// The share of failed requests past which it ends the run; a warm-up never does.
+    pub(crate) failure_threshold: Option<f64>,
     pub(crate) started: OnceLock<MonoNs>,
     pub(crate) requests_done: OnceLock<PhaseMoment>,
 }
@@ -20,7 +22,9 @@ impl PhaseTrack {
             length: plan.duration(),
             concurrency: plan.concurrency,
         };
-        Self { id: Arc::new(id), targets, started: OnceLock::new(), requests_done: OnceLock::new() }
+        let failure_threshold = plan.failed_request_threshold.filter(|_| plan.kind == PhaseKind::Profiling);
+        let (started, requests_done) = (OnceLock::new(), OnceLock::new());
+        Self { id: Arc::new(id), targets, failure_threshold, started, requests_done }
     }
 }
 

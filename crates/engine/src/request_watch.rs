@@ -1,12 +1,11 @@
-//! What people want to hear of single requests while a run is on: the first errors of each kind, the whole life of each
-//! request where they ask for it, and the end of a run in which too many fail.
+//! What people want to hear of single requests while a run is on: the first errors of each kind, and the whole life of
+//! each request where they ask for it. The schedule hears of failures where it ends a run in which too many fail.
 
 use crate::events::Events;
+use crate::failure_reports::FailureReports;
 use crate::phases::PhaseTrack;
-use crate::stop::Stop;
 use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;
-use aiperf_schedule::FailureCount;
 use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError, TokenCounts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,26 +46,21 @@ impl OddLength {
 
 /// Looks at requests in order of completion.
 pub(crate) struct RequestWatch {
-    /// By phase.
-    failures: Vec<FailureCount>,
+    failures: Option<FailureReports>,
     phases: Arc<[PhaseTrack]>,
     traces: bool,
     told: BTreeMap<(Option<i64>, Option<String>), u32>,
     lengths_told: u32,
-    stop: Stop,
-    verdict: Option<String>,
 }
 
 impl RequestWatch {
-    pub(crate) fn new(plan: &Plan, phases: Arc<[PhaseTrack]>, stop: Stop) -> Self {
+    pub(crate) fn new(plan: &Plan, phases: Arc<[PhaseTrack]>, failures: Option<FailureReports>) -> Self {
         Self {
-            failures: plan.phases.iter().map(FailureCount::of).collect(),
+            failures,
             phases,
             traces: plan.runtime.log_level == LogLevel::Trace,
             told: BTreeMap::new(),
             lengths_told: 0,
-            stop,
-            verdict: None,
         }
     }
 
@@ -81,8 +75,8 @@ impl RequestWatch {
             if let Some(error) = error {
                 self.tell(exchange, error, events);
             }
-            if !exchange.was_cut_off() {
-                self.count(usize::from(exchange.tag.phase.0), error.is_some(), events);
+            if let Some(failures) = self.failures.as_mut().filter(|_| !exchange.was_cut_off()) {
+                failures.add(usize::from(exchange.tag.phase.0), error.is_some());
             }
         }
     }
@@ -95,20 +89,6 @@ impl RequestWatch {
             let percent = (got - requested) as f64 / *requested as f64 * 100.0;
             let text = format!("OSL mismatch: got {got} tokens (requested {requested}, diff {percent:.1}%){last}");
             events.say(LogLevel::Warning, text);
-        }
-    }
-
-    fn count(&mut self, phase: usize, failed: bool, events: &Events) {
-        if self.failures[phase].add(failed) && self.verdict.is_none() {
-            let (records, failed) = self.failures[phase].counts();
-            let threshold = self.failures[phase].threshold().unwrap_or_default();
-            let verdict = format!(
-                "{failed} of {records} requests failed, more than --failed-request-threshold {threshold} allows: the run \
-                 was ended early."
-            );
-            events.say(LogLevel::Error, verdict.as_str());
-            self.verdict = Some(verdict);
-            self.stop.stop();
         }
     }
 
@@ -160,9 +140,9 @@ impl RequestWatch {
         line
     }
 
-    /// Why the run was ended, if it was.
-    pub(crate) fn into_verdict(self) -> Option<String> {
-        self.verdict
+    /// Tells the schedule what it has not heard of failures.
+    pub(crate) fn report_failures(&mut self) {
+        self.failures.iter_mut().for_each(FailureReports::flush);
     }
 }
 

@@ -1,10 +1,11 @@
 //! A run from start to end: threads up, load on, records out.
 
-use crate::conductor::PhaseRun;
+use crate::conductor::{PhaseRun, Sources};
 use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::SharedSweepLine;
 use crate::error::EngineError;
 use crate::events::Events;
+use crate::failure_reports::FailureReports;
 use crate::hooks::{self, HookThread, PhaseHooks};
 use crate::load::{Load, Shared, WorkerSetup};
 use crate::phases::{self, PhaseTrack};
@@ -57,7 +58,7 @@ pub struct Setup {
 
 /// What came of a run.
 pub struct Outcome {
-    /// Phase by phase, those that started.
+    /// Those that started, in the plan's order, which is that of their starts; they may overlap.
     pub phases: Vec<PhaseOutcome>,
     /// What reading and sending cost, over the profiling phases.
     pub quality: Quality,
@@ -78,9 +79,14 @@ pub struct Outcome {
 pub struct PhaseOutcome {
     pub id: Arc<PhaseId>,
     pub start: WallNs,
+    /// When it sent no more: what it was asked for and what it achieved are rates over the time until then.
+    pub sent_end: WallNs,
     /// When its last request was over.
     pub end: WallNs,
+    /// What was asked for and what was sent, among others.
     pub counts: PhaseProgress,
+    /// Requests that the run itself cut off after they were begun.
+    pub cut_off: u64,
     /// The user ended it, or too many failures did.
     pub was_stopped: bool,
     pub records: Accumulator,
@@ -139,6 +145,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         let work = move || record_thread::run(recorder, &mailbox);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
+    let (failures, recorded) = FailureReports::of(&phases).unzip();
     let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
     let parts = Parts {
         queue: queue.clone(),
@@ -150,7 +157,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         phases: phases.clone(),
         metrics: metrics.clone(),
         events: events.clone(),
-        watch: RequestWatch::new(&plan, phases.clone(), stop.clone()),
+        watch: RequestWatch::new(&plan, phases.clone(), failures),
     };
     let coordinator = Coordinator::new(parts, mono_now());
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
@@ -159,7 +166,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
     let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events, pace };
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
-    let driven = load.drive(workers, calls);
+    let driven = load.drive(workers, Sources { hooks: calls, recorded });
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     let hook_failure = hook_thread.as_ref().and_then(HookThread::failure);
@@ -192,13 +199,14 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
     }
     queue.close();
-    let Coordinated { findings, failures, relief, too_many_failed } =
+    let Coordinated { findings, failures, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
     for (records, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
         sweep.finish(records);
     }
-    let (mut conduct, runs) = driven?;
+    let (mut conduct, conductor) = driven?;
+    let too_many_failed = conductor.too_many_failed();
     conduct.record_threads = sizing.record_threads;
     conduct.backlog_at_end = backlog_at_end;
     conduct.drain = mono_now().since(ended);
@@ -208,7 +216,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.steal_share = share(stolen, stolen_ticks());
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
     Ok(Outcome {
-        phases: phase_outcomes(&phases, runs, findings.phases, anchor),
+        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &queue, anchor),
         quality: findings.quality,
         conduct,
         was_stopped: stop.is_stopped(),
@@ -232,19 +240,26 @@ fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'sta
 
 fn phase_outcomes(
     phases: &[PhaseTrack],
-    runs: Vec<PhaseRun>,
+    runs: Vec<Option<PhaseRun>>,
     records: Vec<Accumulator>,
+    queue: &Queue,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
-    let outcome = |((run, phase), records): ((PhaseRun, &PhaseTrack), Accumulator)| PhaseOutcome {
-        id: phase.id.clone(),
-        start: anchor.wall(run.start),
-        end: anchor.wall(run.end),
-        counts: run.counts,
-        was_stopped: run.how.stopped,
-        records,
+    let outcome = |((run, phase), records): ((Option<PhaseRun>, &PhaseTrack), Accumulator)| {
+        let run = run?;
+        Some(PhaseOutcome {
+            id: phase.id.clone(),
+            start: anchor.wall(run.start),
+            sent_end: anchor.wall(run.sent_end),
+            end: anchor.wall(run.end),
+            counts: run.counts,
+            // Of what came back, all else has a record that counts.
+            cut_off: queue.arrived(usize::from(phase.id.index)).saturating_sub(records.records()),
+            was_stopped: run.how.stopped,
+            records,
+        })
     };
-    runs.into_iter().zip(phases).zip(records).map(outcome).collect()
+    runs.into_iter().zip(phases).zip(records).filter_map(outcome).collect()
 }
 
 fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> Result<Findings, EngineError> {

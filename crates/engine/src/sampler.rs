@@ -67,14 +67,15 @@ pub(crate) fn snapshot(
     live: LiveByKind,
     now: MonoNs,
 ) -> Option<MetricsSnapshot> {
-    let phase = phases.iter().rev().find(|phase| phase.started.get().is_some())?;
-    let kind = phase.id.kind;
-    let first = phases.iter().filter(|phase| phase.id.kind == kind).find_map(|phase| phase.started.get())?;
+    let kind = phases.iter().rev().find(|phase| phase.started.get().is_some())?.id.kind;
+    let of_kind = || phases.iter().filter(|phase| phase.id.kind == kind && phase.started.get().is_some());
+    let first = of_kind().find_map(|phase| phase.started.get())?;
     let live: Live = match kind {
         PhaseKind::Warmup => live.warmup,
         PhaseKind::Profiling => live.profiling,
     }?;
-    let until = phase.requests_done.get().map_or(now, |done| done.at);
+    // One that began earlier may go on for longer.
+    let until = of_kind().map(|phase| phase.requests_done.get().map_or(now, |done| done.at)).max()?;
     let results = live.summary(metrics).results.into_iter();
     let metrics = results
         .map(|result| MetricSnapshot { tag: result.tag, header: result.header, unit: result.unit, stats: result.stats })

@@ -1,6 +1,6 @@
 //! How many threads and connections a run gets, of what this machine and process have.
 
-use aiperf_plan::Plan;
+use aiperf_plan::{Arrival, PhasePlan, Plan};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Descriptors that are not connections: files, pipes, the standard streams.
@@ -9,6 +9,9 @@ const OTHER_DESCRIPTORS: u64 = 64;
 const DESCRIPTORS_A_WORKER: u64 = 4;
 /// Streams one worker carries well.
 const STREAMS_A_WORKER: u64 = 512;
+/// Requests a second one worker sends well: a closed loop at an instant server comes to some 44,000
+/// (`scripts/saturate --seconds 30`).
+const REQUESTS_A_WORKER: f64 = 40_000.0;
 
 /// What the process may use.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,10 @@ impl Machine {
 pub(crate) struct Demand {
     /// Requests in flight at once; `None` where nothing bounds them.
     pub(crate) peak_in_flight: Option<u64>,
+    /// Of these, what is in flight for certain: a closed loop fills its slots, however fast the server is.
+    pub(crate) filled: u64,
+    /// Workers that carry it well.
+    pub(crate) carriers: u64,
     /// Workers that the user asked for.
     pub(crate) workers: Option<u32>,
     /// Connections in use at once that the user allows.
@@ -46,10 +53,31 @@ impl Demand {
     pub(crate) fn of(plan: &Plan) -> Self {
         Self {
             peak_in_flight: plan.peak_in_flight(),
+            filled: plan.phases.iter().map(filled).max().unwrap_or(0),
+            carriers: plan.phases.iter().map(carriers).max().unwrap_or(1),
             workers: plan.runtime.workers_max,
             connection_limit: plan.endpoint.http.connection_limit,
         }
     }
+}
+
+fn filled(phase: &PhasePlan) -> u64 {
+    let is_closed = phase.arrival == Arrival::Concurrency;
+    phase.peak_in_flight().filter(|_| is_closed).unwrap_or(0)
+}
+
+/// Workers that carry a phase well. A closed loop has its slots full, so they count. Of an open one nobody knows how
+/// many are in flight: that is its rate times a latency that only the run will tell. What is known is how many are sent
+/// a second, and that few workers are better than many: with one, the schedule lives in its loop, and no request waits
+/// for a hop between threads. A recording is sent at the rate of those who use one service, which is far below what a
+/// worker can do.
+fn carriers(phase: &PhasePlan) -> u64 {
+    let by_streams = phase.peak_in_flight().map_or(u64::MAX, |peak| peak.div_ceil(STREAMS_A_WORKER));
+    let by_pace = match (&phase.arrival, phase.arrival.top_rate()) {
+        (Arrival::Concurrency, _) => u64::MAX,
+        (_, rate) => (rate.unwrap_or(0.0) / REQUESTS_A_WORKER).ceil() as u64,
+    };
+    by_streams.min(by_pace).max(1)
 }
 
 /// What a run gets.
@@ -72,10 +100,10 @@ pub(crate) struct TooFewDescriptors {
 }
 
 impl Sizing {
-    /// One worker for each 512 streams, at most half of the cores, at least one; the plan's own number wins. Where
-    /// nothing bounds what is in flight, as many workers and connections as there may be. Record threads have the
-    /// lowest priority there is, so they may be as many as the cores that workers leave: with one a worker, 16 cores
-    /// held dispatch back for 6 of 10 seconds at saturation.
+    /// As many workers as carry the load well, at most half of the cores, at least one; the plan's own number wins.
+    /// Where nothing bounds what is in flight, as many connections as there may be: who finds none waits, which is
+    /// counted. Record threads have the lowest priority there is, so they may be as many as the cores that workers
+    /// leave: with one a worker, 16 cores held dispatch back for 6 of 10 seconds at saturation.
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;
@@ -84,13 +112,14 @@ impl Sizing {
         let most_workers = (cores / 2).max(1) as u64;
         let workers = match demand.workers {
             Some(wanted) => u64::from(wanted).min(peak.unwrap_or(u64::MAX)),
-            None => peak.map_or(most_workers, |peak| peak.div_ceil(STREAMS_A_WORKER).min(most_workers)),
+            None => demand.carriers.min(most_workers),
         };
         let workers = workers.max(1);
         let others = OTHER_DESCRIPTORS + workers.saturating_mul(DESCRIPTORS_A_WORKER);
         let allowed = descriptors.saturating_sub(others);
-        if peak.is_some() && wanted > allowed {
-            let needed = wanted.saturating_add(others);
+        let certain = demand.filled.min(limit);
+        if certain > allowed {
+            let needed = certain.saturating_add(others);
             return Err(TooFewDescriptors { needed, allowed: descriptors, concurrency: allowed });
         }
         let workers = workers as usize;
@@ -102,18 +131,41 @@ impl Sizing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::plan;
+    use aiperf_plan::{ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen};
+    use aiperf_types::{Nanos, PhaseKind};
 
     const SMALL: Machine = Machine { cores: 2, descriptors: 1_000_000 };
     const LARGE: Machine = Machine { cores: 16, descriptors: 1_000_000 };
 
-    fn sized(peak_in_flight: Option<u64>, machine: Machine) -> Result<Sizing, TooFewDescriptors> {
-        Sizing::of(Demand { peak_in_flight, workers: None, connection_limit: None }, machine)
+    /// What a plan of some phases asks for.
+    fn demand(phases: Vec<PhasePlan>) -> Demand {
+        Demand::of(&Plan { phases, ..plan("http://127.0.0.1:1") })
+    }
+
+    fn phase(arrival: Arrival, concurrency: Option<u32>, stop: StopWhen) -> PhasePlan {
+        PhasePlan { concurrency, stop: vec![stop], ..PhasePlan::new(PhaseKind::Profiling, arrival) }
+    }
+
+    const LONG: StopWhen = StopWhen::Elapsed(Nanos(1));
+
+    /// A closed loop of so many slots.
+    fn closed(slots: u32) -> Demand {
+        demand(vec![phase(Arrival::Concurrency, Some(slots), LONG)])
+    }
+
+    fn sized(streams: u32, machine: Machine) -> Result<Sizing, TooFewDescriptors> {
+        Sizing::of(closed(streams), machine)
+    }
+
+    fn at_rate(rate: f64) -> Arrival {
+        Arrival::Rate { law: ArrivalLaw::Poisson, rate: RatePlan::fixed(rate) }
     }
 
     #[test]
     fn threads_follow_streams_and_cores() {
         let threads = |streams, machine| {
-            let sizing = sized(Some(streams), machine).unwrap();
+            let sizing = sized(streams, machine).unwrap();
             (sizing.workers, sizing.record_threads)
         };
         assert_eq!(threads(1000, SMALL), (1, 1));
@@ -124,24 +176,48 @@ mod tests {
 
     #[test]
     fn the_number_of_workers_asked_for_wins_unless_there_is_less_to_do() {
-        let workers = |workers, peak| {
-            let demand = Demand { peak_in_flight: Some(peak), workers: Some(workers), connection_limit: None };
-            Sizing::of(demand, SMALL).unwrap().workers
-        };
+        let workers =
+            |workers, peak| Sizing::of(Demand { workers: Some(workers), ..closed(peak) }, SMALL).unwrap().workers;
         assert_eq!((workers(7, 1000), workers(7, 3), workers(0, 3)), (7, 3, 1));
     }
 
     #[test]
-    fn a_load_without_a_limit_gets_what_there_is() {
-        let sizing = sized(None, LARGE).unwrap();
-        assert_eq!(sizing, Sizing { workers: 8, record_threads: 8, connections: 999_904 });
+    fn a_load_without_a_limit_gets_as_many_connections_as_there_may_be() {
+        let open = demand(vec![phase(at_rate(10.0), None, LONG)]);
+        let sizing = Sizing::of(open, LARGE).unwrap();
+        assert_eq!(sizing, Sizing { workers: 1, record_threads: 15, connections: 999_932 });
         let few = Machine { cores: 16, descriptors: 1024 };
-        assert_eq!(sized(None, few).unwrap().connections, 928);
+        assert_eq!(Sizing::of(open, few).unwrap().connections, 956);
+    }
+
+    #[test]
+    fn an_open_loop_gets_workers_by_its_rate() {
+        let workers = |phases| Sizing::of(demand(phases), LARGE).unwrap().workers;
+        let of = |arrival| workers(vec![phase(arrival, None, LONG)]);
+        assert_eq!([10.0, 40_000.0, 40_001.0, 1e9].map(|rate| of(at_rate(rate))), [1, 1, 2, 8]);
+        assert_eq!(of(Arrival::FixedSchedule { zero: ScheduleZero::First }), 1);
+        assert_eq!(of(Arrival::UserCentric { users: 100_000, rate: 50.0 }), 1);
+        let points = [(0.0, 5.0), (60.0, 90_000.0)].map(|(seconds, rate)| RatePoint { seconds, rate });
+        let rate = RatePlan { level: RateLevel::Series(points.into()), ramp: None };
+        assert_eq!(of(Arrival::Rate { law: ArrivalLaw::Constant, rate }), 3);
+        // Fewer where fewer are ever in flight, and as many as the most demanding phase needs.
+        assert_eq!(workers(vec![phase(at_rate(1e9), Some(600), LONG)]), 2);
+        let closed = phase(Arrival::Concurrency, Some(2048), LONG);
+        assert_eq!(workers(vec![closed, phase(at_rate(10.0), None, LONG)]), 4);
+    }
+
+    #[test]
+    fn a_count_of_requests_at_a_rate_needs_no_connection_for_each() {
+        let few = Machine { cores: 2, descriptors: 1024 };
+        let open = demand(vec![phase(at_rate(10.0), None, StopWhen::Requests(1_000_000))]);
+        assert_eq!(Sizing::of(open, few), Ok(Sizing { workers: 1, record_threads: 1, connections: 956 }));
+        let bounded = demand(vec![phase(at_rate(10.0), None, StopWhen::Requests(20))]);
+        assert_eq!(Sizing::of(bounded, few).unwrap().connections, 20);
     }
 
     #[test]
     fn a_limit_of_the_users_holds_and_needs_no_more_descriptors() {
-        let demand = Demand { peak_in_flight: Some(5000), workers: None, connection_limit: Some(100) };
+        let demand = Demand { connection_limit: Some(100), ..closed(5000) };
         let few = Machine { cores: 2, descriptors: 1024 };
         assert_eq!(Sizing::of(demand, few).unwrap().connections, 100);
     }
@@ -150,11 +226,11 @@ mod tests {
     fn a_plan_that_needs_more_descriptors_is_refused() {
         let few = Machine { cores: 2, descriptors: 1024 };
         let refused = TooFewDescriptors { needed: 5068, allowed: 1024, concurrency: 956 };
-        assert_eq!(sized(Some(5000), few), Err(refused));
+        assert_eq!(sized(5000, few), Err(refused));
         // What the message advises is enough: so many at once, or so many files.
-        assert!(sized(Some(refused.concurrency), few).is_ok());
-        assert!(sized(Some(refused.concurrency + 1), few).is_err());
-        assert!(sized(Some(5000), Machine { descriptors: refused.needed, ..few }).is_ok());
-        assert!(sized(Some(5000), Machine { descriptors: refused.needed - 1, ..few }).is_err());
+        assert!(sized(refused.concurrency as u32, few).is_ok());
+        assert!(sized(refused.concurrency as u32 + 1, few).is_err());
+        assert!(sized(5000, Machine { descriptors: refused.needed, ..few }).is_ok());
+        assert!(sized(5000, Machine { descriptors: refused.needed - 1, ..few }).is_err());
     }
 }

@@ -64,7 +64,25 @@ pub enum ScheduleZero {
     At(f64),
 }
 
+impl Arrival {
+    /// The most requests a second that it asks for; `None` where the server sets the pace, or a recording does.
+    pub fn top_rate(&self) -> Option<f64> {
+        match self {
+            Self::Concurrency | Self::FixedSchedule { .. } => None,
+            Self::UserCentric { rate, .. } => Some(*rate),
+            Self::Rate { rate, .. } => Some(rate.top()),
+        }
+    }
+}
+
 impl RatePlan {
+    fn top(&self) -> f64 {
+        match &self.level {
+            RateLevel::Fixed(rate) => *rate,
+            RateLevel::Series(points) => points.iter().map(|point| point.rate).fold(0.0, f64::max),
+        }
+    }
+
     pub fn fixed(rate: f64) -> Self {
         Self { level: RateLevel::Fixed(rate), ramp: None }
     }

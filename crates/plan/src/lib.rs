@@ -110,7 +110,8 @@ pub struct TokenizerPlan {
 impl Plan {
     /// Requests that may be in flight at once; `None` where a phase does not bound them.
     pub fn peak_in_flight(&self) -> Option<u64> {
-        let peaks: Option<Vec<u64>> = self.phases.iter().map(PhasePlan::peak_in_flight).collect();
+        let together = self.phases.chunk_by(|_, next| next.seamless).map(phase::peak_together);
+        let peaks: Option<Vec<u64>> = together.collect();
         peaks.map(|peaks| peaks.into_iter().max().unwrap_or(1))
     }
 

@@ -85,6 +85,16 @@ impl PhasePlan {
     }
 }
 
+/// Requests that phases may have in flight together which follow each other without a pause: what an earlier one left
+/// counts in the limit of the next, but not where one has none.
+pub(crate) fn peak_together(phases: &[PhasePlan]) -> Option<u64> {
+    let all =
+        phases.iter().map(PhasePlan::peak_in_flight).try_fold(0, |sum: u64, peak| Some(sum.saturating_add(peak?)))?;
+    let limits: Option<Vec<u32>> = phases.iter().map(|phase| phase.concurrency).collect();
+    let limit = limits.and_then(|limits| limits.into_iter().max());
+    Some(limit.map_or(all, |limit| all.min(u64::from(limit))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +109,18 @@ mod tests {
         assert_eq!(peak(Some(64), StopWhen::Requests(10)), Some(10));
         assert_eq!(peak(None, StopWhen::Sessions(10)), Some(10));
         assert_eq!(peak(None, StopWhen::Elapsed(Nanos(1))), None);
+    }
+
+    #[test]
+    fn phases_that_overlap_share_their_limits_or_add_up() {
+        let phase = |concurrency, stop| {
+            let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency);
+            PhasePlan { concurrency, stop: vec![stop], ..plan }
+        };
+        let (long, few) = (StopWhen::Elapsed(Nanos(1)), StopWhen::Requests(3));
+        assert_eq!(peak_together(&[phase(Some(64), long), phase(Some(8), long)]), Some(64));
+        assert_eq!(peak_together(&[phase(Some(64), few), phase(Some(64), few)]), Some(6));
+        assert_eq!(peak_together(&[phase(Some(64), long), phase(None, few)]), Some(67));
+        assert_eq!(peak_together(&[phase(Some(64), long), phase(None, long)]), None);
     }
 }

@@ -10,7 +10,6 @@ use crate::recorder::RecordContext;
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::sinks::RecordSink;
-use crate::stop::Stop;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
@@ -81,7 +80,7 @@ impl Bench {
             phases: phases.clone(),
             metrics,
             events,
-            watch: RequestWatch::new(&plan, phases.clone(), Stop::default()),
+            watch: RequestWatch::new(&plan, phases.clone(), None),
         };
         Self { coordinator: Coordinator::new(parts, MonoNs(0)), context, queue, phases, shown }
     }

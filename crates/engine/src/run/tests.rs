@@ -1,3 +1,5 @@
+mod phases;
+
 use super::*;
 use crate::testing::{json, plan, serve};
 use aiperf_dataset::Dataset;

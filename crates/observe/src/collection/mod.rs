@@ -6,6 +6,7 @@
 //!
 //! # Layout
 //! - `endpoint`: when an endpoint is fetched, and what follows from what came of it
+//! - `running`: which phases are on, and whose a page is
 //! - `calls`: the calls for pages, and what comes of them
 //! - `scraper`: the thread that fetches
 //! - `reading`: a page from its text to a scrape
@@ -17,6 +18,7 @@ mod collector;
 mod endpoint;
 mod keeper;
 mod reading;
+mod running;
 mod scraper;
 
 pub use calls::OriginOf;

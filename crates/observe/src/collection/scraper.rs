@@ -5,6 +5,7 @@ use super::collector::{Announce, Setup};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
 use super::keeper::{Message, Verdict};
 use super::reading::FetchedPage;
+use super::running::Running;
 use crate::discovery::{Cluster, Discovered, discover};
 use crate::results::ScrapeError;
 use crate::scrape::ScrapeTimes;
@@ -76,8 +77,7 @@ pub(super) struct Scraper {
     announce: Arc<dyn Announce>,
     keeper: Sender<Message>,
     watched: Vec<Watched>,
-    /// The phase whose samples are fetched.
-    phase: Option<Arc<PhaseId>>,
+    running: Running,
     is_told: bool,
     was_profiled: bool,
     /// When the last pages are due.
@@ -107,7 +107,7 @@ pub(super) fn run(
         anchor: setup.anchor,
         announce: setup.announce,
         keeper,
-        phase: None,
+        running: Running::default(),
         is_told: false,
         was_profiled: false,
         final_at: None,
@@ -264,41 +264,43 @@ impl Scraper {
     fn follow(&mut self, event: &RunEvent) {
         match event {
             RunEvent::PhaseStarted(started) => {
-                self.phase = Some(started.phase.clone());
+                self.running.start(&started.phase);
                 self.final_at = None;
                 self.watched.iter_mut().for_each(|watched| watched.endpoint.forget_boundaries());
                 if started.phase.kind == PhaseKind::Profiling {
                     let _ = self.keeper.send(Message::Profiling(Some(self.anchor.wall(started.at))));
                 }
-                self.want_boundary();
+                self.want_boundary(&started.phase);
             }
             RunEvent::RequestsDone(done) => {
-                self.want_boundary();
-                let _ = self.keeper.send(Message::Profiling(None));
-                if done.phase.kind == PhaseKind::Profiling {
-                    // What the server has not counted yet still belongs to it.
+                self.running.end(&done.phase);
+                // A page of its own also while another phase is on: its totals reach until now.
+                self.want_boundary(&done.phase);
+                if !self.running.is_profiling() {
+                    let _ = self.keeper.send(Message::Profiling(None));
+                }
+                self.was_profiled |= done.phase.kind == PhaseKind::Profiling;
+                if self.running.is_measured() {
                     self.final_at = Some(done.at.plus(self.plan.flush));
-                    self.was_profiled = true;
-                } else {
-                    self.phase = None;
                 }
             }
             _ => {}
         }
     }
 
-    fn want_boundary(&mut self) {
+    fn want_boundary(&mut self, phase: &Arc<PhaseId>) {
         for watched in &mut self.watched {
-            watched.endpoint.want_boundary(self.phase.clone());
+            watched.endpoint.want_boundary(Some(phase.clone()));
         }
     }
 
     fn start_due(&mut self, now: MonoNs, done: &UnboundedSender<Done>) {
         self.retire_twins();
         let is_due = self.final_at.is_some_and(|at| now >= at);
+        let phase = self.running.current();
         if self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true) {
             for watched in self.watched.iter_mut().filter(|watched| !watched.is_given_up) {
-                watched.endpoint.want_boundary(self.phase.clone());
+                watched.endpoint.want_boundary(phase.cloned());
             }
         }
         for (number, watched) in self.watched.iter_mut().enumerate() {
@@ -307,7 +309,7 @@ impl Scraper {
                 continue;
             }
             watched.let_go_of_slow_page(now);
-            let Some(fetch) = watched.endpoint.poll(now, self.phase.as_ref()) else { continue };
+            let Some(fetch) = watched.endpoint.poll(now, phase) else { continue };
             watched.fetches += 1;
             let (session, done) = (watched.session.clone(), done.clone());
             let call = call(&fetch, &self.plan, self.origin);

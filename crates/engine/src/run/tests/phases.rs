@@ -1,0 +1,204 @@
+//! Whole runs of several phases, open loops and early ends, against small servers here.
+
+use super::*;
+use crate::events::{Interest, Subscription};
+use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan};
+use aiperf_types::RunEvent;
+use std::sync::{Condvar, Mutex};
+
+/// What is done around a run in a test.
+#[derive(Default)]
+struct Around {
+    stop: Stop,
+    hooks: Option<Box<dyn PhaseHooks>>,
+}
+
+fn run_around(plan: Plan, around: Around) -> (Outcome, Vec<RunEvent>) {
+    let plan = Arc::new(plan);
+    let tokenizer = Tokenizer::builtin();
+    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+    let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
+    let anchor = aiperf_transport::clock::anchor();
+    let mut events = Events::new(anchor);
+    let heard: Subscription = events.subscribe(Interest::default());
+    let outcome = run(Setup {
+        plan: plan.clone(),
+        anchor,
+        requests,
+        tokenizer: Some(tokenizer),
+        metrics: metrics(&plan),
+        redactor: Arc::default(),
+        sinks: Vec::new(),
+        stop: around.stop,
+        events,
+        hooks: around.hooks,
+    });
+    let mut outcome = outcome.unwrap();
+    outcome.hooks.take().into_iter().for_each(HookThread::finish);
+    (outcome, heard.collect())
+}
+
+/// Counts requests, and lets some of them wait for others.
+#[derive(Default)]
+struct Arrivals {
+    seen: Mutex<u64>,
+    more: Condvar,
+}
+
+impl Arrivals {
+    /// The number of the request that has just come.
+    fn count(&self) -> u64 {
+        let mut seen = self.seen.lock().unwrap();
+        *seen += 1;
+        self.more.notify_all();
+        *seen - 1
+    }
+
+    fn wait_for(&self, all: u64) {
+        drop(self.more.wait_while(self.seen.lock().unwrap(), |seen| *seen < all).unwrap());
+    }
+}
+
+/// Two phases, the second of which starts while the first waits for its answers.
+fn overlapping(port: u16) -> Plan {
+    let mut plan = plan_of(port, 2);
+    let first = PhasePlan { name: "first".to_owned(), concurrency: Some(2), ..plan.phases[0].clone() };
+    let second = PhasePlan {
+        name: "second".to_owned(),
+        concurrency: Some(4),
+        stop: vec![StopWhen::Requests(4)],
+        seamless: true,
+        ..first.clone()
+    };
+    plan.phases = vec![first, second];
+    plan
+}
+
+/// The events of phases, by name.
+fn told(events: &[RunEvent]) -> Vec<String> {
+    let told = |event: &RunEvent| match event {
+        RunEvent::PhaseStarted(started) => Some(format!("{} started", started.phase.name)),
+        RunEvent::SendingComplete(moment) => Some(format!("{} sent", moment.phase.name)),
+        RunEvent::RequestsDone(moment) => Some(format!("{} done", moment.phase.name)),
+        _ => None,
+    };
+    events.iter().filter_map(told).collect()
+}
+
+/// Writes down what it was asked for.
+struct Noted(Arc<Mutex<Vec<String>>>);
+
+impl PhaseHooks for Noted {
+    fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
+        self.0.lock().unwrap().push(format!("before {}", phase.name));
+        Ok(())
+    }
+
+    fn after(&mut self, phase: &PhaseId) {
+        self.0.lock().unwrap().push(format!("after {}", phase.name));
+    }
+}
+
+#[test]
+fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
+    for workers in [1, 2] {
+        let arrivals = Arrivals::default();
+        // The first two are answered when the four of the second phase are there.
+        let port = serve(move |_, _| {
+            if arrivals.count() < 2 {
+                arrivals.wait_for(6);
+            }
+            json(HELLO)
+        });
+        let mut plan = overlapping(port);
+        plan.runtime.workers_max = Some(workers);
+        let noted = Arc::default();
+        let hooks: Box<dyn PhaseHooks> = Box::new(Noted(Arc::clone(&noted)));
+        let (outcome, events) = run_around(plan, Around { hooks: Some(hooks), ..Around::default() });
+        assert_eq!(outcome.conduct.workers, workers as usize);
+        let [first, second] = &outcome.phases[..] else { panic!("two phases ran") };
+        assert_eq!((&*first.id.name, first.counts.completed, first.records.records()), ("first", 2, 2));
+        assert_eq!((&*second.id.name, second.counts.completed, second.records.records()), ("second", 4, 4));
+        assert!(first.sent_end <= second.start && second.start < first.end, "they overlap");
+        assert!(!outcome.was_stopped && first.cut_off + second.cut_off == 0);
+        let told = told(&events);
+        assert_eq!(told[..4], ["first started", "first sent", "second started", "second sent"]);
+        let mut ends = told[4..].to_vec();
+        ends.sort_unstable();
+        assert_eq!(ends, ["first done", "second done"]);
+        let complete = events.iter().filter(|event| matches!(event, RunEvent::PhaseComplete(_)));
+        assert_eq!(complete.count(), 2);
+        let noted = noted.lock().unwrap();
+        assert_eq!(noted[..2], ["before first", "before second"], "none waits for the end of the other");
+        assert_eq!(noted.len(), 4);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_tells_the_end_of_every_phase_that_was_on() {
+    let (arrivals, stop) = (Arrivals::default(), Stop::default());
+    let wish = stop.clone();
+    // Nobody gets an answer, and the third request, of the second phase, is one too many.
+    let port = serve(move |_, _| {
+        if arrivals.count() == 2 {
+            wish.stop();
+        }
+        Vec::new()
+    });
+    let mut plan = overlapping(port);
+    plan.phases.push(PhasePlan { name: "never".to_owned(), ..plan.phases[0].clone() });
+    let (outcome, events) = run_around(plan, Around { stop, ..Around::default() });
+    let [first, second] = &outcome.phases[..] else { panic!("the third one never starts") };
+    assert!(outcome.was_stopped && first.was_stopped && second.was_stopped);
+    assert_eq!((first.counts.sent, first.counts.cancelled, first.cut_off), (2, 2, 2));
+    assert_eq!(second.counts.cancelled, second.counts.sent);
+    assert!((1..=2).contains(&second.cut_off), "{}", second.cut_off);
+    assert_eq!(outcome.quality.cut_off, first.cut_off + second.cut_off);
+    assert_eq!(told(&events).iter().filter(|told| told.ends_with("done")).count(), 2);
+}
+
+#[test]
+fn a_run_in_which_too_many_fail_is_ended_early() {
+    let port = serve(|_, _| b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec());
+    let mut plan = plan_of(port, 1_000_000);
+    plan.phases[0].failed_request_threshold = Some(0.2);
+    let (outcome, _) = run_around(plan, Around::default());
+    let reason = outcome.too_many_failed.unwrap();
+    assert!(reason.starts_with("10 of 10 requests failed, more than --failed-request-threshold 0.2"), "{reason}");
+    assert!(outcome.was_stopped && outcome.phases[0].was_stopped);
+}
+
+#[test]
+fn failures_that_are_known_only_after_the_last_request_are_too_many_all_the_same() {
+    let port = serve(|_, _| b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec());
+    let mut plan = plan_of(port, 10);
+    plan.phases[0].concurrency = Some(10);
+    plan.phases[0].failed_request_threshold = Some(0.2);
+    let (outcome, _) = run_around(plan.clone(), Around::default());
+    assert!(outcome.too_many_failed.is_some() && outcome.was_stopped);
+    assert_eq!(outcome.phases[0].records.records(), 10);
+    plan.phases[0].failed_request_threshold = Some(1.0);
+    let (outcome, _) = run_around(plan, Around::default());
+    assert!(outcome.too_many_failed.is_none() && !outcome.was_stopped);
+}
+
+#[test]
+fn a_rate_offers_what_it_should_on_one_worker() {
+    let mut plan = plan_of(serve(|_, _| json(HELLO)), 20);
+    plan.phases[0].concurrency = None;
+    plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(1000.0) };
+    let (outcome, _) = run_around(plan, Around::default());
+    let phase = &outcome.phases[0];
+    assert_eq!((phase.counts.offered, phase.counts.missed, phase.counts.sent), (20, 0, 20));
+    assert_eq!((outcome.conduct.workers, outcome.quality.schedule_lateness.count()), (1, 20));
+    assert!(phase.sent_end.0 - phase.start.0 >= 20_000_000, "the last one is due after 20 intervals");
+}
+
+#[test]
+fn requests_that_find_all_connections_in_use_are_counted() {
+    let mut plan = plan_of(serve(|_, _| json(HELLO)), 8);
+    plan.endpoint.http.connection_limit = Some(1);
+    let (outcome, _) = run_around(plan, Around::default());
+    assert_eq!(outcome.phases[0].records.records(), 8);
+    assert!(outcome.quality.place_wait.count() >= 3, "{}", outcome.quality.place_wait.count());
+}

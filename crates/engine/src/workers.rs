@@ -1,0 +1,188 @@
+//! Who carries out what the conductor decides: the one worker on the same thread, or several on threads of their own.
+
+use crate::worker::{Command, Worker};
+use aiperf_schedule::{Dispatch, Event};
+use aiperf_types::{MonoNs, PhaseIndex};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// The workers of a run.
+pub(crate) enum Workers {
+    /// The one worker, on the same thread.
+    Local(Rc<Worker>),
+    /// Several workers on threads of their own, by number.
+    Remote(Vec<UnboundedSender<Command>>, RefCell<Placement>),
+}
+
+impl Workers {
+    pub(crate) fn remote(links: Vec<UnboundedSender<Command>>) -> Self {
+        let placement = Placement::over(links.len());
+        Self::Remote(links, RefCell::new(placement))
+    }
+
+    pub(crate) fn send(&self, dispatch: Dispatch, issued: MonoNs) {
+        let command = Command::Send(dispatch, issued);
+        match self {
+            Self::Local(worker) => worker.perform(command),
+            Self::Remote(links, placement) => {
+                let worker = placement.borrow_mut().place(&dispatch);
+                // A worker that is gone ends the run when its thread is joined.
+                let _ = links[worker].send(command);
+            }
+        }
+    }
+
+    /// Sends a request that a timer released: it starts before anything else happens on its worker, if that is here.
+    pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
+        match self {
+            Self::Local(worker) => worker.start_at_once(dispatch, issued),
+            Self::Remote(..) => self.send(dispatch, issued),
+        }
+    }
+
+    pub(crate) fn everywhere(&self, command: Command) {
+        match self {
+            Self::Local(worker) => worker.perform(command),
+            Self::Remote(links, _) => links.iter().for_each(|link| {
+                let _ = link.send(command);
+            }),
+        }
+    }
+
+    /// A worker far away told of something.
+    pub(crate) fn note(&self, worker: usize, event: &Event) {
+        if let (Self::Remote(_, placement), Event::Returned { .. }) = (self, event) {
+            placement.borrow_mut().unload(worker);
+        }
+    }
+
+    /// None of a phase's sessions goes on.
+    pub(crate) fn forget(&self, phase: PhaseIndex) {
+        if let Self::Remote(_, placement) = self {
+            placement.borrow_mut().forget(phase);
+        }
+    }
+}
+
+/// Which worker a request goes to: a session's first to the one with the fewest in flight, and the rest to the same,
+/// which has what was said.
+#[derive(Debug, Default)]
+pub(crate) struct Placement {
+    /// Requests in flight, by worker.
+    loads: Vec<u64>,
+    /// Where to look first, so that equals take turns.
+    next: usize,
+    /// Where sessions are that have a turn to come. One of a single turn is never here.
+    homes: HashMap<u64, Home>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    phase: PhaseIndex,
+    worker: usize,
+}
+
+impl Placement {
+    fn over(workers: usize) -> Self {
+        Self { loads: vec![0; workers], ..Self::default() }
+    }
+
+    fn place(&mut self, dispatch: &Dispatch) -> usize {
+        let home = match (dispatch.is_first(), dispatch.is_last()) {
+            (true, _) => None,
+            (false, false) => self.homes.get(&dispatch.session).copied(),
+            (false, true) => self.homes.remove(&dispatch.session),
+        };
+        let worker = home.map_or_else(|| self.least_loaded(), |home| home.worker);
+        if dispatch.is_first() && !dispatch.is_last() {
+            self.homes.insert(dispatch.session, Home { phase: dispatch.phase, worker });
+        }
+        self.loads[worker] += 1;
+        worker
+    }
+
+    fn least_loaded(&mut self) -> usize {
+        let all = self.loads.len();
+        let in_turn = (0..all).map(|step| (self.next + step) % all);
+        let worker = in_turn.min_by_key(|worker| self.loads[*worker]).unwrap_or(0);
+        self.next = worker + 1;
+        worker
+    }
+
+    fn unload(&mut self, worker: usize) {
+        self.loads[worker] = self.loads[worker].saturating_sub(1);
+    }
+
+    fn forget(&mut self, phase: PhaseIndex) {
+        self.homes.retain(|_, home| home.phase != phase);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_schedule::Identity;
+
+    fn turn(session: u64, turn: u32, turns: u32) -> Dispatch {
+        Dispatch {
+            phase: PhaseIndex(session as u16 / 100),
+            number: 0,
+            session,
+            identity: Identity::Drawn,
+            conversation: 0,
+            turn,
+            turns,
+            url: 0,
+            intended: MonoNs(0),
+            cancel_after: None,
+            tells_first_content: false,
+            scheduled_send_ms: None,
+        }
+    }
+
+    #[test]
+    fn equally_loaded_workers_take_turns_and_the_least_loaded_comes_first() {
+        let mut placement = Placement::over(3);
+        let placed: Vec<usize> = (0..7).map(|session| placement.place(&turn(session, 0, 1))).collect();
+        assert_eq!(placed, [0, 1, 2, 0, 1, 2, 0]);
+        (0..2).for_each(|_| placement.unload(2));
+        let placed: Vec<usize> = (7..10).map(|session| placement.place(&turn(session, 0, 1))).collect();
+        assert_eq!(placed, [2, 2, 1]);
+        // One at a time goes to each in turn, so that none stays cold.
+        let mut alone = Placement::over(2);
+        let placed = [0, 1, 2, 3].map(|session| {
+            let worker = alone.place(&turn(session, 0, 1));
+            alone.unload(worker);
+            worker
+        });
+        assert_eq!(placed, [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_session_stays_with_the_worker_of_its_first_turn_however_busy_that_is() {
+        let mut placement = Placement::over(2);
+        assert_eq!([0, 1, 2].map(|session| placement.place(&turn(session, 0, 3))), [0, 1, 0]);
+        placement.unload(1);
+        assert_eq!(placement.place(&turn(2, 1, 3)), 0);
+        assert_eq!(placement.place(&turn(2, 2, 3)), 0);
+        assert_eq!((placement.loads, placement.homes.len()), (vec![4, 0], 2));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_sessions_of_one_turn_of_finished_ones_and_of_phases_that_are_over() {
+        let mut placement = Placement::over(2);
+        for session in 0..50 {
+            placement.place(&turn(session, 0, 1));
+        }
+        assert!(placement.homes.is_empty());
+        for session in [50, 51, 150] {
+            placement.place(&turn(session, 0, 2));
+        }
+        placement.place(&turn(50, 1, 2));
+        assert_eq!(placement.homes.len(), 2);
+        placement.forget(PhaseIndex(0));
+        assert!(placement.homes.keys().eq(&[150]));
+    }
+}
