@@ -5,19 +5,26 @@
 //! microsecond.
 //!
 //! # Layout
-//! - [`schedule`]: the phases in order, and the one verb
-//! - [`phase`]: one phase from start to end
 //! - [`message`]: what goes in and what comes out
+//! - [`schedule`]: the phases in order, and the one verb
+//! - [`phase`]: one phase from start to end: targets, counters, states
+//! - [`arrivals`]: when its requests go out, one file a kind
+//! - `sender`: what arrivals send through
+//! - `turns`: turns that wait for their time or for a slot
+//! - `sessions`: the live sessions
+//! - [`slots`], [`limit`]: how many may be at a time
 //! - [`sampler`]: which conversation a session says
 //! - [`rate_curve`]: how many arrivals a rate gives by an instant, and when each is due
 //! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
 //! - [`ramp`]: limits that climb step by step
-//! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]
 //! - [`failures`]: when so many requests fail that the run is ended
+//! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]
 
+pub mod arrivals;
 pub mod assumed;
 pub mod failures;
 pub mod intervals;
+pub mod limit;
 pub mod message;
 pub mod phase;
 pub mod ramp;
@@ -25,10 +32,16 @@ pub mod rate_curve;
 pub mod rehearsal;
 pub mod sampler;
 pub mod schedule;
+mod sender;
+mod sessions;
+pub mod slots;
+mod turns;
 
+pub use arrivals::user_centric::{GridUser, UserGrid};
 pub use assumed::{AssumedServer, AssumedTime};
 pub use failures::FailureCount;
 pub use intervals::Intervals;
+pub use limit::Limit;
 pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
 pub use ramp::LimitSteps;
@@ -36,3 +49,4 @@ pub use rate_curve::RateCurve;
 pub use rehearsal::{Answered, Happening, Moment, Rehearsal};
 pub use sampler::Sampler;
 pub use schedule::{Schedule, Setup};
+pub use slots::Slots;

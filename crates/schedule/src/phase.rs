@@ -1,10 +1,8 @@
-//! One phase from start to end: started, sending, draining, complete.
+//! One phase from start to end: its targets, its counters, and its states: sending, draining, cancelling, complete.
 
-use aiperf_plan::PhasePlan;
-use aiperf_types::{MonoNs, Nanos, PhaseProgress};
-
-/// How long cancelled requests may take to come back before the phase ends without them.
-const CANCEL_DRAIN: Nanos = Nanos(10_000_000_000);
+use crate::message::RequestEnd;
+use aiperf_plan::{CancellationDraws, Draws, PhasePlan};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress};
 
 /// How a phase ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,19 +31,71 @@ pub enum PhaseState {
 /// A running phase.
 #[derive(Clone, Debug)]
 pub struct Phase {
+    index: PhaseIndex,
     plan: PhasePlan,
+    targets: Targets,
     started: MonoNs,
     state: PhaseState,
     counts: PhaseProgress,
     end: PhaseEnd,
+    /// Sessions opened, of which some may wait for a slot before they send.
+    opened: u64,
+    /// Turns of sessions begun that will never be sent, because their session was cancelled.
+    cut: u64,
+    /// Which requests are given up on purpose, and after which time.
+    cancellation: Option<(CancellationDraws, Nanos)>,
+    cancel_drain: Nanos,
     cancelled_at: MonoNs,
+}
+
+/// Counts that end the sending of a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Targets {
+    pub requests: Option<u64>,
+    pub sessions: Option<u64>,
+}
+
+impl Targets {
+    pub fn of(plan: &PhasePlan) -> Self {
+        Self { requests: plan.requests(), sessions: plan.sessions() }
+    }
+
+    /// No more than these either.
+    pub fn capped(self, requests: u64, sessions: u64) -> Self {
+        let least = |own: Option<u64>, other: u64| Some(own.map_or(other, |own| own.min(other)));
+        Self { requests: least(self.requests, requests), sessions: least(self.sessions, sessions) }
+    }
 }
 
 impl Phase {
     /// Starts a phase now.
-    pub fn start(plan: PhasePlan, now: MonoNs) -> Self {
-        let (counts, end) = (PhaseProgress::default(), PhaseEnd::default());
-        Self { plan, started: now, state: PhaseState::Sending, counts, end, cancelled_at: MonoNs(0) }
+    pub fn start(
+        index: PhaseIndex,
+        plan: PhasePlan,
+        targets: Targets,
+        draws: &Draws,
+        cancel_drain: Nanos,
+        now: MonoNs,
+    ) -> Self {
+        let cancellation = plan.cancellation.filter(|_| plan.kind == PhaseKind::Profiling);
+        Self {
+            index,
+            targets,
+            started: now,
+            state: PhaseState::Sending,
+            counts: PhaseProgress::default(),
+            end: PhaseEnd::default(),
+            opened: 0,
+            cut: 0,
+            cancellation: cancellation.map(|given_up| (given_up.draws(draws, index.0), given_up.delay)),
+            cancel_drain,
+            cancelled_at: MonoNs(0),
+            plan,
+        }
+    }
+
+    pub fn index(&self) -> PhaseIndex {
+        self.index
     }
 
     /// What it does now.
@@ -66,43 +116,74 @@ impl Phase {
         self.end
     }
 
-    pub fn in_flight(&self) -> u64 {
-        self.counts.sent - self.counts.completed - self.counts.cancelled
+    /// Whether a count is reached that ends its sending. Sessions that were begun send all their turns first.
+    pub fn is_met(&self) -> bool {
+        let PhaseProgress { sent, sessions_sent, session_turns, .. } = self.counts;
+        self.targets.requests.is_some_and(|wanted| sent >= wanted)
+            || self.targets.sessions.is_some_and(|wanted| sessions_sent >= wanted && sent + self.cut >= session_turns)
     }
 
-    /// Whether a request may go out now: sending, and a slot is free.
-    pub fn may_send(&self) -> bool {
-        self.state == PhaseState::Sending
-            && self.plan.concurrency.is_none_or(|limit| self.in_flight() < u64::from(limit))
+    /// Whether its counts allow a new session.
+    pub fn may_start(&self) -> bool {
+        self.targets.sessions.is_none_or(|wanted| self.opened < wanted)
+            && self.targets.requests.is_none_or(|wanted| self.counts.sent < wanted)
     }
 
-    /// Counts a request as sent and gives its number; the request that meets a target ends the sending.
-    pub fn count_sent(&mut self) -> u64 {
+    pub fn count_opened(&mut self) {
+        self.opened += 1;
+    }
+
+    /// Counts a request as sent: its number, and after which time it is given up on purpose.
+    pub fn count_sent(&mut self, turn: u32, turns: u32) -> (u64, Option<Nanos>) {
         let number = self.counts.sent;
         self.counts.sent += 1;
-        self.counts.sessions_sent += 1;
-        number
+        if turn == 0 {
+            self.counts.sessions_sent += 1;
+            self.counts.session_turns += u64::from(turns);
+        }
+        let given_up = self.cancellation.as_ref().filter(|(draws, _)| draws.fall_on(number));
+        (number, given_up.map(|(_, delay)| *delay))
     }
 
-    /// Counts a request that came back.
-    pub fn count_returned(&mut self, end: crate::RequestEnd) {
+    /// Counts a request that came back, the last of its session or not.
+    pub fn count_returned(&mut self, end: RequestEnd, is_last: bool) {
         match end {
-            crate::RequestEnd::Cancelled => self.counts.cancelled += 1,
-            crate::RequestEnd::Failed => {
-                self.counts.completed += 1;
-                self.counts.errors += 1;
-                self.counts.sessions_completed += 1;
+            RequestEnd::Cancelled => {
+                self.counts.cancelled += 1;
+                self.counts.sessions_cancelled += u64::from(is_last);
             }
-            crate::RequestEnd::Answered => {
+            RequestEnd::Answered | RequestEnd::Failed => {
                 self.counts.completed += 1;
-                self.counts.sessions_completed += 1;
+                self.counts.errors += u64::from(end == RequestEnd::Failed);
+                self.counts.sessions_completed += u64::from(is_last);
             }
         }
     }
 
-    fn is_met(&self) -> bool {
-        self.plan.requests().is_some_and(|wanted| self.counts.sent >= wanted)
-            || self.plan.sessions().is_some_and(|wanted| self.counts.sessions_sent >= wanted)
+    /// Counts a request that no longer waits for its first content.
+    pub fn count_prefill_released(&mut self) {
+        self.counts.prefills_released += 1;
+    }
+
+    /// Counts turns that will never be sent.
+    pub fn count_cut(&mut self, turns: u32) {
+        self.cut += u64::from(turns);
+    }
+
+    /// Counts a request that was asked for.
+    pub fn count_offered(&mut self) {
+        self.counts.offered += 1;
+    }
+
+    /// Counts a request that was asked for and found no slot.
+    pub fn count_missed(&mut self) {
+        self.counts.offered += 1;
+        self.counts.missed += 1;
+    }
+
+    /// The schedule was moved by so much.
+    pub fn count_slip(&mut self, by: Nanos) {
+        self.counts.slip = Nanos(self.counts.slip.0.saturating_add(by.0));
     }
 
     fn send_deadline(&self) -> Option<MonoNs> {
@@ -124,15 +205,14 @@ impl Phase {
                 self.end.timed_out = true;
                 PhaseState::Draining
             }
-            PhaseState::Draining if self.in_flight() == 0 => PhaseState::Complete,
+            PhaseState::Draining | PhaseState::Cancelling if self.counts.in_flight() == 0 => PhaseState::Complete,
             PhaseState::Draining if self.drain_deadline().is_some_and(|at| now >= at) => {
                 self.end.grace_expired = true;
                 self.cancelled_at = now;
                 PhaseState::Cancelling
             }
-            PhaseState::Cancelling if self.in_flight() == 0 => PhaseState::Complete,
-            PhaseState::Cancelling if now.since(self.cancelled_at) >= CANCEL_DRAIN => {
-                self.end.lost = self.in_flight();
+            PhaseState::Cancelling if now.since(self.cancelled_at) >= self.cancel_drain => {
+                self.end.lost = self.counts.in_flight();
                 PhaseState::Complete
             }
             _ => return None,
@@ -141,11 +221,13 @@ impl Phase {
         Some(next)
     }
 
-    /// The user stops the run: cancel what is in flight.
+    /// The run is stopped: what is in flight is cancelled, unless it is already.
     pub fn stop(&mut self, now: MonoNs) {
         self.end.stopped = true;
-        self.cancelled_at = now;
-        self.state = PhaseState::Cancelling;
+        if self.state != PhaseState::Cancelling {
+            self.cancelled_at = now;
+            self.state = PhaseState::Cancelling;
+        }
     }
 
     /// When to look again if nothing happens before.
@@ -153,7 +235,7 @@ impl Phase {
         match self.state {
             PhaseState::Sending => self.send_deadline(),
             PhaseState::Draining => self.drain_deadline(),
-            PhaseState::Cancelling => Some(self.cancelled_at.plus(CANCEL_DRAIN)),
+            PhaseState::Cancelling => Some(self.cancelled_at.plus(self.cancel_drain)),
             PhaseState::Complete => None,
         }
     }

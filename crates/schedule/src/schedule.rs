@@ -1,11 +1,15 @@
 //! The phases in order, and the one verb: [`Schedule::poll`].
 
-use crate::message::{Action, Dispatch, Event, Identity};
+use crate::arrivals::{Arrivals, arrivals};
+use crate::failures::FailureCount;
+use crate::message::{Action, Event, RequestEnd};
 use crate::phase::{Phase, PhaseState};
 use crate::sampler::Sampler;
+use crate::sender::Sender;
+use crate::sessions::Sessions;
+use crate::slots::Slots;
 use aiperf_plan::{PhasePlan, Plan, TimingPlan};
-use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress, Shapes};
-use std::collections::HashMap;
+use aiperf_types::{MonoNs, PhaseIndex, PhaseKind, PhaseProgress, Shapes};
 use std::sync::Arc;
 
 /// What a schedule is made from.
@@ -44,16 +48,25 @@ impl Setup {
 pub struct Schedule {
     setup: Setup,
     gate: Gate,
-    current: Option<Phase>,
+    /// Phases that are not complete, first the one that started first. Only the last may be sending.
+    running: Vec<Running>,
     next: usize,
     /// Draws of the dataset so far; phases share it.
     drawn: u64,
-    sessions: u64,
-    /// Phase by session.
-    live: HashMap<u64, PhaseIndex>,
+    sessions: Sessions,
+    slots: Slots,
+    /// By phase: records may come after a phase is complete.
+    failures: Vec<FailureCount>,
     held: bool,
     stopping: bool,
     finished: bool,
+}
+
+#[derive(Debug)]
+struct Running {
+    phase: Phase,
+    /// There while it is sending.
+    arrivals: Option<Box<dyn Arrivals>>,
 }
 
 /// Whether the next phase may start.
@@ -69,13 +82,14 @@ impl Schedule {
     /// A schedule that has not started.
     pub fn new(setup: Setup) -> Self {
         Self {
+            failures: setup.phases.iter().map(FailureCount::of).collect(),
             setup,
             gate: Gate::default(),
-            current: None,
+            running: Vec::new(),
             next: 0,
             drawn: 0,
-            sessions: 0,
-            live: HashMap::new(),
+            sessions: Sessions::default(),
+            slots: Slots::default(),
             held: false,
             stopping: false,
             finished: false,
@@ -93,113 +107,208 @@ impl Schedule {
             self.take(now, event, actions);
         }
         while self.advance(now, actions) {}
-        self.current.as_ref().and_then(Phase::next_deadline)
+        self.next_deadline(now)
     }
 
     /// The phases now running, first the one that started first: counters, state and start.
     pub fn running(&self) -> impl Iterator<Item = (PhaseIndex, &PhaseProgress, PhaseState, MonoNs)> {
-        self.current.iter().map(|phase| (self.index(), phase.counts(), phase.state(), phase.started()))
+        self.running.iter().map(|Running { phase, .. }| (phase.index(), phase.counts(), phase.state(), phase.started()))
     }
 
-    fn index(&self) -> PhaseIndex {
-        PhaseIndex(self.next.saturating_sub(1) as u16)
+    /// The slots as they stand.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
     }
 
     fn take(&mut self, now: MonoNs, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Returned { session, end, .. } => {
-                // A request that comes back after its phase gave it up changes nothing.
-                if self.live.remove(&session).is_some_and(|phase| phase == self.index())
-                    && let Some(current) = &mut self.current
+            Event::Returned { session, turn, end } => self.take_back(now, session, turn, end),
+            Event::FirstContent { session, turn } => {
+                if let Some(live) = self.sessions.in_flight(session, turn)
+                    && let Some(prefill) = live.prefill.take()
+                    && let Some(running) = running_phase(&mut self.running, live.phase)
                 {
-                    current.count_returned(end);
+                    self.slots.prefills.give_back(prefill);
+                    running.phase.count_prefill_released();
                 }
             }
-            Event::FirstContent { .. } | Event::Recorded { .. } => {}
+            Event::Recorded { phase, answered, failed } => {
+                let count = self.failures.get_mut(usize::from(phase.0));
+                let past = count.and_then(|count| count.add_run(answered, failed));
+                if let Some((records, failed)) = past.filter(|_| !self.stopping) {
+                    actions.push(Action::TooManyFailed { phase, records, failed });
+                    self.stop(now, actions);
+                }
+            }
             Event::Hold => self.held = true,
             Event::Release => self.held = false,
-            Event::HooksAnswered(_) => self.gate = Gate::Open,
-            Event::Stop if self.stopping => {}
-            Event::Stop => {
-                self.stopping = true;
-                let index = self.index();
-                if let Some(phase) = &mut self.current {
-                    if phase.state() == PhaseState::Sending {
-                        actions.push(Action::SendingComplete(index, *phase.counts()));
-                    }
-                    phase.stop(now);
-                    actions.push(Action::Cancel(index));
+            Event::HooksAnswered(phase) => {
+                if self.gate == Gate::Asked && usize::from(phase.0) == self.next {
+                    self.gate = Gate::Open;
+                }
+            }
+            Event::Stop => self.stop(now, actions),
+        }
+    }
+
+    fn stop(&mut self, now: MonoNs, actions: &mut Vec<Action>) {
+        if std::mem::replace(&mut self.stopping, true) {
+            return;
+        }
+        self.slots.stop_climbing();
+        for Running { phase, arrivals } in &mut self.running {
+            let before = phase.state();
+            *arrivals = None;
+            phase.stop(now);
+            if before == PhaseState::Sending {
+                actions.push(Action::SendingComplete(phase.index(), *phase.counts()));
+            }
+            if before != PhaseState::Cancelling {
+                actions.push(Action::Cancel(phase.index()));
+            }
+        }
+    }
+
+    /// A request came back. One that its phase gave up, or that came back before, changes nothing.
+    fn take_back(&mut self, now: MonoNs, number: u64, turn: u32, end: RequestEnd) {
+        let Some(session) = self.sessions.in_flight(number, turn) else { return };
+        let Some(Running { phase, arrivals }) = running_phase(&mut self.running, session.phase) else { return };
+        session.is_in_flight = false;
+        let is_last = session.is_at_last_turn();
+        phase.count_returned(end, is_last);
+        if let Some(prefill) = session.prefill.take() {
+            self.slots.prefills.give_back(prefill);
+            phase.count_prefill_released();
+        }
+        match arrivals {
+            Some(arrivals) if !is_last && end != RequestEnd::Cancelled => {
+                session.turn += 1;
+                arrivals.turn_back(number, session, &self.setup.shapes, now);
+            }
+            // A session that its phase cuts short keeps its slot until the phase is complete.
+            None if !is_last => {}
+            _ => {
+                phase.count_cut(session.turns.saturating_sub(session.turn + 1));
+                if let Some(closed) = self.sessions.close(number) {
+                    self.slots.sessions.give_back(closed.slot);
                 }
             }
         }
     }
 
-    /// One move; `true` while there are more.
+    /// One round of moves; `true` while there may be more.
     fn advance(&mut self, now: MonoNs, actions: &mut Vec<Action>) -> bool {
         if self.finished {
             return false;
         }
-        let index = self.index();
-        let Some(phase) = &mut self.current else {
-            return self.start_next(now, actions);
-        };
-        match phase.advance(now) {
-            Some(PhaseState::Draining) => actions.push(Action::SendingComplete(index, *phase.counts())),
-            Some(PhaseState::Cancelling) => actions.push(Action::Cancel(index)),
-            Some(PhaseState::Complete) => {
-                actions.push(Action::Complete(index, phase.end(), *phase.counts()));
-                self.current = None;
-            }
-            Some(PhaseState::Sending) => {}
-            None if !self.held && phase.may_send() => {
-                let number = phase.count_sent();
-                let (draw, session) = (self.drawn, self.sessions);
-                self.drawn += 1;
-                self.sessions += 1;
-                self.live.insert(session, index);
-                let conversation = self.setup.sampler.conversation(draw);
-                actions.push(Action::Send(Dispatch {
-                    phase: index,
-                    number,
-                    session,
-                    identity: Identity::Drawn,
-                    conversation,
-                    turn: 0,
-                    turns: self.setup.shapes.turns(conversation),
-                    url: (session % u64::from(self.setup.urls)) as u32,
-                    intended: now,
-                    cancel_after: None,
-                    tells_first_content: false,
-                    scheduled_send_ms: None,
-                }));
-            }
-            None => return false,
+        let mut has_moved = false;
+        for at in 0..self.running.len() {
+            has_moved |= self.advance_phase(at, now, actions);
         }
-        true
+        if has_moved {
+            self.running.retain(|running| running.phase.state() != PhaseState::Complete);
+        }
+        self.start_next(now, actions) || has_moved
+    }
+
+    /// Takes a phase as far as it goes now; `true` if its state has changed.
+    fn advance_phase(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
+        let mut has_moved = false;
+        loop {
+            let Running { phase, arrivals } = &mut self.running[at];
+            let index = phase.index();
+            match phase.advance(now) {
+                Some(PhaseState::Draining) => {
+                    *arrivals = None;
+                    self.slots.stop_climbing();
+                    actions.push(Action::SendingComplete(index, *phase.counts()));
+                }
+                Some(PhaseState::Cancelling) => actions.push(Action::Cancel(index)),
+                Some(PhaseState::Complete) => {
+                    let slots = &mut self.slots;
+                    self.sessions.close_phase(index, |session| {
+                        slots.sessions.give_back(session.slot);
+                        if let Some(prefill) = session.prefill {
+                            slots.prefills.give_back(prefill);
+                        }
+                    });
+                    actions.push(Action::Complete(index, phase.end(), *phase.counts()));
+                }
+                Some(PhaseState::Sending) => {}
+                None => {
+                    let Some(arrivals) = arrivals else { return has_moved };
+                    self.slots.climb(now);
+                    if self.held {
+                        return has_moved;
+                    }
+                    arrivals.send_due(&mut Sender {
+                        now,
+                        phase,
+                        setup: &self.setup,
+                        slots: &mut self.slots,
+                        sessions: &mut self.sessions,
+                        drawn: &mut self.drawn,
+                        actions,
+                    });
+                    if !phase.is_met() {
+                        return has_moved;
+                    }
+                }
+            }
+            has_moved = true;
+        }
     }
 
     fn start_next(&mut self, now: MonoNs, actions: &mut Vec<Action>) -> bool {
-        let plan = if self.stopping { None } else { self.setup.phases.get(self.next) };
-        match plan {
-            Some(_) if self.setup.asks_hooks && self.gate != Gate::Open => {
-                let is_new = self.gate == Gate::NotAsked;
-                if is_new {
-                    self.gate = Gate::Asked;
-                    actions.push(Action::AskHooks(PhaseIndex(self.next as u16)));
-                }
-                return is_new;
-            }
-            Some(plan) => {
-                self.gate = Gate::NotAsked;
-                self.current = Some(Phase::start(plan.clone(), now));
-                self.next += 1;
-                actions.push(Action::Start(self.index()));
-            }
-            None => {
-                self.finished = true;
+        let next = self.setup.phases.get(self.next).filter(|_| !self.stopping);
+        let Some(plan) = next else {
+            self.finished = self.running.is_empty();
+            if self.finished {
                 actions.push(Action::Finished);
             }
+            return false;
+        };
+        if !self.may_follow(plan) {
+            return false;
         }
+        let index = PhaseIndex(self.next as u16);
+        if self.setup.asks_hooks && self.gate != Gate::Open {
+            if self.gate == Gate::NotAsked {
+                self.gate = Gate::Asked;
+                actions.push(Action::AskHooks(index));
+            }
+            return false;
+        }
+        self.gate = Gate::NotAsked;
+        self.next += 1;
+        self.slots.begin(index, plan, &self.setup.draws, now);
+        let (arrivals, targets) = arrivals(index, plan, &self.setup, &mut self.drawn, now);
+        let cancel_drain = self.setup.timing.cancel_drain;
+        let phase = Phase::start(index, plan.clone(), targets, &self.setup.draws, cancel_drain, now);
+        self.running.push(Running { phase, arrivals: Some(arrivals) });
+        actions.push(Action::Start(index));
         true
     }
+
+    /// Whether the phase before is far enough for this one: complete, or sending no more where this one follows it
+    /// without a gap. A warm-up never does.
+    fn may_follow(&self, plan: &PhasePlan) -> bool {
+        let before = self.running.last().filter(|running| usize::from(running.phase.index().0) + 1 == self.next);
+        let is_seamless = plan.seamless && plan.kind == PhaseKind::Profiling;
+        before.is_none_or(|running| is_seamless && running.phase.state() != PhaseState::Sending)
+    }
+
+    fn next_deadline(&self, now: MonoNs) -> Option<MonoNs> {
+        let of_phase = |running: &Running| {
+            let arrivals = running.arrivals.as_ref();
+            let due = arrivals.filter(|_| !self.held).and_then(|arrivals| arrivals.next_due(now));
+            let step = arrivals.and_then(|_| self.slots.next_step());
+            [running.phase.next_deadline(), due, step].into_iter().flatten().min()
+        };
+        self.running.iter().filter_map(of_phase).min()
+    }
+}
+
+fn running_phase(running: &mut [Running], index: PhaseIndex) -> Option<&mut Running> {
+    running.iter_mut().find(|running| running.phase.index() == index)
 }

@@ -1,0 +1,90 @@
+//! When a recording says: each conversation once, its turns at their own timestamps, never before the turn before them
+//! is back.
+
+use super::after_delay;
+use super::timed::Starts;
+use crate::message::Identity;
+use crate::sender::{NewSession, Sender};
+use crate::sessions::Session;
+use aiperf_plan::ScheduleZero;
+use aiperf_types::{MonoNs, Nanos, Shapes};
+
+#[derive(Debug)]
+pub(super) struct FixedSchedule {
+    /// Conversations by when they begin; of equal ones, as the dataset has them.
+    order: Vec<u32>,
+    /// How many of these were taken, and when the next begins.
+    taken: usize,
+    next: Option<MonoNs>,
+    clock: RecordedClock,
+    requests: u64,
+}
+
+/// Turns timestamps of a recording into instants of a phase.
+#[derive(Clone, Copy, Debug)]
+struct RecordedClock {
+    started: MonoNs,
+    zero_ms: f64,
+}
+
+impl RecordedClock {
+    /// What was before the recording's zero is due at once.
+    fn instant(&self, timestamp_ms: f64) -> MonoNs {
+        self.started.plus(Nanos(((timestamp_ms - self.zero_ms) * 1e6).round() as u64))
+    }
+}
+
+impl FixedSchedule {
+    /// Of every conversation that says something. One without a timestamp begins with the phase.
+    pub(super) fn new(zero: ScheduleZero, shapes: &Shapes, now: MonoNs) -> Self {
+        let begins = |conversation: u32| shapes.turn(conversation, 0).timestamp_ms.unwrap_or(f64::NEG_INFINITY);
+        let mut order: Vec<u32> = (0..shapes.len()).filter(|conversation| shapes.turns(*conversation) > 0).collect();
+        order.sort_by(|a, b| begins(*a).total_cmp(&begins(*b)));
+        let first = order.iter().map(|conversation| begins(*conversation)).find(|at| at.is_finite());
+        let zero_ms = match zero {
+            ScheduleZero::First => first.unwrap_or(0.0),
+            ScheduleZero::At(zero_ms) => zero_ms,
+        };
+        let requests = order.iter().map(|conversation| u64::from(shapes.turns(*conversation))).sum();
+        let mut schedule =
+            Self { order, taken: 0, next: None, clock: RecordedClock { started: now, zero_ms }, requests };
+        schedule.look_ahead(shapes);
+        schedule
+    }
+
+    fn look_ahead(&mut self, shapes: &Shapes) {
+        let next = self.order.get(self.taken).map(|conversation| shapes.turn(*conversation, 0).timestamp_ms);
+        self.next = next.map(|at| at.map_or(self.clock.started, |at| self.clock.instant(at)));
+    }
+
+    /// Requests of the whole recording.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Conversations of the whole recording.
+    pub(super) fn sessions(&self) -> u64 {
+        self.order.len() as u64
+    }
+}
+
+impl Starts for FixedSchedule {
+    fn next(&self) -> Option<MonoNs> {
+        self.next
+    }
+
+    fn start(&mut self, out: &mut Sender<'_>) -> Option<NewSession> {
+        let (conversation, planned) = (*self.order.get(self.taken)?, self.next?);
+        self.taken += 1;
+        self.look_ahead(&out.setup.shapes);
+        let turns = out.setup.shapes.turns(conversation);
+        Some(NewSession { conversation, turns, identity: Identity::Conversation, planned })
+    }
+
+    fn turn_due(&self, session: &Session, shapes: &Shapes, now: MonoNs) -> MonoNs {
+        match shapes.turn(session.conversation, session.turn).timestamp_ms {
+            Some(recorded) => self.clock.instant(recorded).max(now),
+            None => after_delay(session, shapes, now),
+        }
+    }
+}

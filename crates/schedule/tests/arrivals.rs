@@ -1,0 +1,333 @@
+//! Arrivals driven by hand: rates, recordings and users, what limits do to them, and phases that overlap.
+
+use aiperf_plan::{
+    Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, RatePlan, Sampling, ScheduleZero, StopWhen, TimingPlan,
+};
+use aiperf_schedule::{Action, Dispatch, Event, Identity, RequestEnd, Sampler, Schedule, Setup};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, Shape, Shapes, TurnShape};
+use std::sync::Arc;
+
+const START: MonoNs = MonoNs(1_000_000_000);
+
+fn at(ms: u64) -> MonoNs {
+    START.plus(Nanos::from_millis(ms))
+}
+
+/// In milliseconds since the start.
+fn since_start(instant: MonoNs) -> u64 {
+    instant.since(START).0 / 1_000_000
+}
+
+fn plan(arrival: Arrival, stop: StopWhen) -> PhasePlan {
+    PhasePlan { stop: vec![stop], ..PhasePlan::new(PhaseKind::Profiling, arrival) }
+}
+
+/// So many requests a second, evenly.
+fn rate(rate: f64, stop: StopWhen) -> PhasePlan {
+    plan(Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(rate) }, stop)
+}
+
+fn warmup(plan: PhasePlan) -> PhasePlan {
+    PhasePlan { kind: PhaseKind::Warmup, ..plan }
+}
+
+fn recording(stop: Vec<StopWhen>) -> PhasePlan {
+    let arrival = Arrival::FixedSchedule { zero: ScheduleZero::At(100.0) };
+    PhasePlan { stop, ..PhasePlan::new(PhaseKind::Profiling, arrival) }
+}
+
+/// Conversations of so many turns each.
+fn turns(counts: &[usize]) -> Shapes {
+    let shape = |turns: &usize| Shape { turns: vec![TurnShape::default(); *turns], branches: Vec::new() };
+    Shapes::listed(counts.iter().map(shape).collect())
+}
+
+/// Conversations by the timestamps of their turns, in milliseconds.
+fn recorded(timestamps: &[&[f64]]) -> Shapes {
+    let turn = |at: &f64| TurnShape { delay: None, timestamp_ms: Some(*at) };
+    let shape = |turns: &&[f64]| Shape { turns: turns.iter().map(turn).collect(), branches: Vec::new() };
+    Shapes::listed(timestamps.iter().map(shape).collect())
+}
+
+fn setup(phases: Vec<PhasePlan>, shapes: Shapes) -> Setup {
+    let draws = Draws::new(Some(1), "");
+    Setup {
+        phases,
+        urls: 1,
+        sampler: Sampler::new(Sampling::Sequential, shapes.len(), &draws),
+        shapes: Arc::new(shapes),
+        draws,
+        timing: TimingPlan::default(),
+        asks_hooks: false,
+    }
+}
+
+fn schedule(phases: Vec<PhasePlan>, shapes: Shapes) -> Schedule {
+    Schedule::new(setup(phases, shapes))
+}
+
+fn poll(schedule: &mut Schedule, at: MonoNs, events: &[Event]) -> (Vec<Action>, Option<MonoNs>) {
+    let mut actions = Vec::new();
+    let deadline = schedule.poll(at, events.iter().copied(), &mut actions);
+    (actions, deadline)
+}
+
+fn sends(actions: &[Action]) -> Vec<Dispatch> {
+    let send = |action: &Action| if let Action::Send(dispatch) = action { Some(*dispatch) } else { None };
+    actions.iter().filter_map(send).collect()
+}
+
+/// What is sent at an instant: session and turn.
+fn sent(schedule: &mut Schedule, at: MonoNs, events: &[Event]) -> Vec<(u64, u32)> {
+    sends(&poll(schedule, at, events).0).iter().map(|dispatch| (dispatch.session, dispatch.turn)).collect()
+}
+
+fn answered(session: u64, turn: u32) -> Event {
+    Event::Returned { session, turn, end: RequestEnd::Answered }
+}
+
+fn counts(schedule: &Schedule) -> PhaseProgress {
+    schedule.running().last().map(|(_, counts, ..)| *counts).expect("a phase is running")
+}
+
+/// Goes from deadline to deadline up to an instant; what was sent.
+fn run_until(schedule: &mut Schedule, until: MonoNs) -> Vec<Dispatch> {
+    let (mut now, mut all) = (START, Vec::new());
+    loop {
+        let (actions, deadline) = poll(schedule, now, &[]);
+        all.extend(sends(&actions));
+        match deadline.filter(|deadline| *deadline <= until) {
+            Some(deadline) => now = deadline,
+            None => return all,
+        }
+    }
+}
+
+#[test]
+fn the_first_request_of_a_rate_goes_out_one_interval_after_the_start() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Requests(3))], Shapes::single(9));
+    let instants: Vec<u64> =
+        run_until(&mut schedule, at(1000)).iter().map(|dispatch| since_start(dispatch.intended)).collect();
+    assert_eq!(instants, [100, 200, 300]);
+}
+
+#[test]
+fn a_hold_delays_the_ticks_of_a_rate_and_drops_none() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Requests(30))], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    assert_eq!(poll(&mut schedule, at(50), &[Event::Hold]).1, None, "nothing is to be done while held");
+    assert_eq!(sent(&mut schedule, at(450), &[]), []);
+    let late = sends(&poll(&mut schedule, at(1050), &[Event::Release]).0);
+    let intended: Vec<u64> = late.iter().map(|dispatch| since_start(dispatch.intended)).collect();
+    assert_eq!(intended, [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
+    assert_eq!((counts(&schedule).offered, counts(&schedule).missed), (10, 0));
+}
+
+#[test]
+fn a_rate_that_must_not_catch_up_goes_on_from_where_it_is_and_says_how_far_it_slipped() {
+    let timing = TimingPlan { max_catchup: Some(Nanos::from_millis(10)), ..TimingPlan::default() };
+    let phases = vec![rate(10.0, StopWhen::Requests(30))];
+    let mut schedule = Schedule::new(Setup { timing, ..setup(phases, Shapes::single(9)) });
+    poll(&mut schedule, START, &[]);
+    assert_eq!(sends(&poll(&mut schedule, at(105), &[]).0)[0].intended, at(100), "this late it catches up");
+    let (actions, deadline) = poll(&mut schedule, at(555), &[]);
+    assert_eq!(sends(&actions).iter().map(|dispatch| dispatch.intended).collect::<Vec<_>>(), [at(555)]);
+    assert_eq!(deadline, Some(at(655)));
+    assert_eq!(counts(&schedule).slip, Nanos::from_millis(355));
+}
+
+#[test]
+fn ticks_that_find_no_slot_for_a_new_session_are_missed_and_counted() {
+    let plan = PhasePlan { concurrency: Some(1), ..rate(10.0, StopWhen::Requests(30)) };
+    let mut schedule = schedule(vec![plan], Shapes::single(9));
+    assert_eq!(run_until(&mut schedule, at(500)).len(), 1);
+    assert_eq!((counts(&schedule).offered, counts(&schedule).missed), (5, 4));
+    assert_eq!(sent(&mut schedule, at(550), &[answered(0, 0)]), [], "a slot that comes free waits for its tick");
+    assert_eq!(sent(&mut schedule, at(600), &[]), [(1, 0)]);
+}
+
+#[test]
+fn a_turn_that_waits_for_a_prefill_slot_does_not_stop_the_ticks() {
+    let plan = PhasePlan { prefill_concurrency: Some(1), ..rate(10.0, StopWhen::Requests(30)) };
+    let mut schedule = schedule(vec![plan], turns(&[2, 2, 2]));
+    let content = |session, turn| Event::FirstContent { session, turn };
+    poll(&mut schedule, START, &[]);
+    assert_eq!(sent(&mut schedule, at(100), &[]), [(0, 0)]);
+    assert_eq!(sent(&mut schedule, at(120), &[content(0, 0)]), []);
+    assert_eq!(sent(&mut schedule, at(200), &[]), [(1, 0)]);
+    assert_eq!(sent(&mut schedule, at(250), &[answered(0, 0)]), []);
+    let (actions, deadline) = poll(&mut schedule, at(300), &[]);
+    assert_eq!((sends(&actions).len(), deadline), (0, Some(at(400))), "its tick came, and it waits");
+    assert_eq!(sent(&mut schedule, at(400), &[]), []);
+    assert_eq!(counts(&schedule).missed, 1, "the tick of a new session");
+    let freed = sends(&poll(&mut schedule, at(430), &[content(1, 0)]).0);
+    assert_eq!(freed.len(), 1);
+    assert_eq!((freed[0].session, freed[0].turn, freed[0].intended), (0, 1, at(300)));
+}
+
+#[test]
+fn a_closed_loop_is_never_late_for_a_slot_that_was_not_free() {
+    let limits = (Some(2), Some(1));
+    let plan = plan(Arrival::Concurrency, StopWhen::Sessions(2));
+    let plan = PhasePlan { concurrency: limits.0, prefill_concurrency: limits.1, ..plan };
+    let mut schedule = schedule(vec![plan], turns(&[2]));
+    assert_eq!(sent(&mut schedule, START, &[]), [(0, 0)]);
+    assert_eq!(sent(&mut schedule, at(10), &[Event::FirstContent { session: 0, turn: 0 }]), [(1, 0)]);
+    assert_eq!(poll(&mut schedule, at(20), &[answered(0, 0)]), (vec![], None), "it wakes when the slot comes free");
+    let next = sends(&poll(&mut schedule, at(30), &[answered(1, 0)]).0);
+    assert_eq!((next[0].session, next[0].turn, next[0].intended), (0, 1, at(30)));
+}
+
+#[test]
+fn a_recording_is_replayed_once_in_order_by_its_own_clock() {
+    let shapes = recorded(&[&[300.0, 350.0], &[50.0], &[300.0]]);
+    let mut schedule = schedule(vec![recording(vec![])], shapes);
+    let (first, deadline) = poll(&mut schedule, START, &[]);
+    let first = sends(&first)[0];
+    assert_eq!((first.conversation, first.intended), (1, START), "what was before zero goes out at once");
+    assert_eq!((first.identity, first.scheduled_send_ms), (Identity::Conversation, Some(50.0)));
+    assert_eq!(deadline, Some(at(200)));
+    let second = sends(&poll(&mut schedule, at(200), &[]).0);
+    assert_eq!(second.iter().map(|dispatch| dispatch.conversation).collect::<Vec<_>>(), [0, 2]);
+    let (_, deadline) = poll(&mut schedule, at(210), &[answered(1, 0), answered(0, 0)]);
+    assert_eq!(deadline, Some(at(250)));
+    let last = poll(&mut schedule, at(250), &[]).0;
+    assert_eq!(sends(&last)[0].scheduled_send_ms, Some(350.0));
+    assert!(matches!(last[1], Action::SendingComplete(..)), "it ends by itself");
+}
+
+#[test]
+fn a_count_caps_a_recording() {
+    let shapes = recorded(&[&[100.0], &[200.0], &[300.0]]);
+    let mut schedule = schedule(vec![recording(vec![StopWhen::Requests(2)])], shapes);
+    assert_eq!(run_until(&mut schedule, at(1000)).len(), 2);
+}
+
+#[test]
+fn a_limit_delays_a_recording_and_never_keeps_a_session_from_going_on() {
+    let shapes = recorded(&[&[100.0, 150.0], &[110.0], &[120.0]]);
+    let plan = PhasePlan { concurrency: Some(1), ..recording(vec![]) };
+    let mut schedule = schedule(vec![plan], shapes);
+    assert_eq!(run_until(&mut schedule, at(40)).len(), 1);
+    assert_eq!(sent(&mut schedule, at(60), &[answered(0, 0)]), [(0, 1)]);
+    let next = sends(&poll(&mut schedule, at(80), &[answered(0, 1)]).0);
+    assert_eq!((next[0].conversation, next[0].intended), (1, at(10)));
+}
+
+#[test]
+fn users_are_known_by_their_numbers_and_are_replaced() {
+    let arrival = Arrival::UserCentric { users: 2, rate: 2.0 };
+    let mut schedule = schedule(vec![plan(arrival, StopWhen::Sessions(9))], turns(&[2, 2, 2, 2]));
+    let sent = run_until(&mut schedule, at(2000));
+    let seen: Vec<_> = sent.iter().map(|dispatch| (since_start(dispatch.intended), dispatch.identity)).collect();
+    let user = Identity::User;
+    assert_eq!(seen, [(0, user(3)), (500, user(2)), (1500, user(4)), (2000, user(5))]);
+    let late = sends(&poll(&mut schedule, at(2100), &[answered(0, 0)]).0);
+    assert_eq!((late[0].session, late[0].turn, late[0].intended), (0, 1, at(2100)), "who is late goes at once");
+}
+
+#[test]
+fn what_is_given_up_on_purpose_is_given_up_in_profiling_phases_alone() {
+    let delay = Nanos::from_millis(7);
+    let plan = plan(Arrival::Concurrency, StopWhen::Requests(1));
+    let plan = PhasePlan { cancellation: Some(Cancellation { rate_percent: 100.0, delay }), ..plan };
+    let mut schedule = schedule(vec![warmup(plan.clone()), plan], Shapes::single(9));
+    assert_eq!(sends(&poll(&mut schedule, START, &[]).0)[0].cancel_after, None);
+    let profiling = sends(&poll(&mut schedule, at(1), &[answered(0, 0)]).0);
+    assert_eq!(profiling[0].cancel_after, Some(delay));
+}
+
+#[test]
+fn a_conversation_that_was_not_sent_is_left_to_the_next_phase() {
+    let first = rate(10.0, StopWhen::Elapsed(Nanos::from_millis(250)));
+    let phases = vec![warmup(first), plan(Arrival::Concurrency, StopWhen::Requests(1))];
+    let mut schedule = schedule(phases, Shapes::single(9));
+    run_until(&mut schedule, at(250));
+    let next = sends(&poll(&mut schedule, at(300), &[answered(0, 0), answered(1, 0)]).0);
+    assert_eq!((next[0].conversation, next[0].number), (2, 0));
+}
+
+#[test]
+fn a_phase_without_a_gap_starts_beside_the_one_before_and_each_counts_its_own() {
+    let one = |seamless| PhasePlan { seamless, ..plan(Arrival::Concurrency, StopWhen::Requests(1)) };
+    let limit = Some(2);
+    let phases = vec![one(false), PhasePlan { concurrency: limit, ..one(true) }];
+    let mut schedule = schedule(phases, Shapes::single(9));
+    let (actions, _) = poll(&mut schedule, START, &[]);
+    assert_eq!(sends(&actions).iter().map(|dispatch| dispatch.phase.0).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(schedule.running().count(), 2);
+    let (actions, _) = poll(&mut schedule, at(1), &[answered(1, 0)]);
+    assert!(matches!(actions[..], [Action::Complete(PhaseIndex(1), _, counts)] if counts.completed == 1));
+    let (actions, _) = poll(&mut schedule, at(2), &[answered(0, 0)]);
+    assert!(matches!(actions[..], [Action::Complete(PhaseIndex(0), _, _), Action::Finished]));
+}
+
+#[test]
+fn a_warm_up_never_starts_beside_another_phase() {
+    let one = plan(Arrival::Concurrency, StopWhen::Requests(1));
+    let second = PhasePlan { seamless: true, concurrency: Some(2), ..warmup(one.clone()) };
+    let mut schedule = schedule(vec![one, second], Shapes::single(9));
+    assert_eq!(sent(&mut schedule, START, &[]).len(), 1);
+}
+
+#[test]
+fn slots_of_an_early_phase_count_under_a_later_limit_though_a_phase_between_had_none() {
+    let one = plan(Arrival::Concurrency, StopWhen::Requests(2));
+    let first = PhasePlan { concurrency: Some(2), ..one };
+    let second = PhasePlan { seamless: true, ..rate(1000.0, StopWhen::Requests(1)) };
+    let third = PhasePlan { seamless: true, ..first.clone() };
+    let mut schedule = schedule(vec![first, second, third], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let (actions, _) = poll(&mut schedule, at(1), &[]);
+    assert_eq!(sends(&actions).len(), 1, "the second phase sends, and the third finds both slots taken");
+    assert_eq!(schedule.running().count(), 3);
+    assert_eq!(sent(&mut schedule, at(2), &[answered(2, 0)]), [], "it had no slot that it could give back");
+    assert_eq!(sent(&mut schedule, at(3), &[answered(0, 0)]).len(), 1);
+    assert_eq!(sent(&mut schedule, at(4), &[answered(1, 0)]).len(), 1);
+}
+
+#[test]
+fn a_session_that_its_phase_cuts_short_keeps_its_slot_until_the_phase_is_complete() {
+    let first = PhasePlan { concurrency: Some(2), ..plan(Arrival::Concurrency, StopWhen::Requests(2)) };
+    let second = PhasePlan { seamless: true, ..first.clone() };
+    let mut schedule = schedule(vec![first, second], turns(&[3, 3, 3]));
+    assert_eq!(sent(&mut schedule, START, &[]).len(), 2);
+    assert_eq!(sent(&mut schedule, at(1), &[answered(0, 0)]).len(), 0);
+    assert_eq!(sent(&mut schedule, at(2), &[answered(1, 0)]).len(), 2);
+}
+
+#[test]
+fn too_many_failures_are_told_once_and_end_the_run() {
+    let plan = plan(Arrival::Concurrency, StopWhen::Requests(100));
+    let plan = PhasePlan { failed_request_threshold: Some(0.2), concurrency: Some(4), ..plan };
+    let mut schedule = schedule(vec![plan.clone(), plan], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let recorded = |answered, failed| Event::Recorded { phase: PhaseIndex(0), answered, failed };
+    assert_eq!(poll(&mut schedule, at(1), &[recorded(7, 2)]).0, [], "nine records say nothing");
+    let (actions, _) = poll(&mut schedule, at(2), &[recorded(0, 5)]);
+    let told = Action::TooManyFailed { phase: PhaseIndex(0), records: 10, failed: 3 };
+    assert_eq!(actions[0], told);
+    assert!(matches!(actions[1..], [Action::SendingComplete(..), Action::Cancel(PhaseIndex(0))]));
+    let cancelled = |session| Event::Returned { session, turn: 0, end: RequestEnd::Cancelled };
+    let events = [recorded(0, 3), cancelled(0), cancelled(1), cancelled(2), cancelled(3)];
+    let (actions, _) = poll(&mut schedule, at(3), &events);
+    assert!(matches!(actions[..], [Action::Complete(_, end, _), Action::Finished] if end.stopped));
+}
+
+#[test]
+fn how_long_cancelled_requests_are_awaited_is_a_setting() {
+    let timing = TimingPlan { cancel_drain: Nanos::from_millis(1500), ..TimingPlan::default() };
+    let phases = vec![plan(Arrival::Concurrency, StopWhen::Requests(5))];
+    let mut schedule = Schedule::new(Setup { timing, ..setup(phases, Shapes::single(9)) });
+    poll(&mut schedule, START, &[]);
+    assert_eq!(poll(&mut schedule, at(100), &[Event::Stop]).1, Some(at(1600)));
+}
+
+#[test]
+fn sessions_take_turns_at_urls_and_keep_theirs() {
+    let plan = PhasePlan { concurrency: Some(3), ..plan(Arrival::Concurrency, StopWhen::Sessions(3)) };
+    let mut schedule = Schedule::new(Setup { urls: 2, ..setup(vec![plan], turns(&[2])) });
+    let urls = |actions: &[Action]| sends(actions).iter().map(|dispatch| dispatch.url).collect::<Vec<_>>();
+    assert_eq!(urls(&poll(&mut schedule, START, &[]).0), [0, 1, 0]);
+    assert_eq!(urls(&poll(&mut schedule, at(1), &[answered(1, 0)]).0), [1]);
+}
