@@ -167,3 +167,30 @@ fn a_limit_that_climbs_lets_sessions_in_one_by_one() {
     };
     assert_eq!(instants(&rehearse(vec![plan], Shapes::single(5))), [0, 30, 60, 100]);
 }
+
+#[test]
+fn those_without_a_first_content_are_those_sent_within_its_time() {
+    let plan = PhasePlan {
+        concurrency: Some(4),
+        concurrency_ramp: Some(Ramp::linear(Nanos(3 * SECOND))),
+        ..phase(Arrival::Concurrency, StopWhen::Elapsed(Nanos(10 * SECOND)))
+    };
+    let moments = rehearse(vec![plan], conversations(&[3], 500));
+    let mut waiting = 0_u32;
+    let mut sent: Vec<Nanos> = Vec::new();
+    for one in &moments {
+        match one.what {
+            Happening::Sent(..) => {
+                sent.push(one.at);
+                waiting += 1;
+                let recent = sent.iter().filter(|at| at.0 + 20 * MS > one.at.0).count();
+                assert!(waiting as usize >= recent, "{waiting} of {recent}");
+                // Those due at this very instant may be told of after it.
+                assert!(waiting as usize <= sent.iter().filter(|at| at.0 + 20 * MS >= one.at.0).count());
+            }
+            Happening::FirstContent(_) => waiting -= 1,
+            Happening::Returned(answered, _) => waiting -= u32::from(!answered.has_content),
+            _ => {}
+        }
+    }
+}

@@ -22,11 +22,11 @@ pub(super) fn write(
         escape(phase),
     )?;
     match dispatch.cancel_after {
-        Some(after) => write!(out, "{}", after.as_millis_f64())?,
+        Some(after) => write!(out, "{:?}", after.as_millis_f64())?,
         None => write!(out, "null")?,
     }
     match dispatch.scheduled_send_ms {
-        Some(ms) if ms.is_finite() => writeln!(out, ",\"scheduled_send_ms\":{ms}}}"),
+        Some(ms) if ms.is_finite() => writeln!(out, ",\"scheduled_send_ms\":{ms:?}}}"),
         _ => writeln!(out, ",\"scheduled_send_ms\":null}}"),
     }
 }

@@ -11,6 +11,8 @@ mod lines;
 mod options;
 mod picture;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use crate::commands::profile::Surroundings;

@@ -1,7 +1,7 @@
 //! A rehearsal in words, at 80 columns.
 
 use super::account::{Account, PhaseAccount};
-use super::words::{count, mode, number, seconds, server};
+use super::words::{count, mode, number, seconds, server, several};
 use aiperf_campaign::rehearsal::AssumedServer;
 use aiperf_plan::{Arrival, PhasePlan, Plan};
 use aiperf_report::wrap_hanging;
@@ -47,7 +47,7 @@ fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'st
     };
     rows.push((
         "requests",
-        format!("{} in {} sessions{turns}{given_up}", count(counts.sent), count(counts.sessions_sent)),
+        format!("{} in {}{turns}{given_up}", count(counts.sent), several(counts.sessions_sent, "session")),
     ));
     if let Some((first, last)) = account.sent {
         rows.push(("dispatches", format!("from {} to {}", seconds(first), seconds(last))));
@@ -70,8 +70,9 @@ fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'st
         true => format!(", {} without a first token", count(account.awaiting_first_content.peak)),
         false => String::new(),
     };
-    let (sessions, in_flight) = (count(account.sessions.peak), count(account.in_flight.peak));
-    rows.push(("at most", format!("{sessions} live sessions, {in_flight} requests in flight{waiting}")));
+    let (sessions, in_flight) = (account.sessions.peak, account.in_flight.peak);
+    let (sessions, in_flight) = (several(sessions, "live session"), several(in_flight, "request"));
+    rows.push(("at most", format!("{sessions}, {in_flight} in flight{waiting}")));
     rows.push(("ends", end(phase, account)));
     rows
 }
@@ -80,8 +81,8 @@ fn end(phase: &PhasePlan, account: &PhaseAccount) -> String {
     let (counts, end) = (&account.counts, &account.end);
     let at = seconds(account.complete);
     if end.grace_expired {
-        let cancelled = count(counts.cancelled + end.lost);
-        return format!("at {at}, when its grace period is over: {cancelled} requests are cancelled");
+        let cancelled = several(counts.cancelled + end.lost, "request");
+        return format!("at {at}, when its grace period is over: {cancelled} cancelled");
     }
     if end.timed_out {
         return format!(

@@ -17,6 +17,11 @@ pub(super) fn count(of: u64) -> String {
     out
 }
 
+/// So many of something that has a plain plural.
+pub(super) fn several(of: u64, what: &str) -> String {
+    format!("{} {what}{}", count(of), if of == 1 { "" } else { "s" })
+}
+
 /// An instant or a length of time.
 pub(super) fn seconds(of: Nanos) -> String {
     format!("{:.3} s", of.as_secs_f64())
@@ -59,7 +64,7 @@ pub(super) fn mode(phase: &PhasePlan) -> String {
     let mut said = match &phase.arrival {
         Arrival::Concurrency => match phase.concurrency {
             Some(slots) => format!("concurrency {}", count(u64::from(slots))) + &ramp(phase.concurrency_ramp.as_ref()),
-            None => "as many at once as there are".to_owned(),
+            None => "concurrency 1".to_owned(),
         },
         Arrival::Rate { law, rate } => self::law(law) + &level(rate),
         Arrival::UserCentric { users, rate } => format!(
