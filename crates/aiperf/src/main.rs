@@ -6,6 +6,7 @@
 //! - [`log_file`]: the same lines in a file
 //! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
 //! - [`terminal`]: whatever is written to stdout and stderr
+//! - [`new_file`]: files that users ask for by name
 //! - [`exit`]: exit codes
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
@@ -13,6 +14,7 @@
 mod commands;
 mod exit;
 mod log_file;
+mod new_file;
 mod progress;
 mod screen;
 mod signals;

@@ -37,7 +37,7 @@ fn the_version_is_told_wherever_it_is_asked_for() {
 
 #[test]
 fn every_command_has_help_of_its_own() {
-    let commands = ["profile", "demo", "sim", "config", "validate", "metrics", "completions", "man"];
+    let commands = ["profile", "demo", "sim", "schedule", "config", "validate", "metrics", "completions", "man"];
     let top = stdout(&aiperf(&["--help"]));
     for name in commands {
         assert!(top.contains(&format!("\n  {name} ")), "{top}");

@@ -7,6 +7,7 @@
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - [`control`]: calls to the servers around a run; `caller`: who makes them; `hooks`: what is done around phases
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
+//! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
 //! - `server_metrics`: the servers' own metrics of a run
@@ -24,6 +25,7 @@ pub mod measurement;
 pub mod memory;
 pub mod objectives;
 mod preparation;
+pub mod rehearsal;
 mod result;
 mod server_metrics;
 mod slices;

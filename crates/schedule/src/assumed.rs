@@ -22,8 +22,15 @@ pub struct AssumedServer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AssumedTime {
     Fixed(f64),
-    Normal(Normal<f64>),
-    LogNormal(LogNormal<f64>),
+    /// Cut at zero.
+    Normal {
+        mean: f64,
+        stddev: f64,
+    },
+    LogNormal {
+        median: f64,
+        sigma: f64,
+    },
 }
 
 impl FromStr for AssumedTime {
@@ -38,12 +45,8 @@ impl FromStr for AssumedTime {
         }
         match (law.trim(), numbers.as_slice()) {
             ("", &[fixed]) if fixed > 0.0 => Ok(Self::Fixed(fixed)),
-            ("normal", &[mean, deviation]) if mean > 0.0 => {
-                Normal::new(mean, deviation).map(Self::Normal).map_err(drop)
-            }
-            ("lognormal", &[median, sigma]) if median > 0.0 => {
-                LogNormal::new(median.ln(), sigma).map(Self::LogNormal).map_err(drop)
-            }
+            ("normal", &[mean, stddev]) if mean > 0.0 => Ok(Self::Normal { mean, stddev }),
+            ("lognormal", &[median, sigma]) if median > 0.0 => Ok(Self::LogNormal { median, sigma }),
             _ => Err(()),
         }
     }
@@ -51,10 +54,13 @@ impl FromStr for AssumedTime {
 
 impl AssumedTime {
     fn draw(&self, purpose: &Purpose, request: u64) -> Nanos {
-        let millis = match self {
-            Self::Fixed(millis) => *millis,
-            Self::Normal(normal) => normal.sample(&mut purpose.at(request)),
-            Self::LogNormal(lognormal) => lognormal.sample(&mut purpose.at(request)),
+        let random = || purpose.at(request);
+        let millis = match *self {
+            Self::Fixed(millis) => millis,
+            Self::Normal { mean, stddev } => Normal::new(mean, stddev).map_or(mean, |law| law.sample(&mut random())),
+            Self::LogNormal { median, sigma } => {
+                LogNormal::new(median.ln(), sigma).map_or(median, |law| law.sample(&mut random()))
+            }
         };
         Nanos((millis * 1e6).max(SHORTEST_NS).round() as u64)
     }

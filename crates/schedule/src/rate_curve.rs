@@ -5,9 +5,10 @@
 //! keeps f64 well below a nanosecond at any rate and length a run has.
 
 use crate::ramp::EventTimes;
+use crate::schedule::Setup;
 use aiperf_plan::draw::Purpose;
 use aiperf_plan::{Ramp, RampStrategy, RateLevel, RatePlan};
-use aiperf_types::Nanos;
+use aiperf_types::{Nanos, PhaseIndex};
 
 /// A ramp in random steps has at most so many: past this they are too small to be seen.
 const MOST_STEPS: f64 = 10_000.0;
@@ -100,6 +101,12 @@ impl RateCurve {
             points.last().into_iter().for_each(|point| curve.push(at(point.seconds), point.rate, 0.0, 0.0));
         }
         curve
+    }
+
+    /// The rate of a phase as its schedule has it.
+    pub fn of_phase(plan: &RatePlan, setup: &Setup, phase: PhaseIndex) -> Self {
+        let purpose = setup.draws.purpose(&format!("rate_ramp:{}", phase.0));
+        Self::new(plan, setup.timing.rate_ramp_step, &purpose)
     }
 
     fn climb(&mut self, target: f64, ramp: &Ramp, step: Nanos, purpose: &Purpose) {

@@ -42,6 +42,8 @@ pub struct Answered {
     pub turn: u32,
     /// Whether its session sends no more after it.
     pub is_last: bool,
+    /// Whether its first content has come.
+    pub has_content: bool,
 }
 
 /// What a request is waited for, in the order in which it comes.
@@ -132,8 +134,9 @@ impl Rehearsal {
     fn answer(&mut self) -> Option<Event> {
         while self.waiting.peek().is_some_and(|Reverse((at, ..))| *at <= self.now) {
             let Reverse((_, _, due, session)) = self.waiting.pop()?;
-            let Some(request) = self.in_flight.get(&session).copied() else { continue };
-            let Answered { turn, .. } = request.answered;
+            let Some(request) = self.in_flight.get_mut(&session) else { continue };
+            request.answered.has_content |= due == Due::FirstContent;
+            let (request, turn) = (*request, request.answered.turn);
             match due {
                 Due::FirstContent => {
                     self.tell(Happening::FirstContent(request.answered));
@@ -173,7 +176,7 @@ impl Rehearsal {
             Some(given_up) if given_up < latency => (given_up, RequestEnd::Failed),
             _ => (latency, RequestEnd::Answered),
         };
-        let answered = Answered { phase, session, turn, is_last: dispatch.is_last() };
+        let answered = Answered { phase, session, turn, is_last: dispatch.is_last(), has_content: false };
         let number = self.sent;
         self.sent += 1;
         self.in_flight.insert(session, InFlight { answered, end, tells_first_content: dispatch.tells_first_content });

@@ -2,6 +2,7 @@
 
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
+use crate::new_file;
 use aiperf_campaign::Campaign;
 use aiperf_config::{
     ConfigError, Resolved, config_init, config_templates, expanded, json_schema, resolve_file, secrets_in_arguments,
@@ -9,7 +10,6 @@ use aiperf_config::{
 };
 use aiperf_plan::redact::Redactor;
 use clap::{Parser, Subcommand};
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&Path
         Err(error) => return exit::refuse(format_args!("{error}\n\n{}", config_templates())),
     };
     let Some(path) = output else { return exit::print(&text) };
-    match write_new(path, &text, force) {
+    match new_file::create(path, force).and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => Exit::Success,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => exit::refuse(format_args!(
             "{} is there already, and is left as it is\n  try: another --output, or --force to write over it",
@@ -109,17 +109,6 @@ fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&Path
         )),
         Err(error) => exit::refuse(format_args!("cannot write {}: {error}\n  try: another --output", path.display())),
     }
-}
-
-/// Writes a file. One that is there is written over only by `force`; a device or a pipe loses nothing.
-fn write_new(path: &Path, text: &str, force: bool) -> io::Result<()> {
-    let loses_nothing = force || path.metadata().is_ok_and(|there| !there.is_file());
-    let mut options = OpenOptions::new();
-    match loses_nothing {
-        true => options.write(true).create(true).truncate(true),
-        false => options.write(true).create_new(true),
-    };
-    options.open(path)?.write_all(text.as_bytes())
 }
 
 const VALIDATE_HELP: &str = "\

@@ -1,7 +1,7 @@
 //! Every command: what it is called, what it does, what runs it. Help, completions and hints for mistyped names are
 //! made from this table.
 
-use super::{config, demo, metrics, profile, sim};
+use super::{config, demo, metrics, profile, schedule, sim};
 use crate::exit::{self, Exit};
 use aiperf_config::completion::{Command as Completed, Values, Word, profile_words};
 use aiperf_plan::nearest::nearest;
@@ -17,6 +17,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "profile", about: "Benchmark a server", run: profile::run },
     Command { name: "demo", about: "Benchmark the built-in simulated server: nothing to set up", run: demo::run },
     Command { name: "sim", about: "Serve simulated answers to practise on", run: sim::main },
+    Command { name: "schedule", about: "Show when profile would send what, and send nothing", run: schedule::run },
     Command { name: "config", about: "Make, show and check configuration files", run: config::run },
     Command { name: "validate", about: "Check a configuration file", run: config::validate_command },
     Command { name: "metrics", about: "Print every metric, --json for machines", run: metrics::run },
@@ -129,6 +130,7 @@ fn completed() -> Vec<Completed> {
             "profile" => Completed { words: profile_words(&[]), ..base },
             // The demo has a server and a configuration of its own.
             "demo" => Completed { words: profile_words(&["--url", "--config"]), ..base },
+            "schedule" => Completed { words: [schedule::completed(), profile_words(&[])].concat(), ..base },
             "sim" => Completed { words: words(&sim::SimCommand::command()), ..base },
             "config" => {
                 let clap = config::ConfigCommand::command();

@@ -28,10 +28,10 @@ pub(super) struct Rate {
 
 impl Rate {
     pub(super) fn new(phase: PhaseIndex, law: &ArrivalLaw, rate: &RatePlan, setup: &Setup, now: MonoNs) -> Self {
-        let purpose = |what: &str| setup.draws.purpose(&format!("{what}:{}", phase.0));
+        let purpose = setup.draws.purpose(&format!("arrival_interval:{}", phase.0));
         let mut ticks = Self {
-            curve: RateCurve::new(rate, setup.timing.rate_ramp_step, &purpose("rate_ramp")),
-            intervals: Intervals::new(law, purpose("arrival_interval")),
+            curve: RateCurve::of_phase(rate, setup, phase),
+            intervals: Intervals::new(law, purpose),
             mass: 0.0,
             zero: now,
             due: now,

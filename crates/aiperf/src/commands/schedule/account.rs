@@ -1,0 +1,105 @@
+//! What becomes of each phase in a rehearsal, counted as it goes by.
+
+use aiperf_campaign::rehearsal::{Happening, Moment, PhaseEnd};
+use aiperf_types::{Nanos, PhaseIndex, PhaseProgress};
+
+/// What became of all phases.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    phases: Vec<PhaseAccount>,
+    /// When the last thing happened.
+    pub(super) end: Nanos,
+}
+
+/// What became of one phase.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PhaseAccount {
+    pub(super) started: Nanos,
+    /// First and last dispatch.
+    pub(super) sent: Option<(Nanos, Nanos)>,
+    /// When it sent no more.
+    pub(super) sending_complete: Nanos,
+    pub(super) complete: Nanos,
+    pub(super) end: PhaseEnd,
+    pub(super) counts: PhaseProgress,
+    pub(super) in_flight: Level,
+    pub(super) sessions: Level,
+    pub(super) awaiting_first_content: Level,
+    /// Given up on purpose.
+    pub(super) given_up: u64,
+}
+
+/// How many there are now, and how many there were at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Level {
+    pub(super) now: u64,
+    pub(super) peak: u64,
+}
+
+impl Level {
+    fn rise(&mut self) {
+        self.now += 1;
+        self.peak = self.peak.max(self.now);
+    }
+
+    fn fall(&mut self) {
+        self.now = self.now.saturating_sub(1);
+    }
+}
+
+impl Account {
+    pub(super) fn new(phases: usize) -> Self {
+        Self { phases: vec![PhaseAccount::default(); phases], end: Nanos::ZERO }
+    }
+
+    pub(super) fn phases(&self) -> &[PhaseAccount] {
+        &self.phases
+    }
+
+    pub(super) fn add(&mut self, moment: &Moment) {
+        let at = moment.at;
+        self.end = at;
+        match moment.what {
+            Happening::Started(phase) => self.of(phase).started = at,
+            Happening::Sent(dispatch, _) => {
+                let account = self.of(dispatch.phase);
+                account.sent = Some((account.sent.map_or(at, |(first, _)| first), at));
+                account.in_flight.rise();
+                account.awaiting_first_content.rise();
+                if dispatch.is_first() {
+                    account.sessions.rise();
+                }
+                account.given_up += u64::from(dispatch.cancel_after.is_some());
+            }
+            Happening::FirstContent(answered) => self.of(answered.phase).awaiting_first_content.fall(),
+            Happening::Returned(answered, _) => {
+                let account = self.of(answered.phase);
+                account.in_flight.fall();
+                // One that was cut off before waits no longer.
+                if !answered.has_content {
+                    account.awaiting_first_content.fall();
+                }
+                if answered.is_last {
+                    account.sessions.fall();
+                }
+            }
+            Happening::SendingComplete(phase, _) => self.of(phase).sending_complete = at,
+            Happening::Complete(phase, end, counts) => {
+                let account = self.of(phase);
+                (account.complete, account.end, account.counts) = (at, end, counts);
+            }
+        }
+    }
+
+    fn of(&mut self, phase: PhaseIndex) -> &mut PhaseAccount {
+        &mut self.phases[usize::from(phase.0)]
+    }
+}
+
+impl PhaseAccount {
+    /// Requests a second while it sent; `None` where all went out at one instant.
+    pub(super) fn rate(&self) -> Option<f64> {
+        let seconds = Nanos(self.sending_complete.0.saturating_sub(self.started.0)).as_secs_f64();
+        (seconds > 0.0).then(|| self.counts.sent as f64 / seconds)
+    }
+}

@@ -1,0 +1,318 @@
+//! Rehearsals as users see them, one for each way to offer load.
+
+use super::account::Account;
+use super::picture::Picture;
+use super::{lines, summary};
+use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime, Happening, Rehearsal, Setup};
+use aiperf_config::{Context, resolve_profile};
+use aiperf_plan::{
+    Arrival, ArrivalLaw, Cancellation, PhasePlan, Plan, Ramp, RampStrategy, RateLevel, RatePlan, RatePoint,
+    ScheduleZero, StopWhen,
+};
+use aiperf_types::{Nanos, PhaseKind, Shape, Shapes, TurnShape};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const SECOND: u64 = 1_000_000_000;
+const SERVER: AssumedServer =
+    AssumedServer { ttft: AssumedTime::Fixed(100.0), latency: AssumedTime::LogNormal { median: 1000.0, sigma: 0.25 } };
+
+fn plan(phases: Vec<PhasePlan>) -> Plan {
+    let (env, cwd) = (BTreeMap::new(), Path::new("/nowhere"));
+    let context = Context { env: &env, stdout_is_terminal: false, cwd, benchmark_id: "0123456789ab".to_owned() };
+    let args = ["-m", "m", "--streaming", "--random-seed", "7", "--tokenizer", "builtin"].map(str::to_owned);
+    let resolved = resolve_profile(&args, &context).expect("a plan");
+    Plan { phases, ..resolved.plan }
+}
+
+fn phase(arrival: Arrival, stop: StopWhen) -> PhasePlan {
+    PhasePlan { stop: vec![stop], ..PhasePlan::new(PhaseKind::Profiling, arrival) }
+}
+
+fn rate(law: ArrivalLaw, rate: f64, ramp: Option<Ramp>) -> Arrival {
+    Arrival::Rate { law, rate: RatePlan { ramp, ..RatePlan::fixed(rate) } }
+}
+
+fn of_three_turns() -> Shapes {
+    let turn = |index| TurnShape { delay: (index > 0).then_some(Nanos(SECOND / 2)), timestamp_ms: None };
+    Shapes::listed(vec![Shape { turns: (0..3).map(turn).collect(), branches: Vec::new() }])
+}
+
+fn recorded() -> Shapes {
+    let at = |ms| TurnShape { delay: None, timestamp_ms: Some(ms) };
+    Shapes::listed((0..8).map(|index| Shape { turns: vec![at(f64::from(index) * 250.0)], branches: vec![] }).collect())
+}
+
+fn rehearsed(plan: &Plan, shapes: Shapes) -> (Setup, Account) {
+    let setup = Setup::of(plan, Arc::new(shapes));
+    let mut account = Account::new(plan.phases.len());
+    Rehearsal::new(setup.clone(), SERVER).for_each(|moment| account.add(&moment));
+    (setup, account)
+}
+
+fn told(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
+    let plan = plan(phases);
+    let text = summary::summary(&plan, &SERVER, &rehearsed(&plan, shapes).1);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    text
+}
+
+/// What is told after the first paragraph, which is the same for all.
+fn phases_told(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
+    let text = told(phases, shapes);
+    text.split_once("\n\n").expect("a paragraph on the server").1.to_owned()
+}
+
+#[track_caller]
+fn assert_told(phases: Vec<PhasePlan>, shapes: Shapes, wanted: &str) {
+    let got = phases_told(phases, shapes);
+    assert!(got == wanted, "got:\n{got}\nwanted:\n{wanted}");
+}
+
+fn svg(plan: &Plan, shapes: Shapes) -> String {
+    let (setup, account) = rehearsed(plan, shapes);
+    let mut picture = Picture::new(plan, &setup, &account);
+    Rehearsal::new(setup, SERVER).for_each(|moment| picture.add(&moment));
+    picture.svg()
+}
+
+/// Elements, all of them closed; panics where the text is not well-formed.
+fn elements(svg: &str) -> Vec<&str> {
+    let (mut open, mut all) = (Vec::new(), Vec::new());
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').expect("a tag that ends");
+        assert!(!text.contains('>'), "{text}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap_or_default();
+        all.push(name);
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    all
+}
+
+#[test]
+fn what_is_assumed_is_told_first() {
+    let text = told(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))], Shapes::single(1));
+    assert!(text.starts_with(
+        "Nothing was sent. Assumed of the server: first token after 100 ms, end of the\nanswer after 1000 ms (log-normal, sigma \
+         0.25).\n\n"
+    ));
+}
+
+#[test]
+fn a_closed_loop_in_words() {
+    let plan = PhasePlan {
+        concurrency: Some(4),
+        concurrency_ramp: Some(Ramp::linear(Nanos(3 * SECOND))),
+        grace: Some(Nanos(SECOND / 5)),
+        ..phase(Arrival::Concurrency, StopWhen::Elapsed(Nanos(10 * SECOND)))
+    };
+    assert_told(
+        vec![plan],
+        of_three_turns(),
+        "\
+profiling
+  mode          concurrency 4, reached linearly over 3 s
+  requests      27 in 10 sessions, 6 of them completed
+  dispatches    from 0.000 s to 9.602 s
+  rate          2.7 requests/s while sending
+  at most       4 live sessions, 4 requests in flight, 4 without a first token
+  ends          at 10.200 s, when its grace period is over: 4 requests cancelled
+",
+    );
+}
+
+#[test]
+fn a_rate_with_a_cap_in_words() {
+    let law = ArrivalLaw::Gamma { smoothness: 2.5 };
+    let ramp = Ramp { duration: Nanos(5 * SECOND), strategy: RampStrategy::Exponential };
+    let plan = PhasePlan {
+        concurrency: Some(8),
+        prefill_concurrency: Some(2),
+        cancellation: Some(Cancellation { rate_percent: 12.5, delay: Nanos(SECOND / 4) }),
+        ..phase(rate(law, 20.0, Some(ramp)), StopWhen::Requests(1200))
+    };
+    assert_told(
+        vec![plan],
+        Shapes::single(10),
+        "\
+profiling
+  mode          gamma arrivals of smoothness 2.5, 20 requests/s, reached slowly
+                at first over 5 s; at most 8 live sessions; at most 2 without a
+                first token; 12.5% given up after 0.25 s
+  requests      1,200 in 1,200 sessions; 157 given up on purpose
+  dispatches    from 1.630 s to 151.503 s
+  offered       3,011, of which 1,811 missed a slot
+  rate          7.92 requests/s while sending
+  at most       8 live sessions, 8 requests in flight, 2 without a first token
+  ends          at 152.547 s: its request count is reached at 151.503 s, then
+                what is in flight is awaited
+",
+    );
+}
+
+#[test]
+fn a_series_in_words() {
+    let points = [(0.0, 2.0), (10.0, 12.5), (30.0, 4.0)].map(|(seconds, rate)| RatePoint { seconds, rate });
+    let rate = RatePlan { level: RateLevel::Series(points.to_vec()), ramp: None };
+    let arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate };
+    assert_told(
+        vec![phase(arrival, StopWhen::Elapsed(Nanos(40 * SECOND)))],
+        Shapes::single(10),
+        "\
+profiling
+  mode          constant rate, a series from 2 to 12.5 requests/s over 30 s
+  requests      277 in 277 sessions
+  dispatches    from 0.447 s to 39.875 s
+  offered       277, of which 0 missed a slot
+  rate          6.92 requests/s while sending
+  at most       15 live sessions, 15 requests in flight, 2 without a first token
+  ends          at 41.020 s: its time is up at 40.000 s, then what is in flight
+                is awaited
+",
+    );
+}
+
+#[test]
+fn users_in_words() {
+    let arrival = Arrival::UserCentric { users: 6, rate: 3.0 };
+    assert_told(
+        vec![phase(arrival, StopWhen::Sessions(20))],
+        of_three_turns(),
+        "\
+profiling
+  mode          6 users who each come back after 2 s, 3 requests/s together
+  requests      52 in 20 sessions, 20 of them completed
+  dispatches    from 0.000 s to 18.667 s
+  rate          2.79 requests/s while sending
+  at most       6 live sessions, 5 requests in flight, 1 without a first token
+  ends          at 19.531 s: its session count is reached at 18.667 s, then what
+                is in flight is awaited
+",
+    );
+}
+
+#[test]
+fn a_recording_in_words() {
+    let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::FixedSchedule { zero: ScheduleZero::First });
+    assert_told(
+        vec![plan],
+        recorded(),
+        "\
+profiling
+  mode          at recorded times, from the first on
+  requests      8 in 8 sessions
+  dispatches    from 0.000 s to 1.750 s
+  offered       8, of which 0 missed a slot
+  rate          4.57 requests/s while sending
+  at most       6 live sessions, 6 requests in flight, 1 without a first token
+  ends          at 2.850 s: nothing is left to send at 1.750 s, then what is in
+                flight is awaited
+",
+    );
+}
+
+#[test]
+fn several_phases_in_words() {
+    let warmup = PhasePlan::new(PhaseKind::Warmup, Arrival::Concurrency);
+    let warmup = PhasePlan { concurrency: Some(2), stop: vec![StopWhen::Requests(4)], ..warmup };
+    let first = phase(rate(ArrivalLaw::Poisson, 10.0, None), StopWhen::Requests(20));
+    let second =
+        PhasePlan { name: "storm".to_owned(), seamless: true, ..phase(Arrival::Concurrency, StopWhen::Requests(50)) };
+    assert_told(
+        vec![warmup, first, second],
+        Shapes::single(10),
+        "\
+warmup
+  mode          concurrency 2
+  requests      4 in 4 sessions
+  dispatches    from 0.000 s to 1.620 s
+  rate          2.47 requests/s while sending
+  at most       2 live sessions, 2 requests in flight, 2 without a first token
+  ends          at 2.615 s: its request count is reached at 1.620 s, then what
+                is in flight is awaited
+
+profiling
+  mode          Poisson arrivals, 10 requests/s
+  requests      20 in 20 sessions
+  dispatches    from 2.623 s to 5.088 s
+  offered       20, of which 0 missed a slot
+  rate          8.09 requests/s while sending
+  at most       10 live sessions, 10 requests in flight, 3 without a first token
+  ends          at 5.965 s: its request count is reached at 5.088 s, then what
+                is in flight is awaited
+
+storm (profiling)
+  mode          concurrency 1; starts while the phase before still waits for
+                answers
+  requests      50 in 50 sessions
+  dispatches    from 5.088 s to 57.242 s
+  rate          0.9587 requests/s while sending
+  at most       1 live session, 1 request in flight, 1 without a first token
+  ends          at 58.425 s: its request count is reached at 57.242 s, then what
+                is in flight is awaited
+",
+    );
+}
+
+#[test]
+fn a_picture_is_whole_and_names_its_phases() {
+    let warmup = PhasePlan::new(PhaseKind::Warmup, Arrival::Concurrency);
+    let warmup = PhasePlan { concurrency: Some(2), stop: vec![StopWhen::Requests(9)], ..warmup };
+    let few = PhasePlan {
+        name: "a<b>&\"c".to_owned(),
+        ..phase(rate(ArrivalLaw::Poisson, 10.0, None), StopWhen::Requests(90))
+    };
+    let svg = svg(&plan(vec![warmup, few]), Shapes::single(10));
+    let elements = elements(&svg);
+    assert_eq!(elements[0], "svg");
+    assert!(!elements.contains(&"script"));
+    assert!(svg.contains(">warmup</text>") && svg.contains(">a&lt;b&gt;&amp;&quot;c</text>"), "{svg}");
+    // One tick an arrival, and one curve of a rate.
+    let ticks = svg.lines().find(|line| line.contains("class=\"tick\"")).expect("ticks");
+    assert_eq!(ticks.matches('M').count(), 99);
+    assert_eq!(elements.iter().filter(|name| **name == "polyline").count(), 1);
+    assert!(!svg.contains("NaN") && !svg.contains("inf"));
+}
+
+#[test]
+fn many_arrivals_are_a_density_and_the_picture_stays_small() {
+    let plan = plan(vec![phase(rate(ArrivalLaw::Poisson, 500.0, None), StopWhen::Requests(5000))]);
+    let svg = svg(&plan, Shapes::single(10));
+    elements(&svg);
+    assert!(!svg.contains("class=\"tick\""));
+    assert!(svg.len() < 64_000, "{}", svg.len());
+}
+
+#[test]
+fn a_picture_of_one_instant_is_whole_too() {
+    let plan = plan(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))]);
+    elements(&svg(&plan, Shapes::single(1)));
+}
+
+#[test]
+fn a_line_of_a_dispatch_has_all_there_is_to_know() {
+    let plan = plan(vec![PhasePlan::new(PhaseKind::Profiling, Arrival::FixedSchedule { zero: ScheduleZero::First })]);
+    let setup = Setup::of(&plan, Arc::new(recorded()));
+    let mut out = Vec::new();
+    for moment in Rehearsal::new(setup, SERVER) {
+        if let Happening::Sent(dispatch, intended) = moment.what {
+            lines::write(&mut out, "odd \"name\"", moment.at, intended, &dispatch).expect("memory takes all");
+        }
+    }
+    let text = String::from_utf8(out).expect("text");
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().expect("lines")).expect("JSON");
+    let wanted = serde_json::json!({
+        "t_s": 1.75, "intended_s": 1.75, "phase": "odd \"name\"", "number": 7, "session": 7, "conversation": 7,
+        "turn": 0, "turns": 1, "url": 0, "cancel_after_ms": null, "scheduled_send_ms": 1750.0,
+    });
+    assert_eq!(last, wanted);
+}

@@ -1,0 +1,34 @@
+//! A run that sends nothing and writes nothing: its schedule, over the conversations that it would have.
+
+use crate::campaign::CampaignError;
+use crate::memory;
+use aiperf_dataset::Dataset;
+use aiperf_plan::{DatasetPlan, Plan, SyntheticPlan};
+pub use aiperf_schedule::{
+    Answered, AssumedServer, AssumedTime, Dispatch, Happening, Moment, PhaseEnd, RateCurve, Rehearsal, RequestEnd,
+    Setup,
+};
+use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_types::Shapes;
+use std::sync::Arc;
+
+/// What the schedule of a plan is made from, and what a user should know about its data. Files are read as for a run; of
+/// what a seed defines no text is made, because none is sent.
+pub fn setup(plan: &Plan) -> Result<(Setup, Vec<String>), CampaignError> {
+    let (shapes, notes) = shapes(plan)?;
+    Ok((Setup::of(plan, shapes), notes))
+}
+
+fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
+    let without_text = match &plan.dataset {
+        DatasetPlan::Rankings(rankings) => return Ok((Arc::new(Shapes::single(rankings.entries)), Vec::new())),
+        DatasetPlan::Synthetic(synthetic) => {
+            DatasetPlan::Synthetic(SyntheticPlan { isl: None, osl: None, ..synthetic.clone() })
+        }
+        DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
+    };
+    // Nothing is counted with it.
+    let tokenizer = Tokenizer::load("builtin", &Lookup::from_env())?;
+    let dataset = Dataset::of_counted(&without_text, &plan.draws(), &tokenizer, memory::room(), || ())?;
+    Ok((dataset.shapes().clone(), dataset.notes().to_vec()))
+}
