@@ -59,13 +59,13 @@ impl Dataset {
     fn read(plan: &FilePlan, draws: &Draws, room: Option<u64>, read: impl Fn()) -> Result<Self, DatasetError> {
         let files = Files::open(plan, draws, room, read)?;
         let len = NonZeroUsize::new(files.len()).ok_or(DatasetError::NoEntries)?;
-        let shapes = Arc::new(Shapes::single(len.get() as u32));
-        Ok(Self { len, shapes, source: Source::Read(Box::new(files)) })
+        Ok(Self { len, shapes: files.shapes(), source: Source::Read(Box::new(files)) })
     }
 
     fn made(synthetic: Synthetic, made: impl Fn()) -> Result<Self, DatasetError> {
         let len = NonZeroUsize::new(synthetic.len()).ok_or(DatasetError::NoEntries)?;
-        let source = if synthetic.estimated_bytes() <= KEPT_BYTES {
+        let shapes = synthetic.shapes()?;
+        let source = if synthetic.estimated_bytes(shapes.turns_in_all()) <= KEPT_BYTES {
             Source::Kept(
                 (0..len.get()).map(|index| synthetic.make(index).inspect(|_| made())).collect::<Result<_, _>>()?,
             )
@@ -73,8 +73,7 @@ impl Dataset {
             synthetic.make(0)?;
             Source::Made(Box::new(synthetic))
         };
-        let shapes = Arc::new(Shapes::single(len.get() as u32));
-        Ok(Self { len, shapes, source })
+        Ok(Self { len, shapes: Arc::new(shapes), source })
     }
 
     /// How many conversations there are.
@@ -121,6 +120,20 @@ impl Dataset {
             Source::Read(files) => files.check_images_are_inline(),
             Source::Kept(_) | Source::Made(_) => Ok(()),
         }
+    }
+
+    /// Refuses conversations that a schedule by timestamps has no time for: the first turn of each needs one.
+    pub fn check_timestamps(&self) -> Result<(), DatasetError> {
+        let has_none = |index: &u32| self.shapes.turn(*index, 0).timestamp_ms.is_none();
+        let Some(index) = (0..self.shapes.len()).find(has_none) else { return Ok(()) };
+        let place = match self.place(index as usize) {
+            Some(place) => place,
+            None => format!("conversation {}", self.conversation(index as usize)?.session_id),
+        };
+        let fault = "has no timestamp in its first turn, and a fixed schedule sends each conversation at that time\n  try: \
+                     a timestamp, in milliseconds, in the first turn of every conversation, or another way to offer load \
+                     (--no-fixed-schedule)";
+        Err(DatasetError::of_file(&place, fault.into()))
     }
 
     /// What a user should know about the data, a line each.

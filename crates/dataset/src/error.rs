@@ -20,6 +20,12 @@ pub enum DatasetError {
         mean: f64,
         stddev: f64,
     },
+    /// More turns than are kept track of.
+    #[error(
+        "{entries} conversations of some {mean} turns have more than {most} turns together, which is the most a dataset \
+         may have\n  try: fewer conversations (--num-conversations N), or fewer turns (--conversation-turn-mean N)"
+    )]
+    TooManyTurns { entries: u32, mean: f64, most: u64 },
     /// No text has that many tokens under the tokenizer.
     #[error(
         "no text of exactly {tokens} tokens found for tokenizer '{tokenizer}'\n  its vocabulary may be incomplete\n  try: \

@@ -12,6 +12,7 @@
 //! - `length`: lengths drawn around a mean
 //! - `prompt`: texts of exactly so many tokens
 //! - `prose`: the sentences they are made of
+//! - `turn_shape`: turns as schedules see them
 //! - [`error`]: what can go wrong
 
 pub mod dataset;
@@ -22,6 +23,8 @@ mod prompt;
 mod prose;
 mod session_id;
 pub mod synthetic;
+mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
+use turn_shape::turn_shape;

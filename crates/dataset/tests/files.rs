@@ -182,6 +182,10 @@ fn bad_rows_are_refused_by_file_and_line() {
         (r#"{"texts": [{"contents": 1}]}"#, "texts: invalid type: integer `1`, expected a sequence"),
         (r#"{"text": "a", "texts": ["b"]}"#, "text and texts exclude each other"),
         (r#"{"text": "a", "timestamp": 1, "delay": 2}"#, "timestamp and delay exclude each other"),
+        (r#"{"text": "a", "delay": -1}"#, "delay -1 is below 0"),
+        (r#"{"text": "a", "delay": "nan"}"#, "delay must be a number, not a text"),
+        (r#"{"text": "a", "timestamp": "inf"}"#, "timestamp must be a number, not a text"),
+        (r#"{"text": "a", "timestamp": 1e400}"#, "is not JSON: number out of range at column 32"),
         (r#"{"text": "a", "output_length": 0}"#, "output_length 0 must be a whole number of at least 1"),
         (r#"{"text": "a", "output_length": 1.5}"#, "output_length 1.5 must be a whole number of at least 1"),
         (r#"{"text": "a", "output_length": true}"#, "output_length must be a number, not true or false"),
@@ -371,6 +375,7 @@ fn rows() -> impl Strategy<Value = String> {
         "extra",
         "type",
         "messages",
+        "turns",
         "x",
     ]);
     let value = prop::sample::select(vec![
@@ -395,6 +400,7 @@ fn rows() -> impl Strategy<Value = String> {
         "{\"a\":[]}",
         "\"\\u0000\"",
         "\"5\"",
+        "[{\"text\":\"a\",\"delay\":2},{\"role\":\"system\",\"text\":\"b\",\"timestamp\":3}]",
         "\"single_turn\"",
     ]);
     let member = (name, value).prop_map(|(name, value)| format!("\"{name}\":{value}"));
@@ -403,13 +409,14 @@ fn rows() -> impl Strategy<Value = String> {
 }
 
 fn holds(content: &[u8]) {
-    for format in [FileFormat::SingleTurn, FileFormat::RawPayload] {
+    for format in [FileFormat::SingleTurn, FileFormat::MultiTurn, FileFormat::RawPayload] {
         let read = opened(&[("d.jsonl", content)], |plan| FilePlan { format, ..plan });
         match read {
             Ok(dataset) => {
                 for (index, conversation) in all(&dataset).iter().enumerate() {
                     assert!(!conversation.turns.is_empty() && !conversation.session_id.is_empty());
                     assert!(dataset.place(index).is_some());
+                    assert_eq!(dataset.shapes().turns(index as u32) as usize, conversation.turns.len());
                 }
             }
             Err(error) => assert!(error.starts_with("d.jsonl"), "{error}"),

@@ -6,6 +6,7 @@ use aiperf_dataset::Dataset;
 use aiperf_golden::{Area, Shape, has};
 use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length};
 use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_types::EndpointKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -24,8 +25,26 @@ fn skip(case: &Value) -> Option<String> {
     if case["models"].as_array().is_some_and(|models| models.len() > 1) {
         return Some("every prompt is sent to one model".into());
     }
+    if has_negative_delay(case) {
+        // The reference reads such a file and refuses it when it tells its schedule of it.
+        return Some("a delay below 0 is refused where it stands".into());
+    }
+    let known = ["osl", "inter_turn_delay_cap_seconds"];
     let options = case["options"].as_object().into_iter().flatten();
-    options.map(|(name, _)| name).find(|name| *name != "osl").map(|name| format!("option {name} is not there yet"))
+    let unknown = options.map(|(name, _)| name).find(|name| !known.contains(&name.as_str()));
+    unknown.map(|name| format!("option {name} is not there yet"))
+}
+
+fn has_negative_delay(case: &Value) -> bool {
+    let is_negative = |turn: &Value| turn["delay"].as_f64().is_some_and(|delay| delay < 0.0);
+    let conversations = case["conversations"].as_array().into_iter().flatten();
+    conversations.flat_map(|one| one["turns"].as_array().into_iter().flatten()).any(is_negative)
+}
+
+/// Whether the endpoint of a case, chat where it names none, sends a system message.
+fn sends_system(case: &Value) -> bool {
+    let named = case["endpoint"].as_str();
+    named.and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat).traits().system_message
 }
 
 fn write(folder: &Path, files: &Value) {
@@ -64,6 +83,8 @@ fn check(case: &Value) {
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     plan.osl = (!osl.is_null())
         .then(|| Length { mean: osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), stddev: number(&osl["stddev"]) });
+    plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
+    plan.hoist_system = sends_system(case);
     let (tokenizer, _) = Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap();
     let read = Dataset::of(&DatasetPlan::File(plan), &Draws::new(Some(1), ""), &tokenizer);
     let wanted = case["conversations"].as_array();
@@ -74,21 +95,13 @@ fn check(case: &Value) {
         return;
     }
     let dataset = read.unwrap();
+    let shown = |conversation: &Value| {
+        let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
+        json!([conversation["session_id"], conversation["context_mode"], conversation["system_message"], turns])
+    };
     let found = (0..dataset.len()).map(|index| serde_json::to_value(&*dataset.conversation(index).unwrap()).unwrap());
-    let found: Vec<Value> = found
-        .map(|conversation| {
-            let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
-            json!([conversation["session_id"], conversation["context_mode"], turns])
-        })
-        .collect();
-    let wanted: Vec<Value> = wanted
-        .unwrap()
-        .iter()
-        .map(|conversation| {
-            let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
-            json!([conversation["session_id"], conversation["context_mode"], turns])
-        })
-        .collect();
+    let found: Vec<Value> = found.map(|conversation| shown(&conversation)).collect();
+    let wanted: Vec<Value> = wanted.unwrap().iter().map(shown).collect();
     assert_eq!(found, wanted);
 }
 

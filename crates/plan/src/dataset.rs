@@ -112,6 +112,11 @@ pub struct FilePlan {
     pub window: TimestampWindow,
     /// What delays are multiplied by.
     pub delay_ratio: f64,
+    /// Milliseconds that a delay has at most, once it is multiplied.
+    pub delay_cap_ms: Option<f64>,
+    /// Whether a system turn that leads a conversation is its system message: the endpoint sends one. Else it is a turn
+    /// like any other.
+    pub hoist_system: bool,
 }
 
 /// Which timestamps are used, in milliseconds.
@@ -124,8 +129,22 @@ pub struct TimestampWindow {
 impl FilePlan {
     /// All of a file as it is.
     pub fn new(path: impl Into<PathBuf>, format: FileFormat) -> Self {
-        let (entries, osl, window) = (None, None, TimestampWindow::default());
-        Self { path: path.into(), format, entries, osl, window, delay_ratio: 1.0 }
+        Self {
+            path: path.into(),
+            format,
+            entries: None,
+            osl: None,
+            window: TimestampWindow::default(),
+            delay_ratio: 1.0,
+            delay_cap_ms: None,
+            hoist_system: true,
+        }
+    }
+}
+
+impl TimestampWindow {
+    pub fn contains(&self, timestamp_ms: f64) -> bool {
+        self.start_ms.is_none_or(|start| start <= timestamp_ms) && self.end_ms.is_none_or(|end| timestamp_ms <= end)
     }
 }
 

@@ -54,7 +54,7 @@ pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
-pub use shape::{Branch, Shape, Shapes, TurnShape};
+pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
 pub use trace::HttpTrace;

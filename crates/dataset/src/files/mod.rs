@@ -5,24 +5,27 @@
 //! before anything is sent, and one that cannot be ends the run; so does a file for which there is no memory.
 
 mod media;
+mod multi_turn;
 mod raw_payload;
 mod room;
 mod row;
+mod selection;
 mod single_turn;
 mod text;
 mod wav;
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
 use aiperf_plan::{Draws, FileFormat, FilePlan, Length};
-use aiperf_types::{ContextMode, Conversation, Turn};
+use aiperf_types::{ContextMode, Conversation, Nanos, ShapeList, Shapes, Turn, TurnShape};
 
 use self::media::MediaFiles;
 use self::room::{FEWER, LARGEST, Room, size};
 use self::row::{Encode, Fault, Row};
+use self::selection::{Selection, TurnNote};
 use self::text::Text;
 use crate::error::DatasetError;
 use crate::length;
@@ -36,25 +39,32 @@ struct Format {
     example: &'static str,
     /// Whether it may be a folder, each file of which is a conversation of its own.
     folders: bool,
-    /// What the turns of a conversation of this format carry of those before; `None` where that depends on the rows.
-    context_mode: Option<ContextMode>,
+    /// What the turns of a conversation of so many carry of those before; `None` is what is usual.
+    context_mode: fn(usize) -> Option<ContextMode>,
+    /// Whether a system turn that leads a conversation may be its system message.
+    hoists_system: bool,
     read: fn(Row, Encode<'_>) -> Result<ReadRow, Fault>,
 }
 
-const FORMATS: &[Format] = &[single_turn::FORMAT, raw_payload::FORMAT];
+const FORMATS: &[Format] = &[single_turn::FORMAT, multi_turn::FORMAT, raw_payload::FORMAT];
 
 /// What a row says.
 #[derive(Debug, Default)]
 struct ReadRow {
     /// Rows of one id are turns of one conversation.
     session_id: Option<String>,
-    turn: Turn,
+    turns: Vec<Turn>,
     /// Members of the row that nobody reads.
     ignored: Vec<String>,
 }
 
-/// Bytes that a row takes beside its text: its place, and that of its conversation, in lists that double.
-const BYTES_A_ROW: u64 = 2 * (size_of::<Place>() + size_of::<Rows>() + size_of::<u32>()) as u64;
+/// Bytes that a row takes beside its text: its place, that of its conversation, and those of its turns, in lists that
+/// double.
+const BYTES_A_ROW: u64 = 2 * (size_of::<Place>() + size_of::<Rows>() + size_of::<RowNote>()) as u64;
+/// Bytes that each of its turns takes: what is noted of it, which is larger than its shape.
+const BYTES_A_TURN: u64 = 2 * size_of::<TurnNote>() as u64;
+/// Delays that are worth a word.
+const LONG_DELAY: Nanos = Nanos::from_millis(60_000);
 
 /// Where a row stands.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +73,28 @@ struct Place {
     line: u32,
     start: usize,
     end: usize,
+}
+
+/// What is noted of a row until all are read.
+#[derive(Clone, Copy, Debug)]
+struct RowNote {
+    conversation: u32,
+    /// Where its turns end among those of all rows.
+    turns_end: usize,
+}
+
+/// What is noted of all rows, in their order.
+#[derive(Debug, Default)]
+struct Notes {
+    rows: Vec<RowNote>,
+    turns: Vec<TurnNote>,
+}
+
+impl Notes {
+    fn turns_of(&self, row: usize) -> &[TurnNote] {
+        let first = row.checked_sub(1).map_or(0, |before| self.rows[before].turns_end);
+        &self.turns[first..self.rows[row].turns_end]
+    }
 }
 
 /// The rows of a conversation, and its number among those without a name.
@@ -81,6 +113,8 @@ pub(crate) struct Files {
     /// By conversation, and within one by line.
     places: Vec<Place>,
     conversations: Vec<Rows>,
+    shapes: Arc<Shapes>,
+    selection: Selection,
     media: MediaFiles,
     osl: Option<Length>,
     output_lengths: Purpose,
@@ -96,6 +130,9 @@ impl Files {
         room: Option<u64>,
         read: impl Fn(),
     ) -> Result<Self, DatasetError> {
+        if plan.entries == Some(0) {
+            return Err(DatasetError::NoEntries);
+        }
         let mut room = Room::new(room);
         let format = FORMATS.iter().find(|format| format.name == plan.format).ok_or(DatasetError::NoEntries)?;
         let (paths, no_files) = files_of(&plan.path, format)?;
@@ -106,6 +143,8 @@ impl Files {
             texts,
             places: Vec::new(),
             conversations: Vec::new(),
+            shapes: Arc::new(Shapes::single(0)),
+            selection: Selection::new(plan, format),
             media: MediaFiles::new(folder),
             osl: plan.osl.filter(|osl| osl.mean >= 1.0),
             output_lengths: draws.purpose("dataset.osl"),
@@ -113,22 +152,25 @@ impl Files {
             notes: no_files.into_iter().collect(),
         };
         let is_folder = plan.path.is_dir();
-        let conversation_of = files.check_rows(is_folder, &mut room, read)?;
-        files.group(&conversation_of, plan.entries);
-        if files.conversations.is_empty() {
+        let notes = files.check_rows(is_folder, &mut room, read)?;
+        if notes.rows.is_empty() {
             let fault = format!("has no rows\n  try: a line for each request, as in {}", format.example);
             return Err(DatasetError::of_file(&plan.path, fault));
+        }
+        let order = files.group(&notes);
+        let row_at = |position: usize| order.as_ref().map_or(position, |order| order[position] as usize);
+        files.select(|position| notes.turns_of(row_at(position)), is_folder, plan.entries);
+        if files.conversations.is_empty() {
+            return Err(DatasetError::of_file(&plan.path, files.selection.nothing_left(&notes.turns)));
         }
         Ok(files)
     }
 
-    /// Reads every row, and says to which conversation each belongs.
-    fn check_rows(&mut self, is_folder: bool, room: &mut Room, read: impl Fn()) -> Result<Vec<u32>, DatasetError> {
-        let mut conversation_of = Vec::new();
+    /// Reads every row, and says to which conversation each belongs and what decides over its turns.
+    fn check_rows(&mut self, is_folder: bool, room: &mut Room, read: impl Fn()) -> Result<Notes, DatasetError> {
+        let mut notes = Notes::default();
         let mut by_name: HashMap<String, u32> = HashMap::new();
         let mut ignored = Ignored::default();
-        // Files without rows use up a number too.
-        let mut unnamed = 0;
         for (file, text) in self.texts.iter().enumerate() {
             let mut of_file = None;
             for (line, range) in text.rows() {
@@ -142,57 +184,84 @@ impl Files {
                     bytes += media.admit(kind, content, room)?;
                     Ok(String::new())
                 });
-                let ReadRow { session_id, ignored: members, .. } = read_row.map_err(at_fault)?;
+                let ReadRow { session_id, turns, ignored: members } = read_row.map_err(at_fault)?;
                 room.can_make(bytes).map_err(at_fault)?;
                 ignored.add(members, || text.at(line));
                 let next = self.conversations.len() as u32;
-                let of_row = match session_id {
-                    _ if is_folder => *of_file.get_or_insert(next),
-                    None => next,
-                    Some(name) => match by_name.entry(name) {
-                        Entry::Occupied(known) => *known.get(),
-                        Entry::Vacant(new) => {
-                            new.insert(next);
-                            self.conversations.push(Rows { first: 0, count: 0, unnamed: None });
-                            next
-                        }
-                    },
+                // Files without rows use up a number too; others are numbered once it is known which are sent.
+                let number = if is_folder { file as u64 } else { 0 };
+                let (conversation, unnamed) = match session_id {
+                    _ if is_folder => (*of_file.get_or_insert(next), Some(number)),
+                    None => (next, Some(number)),
+                    Some(name) => (*by_name.entry(name).or_insert(next), None),
                 };
-                if of_row as usize == self.conversations.len() {
-                    let number = if is_folder { file as u64 } else { unnamed };
-                    unnamed += 1;
-                    self.conversations.push(Rows { first: 0, count: 0, unnamed: Some(number) });
+                if conversation == next {
+                    self.conversations.push(Rows { first: 0, count: 0, unnamed });
                 }
-                room.take(BYTES_A_ROW, "another row", FEWER).map_err(at_fault)?;
-                conversation_of.push(of_row);
+                let kept = BYTES_A_ROW + BYTES_A_TURN * turns.len() as u64;
+                room.take(kept, "another row", FEWER).map_err(at_fault)?;
+                self.conversations[conversation as usize].count += 1;
+                notes.turns.extend(turns.iter().map(TurnNote::of));
+                notes.rows.push(RowNote { conversation, turns_end: notes.turns.len() });
                 self.places.push(place);
                 read();
             }
         }
         self.notes.extend(ignored.note());
-        Ok(conversation_of)
+        Ok(notes)
     }
 
-    /// Puts the rows of each conversation next to each other, and leaves out those past a number of conversations.
-    fn group(&mut self, conversation_of: &[u32], entries: Option<u64>) {
-        let most = entries.and_then(|entries| usize::try_from(entries).ok()).unwrap_or(usize::MAX);
-        conversation_of.iter().for_each(|of| self.conversations[*of as usize].count += 1);
+    /// Puts the rows of each conversation next to each other. Gives back which rows they were, unless they still are.
+    fn group(&mut self, notes: &Notes) -> Option<Vec<u32>> {
         let mut next = 0;
         for rows in &mut self.conversations {
             rows.first = next;
             next += rows.count;
         }
         // Most files have a conversation a row, and theirs are in order already.
-        if !conversation_of.is_sorted() {
-            let mut free: Vec<usize> = self.conversations.iter().map(|rows| rows.first).collect();
-            let mut ordered = self.places.clone();
-            for (place, of) in self.places.iter().zip(conversation_of) {
-                ordered[free[*of as usize]] = *place;
-                free[*of as usize] += 1;
-            }
-            self.places = ordered;
+        if notes.rows.is_sorted_by_key(|row| row.conversation) {
+            return None;
         }
-        self.conversations.truncate(most);
+        let mut free: Vec<usize> = self.conversations.iter().map(|rows| rows.first).collect();
+        let mut order = vec![0; notes.rows.len()];
+        for (number, row) in notes.rows.iter().enumerate() {
+            let free = &mut free[row.conversation as usize];
+            order[*free] = number as u32;
+            *free += 1;
+        }
+        self.places = order.iter().map(|number| self.places[*number as usize]).collect();
+        Some(order)
+    }
+
+    /// Leaves out conversations of which nothing is sent, and those past a number of them.
+    fn select<'a>(&mut self, turns_at: impl Fn(usize) -> &'a [TurnNote], is_folder: bool, entries: Option<u64>) {
+        let most = entries.and_then(|entries| usize::try_from(entries).ok()).unwrap_or(usize::MAX);
+        let (mut shapes, mut long) = (ShapeList::default(), LongDelays::default());
+        let (mut left, mut unnamed, mut turns) = (0, 0, Vec::new());
+        for index in 0..self.conversations.len() {
+            if left == most {
+                break;
+            }
+            let mut rows = self.conversations[index];
+            turns.clear();
+            (rows.first..rows.first + rows.count).for_each(|position| turns.extend_from_slice(turns_at(position)));
+            let mut sent = self.selection.shapes(&turns).peekable();
+            if sent.peek().is_none() {
+                continue;
+            }
+            shapes.push(sent.inspect(|turn| long.add(turn, rows.first)));
+            if let Some(number) = rows.unnamed.as_mut().filter(|_| !is_folder) {
+                *number = unnamed;
+                unnamed += 1;
+            }
+            self.conversations[left] = rows;
+            left += 1;
+        }
+        self.conversations.truncate(left);
+        self.conversations.shrink_to_fit();
+        self.shapes = Arc::new(shapes.into());
+        let long = long.note(|position| self.at(&self.places[position])).filter(|_| !self.selection.caps_delays());
+        self.notes.extend(long);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -207,27 +276,39 @@ impl Files {
     /// A conversation, read again. Its rows could be read before, and neither they nor the media have changed since:
     /// should one be wrong all the same, nothing stands in for it.
     pub(crate) fn conversation(&self, index: usize) -> Result<Conversation, DatasetError> {
+        let (conversation, _) = self.read_again(index, &mut |kind, content| self.media.encoded(kind, content))?;
+        Ok(conversation)
+    }
+
+    /// A conversation, and the row of each of its turns.
+    fn read_again(&self, index: usize, encode: Encode<'_>) -> Result<(Conversation, Vec<Place>), DatasetError> {
         let rows = self.conversations[index];
         let mut session_id = rows.unnamed.map(|number| self.ids.id(number));
-        let turns = self.places[rows.first..rows.first + rows.count].iter().map(|place| {
-            let text = &self.texts[place.file as usize];
-            let row = Row::read(text.slice(place.start..place.end), self.format)
-                .and_then(|row| (self.format.read)(row, &mut |kind, content| self.media.encoded(kind, content)))
-                .map_err(|fault| DatasetError::of_file(&text.at(place.line), fault.0))?;
-            if session_id.is_none() {
-                session_id = row.session_id;
-            }
-            Ok(self.with_length(row.turn, place))
-        });
-        let turns: Vec<Turn> = turns.collect::<Result<_, DatasetError>>()?;
-        // Rows of one name are each a request of their own, not turns that build on each other.
-        let context_mode = (turns.len() > 1).then_some(ContextMode::MessageArrayWithResponses);
-        Ok(Conversation {
-            context_mode: self.format.context_mode.or(context_mode),
+        let (mut turns, mut notes, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for place in &self.places[rows.first..rows.first + rows.count] {
+            let text = self.texts[place.file as usize].slice(place.start..place.end);
+            let row = Row::read(text, self.format)
+                .and_then(|row| (self.format.read)(row, encode))
+                .map_err(|fault| DatasetError::of_file(&self.at(place), fault.0))?;
+            session_id = session_id.or(row.session_id);
+            notes.extend(row.turns.iter().map(TurnNote::of));
+            places.resize(places.len() + row.turns.len(), *place);
+            turns.extend(self.with_lengths(row.turns, place));
+        }
+        let system_message = self.selection.is_led_by_system(&notes).then(|| said(&turns[0]));
+        let mut are_sent = self.selection.are_sent(&notes);
+        turns.retain(|_| are_sent.next().unwrap_or(true));
+        let mut are_sent = self.selection.are_sent(&notes);
+        places.retain(|_| are_sent.next().unwrap_or(true));
+        turns.iter_mut().for_each(|turn| turn.delay_ms = self.selection.delay_ms(turn.delay_ms));
+        let conversation = Conversation {
             session_id: session_id.unwrap_or_default(),
+            context_mode: (self.format.context_mode)(turns.len()),
             turns,
+            system_message,
             ..Conversation::default()
-        })
+        };
+        Ok((conversation, places))
     }
 
     pub(crate) fn check_images_are_inline(&self) -> Result<(), DatasetError> {
@@ -247,21 +328,41 @@ impl Files {
         Ok(())
     }
 
-    /// A turn that asks for no length asks for that of the plan; a whole body says all there is to say.
-    fn with_length(&self, mut turn: Turn, place: &Place) -> Turn {
-        if let (None, None, Some(osl)) = (turn.max_tokens, &turn.raw_payload, self.osl) {
-            let mut draws = self.output_lengths.at(u64::from(place.file) << 32 | u64::from(place.line));
-            turn.max_tokens = Some(u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX));
+    /// Turns of a row that ask for no length ask for that of the plan; a whole body says all there is to say.
+    fn with_lengths(&self, mut turns: Vec<Turn>, place: &Place) -> Vec<Turn> {
+        let Some(osl) = self.osl else { return turns };
+        let mut draws = self.output_lengths.at(u64::from(place.file) << 32 | u64::from(place.line));
+        for turn in &mut turns {
+            // Drawn for each turn, so that none depends on what the others ask for.
+            let drawn = u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX);
+            if turn.raw_payload.is_none() {
+                turn.max_tokens.get_or_insert(drawn);
+            }
         }
-        turn
+        turns
     }
 
-    /// Where a turn stands: `<file>:<line>`.
-    pub(crate) fn place(&self, index: usize, turn: usize) -> Option<String> {
-        let rows = self.conversations.get(index)?;
-        let place = self.places.get(rows.first + turn.min(rows.count.saturating_sub(1)))?;
-        Some(self.texts[place.file as usize].at(place.line))
+    pub(crate) fn shapes(&self) -> Arc<Shapes> {
+        self.shapes.clone()
     }
+
+    /// Where a turn stands: `<file>:<line>`. Rows are read again to find it.
+    pub(crate) fn place(&self, index: usize, turn: usize) -> Option<String> {
+        let first = self.places.get(self.conversations.get(index)?.first)?;
+        let read = self.read_again(index, &mut |_, _| Ok(String::new()));
+        let place = read.ok().and_then(|(_, places)| places.get(turn).or(places.last()).copied());
+        Some(self.at(&place.unwrap_or(*first)))
+    }
+
+    fn at(&self, place: &Place) -> String {
+        self.texts[place.file as usize].at(place.line)
+    }
+}
+
+/// What the texts of a turn say, a line each.
+fn said(turn: &Turn) -> String {
+    let contents: Vec<&str> = turn.texts.iter().flat_map(|text| &text.contents).map(String::as_str).collect();
+    contents.join("\n")
 }
 
 /// Refuses a row that is too large for a request.
@@ -335,6 +436,32 @@ impl Ignored {
         let first = self.first?;
         let more = if self.more { " and others" } else { "" };
         Some(format!("{first}: members that mean nothing here are ignored: {}{more}", self.names.join(", ")))
+    }
+}
+
+/// Delays that keep a session waiting for long, told once.
+#[derive(Default)]
+struct LongDelays {
+    count: u64,
+    longest: Nanos,
+    /// Position of the row that begins the first conversation with one.
+    first: usize,
+}
+
+impl LongDelays {
+    fn add(&mut self, turn: &TurnShape, position: usize) {
+        let Some(delay) = turn.delay.filter(|delay| *delay > LONG_DELAY) else { return };
+        if self.count == 0 {
+            self.first = position;
+        }
+        self.count += 1;
+        self.longest = self.longest.max(delay);
+    }
+
+    fn note(&self, at: impl FnOnce(usize) -> String) -> Option<String> {
+        let (limit, longest) = (LONG_DELAY.as_secs_f64(), self.longest.as_secs_f64());
+        let what = format!("delays of more than {limit} s between turns: {}, the longest of {longest} s", self.count);
+        (self.count > 0).then(|| format!("{}: {what}", at(self.first)))
     }
 }
 

@@ -11,7 +11,8 @@ pub(super) const FORMAT: Format = Format {
     name: FileFormat::RawPayload,
     example: r#"{"messages": [{"role": "user", "content": "hello"}]}"#,
     folders: true,
-    context_mode: Some(ContextMode::MessageArrayWithResponses),
+    context_mode: |_| Some(ContextMode::MessageArrayWithResponses),
+    hoists_system: false,
     read,
 };
 
@@ -28,5 +29,5 @@ fn read(row: Row, _: Encode<'_>) -> Result<ReadRow, Fault> {
         }
     }
     let turn = Turn { role: Some("user".to_owned()), raw_payload: Some(body), ..Turn::default() };
-    Ok(ReadRow { turn, ..ReadRow::default() })
+    Ok(ReadRow { turns: vec![turn], ..ReadRow::default() })
 }

@@ -1,5 +1,6 @@
 //! A row and its members, each taken out as the type it should have.
 
+use aiperf_plan::FileFormat;
 use serde_json::{Map, Value};
 
 use super::Format;
@@ -27,6 +28,30 @@ impl Row {
             }
             Err(error) => Err(Fault(not_json(text, &error, format))),
         }
+    }
+
+    /// A row that stands within another.
+    pub(super) fn of(value: Value, what: &str) -> Result<Self, Fault> {
+        match value {
+            Value::Object(members) => Ok(Self(members)),
+            other => Err(Fault(format!("is {}, and {what} is a JSON object", kind(&other)))),
+        }
+    }
+
+    /// Refuses a row that says it is of another format.
+    pub(super) fn check_type(&mut self, format: FileFormat) -> Result<(), Fault> {
+        let name = format.name();
+        match self.take("type").filter(|found| found != name) {
+            None => Ok(()),
+            Some(other) => Err(Fault(format!(
+                "type {other} is not that of a row of {name}\n  try: --custom-dataset-type with the type of its rows"
+            ))),
+        }
+    }
+
+    /// What names its conversation.
+    pub(super) fn session_id(&mut self) -> Result<Option<String>, Fault> {
+        Ok(self.string("session_id")?.filter(|id| !id.is_empty()))
     }
 
     /// All its members.

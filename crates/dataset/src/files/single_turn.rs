@@ -1,7 +1,7 @@
 //! `single_turn`: a request a line, by what it says: texts, images, audio and video.
 
 use aiperf_plan::FileFormat;
-use aiperf_types::{Media, Turn};
+use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::Value;
 
 use super::media::MediaKind;
@@ -9,8 +9,15 @@ use super::row::{Encode, Fault, Row, wrong};
 use super::wav;
 use super::{Format, ReadRow};
 
-pub(super) const FORMAT: Format =
-    Format { name: FileFormat::SingleTurn, example: r#"{"text": "hello"}"#, folders: false, context_mode: None, read };
+pub(super) const FORMAT: Format = Format {
+    name: FileFormat::SingleTurn,
+    example: r#"{"text": "hello"}"#,
+    folders: false,
+    // Rows of one name are each a request of their own, not turns that build on each other.
+    context_mode: |turns| (turns > 1).then_some(ContextMode::MessageArrayWithResponses),
+    hoists_system: false,
+    read,
+};
 
 /// Members that say something, singular and plural.
 const SAYING: &[(MediaKind, &str, &str)] = &[
@@ -20,12 +27,20 @@ const SAYING: &[(MediaKind, &str, &str)] = &[
     (MediaKind::Video, "video", "videos"),
 ];
 
-fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
-    if let Some(other) = row.take("type").filter(|name| name != FORMAT.name.name()) {
-        return Err(Fault(format!(
-            "type {other} is not that of a row of single_turn\n  try: --custom-dataset-type with the type of its rows"
-        )));
-    }
+/// A row that is one turn.
+pub(super) struct TurnRow {
+    pub(super) session_id: Option<String>,
+    pub(super) turn: Turn,
+    pub(super) ignored: Vec<String>,
+}
+
+fn read(row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
+    let TurnRow { session_id, turn, ignored } = read_turn(row, encode)?;
+    Ok(ReadRow { session_id, turns: vec![turn], ignored })
+}
+
+pub(super) fn read_turn(mut row: Row, encode: Encode<'_>) -> Result<TurnRow, Fault> {
+    row.check_type(FORMAT.name)?;
     let uuids = uuids(&mut row)?;
     let mut turn = Turn::default();
     for (kind, one, many) in SAYING {
@@ -44,6 +59,12 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
     turn.timestamp_ms = row.number("timestamp")?;
     turn.delay_ms = row.number("delay")?;
+    if let Some(delay) = turn.delay_ms.filter(|delay| *delay < 0.0) {
+        return Err(Fault(format!(
+            "delay {delay} is below 0\n  a turn is sent so many milliseconds after the answer to the one before\n  try: 0, or \
+             leave it out, to send it at once"
+        )));
+    }
     let is_set = |time: Option<f64>| time.is_some_and(|time| time != 0.0);
     if is_set(turn.timestamp_ms) && is_set(turn.delay_ms) {
         return Err(Fault("timestamp and delay exclude each other\n  try: one of them".into()));
@@ -51,8 +72,7 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     turn.role = row.string("role")?;
     turn.max_tokens = row.count("output_length")?;
     turn.extra_body = row.object("extra")?;
-    let session_id = row.string("session_id")?.filter(|id| !id.is_empty());
-    Ok(ReadRow { session_id, turn, ignored: row.rest() })
+    Ok(TurnRow { session_id: row.session_id()?, turn, ignored: row.rest() })
 }
 
 /// Ids of images, none of them empty.

@@ -235,7 +235,8 @@ fn file(
     });
     let osl = dataset.osl.as_ref().map(|osl| length(tree, osl, "osl", problems)).filter(|osl| osl.mean >= 1.0);
     let entries = asked.and_then(|entries| u64::try_from(entries).ok());
-    Some(DatasetPlan::File(FilePlan { entries, osl, ..FilePlan::new(path, format) }))
+    let hoist_system = kind.traits().system_message;
+    Some(DatasetPlan::File(FilePlan { entries, osl, hoist_system, ..FilePlan::new(path, format) }))
 }
 
 /// Whether extra inputs only say how answers are read.

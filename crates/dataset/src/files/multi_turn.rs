@@ -1,0 +1,35 @@
+//! `multi_turn`: a conversation a line, by its turns, each as a row of `single_turn`.
+
+use aiperf_plan::FileFormat;
+
+use super::row::{Encode, Fault, Row};
+use super::{Format, ReadRow, single_turn};
+
+pub(super) const FORMAT: Format = Format {
+    name: FileFormat::MultiTurn,
+    example: r#"{"turns": [{"text": "hello"}, {"text": "go on"}]}"#,
+    folders: false,
+    // Turns build on each other, with the answers that came.
+    context_mode: |_| None,
+    hoists_system: true,
+    read,
+};
+
+fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
+    row.check_type(FORMAT.name)?;
+    let session_id = row.session_id()?;
+    let items = row.list("turns")?.unwrap_or_default();
+    if items.is_empty() {
+        return Err(Fault(format!("has no turns\n  try: {}", FORMAT.example)));
+    }
+    let (mut turns, mut ignored) = (Vec::with_capacity(items.len()), row.rest());
+    for (index, item) in items.into_iter().enumerate() {
+        let read = Row::of(item, "a turn").and_then(|row| single_turn::read_turn(row, encode));
+        let read = read.map_err(|Fault(fault)| Fault(format!("turns[{index}]: {fault}")))?;
+        // The conversation has its id from its row.
+        let own_id = read.session_id.map(|_| "session_id".to_owned());
+        ignored.extend(own_id.into_iter().chain(read.ignored).map(|name| format!("turns.{name}")));
+        turns.push(read.turn);
+    }
+    Ok(ReadRow { session_id, turns, ignored })
+}
