@@ -7,7 +7,7 @@ use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::PhasePlan;
 use aiperf_types::{PhaseKind, WallNs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The sweeps of a run.
 pub(crate) struct Sweeps {
@@ -46,49 +46,57 @@ impl Sweeps {
         })
     }
 
+    /// The joint sweep that a phase is part of, and its place there.
+    fn joint_of(&self, phase: usize) -> Option<(&JointSweep, u16)> {
+        let place = |joint: &JointSweep| joint.members.iter().position(|member| *member == phase);
+        self.joint.iter().find_map(|joint| Some((joint, place(joint)? as u16)))
+    }
+
     /// What the records of a phase are added to.
     pub(crate) fn accumulator(&self, phase: usize, records: Accumulator) -> Accumulator {
-        let place = |joint: &JointSweep| joint.members.iter().position(|member| *member == phase);
-        match self.joint.iter().find_map(place) {
-            Some(place) => records.joint(place as u16),
+        match self.joint_of(phase) {
+            Some((_, place)) => records.joint(place),
             None => records,
         }
     }
 
-    /// Takes over what one thread has added since, unless another thread is just doing so, and sweeps on. Nobody waits:
-    /// a thread of lowest priority may hold a lock for long.
-    pub(crate) fn tend(&self, phases: &mut [Accumulator], courtesy: Courtesy) {
-        phases.iter_mut().zip(&self.phases).for_each(|(records, sweep)| sweep.tend(records, courtesy));
-        for joint in &self.joint {
-            if joint.members.iter().any(|member| phases[*member].jointly_unswept() > 0)
-                && let Ok(mut sweep) = joint.shared.sweep.try_lock()
-            {
-                self.hand_over(joint, &mut sweep, phases);
-                joint.shared.sweep_on(&mut sweep, courtesy);
-            }
+    /// Takes over what one thread has added to a phase since, unless another thread is just doing so, and sweeps on.
+    /// Nobody waits: a thread of lowest priority may hold a lock for long.
+    pub(crate) fn tend(&self, phase: usize, records: &mut Accumulator, courtesy: Courtesy) {
+        self.phases[phase].tend(records, courtesy);
+        if let Some((joint, _)) = self.joint_of(phase).filter(|_| records.jointly_unswept() > 0)
+            && let Ok(mut sweep) = joint.shared.sweep.try_lock()
+        {
+            joint.shared.align(&mut sweep);
+            records.hand_over_jointly(&mut sweep);
+            self.close_phases(joint, &mut sweep);
+            joint.shared.sweep_on(&mut sweep, courtesy);
         }
     }
 
-    fn hand_over(&self, joint: &JointSweep, sweep: &mut SweepLine, phases: &mut [Accumulator]) {
-        joint.shared.align(sweep);
+    /// What was never sent leaves no record: how many there will be of a phase is known once all are back.
+    fn close_phases(&self, joint: &JointSweep, sweep: &mut SweepLine) {
         for (place, &member) in joint.members.iter().enumerate() {
-            phases[member].hand_over_jointly(sweep);
-            // What was never sent leaves no record: how many there will be is known once all are back.
             if self.tracks[member].requests_done.get().is_some() {
                 sweep.close_phase(place as u16, self.queue.arrived(member));
             }
         }
     }
 
-    /// Gives the records of each phase what was swept of them, and what was swept of phases together.
-    pub(crate) fn finish(&self, phases: &mut [Accumulator]) -> Vec<(PhaseKind, SweepLine)> {
-        phases.iter_mut().zip(&self.phases).for_each(|(records, sweep)| sweep.finish(records));
-        let finish = |joint: &JointSweep| {
-            let mut sweep = joint.shared.sweep.lock().unwrap_or_else(PoisonError::into_inner);
-            self.hand_over(joint, &mut sweep, phases);
-            (joint.kind, std::mem::replace(&mut *sweep, SweepLine::new(None)))
-        };
-        self.joint.iter().map(finish).collect()
+    /// Gives the records of a phase, of all threads, what was swept of them.
+    pub(crate) fn finish(&self, phase: usize, records: &mut Accumulator) {
+        self.phases[phase].finish(records);
+        if let Some((joint, _)) = self.joint_of(phase) {
+            let mut sweep = joint.shared.lock();
+            joint.shared.align(&mut sweep);
+            records.hand_over_jointly(&mut sweep);
+        }
+    }
+
+    /// What was swept of phases together, once all are finished.
+    pub(crate) fn take_joint(&self) -> Vec<(PhaseKind, SweepLine)> {
+        let take = |joint: &JointSweep| std::mem::replace(&mut *joint.shared.lock(), SweepLine::new(None));
+        self.joint.iter().map(|joint| (joint.kind, take(joint))).collect()
     }
 }
 
@@ -171,9 +179,13 @@ impl SharedSweepLine {
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, SweepLine> {
+        self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn finish(&self, records: &mut Accumulator) {
         self.note_start(records);
-        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sweep = self.lock();
         self.align(&mut sweep);
         records.finish_sweep(std::mem::replace(&mut sweep, SweepLine::new(None)));
     }
@@ -317,10 +329,11 @@ mod tests {
             alone.add(&m, &computed);
             records[*phase].add(&m, &computed);
             if at % 16 == 0 {
-                sweeps.tend(&mut records, Courtesy::GivesWay);
+                sweeps.tend(*phase, &mut records[*phase], Courtesy::GivesWay);
             }
         }
-        let [(kind, joint)] = <[_; 1]>::try_from(sweeps.finish(&mut records)).unwrap();
+        records.iter_mut().enumerate().for_each(|(phase, records)| sweeps.finish(phase, records));
+        let [(kind, joint)] = <[_; 1]>::try_from(sweeps.take_joint()).unwrap();
         assert_eq!(kind, PhaseKind::Profiling);
         let merged = records.into_iter().reduce(Accumulator::merge).unwrap().with_sweep(joint);
         let [alone, merged] = [&alone, &merged].map(|part| part.summarise(&metrics, Context::default()));

@@ -188,7 +188,9 @@ impl Recorder {
 
     /// Hands on what curves need of the records added since.
     pub(crate) fn sweep(&mut self) {
-        self.context.sweeps.tend(&mut self.findings.phases, self.courtesy);
+        for (phase, records) in self.findings.phases.iter_mut().enumerate() {
+            self.context.sweeps.tend(phase, records, self.courtesy);
+        }
     }
 
     /// The metrics so far.

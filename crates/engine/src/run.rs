@@ -197,7 +197,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Coordinated { findings, failures, relief, too_many_failed } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
-    let overlapping = context.sweeps.finish(&mut findings.phases);
+    for (phase, records) in findings.phases.iter_mut().enumerate() {
+        context.sweeps.finish(phase, records);
+    }
     let (mut conduct, runs) = driven?;
     conduct.record_threads = sizing.record_threads;
     conduct.backlog_at_end = backlog_at_end;
@@ -209,7 +211,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
     Ok(Outcome {
         phases: phase_outcomes(&phases, runs, findings.phases, anchor),
-        overlapping,
+        overlapping: context.sweeps.take_joint(),
         quality: findings.quality,
         conduct,
         was_stopped: stop.is_stopped(),
