@@ -10,7 +10,7 @@ use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, PhaseState, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, Progress, RunEvent, Shapes};
+use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, Progress, RunEvent, Shapes};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -175,8 +175,7 @@ impl Conductor {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
                 self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
                 let track = &self.tracks[usize::from(phase.0)];
-                let started = PhaseStarted { phase: track.id.clone(), at: now, targets: track.targets };
-                self.events.emit(RunEvent::PhaseStarted(Arc::new(started)));
+                self.events.emit(RunEvent::PhaseStarted(Arc::new(track.started_at(now))));
                 let _ = track.started.set(now);
             }
             Action::Send(dispatch) => self.send(Command::Send(dispatch, now)),

@@ -1,13 +1,16 @@
 //! The phases of a run as its threads see them.
 
 use aiperf_plan::{PhasePlan, Plan};
-use aiperf_types::{MonoNs, PhaseId, PhaseKind, PhaseMoment, PhaseTargets};
+use aiperf_types::{MonoNs, PhaseId, PhaseKind, PhaseMoment, PhaseStarted, PhaseTargets};
 use std::sync::{Arc, OnceLock};
 
 /// One phase: what it is meant to do, and how far it is.
 pub(crate) struct PhaseTrack {
     pub(crate) id: Arc<PhaseId>,
     pub(crate) targets: PhaseTargets,
+    /// What it does and what ends it, in words.
+    load: Arc<str>,
+    target: Arc<str>,
     pub(crate) started: OnceLock<MonoNs>,
     pub(crate) requests_done: OnceLock<PhaseMoment>,
 }
@@ -20,7 +23,20 @@ impl PhaseTrack {
             length: plan.duration(),
             concurrency: plan.concurrency,
         };
-        Self { id: Arc::new(id), targets, started: OnceLock::new(), requests_done: OnceLock::new() }
+        Self {
+            id: Arc::new(id),
+            targets,
+            load: plan.load_in_words().into(),
+            target: plan.target_in_words().into(),
+            started: OnceLock::new(),
+            requests_done: OnceLock::new(),
+        }
+    }
+
+    /// What is told of its start.
+    pub(crate) fn started_at(&self, at: MonoNs) -> PhaseStarted {
+        let Self { id, targets, load, target, .. } = self;
+        PhaseStarted { phase: id.clone(), at, targets: *targets, load: load.clone(), target: target.clone() }
     }
 }
 
