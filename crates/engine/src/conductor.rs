@@ -36,6 +36,8 @@ pub(crate) enum Workers {
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseRun {
     pub(crate) start: MonoNs,
+    /// When it sent no more.
+    pub(crate) sent_end: MonoNs,
     pub(crate) end: MonoNs,
     pub(crate) counts: PhaseProgress,
     pub(crate) how: PhaseEnd,
@@ -173,7 +175,7 @@ impl Conductor {
             }
             Action::Start(phase) => {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
-                self.phases.borrow_mut().push(PhaseRun { start: now, end: now, counts, how });
+                self.phases.borrow_mut().push(PhaseRun { start: now, sent_end: now, end: now, counts, how });
                 let track = &self.tracks[usize::from(phase.0)];
                 self.events.emit(RunEvent::PhaseStarted(Arc::new(track.started_at(now))));
                 let _ = track.started.set(now);
@@ -181,6 +183,7 @@ impl Conductor {
             Action::Send(dispatch) => self.send(Command::Send(dispatch, now)),
             Action::Cancel(phase) => self.everywhere(Command::Cancel(phase)),
             Action::SendingComplete(phase, counts) => {
+                self.phases.borrow_mut()[usize::from(phase.0)].sent_end = now;
                 self.events.emit(RunEvent::SendingComplete(self.moment(phase, now, counts)));
             }
             Action::Complete(phase, how, counts) => {

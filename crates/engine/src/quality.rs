@@ -3,8 +3,11 @@
 
 use crate::record::Record;
 use aiperf_metrics::Durations;
-use aiperf_types::{Exchange, MonoNs, Nanos, Read};
+use aiperf_types::{Exchange, MonoNs, Nanos, Read, Timeline};
 use std::fs;
+
+/// No request needs as long from its start to its first try to connect, unless it waits.
+const STEPS_BEFORE_CONNECT: Nanos = Nanos(1_000_000);
 
 /// What record threads see of each exchange.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +32,8 @@ pub struct Quality {
     pub issue_to_wire_connecting: Durations,
     /// Waiting for a place among the outstanding connects, or for the next try at a server that refuses.
     pub connect_wait: Durations,
+    /// Of requests that found all connections in use, the wait for one.
+    pub place_wait: Durations,
     /// Requests sent again because the server had closed the idle connection they took.
     pub connection_retries: u64,
     /// SYNs sent again.
@@ -85,6 +90,9 @@ impl Quality {
         if timeline.connect_wait.0 != MonoNs(0) {
             self.connect_wait.add(timeline.connect_wait.1.since(timeline.connect_wait.0).0);
         }
+        if let Some(wait) = place_wait(timeline) {
+            self.place_wait.add(wait.0);
+        }
         self.connection_retries += u64::from(timeline.connection_retries);
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.tls_handshakes += u64::from(timeline.tls.1 != MonoNs(0));
@@ -114,6 +122,7 @@ impl Quality {
         self.issue_to_wire.merge(&other.issue_to_wire);
         self.issue_to_wire_connecting.merge(&other.issue_to_wire_connecting);
         self.connect_wait.merge(&other.connect_wait);
+        self.place_wait.merge(&other.place_wait);
         self.connection_retries += other.connection_retries;
         self.syn_retransmits += other.syn_retransmits;
         self.tls_handshakes += other.tls_handshakes;
@@ -127,6 +136,18 @@ impl Quality {
         self.uncounted += other.uncounted;
         self.cut_off += other.cut_off;
         self.add_spec_decode_faults(other.spec_decode_faults);
+    }
+}
+
+/// How long a request waited because all connections were in use, if it did.
+fn place_wait(timeline: &Timeline) -> Option<Nanos> {
+    let (since, until) = timeline.blocked;
+    let connect = timeline.connect_wait.0;
+    match (until, connect) {
+        (MonoNs(0), _) => None,
+        (until, MonoNs(0)) => Some(until.since(since)),
+        // A wait to connect followed; the microseconds before it may be those of the code between.
+        (_, connect) => Some(connect.since(since)).filter(|wait| *wait > STEPS_BEFORE_CONNECT),
     }
 }
 
@@ -176,4 +197,22 @@ pub(crate) fn stolen_ticks() -> Option<(u64, u64)> {
 pub(crate) fn throttled_periods() -> Option<u64> {
     let text = fs::read_to_string("/sys/fs/cgroup/cpu.stat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_connection_is_told_from_waiting_to_open_one() {
+        let at = |ms: u64| MonoNs(1_000_000_000 + ms * 1_000_000);
+        let none = (MonoNs(0), MonoNs(0));
+        let wait = |blocked, connect_wait| {
+            place_wait(&Timeline { leg_start: at(0), blocked, connect_wait, ..Timeline::default() })
+        };
+        assert_eq!(wait(none, none), None);
+        assert_eq!(wait((at(0), at(30)), none), Some(Nanos(30_000_000)));
+        assert_eq!(wait((at(0), at(30)), (at(0), at(30))), None);
+        assert_eq!(wait((at(0), at(30)), (at(20), at(30))), Some(Nanos(20_000_000)));
+    }
 }

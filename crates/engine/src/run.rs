@@ -80,6 +80,8 @@ pub struct Outcome {
 pub struct PhaseOutcome {
     pub id: Arc<PhaseId>,
     pub start: WallNs,
+    /// When it sent no more: what it was asked for and what it achieved are rates over the time until then.
+    pub sent_end: WallNs,
     /// When its last request was over.
     pub end: WallNs,
     pub counts: PhaseProgress,
@@ -242,6 +244,7 @@ fn phase_outcomes(
     let outcome = |((run, phase), records): ((PhaseRun, &PhaseTrack), Accumulator)| PhaseOutcome {
         id: phase.id.clone(),
         start: anchor.wall(run.start),
+        sent_end: anchor.wall(run.sent_end),
         end: anchor.wall(run.end),
         counts: run.counts,
         was_stopped: run.how.stopped,
