@@ -25,6 +25,7 @@ pub mod memory;
 pub mod objectives;
 mod preparation;
 mod result;
+mod sending;
 mod server_metrics;
 mod slices;
 
