@@ -1,9 +1,11 @@
 //! The progress bar: requests, rate, errors, time left, in the columns there are.
 
-use aiperf_types::{PhaseKind, Preparing, Progress, RunEvent};
+use aiperf_types::{PhaseId, PhaseKind, Preparing, Progress, RunEvent};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 /// Columns of a terminal that does not say how many it has.
 const USUAL_COLUMNS: usize = 80;
@@ -19,6 +21,26 @@ const REFRESH: u8 = 20;
 pub(crate) struct Bar {
     line: ProgressBar,
     terminal: Term,
+    running: Running,
+}
+
+/// The phases that run, as they were last heard of.
+#[derive(Clone, Debug, Default)]
+struct Running(BTreeMap<u16, Arc<Progress>>);
+
+impl Running {
+    fn take(&mut self, progress: &Arc<Progress>) {
+        self.0.insert(progress.phase.index, progress.clone());
+    }
+
+    fn end(&mut self, phase: &PhaseId) {
+        self.0.remove(&phase.index);
+    }
+
+    /// The one to show: the latest that sends; where none does, the latest that waits for its requests.
+    fn shown(&self) -> Option<&Arc<Progress>> {
+        self.0.values().rev().find(|progress| !progress.draining).or(self.0.values().next_back())
+    }
 }
 
 impl Bar {
@@ -36,7 +58,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             line.set_style(style);
         }
-        Self { line, terminal: Term::stderr() }
+        Self { line, terminal: Term::stderr(), running: Running::default() }
     }
 
     /// Runs something that prints, with the bar out of the way.
@@ -55,7 +77,13 @@ impl Bar {
         // The last column stays free: some terminals break the line when it is written to.
         let columns = columns.saturating_sub(1);
         match event {
-            RunEvent::Progress(progress) => self.line.set_message(frame(progress, columns)),
+            RunEvent::Progress(progress) => {
+                self.running.take(progress);
+                if let Some(shown) = self.running.shown() {
+                    self.line.set_message(frame(shown, columns));
+                }
+            }
+            RunEvent::RequestsDone(moment) => self.running.end(&moment.phase),
             RunEvent::Preparing(preparing) => self.line.set_message(preparing_frame(preparing, columns)),
             _ => {}
         }
@@ -133,20 +161,34 @@ impl Standing {
         }
         let seconds = progress.elapsed.as_secs_f64();
         let rate = if seconds > 0.0 { counts.completed as f64 / seconds } else { 0.0 };
-        let by_count = targets.requests.map(|requests| share(counts.completed as f64, requests as f64));
+        let sessions = counts.sessions_completed + counts.sessions_cancelled;
+        let by_requests = targets.requests.map(|target| share(counts.completed as f64, target as f64));
+        let by_sessions = targets.sessions.map(|target| share(sessions as f64, target as f64));
         let by_time = targets.length.map(|length| share(seconds, length.as_secs_f64()));
+        // Whichever is furthest will end it.
+        let done = [by_requests, by_sessions, by_time].into_iter().flatten().reduce(f64::max);
+        let at_this_pace = |done: f64| seconds * (1.0 - done) / done;
         let left = [
-            targets.requests.filter(|_| rate > 0.0).map(|n| n.saturating_sub(counts.completed) as f64 / rate),
+            by_requests.filter(|done| *done > 0.0).map(at_this_pace),
+            by_sessions.filter(|done| *done > 0.0).map(at_this_pace),
             targets.length.map(|length| (length.as_secs_f64() - seconds).max(0.0)),
         ];
         let left = left.into_iter().flatten().reduce(f64::min).map_or_else(|| "--:--".to_owned(), clock);
-        let completed = match targets.requests {
-            Some(expected) => format!("{}/{expected}", counts.completed),
-            None => format!("{} requests", counts.completed),
+        let completed = match (targets.requests, targets.sessions) {
+            (Some(target), _) => format!("{}/{target}", counts.completed),
+            (None, Some(target)) => format!("{sessions}/{target} sessions"),
+            (None, None) => format!("{} requests", counts.completed),
         };
-        let words =
+        let mut words =
             vec![completed, format!("{}<{left}", clock(seconds)), errors(counts.errors), format!("{rate:.1} req/s")];
-        Self { name, words, done: by_count.or(by_time).unwrap_or(0.0) }
+        if counts.missed > 0 {
+            words.push(format!("{} missed", counts.missed));
+        }
+        // Without slots nothing else says how much the server has to do at once.
+        if targets.concurrency.is_none() {
+            words.push(format!("{} in flight", counts.in_flight()));
+        }
+        Self { name, words, done: done.unwrap_or(0.0) }
     }
 
     /// Sending is over: what counts is what has not come back.
@@ -220,8 +262,8 @@ fn clock(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_types::{Nanos, PhaseId, PhaseProgress, PhaseTargets};
-    use std::sync::{Arc, Mutex};
+    use aiperf_types::{Nanos, PhaseProgress, PhaseTargets};
+    use std::sync::Mutex;
 
     fn progress(targets: PhaseTargets, millis: u64, counts: PhaseProgress) -> Progress {
         let (name, kind) = ("profiling".into(), PhaseKind::Profiling);
@@ -374,6 +416,67 @@ mod tests {
         );
         let sending = progress(targets, 500, counts);
         assert!(frame(&sending, 60).ends_with(" 50%"));
+    }
+
+    #[test]
+    fn sessions_are_counted_where_they_end_the_phase() {
+        let targets = PhaseTargets { sessions: Some(8), concurrency: Some(4), ..PhaseTargets::default() };
+        let counts = PhaseProgress { completed: 30, sessions_completed: 2, ..PhaseProgress::default() };
+        assert_eq!(
+            frame(&progress(targets, 5000, counts), 120),
+            "Profiling: 2/8 sessions | 00:05<00:15 | 0 errors | 6.0 req/s |██████                  |  25%"
+        );
+    }
+
+    #[test]
+    fn a_rate_shows_what_it_missed_and_what_is_in_flight() {
+        let length = Some(Nanos::from_millis(60_000));
+        let counts = PhaseProgress { sent: 70, completed: 60, missed: 5, ..PhaseProgress::default() };
+        let open =
+            |concurrency| progress(PhaseTargets { length, concurrency, ..PhaseTargets::default() }, 6000, counts);
+        assert_eq!(
+            frame(&open(None), 120),
+            "Profiling: 60 requests | 00:06<00:54 | 0 errors | 10.0 req/s | 5 missed | 10 in flight \
+             |██▍                     |  10%"
+        );
+        assert!(frame(&open(Some(64)), 100).contains("| 5 missed |"));
+        for columns in 10..200 {
+            assert!(frame(&open(None), columns).chars().count() <= columns, "{columns}");
+        }
+        assert_eq!(frame(&open(None), 39), "Profiling: 60 requests |▉        |  10%");
+    }
+
+    #[test]
+    fn whichever_target_is_nearest_says_how_much_is_done() {
+        let targets = PhaseTargets {
+            requests: Some(1000),
+            length: Some(Nanos::from_millis(10_000)),
+            concurrency: Some(1),
+            ..PhaseTargets::default()
+        };
+        let counts = PhaseProgress { completed: 100, ..PhaseProgress::default() };
+        let text = frame(&progress(targets, 5000, counts), 80);
+        assert!(text.contains("100/1000 | 00:05<00:05") && text.ends_with(" 50%"), "{text}");
+    }
+
+    #[test]
+    fn of_phases_that_overlap_the_latest_that_sends_is_shown() {
+        let of = |index: u16, draining: bool| {
+            let phase = PhaseId { index, profiling_index: Some(index), name: "x".into(), kind: PhaseKind::Profiling };
+            Arc::new(Progress { phase: Arc::new(phase), draining, ..of_forty(1000, 1) })
+        };
+        let mut running = Running::default();
+        let shown = |running: &Running| running.shown().map(|progress| (progress.phase.index, progress.draining));
+        running.take(&of(0, false));
+        running.take(&of(0, true));
+        assert_eq!(shown(&running), Some((0, true)));
+        running.take(&of(1, false));
+        running.take(&of(0, true));
+        assert_eq!(shown(&running), Some((1, false)));
+        running.take(&of(1, true));
+        assert_eq!(shown(&running), Some((1, true)));
+        running.end(&of(1, true).phase);
+        assert_eq!(shown(&running), Some((0, true)));
     }
 
     #[test]

@@ -17,11 +17,11 @@ use aiperf_engine::{
 };
 use aiperf_metrics::{Metrics, RunTraits};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{DatasetPlan, PhasePlan, Plan, StopWhen};
+use aiperf_plan::{Arrival, DatasetPlan, PhasePlan, Plan};
 use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
 use aiperf_tokenize::{TokenizeError, Tokenizer};
 use aiperf_transport::clock;
-use aiperf_types::{LogLevel, RunEvent, RunStarted, WallAnchor};
+use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor};
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -281,26 +281,22 @@ fn sink(open: OpenRecordFile, benchmark_id: Arc<str>) -> RecordSink {
 }
 
 fn described(phase: &PhasePlan) -> String {
-    let slots = phase.concurrency.map_or_else(|| "no limit".to_owned(), |slots| slots.to_string());
-    let grace =
-        phase.grace.map_or_else(|| "until all are back".to_owned(), |grace| format!("{} s", grace.as_secs_f64()));
-    let stop: Vec<String> = phase
-        .stop
-        .iter()
-        .map(|stop| match stop {
-            StopWhen::Requests(count) => format!("{count} requests"),
-            StopWhen::Sessions(count) => format!("{count} sessions"),
-            StopWhen::Elapsed(length) => format!("{} s", length.as_secs_f64()),
-        })
-        .collect();
-    let (name, kind) = (&phase.name, phase.kind.name());
-    format!("Phase {name} ({kind}): slots: {slots} | sends until: {} | grace: {grace}", stop.join(" or "))
+    let grace = match (phase.duration(), phase.grace) {
+        (None, _) => String::new(),
+        (Some(_), None) => " | grace: until all are back".to_owned(),
+        (Some(_), Some(grace)) => format!(" | grace: {} s", grace.as_secs_f64()),
+    };
+    format!("Phase {}{grace}", phase.in_words())
 }
 
 fn traits(plan: &Plan) -> RunTraits {
     let mut traits = RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming);
     traits.server_token_count = plan.endpoint.server_token_count;
     traits.slos = plan.metrics.slos.clone();
+    traits.fixed_schedule = plan
+        .phases
+        .iter()
+        .any(|phase| phase.kind == PhaseKind::Profiling && matches!(phase.arrival, Arrival::FixedSchedule { .. }));
     traits.thresholds = plan.metrics.thresholds;
     traits.show_internal = plan.metrics.show_internal;
     traits.show_experimental = plan.metrics.show_experimental;

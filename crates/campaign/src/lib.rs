@@ -27,6 +27,7 @@ pub mod objectives;
 mod preparation;
 pub mod rehearsal;
 mod result;
+mod sending;
 mod server_metrics;
 mod slices;
 

@@ -1,9 +1,11 @@
 //! The run's own error: the `measurement` block of the summary, and in words when the numbers are in doubt.
 
+use crate::sending::{self, PhaseSending};
 use aiperf_engine::quality::{Conduct, Quality};
 use aiperf_metrics::{Durations, Summary};
 use aiperf_plan::{Plan, Timestamps};
-use aiperf_types::Nanos;
+use aiperf_report::PhaseResult;
+use aiperf_types::{Nanos, PhaseKind};
 use serde_json::{Value, json};
 
 /// A share of events that came several to a read from which their instants are in doubt.
@@ -33,18 +35,36 @@ pub struct Observed {
     pub conduct: Conduct,
     /// The user ended it, or too many failures did.
     pub was_stopped: bool,
+    /// What the profiling phases were asked to send, and sent.
+    pub sending: Vec<PhaseSending>,
 }
 
 /// What a run says of its own error.
-pub fn of(plan: &Plan, observed: &Observed, summary: &Summary) -> Measurement {
-    let doubts = doubts(plan, observed, summary);
+pub fn of(plan: &Plan, observed: &Observed, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
+    let mut doubts = doubts(plan, observed, summary);
+    doubts.extend(replay_behind(phases));
     Measurement { block: block(observed, summary, &doubts), doubts }
 }
 
-fn block(Observed { quality, conduct, .. }: &Observed, summary: &Summary, doubts: &[String]) -> Value {
+/// Said once: the replay of a recording fell so far behind that it was another load. Of several, the one that did most.
+fn replay_behind(phases: &[PhaseResult]) -> Option<String> {
+    let lags = |phase: &PhaseResult| {
+        let metrics = Some(&phase.metrics).filter(|_| phase.id.kind == PhaseKind::Profiling)?;
+        metrics.avg("replay_sched_degraded").filter(|degraded| *degraded > 0.0)?;
+        let lag = |percent| metrics.avg(&format!("replay_sched_lag_p{percent}"));
+        Some((lag(50)?, lag(90)?, lag(99)?))
+    };
+    let (p50, p90, p99) = phases.iter().filter_map(lags).max_by(|one, two| one.2.total_cmp(&two.2))?;
+    Some(format!(
+        "the replay fell behind its recording (lag p50 {p50:.0} ms, p90 {p90:.0} ms, p99 {p99:.0} ms): the server did not \
+         get the load that was recorded"
+    ))
+}
+
+fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summary, doubts: &[String]) -> Value {
     let stamped = quality.receive_lag.count();
     let reads = stamped + quality.unstamped_reads;
-    json!({
+    let of_requests = json!({
         "timestamps": if stamped > 0 { "kernel" } else { "user" },
         "reads": reads,
         "unstamped_reads": quality.unstamped_reads,
@@ -54,10 +74,12 @@ fn block(Observed { quality, conduct, .. }: &Observed, summary: &Summary, doubts
         "merged_event_share": share(quality.merged_events, quality.events),
         "merged_interval_mean_us": mean_us(quality.merged_width_sum, quality.merged_events),
         "merged_interval_max_us": quality.merged_width_max as f64 / 1e3,
+        "sending": sending::block(sending),
         "schedule_lateness_us": spread(&quality.schedule_lateness),
         "issue_to_wire_us": spread(&quality.issue_to_wire),
         "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
         "connect_wait_us": spread(&quality.connect_wait),
+        "connection_wait_us": spread(&quality.place_wait),
         "connection_retries": quality.connection_retries,
         "syn_retransmits": quality.syn_retransmits,
         "tls_handshakes": quality.tls_handshakes,
@@ -68,6 +90,8 @@ fn block(Observed { quality, conduct, .. }: &Observed, summary: &Summary, doubts
         "cut_off_requests": quality.cut_off,
         "unreadable_events": quality.unreadable_events,
         "unreadable_usage": quality.unreadable_usage,
+    });
+    let of_run = json!({
         "backlog_at_last_response": conduct.backlog_at_end,
         "backlog_drain_seconds": conduct.drain.as_secs_f64(),
         "peak_backlog_bytes": conduct.peak_backlog_bytes,
@@ -86,12 +110,18 @@ fn block(Observed { quality, conduct, .. }: &Observed, summary: &Summary, doubts
         "exact_curves": !summary.exactness.curves_binned,
         "late_in_curves": summary.exactness.late_in_curves,
         "doubts": doubts,
-    })
+    });
+    [of_requests, of_run]
+        .iter()
+        .filter_map(Value::as_object)
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
-    let Observed { quality, conduct, was_stopped } = observed;
-    let mut out = Vec::new();
+    let Observed { quality, conduct, was_stopped, sending } = observed;
+    let mut out = sending::doubts(sending, *was_stopped);
     let mut say = |doubtful: bool, text: String| {
         if doubtful {
             out.push(text);
@@ -133,6 +163,15 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} records were still to compute at the last response and took {:.1} s: do not quote the rate",
             conduct.backlog_at_end,
             conduct.drain.as_secs_f64()
+        ),
+    );
+    let waited = quality.place_wait.count();
+    say(
+        waited > 0,
+        format!(
+            "{waited} requests waited for a connection because all were in use (p99 {:.1} ms, part of their latency): raise \
+             the limit of open files, or AIPERF_HTTP_CONNECTION_LIMIT where it is set",
+            quality.place_wait.quantile(0.99) / 1e6
         ),
     );
     let retried = share(quality.connection_retries, quality.schedule_lateness.count());

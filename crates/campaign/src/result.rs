@@ -1,9 +1,10 @@
 //! What a run came to: its phases summarised, merged and cut into slices.
 
 use crate::measurement::{self, Measurement, Observed};
+use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Outcome, PhaseOutcome};
-use aiperf_metrics::{Accumulator, Context, Metrics, Summary, Window};
+use aiperf_metrics::{Accumulator, Context, Metrics, Summary, SweepLine, Window};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
@@ -23,30 +24,21 @@ pub(crate) fn summarise(
     outcome: Outcome,
     redactor: &Redactor,
 ) -> Summarised {
-    let Outcome { phases, quality, conduct, was_stopped, too_many_failed, .. } = outcome;
-    let (start, end) = profiling_window(&phases);
-    let mut merged = None;
-    let mut warmup = None;
-    let mut listed = Vec::new();
-    for phase in phases {
-        let result = phase_result(&phase, metrics);
-        match phase.id.kind {
-            PhaseKind::Warmup => warmup = Some(result.metrics.clone()),
-            PhaseKind::Profiling => {
-                merged = Some(match merged {
-                    None => phase.records,
-                    Some(earlier) => Accumulator::merge(earlier, phase.records),
-                });
-            }
-        }
-        listed.push(result);
-    }
-    let only = listed.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling).collect::<Vec<_>>();
-    let summary = match (only.as_slice(), &merged) {
-        ([phase], _) => phase.metrics.clone(),
-        (_, Some(records)) => records.summarise(metrics, Context::from(Window { start, end })),
-        (_, None) => Summary::default(),
+    let Outcome { phases, mut overlapping, quality, conduct, was_stopped, too_many_failed, .. } = outcome;
+    let (start, end) = window(&phases, PhaseKind::Profiling)
+        .or(phases.first().map(|phase| (phase.start, phase.end)))
+        .unwrap_or_default();
+    let profiled = phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
+    let sending = profiled.map(|phase| sending(phase, plan)).collect();
+    let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics)).collect();
+    let (warmups, profiling): (Vec<_>, Vec<_>) =
+        phases.into_iter().partition(|phase| phase.id.kind == PhaseKind::Warmup);
+    let mut together = |kind: PhaseKind, phases: Vec<PhaseOutcome>| {
+        let joint = overlapping.extract_if(.., |(of, _)| *of == kind).map(|(_, sweep)| sweep).next();
+        Together::of(kind, phases, joint, &listed, metrics)
     };
+    let (warmup, profiling) = (together(PhaseKind::Warmup, warmups), together(PhaseKind::Profiling, profiling));
+    let Together { summary, records: merged } = profiling;
     let sliced = merged.as_ref().zip(plan.metrics.slice);
     let (slices, no_slices) = match sliced.map(|(records, length)| slices(records, metrics, length)) {
         None => (Vec::new(), None),
@@ -55,7 +47,8 @@ pub(crate) fn summarise(
     };
     let errors = merged.map(|records| records.errors()).unwrap_or_default();
     let nothing_came_back = summary.records == 0 && quality.cut_off > 0;
-    let Measurement { block, doubts } = measurement::of(plan, &Observed { quality, conduct, was_stopped }, &summary);
+    let observed = Observed { quality, conduct, was_stopped, sending };
+    let Measurement { block, doubts } = measurement::of(plan, &observed, &summary, &listed);
     let run = &plan.run;
     let command = redactor.hide_in_own(&run.cli_command).into_owned();
     let mut input_config = plan.input_config.clone();
@@ -72,7 +65,7 @@ pub(crate) fn summarise(
         doubts,
         metrics: summary,
         slices,
-        warmup: warmup.filter(|warmup| warmup.records > 0),
+        warmup: Some(warmup.summary).filter(|warmup| warmup.records > 0),
         phases: listed,
         errors,
         start,
@@ -92,15 +85,60 @@ fn first_profiling(plan: &Plan) -> Option<&PhasePlan> {
     plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling)
 }
 
-/// From the start of the first profiling phase to the end of the last; of any phase where none profiled.
-fn profiling_window(phases: &[PhaseOutcome]) -> (WallNs, WallNs) {
+/// All phases of one kind together.
+struct Together {
+    summary: Summary,
+    /// `None` where there was no such phase.
+    records: Option<Accumulator>,
+}
+
+impl Together {
+    fn of(
+        kind: PhaseKind,
+        phases: Vec<PhaseOutcome>,
+        joint: Option<SweepLine>,
+        listed: &[PhaseResult],
+        metrics: &Metrics,
+    ) -> Self {
+        let window = window(&phases, kind);
+        let records = phases.into_iter().map(|phase| phase.records).reduce(Accumulator::merge);
+        let mut of_kind = listed.iter().filter(|phase| phase.id.kind == kind);
+        let only = of_kind.next().filter(|_| of_kind.next().is_none());
+        let records = match (records, joint, only) {
+            // What overlapped was swept together; one after the other it would be side by side.
+            (Some(records), Some(joint), None) => Some(records.with_sweep(joint)),
+            (records, ..) => records,
+        };
+        let summary = match (only, &records, window) {
+            (Some(phase), ..) => phase.metrics.clone(),
+            (None, Some(records), Some((start, end))) => {
+                records.summarise(metrics, Context::from(Window { start, end }))
+            }
+            _ => Summary::default(),
+        };
+        Self { summary, records }
+    }
+}
+
+/// From the start of the first phase of a kind to the end of whichever ended last.
+fn window(phases: &[PhaseOutcome], kind: PhaseKind) -> Option<(WallNs, WallNs)> {
     phases
         .iter()
-        .filter(|phase| phase.id.kind == PhaseKind::Profiling)
+        .filter(|phase| phase.id.kind == kind)
         .map(|phase| (phase.start, phase.end))
         .reduce(|(start, end), (s, e)| (start.min(s), end.max(e)))
-        .or(phases.first().map(|phase| (phase.start, phase.end)))
-        .unwrap_or_default()
+}
+
+/// What a phase was asked to send, and what it sent.
+fn sending(phase: &PhaseOutcome, plan: &Plan) -> PhaseSending {
+    PhaseSending {
+        name: phase.id.name.to_string(),
+        index: phase.id.index,
+        start: phase.start,
+        sent_end: phase.sent_end,
+        length: plan.phases.get(usize::from(phase.id.index)).and_then(PhasePlan::duration),
+        counts: phase.counts,
+    }
 }
 
 fn phase_result(phase: &PhaseOutcome, metrics: &Metrics) -> PhaseResult {
@@ -115,5 +153,88 @@ fn phase_result(phase: &PhaseOutcome, metrics: &Metrics) -> PhaseResult {
         errors: phase.records.errors(),
         was_cancelled: phase.was_stopped,
         metrics: summary,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_metrics::{RecordMetrics, RunTraits};
+    use aiperf_types::{EndpointKind, Measured, MonoNs, PhaseId, PhaseProgress};
+    use std::sync::Arc;
+
+    const SECOND: u64 = 1_000_000_000;
+    const EPOCH: u64 = 1_760_000_000 * SECOND;
+
+    /// A phase of requests that take a second each, one after the other.
+    fn phase(metrics: &Metrics, kind: PhaseKind, index: u16, start: u64, requests: u64) -> PhaseOutcome {
+        let (mut records, mut computed) = (Accumulator::new(metrics).joint(index), RecordMetrics::default());
+        for number in 0..requests {
+            let at = start + number * SECOND;
+            let wall = WallNs(EPOCH + at);
+            let measured = Measured {
+                number,
+                start_wall: wall,
+                start: MonoNs(at),
+                end: MonoNs(at + SECOND),
+                credit_issued: Some(wall),
+                ..Measured::default()
+            };
+            metrics.record(&measured, &mut computed);
+            records.add(&measured, &computed);
+        }
+        records.finish_sweep(SweepLine::new(None));
+        let end = WallNs(EPOCH + start + requests * SECOND);
+        PhaseOutcome {
+            id: Arc::new(PhaseId { index, profiling_index: None, name: format!("{index}").as_str().into(), kind }),
+            start: WallNs(EPOCH + start),
+            sent_end: end,
+            end,
+            counts: PhaseProgress::default(),
+            cut_off: 0,
+            was_stopped: false,
+            records,
+        }
+    }
+
+    fn together(metrics: &Metrics, kind: PhaseKind, mut phases: Vec<PhaseOutcome>, is_joint: bool) -> Summary {
+        let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics)).collect();
+        let mut joint = SweepLine::new(None);
+        phases.iter_mut().for_each(|phase| phase.records.hand_over_jointly(&mut joint));
+        Together::of(kind, phases, is_joint.then_some(joint), &listed, metrics).summary
+    }
+
+    fn concurrency(summary: &Summary) -> [Option<f64>; 2] {
+        let stats = summary.get("effective_concurrency").map(|result| result.stats).unwrap_or_default();
+        [stats.avg, stats.max]
+    }
+
+    #[test]
+    fn several_warm_ups_are_one() {
+        let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+        let warmup = |index, start, requests| phase(&metrics, PhaseKind::Warmup, index, start, requests);
+        let summary = together(&metrics, PhaseKind::Warmup, vec![warmup(0, 0, 3), warmup(1, 6 * SECOND, 4)], false);
+        assert_eq!(summary.records, 7);
+        // Seven seconds of ten: between the two there was nothing.
+        assert_eq!(concurrency(&summary), [Some(0.7), Some(1.0)]);
+    }
+
+    #[test]
+    fn phases_that_overlap_are_at_once_what_they_were_together() {
+        let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+        let profiling = |index, start, requests| phase(&metrics, PhaseKind::Profiling, index, start, requests);
+        let phases = vec![profiling(0, 0, 6), profiling(1, 4 * SECOND, 4)];
+        let summary = together(&metrics, PhaseKind::Profiling, phases, true);
+        assert_eq!((summary.records, summary.exactness.late_in_curves), (10, 0));
+        assert_eq!(concurrency(&summary), [Some(1.25), Some(2.0)]);
+    }
+
+    #[test]
+    fn the_window_is_that_of_whichever_phase_ended_last() {
+        let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+        let long = phase(&metrics, PhaseKind::Profiling, 0, 0, 9);
+        let short = phase(&metrics, PhaseKind::Profiling, 1, 5 * SECOND, 2);
+        let at = |seconds: u64| WallNs(EPOCH + seconds * SECOND);
+        assert_eq!(window(&[long, short], PhaseKind::Profiling), Some((at(0), at(9))));
     }
 }

@@ -12,7 +12,7 @@ use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, PhaseStarted, RunEvent, Shapes};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, RunEvent, Shapes};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -248,8 +248,7 @@ impl Conductor {
                 let run = PhaseRun { start: now, sent_end: now, end: now, counts, how };
                 self.phases.borrow_mut()[usize::from(phase.0)] = Some(run);
                 let track = self.track(phase);
-                let started = PhaseStarted { phase: track.id.clone(), at: now, targets: track.targets };
-                self.events.emit(RunEvent::PhaseStarted(Arc::new(started)));
+                self.events.emit(RunEvent::PhaseStarted(Arc::new(track.started_at(now))));
                 let _ = track.started.set(now);
                 self.reports.borrow_mut().note_start(track.id.kind, now);
             }

@@ -1,14 +1,115 @@
-//! The curves of a phase: records of all threads swept together while it is on.
+//! The curves of phases: records of all threads swept together while the run is on.
 
+use crate::phases::PhaseTrack;
+use crate::queue::Queue;
 use crate::recorder::Courtesy;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::PhasePlan;
 use aiperf_types::{PhaseKind, WallNs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One phase's sweep, shared by the record threads.
-pub(crate) struct SharedSweepLine {
+/// The sweeps of a run.
+pub(crate) struct Sweeps {
+    /// By phase.
+    phases: Vec<SharedSweepLine>,
+    joint: Vec<JointSweep>,
+    tracks: Arc<[PhaseTrack]>,
+    queue: Arc<Queue>,
+}
+
+/// One sweep of all phases of a kind, where these may overlap.
+struct JointSweep {
+    kind: PhaseKind,
+    /// The phases, by their index in the run.
+    members: Vec<usize>,
+    shared: SharedSweepLine,
+}
+
+impl Sweeps {
+    pub(crate) fn new(
+        phases: &[PhasePlan],
+        metrics: &Metrics,
+        tracks: Arc<[PhaseTrack]>,
+        queue: Arc<Queue>,
+    ) -> Arc<Self> {
+        let slices = metrics.slice().map(|_| Arc::new(SharedSlices::new()));
+        let joint = |kind| {
+            let members = may_overlap(phases, kind)?;
+            Some(JointSweep { kind, members, shared: SharedSweepLine::of(kind, metrics, slices.as_ref()) })
+        };
+        Arc::new(Self {
+            phases: phases.iter().map(|phase| SharedSweepLine::of(phase.kind, metrics, slices.as_ref())).collect(),
+            joint: [PhaseKind::Warmup, PhaseKind::Profiling].into_iter().filter_map(joint).collect(),
+            tracks,
+            queue,
+        })
+    }
+
+    /// The joint sweep that a phase is part of, and its place there.
+    fn joint_of(&self, phase: usize) -> Option<(&JointSweep, u16)> {
+        let place = |joint: &JointSweep| joint.members.iter().position(|member| *member == phase);
+        self.joint.iter().find_map(|joint| Some((joint, place(joint)? as u16)))
+    }
+
+    /// What the records of a phase are added to.
+    pub(crate) fn accumulator(&self, phase: usize, records: Accumulator) -> Accumulator {
+        match self.joint_of(phase) {
+            Some((_, place)) => records.joint(place),
+            None => records,
+        }
+    }
+
+    /// Takes over what one thread has added to a phase since, unless another thread is just doing so, and sweeps on.
+    /// Nobody waits: a thread of lowest priority may hold a lock for long.
+    pub(crate) fn tend(&self, phase: usize, records: &mut Accumulator, courtesy: Courtesy) {
+        self.phases[phase].tend(records, courtesy);
+        if let Some((joint, _)) = self.joint_of(phase).filter(|_| records.jointly_unswept() > 0)
+            && let Ok(mut sweep) = joint.shared.sweep.try_lock()
+        {
+            joint.shared.align(&mut sweep);
+            records.hand_over_jointly(&mut sweep);
+            self.close_phases(joint, &mut sweep);
+            joint.shared.sweep_on(&mut sweep, courtesy);
+        }
+    }
+
+    /// What was never sent leaves no record: how many there will be of a phase is known once all are back.
+    fn close_phases(&self, joint: &JointSweep, sweep: &mut SweepLine) {
+        for (place, &member) in joint.members.iter().enumerate() {
+            if self.tracks[member].requests_done.get().is_some() {
+                sweep.close_phase(place as u16, self.queue.arrived(member));
+            }
+        }
+    }
+
+    /// Gives the records of a phase, of all threads, what was swept of them.
+    pub(crate) fn finish(&self, phase: usize, records: &mut Accumulator) {
+        self.phases[phase].finish(records);
+        if let Some((joint, _)) = self.joint_of(phase) {
+            let mut sweep = joint.shared.lock();
+            joint.shared.align(&mut sweep);
+            records.hand_over_jointly(&mut sweep);
+        }
+    }
+
+    /// What was swept of phases together, once all are finished.
+    pub(crate) fn take_joint(&self) -> Vec<(PhaseKind, SweepLine)> {
+        let take = |joint: &JointSweep| std::mem::replace(&mut *joint.shared.lock(), SweepLine::new(None));
+        self.joint.iter().map(|joint| (joint.kind, take(joint))).collect()
+    }
+}
+
+/// The phases of a kind, by index, unless each of them is over before the next one starts.
+fn may_overlap(phases: &[PhasePlan], kind: PhaseKind) -> Option<Vec<usize>> {
+    let members: Vec<usize> = (0..phases.len()).filter(|index| phases[*index].kind == kind).collect();
+    let (first, last) = (*members.first()?, *members.last()?);
+    // A phase that waits for the one before it need not wait for what is still in flight of others.
+    phases[first + 1..=last].iter().any(|phase| phase.seamless).then_some(members)
+}
+
+/// One sweep, shared by the record threads.
+struct SharedSweepLine {
     sweep: Mutex<SweepLine>,
     /// `None` without slices.
     slices: Option<Arc<SharedSlices>>,
@@ -34,19 +135,17 @@ impl SharedSlices {
 }
 
 impl SharedSweepLine {
-    /// A sweep for each phase. Slices are those of the run, so that all profiling phases share them.
-    pub(crate) fn of_phases(phases: &[PhasePlan], metrics: &Metrics) -> Vec<Self> {
-        let slices = metrics.slice().map(|_| Arc::new(SharedSlices::new()));
-        let sweep = |phase: &PhasePlan| match phase.kind {
-            PhaseKind::Profiling => Self { sweep: Mutex::new(SweepLine::new(metrics.slice())), slices: slices.clone() },
+    /// Slices are those of the run, so that all profiling phases share them.
+    fn of(kind: PhaseKind, metrics: &Metrics, slices: Option<&Arc<SharedSlices>>) -> Self {
+        match kind {
+            PhaseKind::Profiling => {
+                Self { sweep: Mutex::new(SweepLine::new(metrics.slice())), slices: slices.cloned() }
+            }
             PhaseKind::Warmup => Self { sweep: Mutex::new(SweepLine::new(None)), slices: None },
-        };
-        phases.iter().map(sweep).collect()
+        }
     }
 
-    /// Takes over what one thread has added since, unless another thread is just doing so, and sweeps on. Nobody waits:
-    /// a thread of lowest priority may hold the lock for long.
-    pub(crate) fn tend(&self, records: &mut Accumulator, courtesy: Courtesy) {
+    fn tend(&self, records: &mut Accumulator, courtesy: Courtesy) {
         if records.unswept() == 0 {
             return;
         }
@@ -54,13 +153,17 @@ impl SharedSweepLine {
         if let Ok(mut sweep) = self.sweep.try_lock() {
             self.align(&mut sweep);
             records.hand_over(&mut sweep);
-            while sweep.go_on() {
-                courtesy.give_way();
-            }
-            if let (Some(slices), Some(origin)) = (&self.slices, sweep.slice_origin()) {
-                // Whichever phase began first stays.
-                let _ = slices.origin.compare_exchange(u64::MAX, origin.0, Relaxed, Relaxed);
-            }
+            self.sweep_on(&mut sweep, courtesy);
+        }
+    }
+
+    fn sweep_on(&self, sweep: &mut SweepLine, courtesy: Courtesy) {
+        while sweep.go_on() {
+            courtesy.give_way();
+        }
+        if let (Some(slices), Some(origin)) = (&self.slices, sweep.slice_origin()) {
+            // Whichever phase began first stays.
+            let _ = slices.origin.compare_exchange(u64::MAX, origin.0, Relaxed, Relaxed);
         }
     }
 
@@ -76,10 +179,13 @@ impl SharedSweepLine {
         }
     }
 
-    /// Gives the records of all threads what was swept of them.
-    pub(crate) fn finish(&self, records: &mut Accumulator) {
+    fn lock(&self) -> MutexGuard<'_, SweepLine> {
+        self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self, records: &mut Accumulator) {
         self.note_start(records);
-        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sweep = self.lock();
         self.align(&mut sweep);
         records.finish_sweep(std::mem::replace(&mut sweep, SweepLine::new(None)));
     }
@@ -88,7 +194,10 @@ impl SharedSweepLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phases;
+    use crate::testing::plan;
     use aiperf_metrics::{Context, Limits, RecordMetrics, RunTraits, Summary};
+    use aiperf_plan::{Arrival, Plan};
     use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, Nanos, TokenCounts, WallNs};
 
     const EPOCH: u64 = 1_760_000_000_000_000_000;
@@ -176,5 +285,63 @@ mod tests {
         let [one, two] = origins.try_into().unwrap();
         assert_eq!(one, measured(1).start_wall);
         assert_eq!((two.0 - one.0) % slice.0, 0);
+    }
+
+    #[test]
+    fn phases_that_may_overlap_are_swept_together() {
+        let phases = |seamless: &[(PhaseKind, bool)]| -> Vec<PhasePlan> {
+            let phase = |&(kind, seamless): &(PhaseKind, bool)| PhasePlan {
+                seamless,
+                ..PhasePlan::new(kind, Arrival::Concurrency)
+            };
+            seamless.iter().map(phase).collect()
+        };
+        let (warmup, profiling) = (PhaseKind::Warmup, PhaseKind::Profiling);
+        let of = |seamless: &[(PhaseKind, bool)]| may_overlap(&phases(seamless), profiling);
+        assert_eq!(of(&[(warmup, false), (profiling, true)]), None);
+        assert_eq!(of(&[(profiling, false), (profiling, false)]), None);
+        assert_eq!(of(&[(warmup, false), (profiling, false), (profiling, true)]), Some(vec![1, 2]));
+        assert_eq!(of(&[(profiling, false), (warmup, true), (profiling, false)]), Some(vec![0, 2]));
+    }
+
+    #[test]
+    fn of_phases_that_overlap_curves_are_those_of_all_their_requests_at_once() {
+        let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+        let phase = |seamless| PhasePlan { seamless, ..PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency) };
+        let plan = Plan { phases: vec![phase(false), phase(true)], ..plan("http://127.0.0.1:1") };
+        let (queue, _arrivals) = Queue::new(1 << 30, 2);
+        let (tracks, queue) = (phases::of(&plan), Arc::new(queue));
+        let sweeps = Sweeps::new(&plan.phases, &metrics, tracks.clone(), queue.clone());
+        let mut alone = Accumulator::new(&metrics);
+        let mut records: Vec<Accumulator> =
+            (0..2).map(|phase| sweeps.accumulator(phase, Accumulator::new(&metrics))).collect();
+        // The last ones of the first phase end while the second one sends; number 40 of it was cut off.
+        let mut all: Vec<(usize, Measured)> = (0..4000).map(|n| (usize::from(n >= 2000), measured(n))).collect();
+        all.sort_by_key(|(_, m)| m.end);
+        let mut computed = RecordMetrics::default();
+        for (at, (phase, m)) in all.iter().enumerate() {
+            let m = Measured { number: m.number - 2000 * *phase as u64, ..m.clone() };
+            if (*phase, m.number) == (0, 40) {
+                records[0].pass_over(m.number, m.credit_issued.unwrap());
+                continue;
+            }
+            metrics.record(&m, &mut computed);
+            alone.add(&m, &computed);
+            records[*phase].add(&m, &computed);
+            if at % 16 == 0 {
+                sweeps.tend(*phase, &mut records[*phase], Courtesy::GivesWay);
+            }
+        }
+        records.iter_mut().enumerate().for_each(|(phase, records)| sweeps.finish(phase, records));
+        let [(kind, joint)] = <[_; 1]>::try_from(sweeps.take_joint()).unwrap();
+        assert_eq!(kind, PhaseKind::Profiling);
+        let merged = records.into_iter().reduce(Accumulator::merge).unwrap().with_sweep(joint);
+        let [alone, merged] = [&alone, &merged].map(|part| part.summarise(&metrics, Context::default()));
+        assert_eq!(merged.exactness.late_in_curves, 0);
+        for tag in ["effective_concurrency", "effective_decode_throughput", "tokens_in_flight"] {
+            for (one, two) in mean_and_deviation(&alone, tag).into_iter().zip(mean_and_deviation(&merged, tag)) {
+                assert!((one / two - 1.0).abs() < 1e-9, "{tag}: {one}, {two}");
+            }
+        }
     }
 }

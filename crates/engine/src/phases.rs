@@ -1,7 +1,7 @@
 //! The phases of a run as its threads see them.
 
 use aiperf_plan::{PhasePlan, Plan};
-use aiperf_types::{MonoNs, PhaseId, PhaseKind, PhaseMoment, PhaseTargets};
+use aiperf_types::{MonoNs, PhaseId, PhaseKind, PhaseMoment, PhaseStarted, PhaseTargets};
 use std::sync::{Arc, OnceLock};
 
 /// One phase: what it is meant to do, and how far it is.
@@ -10,6 +10,9 @@ pub(crate) struct PhaseTrack {
     pub(crate) targets: PhaseTargets,
     /// The share of failed requests past which it ends the run; a warm-up never does.
     pub(crate) failure_threshold: Option<f64>,
+    /// What it does and what ends it, in words.
+    load: Arc<str>,
+    target: Arc<str>,
     pub(crate) started: OnceLock<MonoNs>,
     pub(crate) requests_done: OnceLock<PhaseMoment>,
 }
@@ -22,9 +25,21 @@ impl PhaseTrack {
             length: plan.duration(),
             concurrency: plan.concurrency,
         };
-        let failure_threshold = plan.failed_request_threshold.filter(|_| plan.kind == PhaseKind::Profiling);
-        let (started, requests_done) = (OnceLock::new(), OnceLock::new());
-        Self { id: Arc::new(id), targets, failure_threshold, started, requests_done }
+        Self {
+            id: Arc::new(id),
+            targets,
+            failure_threshold: plan.failed_request_threshold.filter(|_| plan.kind == PhaseKind::Profiling),
+            load: plan.load_in_words().into(),
+            target: plan.target_in_words().into(),
+            started: OnceLock::new(),
+            requests_done: OnceLock::new(),
+        }
+    }
+
+    /// What is told of its start.
+    pub(crate) fn started_at(&self, at: MonoNs) -> PhaseStarted {
+        let Self { id, targets, load, target, .. } = self;
+        PhaseStarted { phase: id.clone(), at, targets: *targets, load: load.clone(), target: target.clone() }
     }
 }
 

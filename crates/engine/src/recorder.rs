@@ -1,7 +1,7 @@
 //! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
 //! merged when the run is over.
 
-use crate::curves::SharedSweepLine;
+use crate::curves::Sweeps;
 use crate::quality::Quality;
 use crate::queue::{Batch, Claimant};
 use crate::record::{Reader, Record};
@@ -31,8 +31,7 @@ pub(crate) struct RecordContext {
     pub(crate) metrics: Arc<Metrics>,
     /// What errors may say.
     pub(crate) redactor: Arc<Redactor>,
-    /// By phase.
-    pub(crate) sweeps: Vec<SharedSweepLine>,
+    pub(crate) sweeps: Arc<Sweeps>,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
     /// Until when tokens are counted, once the run was stopped: whoever did that wants it to end.
@@ -123,7 +122,8 @@ impl Recorder {
             true => Accumulator::new(&context.metrics),
             false => Accumulator::new(&context.metrics).unwatched(),
         };
-        let phases = context.reader.phases.iter().map(|_| accumulator()).collect();
+        let phases = 0..context.reader.phases.len();
+        let phases = phases.map(|phase| context.sweeps.accumulator(phase, accumulator())).collect();
         let findings = Findings { phases, quality: Quality::default() };
         Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
@@ -172,11 +172,13 @@ impl Recorder {
         let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
         for ((record, metrics), exchange) in computed {
             // A request that the run itself cut short says nothing about the server.
+            let records = &mut self.findings.phases[usize::from(record.meta.phase.index)];
             if exchange.was_cut_off() {
+                records.pass_over(record.measured.number, record.measured.credit_issued.unwrap_or_default());
                 self.findings.quality.cut_off += u64::from(record.meta.phase.kind == PhaseKind::Profiling);
                 continue;
             }
-            self.findings.phases[usize::from(record.meta.phase.index)].add(&record.measured, metrics);
+            records.add(&record.measured, metrics);
             if record.meta.phase.kind == PhaseKind::Profiling {
                 self.findings.quality.add(exchange, &record);
             }
@@ -186,8 +188,9 @@ impl Recorder {
 
     /// Hands on what curves need of the records added since.
     pub(crate) fn sweep(&mut self) {
-        let sweeps = &self.context.sweeps;
-        self.findings.phases.iter_mut().zip(sweeps).for_each(|(records, sweep)| sweep.tend(records, self.courtesy));
+        for (phase, records) in self.findings.phases.iter_mut().enumerate() {
+            self.context.sweeps.tend(phase, records, self.courtesy);
+        }
     }
 
     /// The metrics so far.

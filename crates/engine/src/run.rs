@@ -2,7 +2,7 @@
 
 use crate::conductor::{PhaseRun, Sources};
 use crate::coordinator::{Coordinated, Coordinator, Parts};
-use crate::curves::SharedSweepLine;
+use crate::curves::Sweeps;
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::failure_reports::FailureReports;
@@ -20,7 +20,7 @@ use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use crate::travel;
-use aiperf_metrics::{Accumulator, Metrics};
+use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_tokenize::Tokenizer;
@@ -60,6 +60,8 @@ pub struct Setup {
 pub struct Outcome {
     /// Those that started, in the plan's order, which is that of their starts; they may overlap.
     pub phases: Vec<PhaseOutcome>,
+    /// The curves of all phases of a kind together, where these may have overlapped.
+    pub overlapping: Vec<(PhaseKind, SweepLine)>,
     /// What reading and sending cost, over the profiling phases.
     pub quality: Quality,
     pub conduct: Conduct,
@@ -123,16 +125,16 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
+    let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
+    let queue = Arc::new(queue);
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
         metrics: metrics.clone(),
         redactor,
-        sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
+        sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
         counts_until: OnceLock::new(),
     });
-    let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
-    let queue = Arc::new(queue);
 
     let recorder = |number: usize, courtesy: Courtesy| {
         let encoders = sinks.iter().map(|sink| (sink.encoder)()).collect();
@@ -202,8 +204,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Coordinated { findings, failures, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     let mut findings = collect(findings, record_threads)?;
-    for (records, sweep) in findings.phases.iter_mut().zip(&context.sweeps) {
-        sweep.finish(records);
+    for (phase, records) in findings.phases.iter_mut().enumerate() {
+        context.sweeps.finish(phase, records);
     }
     let (mut conduct, conductor) = driven?;
     let too_many_failed = conductor.too_many_failed();
@@ -217,6 +219,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
     Ok(Outcome {
         phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &queue, anchor),
+        overlapping: context.sweeps.take_joint(),
         quality: findings.quality,
         conduct,
         was_stopped: stop.is_stopped(),

@@ -10,7 +10,7 @@
 //! - [`control`]: calls to the servers around a run
 //! - [`dataset`]: what they say
 //! - [`phase`]: blocks of load and what ends them; [`arrival`]: how their requests arrive; [`ramp`]: values that climb;
-//!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork
+//!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork; `phase_words`: phases in words
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
 //! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
 //! - [`artifacts`]: what is written where
@@ -32,6 +32,7 @@ pub mod metrics;
 pub mod metrics_url;
 pub mod nearest;
 pub mod phase;
+mod phase_words;
 pub mod proxy;
 pub mod ramp;
 pub mod redact;

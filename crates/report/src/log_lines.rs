@@ -127,17 +127,10 @@ impl LogLines {
 }
 
 fn announcement(started: &PhaseStarted) -> String {
-    let targets = started.targets;
-    let target = match (targets.requests, targets.length) {
-        (Some(requests), None) => format!("{requests} requests"),
-        (None, Some(length)) => format!("{} s", length.as_secs_f64()),
-        (Some(requests), Some(length)) => format!("{requests} requests or {} s", length.as_secs_f64()),
-        (None, None) => "until stopped".to_owned(),
-    };
-    let concurrency = targets.concurrency.map(|n| format!(" at concurrency {n}")).unwrap_or_default();
+    let PhaseStarted { load, target, .. } = started;
     let PhaseId { index, profiling_index, .. } = &*started.phase;
     let profiling = profiling_index.map(|index| format!(" | profiling_index={index}")).unwrap_or_default();
-    format!("{} started | phase_index={index}{profiling} | target: {target}{concurrency}", name(&started.phase))
+    format!("{} started | phase_index={index}{profiling} | target: {target} | {load}", name(&started.phase))
 }
 
 fn name(phase: &PhaseId) -> String {
@@ -155,12 +148,11 @@ fn sending_complete(moment: &PhaseMoment) -> String {
 }
 
 fn complete(moment: &PhaseMoment, elapsed: Nanos) -> String {
-    let PhaseProgress { completed, cancelled, errors, sessions_sent, sessions_completed, .. } = moment.counts;
+    let PhaseProgress { completed, cancelled, errors, sessions_completed, sessions_cancelled, .. } = moment.counts;
     format!(
         "{} complete | completed={completed}, cancelled={cancelled}, errors={errors} | sessions: \
-         completed={sessions_completed}, cancelled={} | elapsed={:.2}s",
+         completed={sessions_completed}, cancelled={sessions_cancelled} | elapsed={:.2}s",
         name(&moment.phase),
-        sessions_sent.saturating_sub(sessions_completed),
         elapsed.as_secs_f64()
     )
 }
@@ -210,7 +202,6 @@ mod tests {
     fn a_phase_is_announced_when_it_starts_stops_sending_and_is_complete() {
         let phase =
             Arc::new(PhaseId { index: 1, profiling_index: Some(0), name: "load".into(), kind: PhaseKind::Profiling });
-        let targets = PhaseTargets { requests: Some(10), sessions: None, length: None, concurrency: Some(4) };
         let moment = |at: u64, completed: u64| {
             let counts = PhaseProgress { sent: 6, completed, sessions_sent: 6, ..PhaseProgress::default() };
             PhaseMoment {
@@ -219,7 +210,13 @@ mod tests {
                 counts: PhaseProgress { sessions_completed: completed, ..counts },
             }
         };
-        let started = PhaseStarted { phase: phase.clone(), at: MonoNs(0), targets };
+        let started = PhaseStarted {
+            phase: phase.clone(),
+            at: MonoNs(0),
+            targets: PhaseTargets::default(),
+            load: "Poisson arrivals at 20 req/s, at most 4 sessions".into(),
+            target: "10 requests".into(),
+        };
         let events = [
             RunEvent::PhaseStarted(Arc::new(started)),
             RunEvent::SendingComplete(moment(200_000_000, 4)),
@@ -231,7 +228,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "Phase load (profiling) started | phase_index=1 | profiling_index=0 | target: 10 requests at concurrency 4",
+                "Phase load (profiling) started | phase_index=1 | profiling_index=0 | target: 10 requests | Poisson arrivals \
+                 at 20 req/s, at most 4 sessions",
                 "Phase load (profiling) sending complete | sent=6, completed=4, in_flight=2 | sessions: sent=6, completed=4",
                 "Phase load (profiling) complete | completed=6, cancelled=0, errors=0 | sessions: completed=6, cancelled=0 | \
                  elapsed=0.21s",

@@ -39,7 +39,7 @@ impl Sampler {
             let (mut left, mut right) = (at >> half, at & mask);
             for step in 0..4 {
                 let key = (keys >> (32 * step)) as u64 & 0xffff_ffff;
-                (left, right) = (right, left ^ mix(right << 32 | key) & mask);
+                (left, right) = (right, left ^ (mix(right << 32 | key) & mask));
             }
             at = left << half | right;
             if at < all {
@@ -56,9 +56,9 @@ fn below(bits: u128, bound: u64) -> u64 {
 
 /// SplitMix64's finaliser.
 fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ x >> 31
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
 }
 
 #[cfg(test)]

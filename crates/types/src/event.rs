@@ -60,6 +60,10 @@ pub struct PhaseStarted {
     pub phase: Arc<PhaseId>,
     pub at: MonoNs,
     pub targets: PhaseTargets,
+    /// How its load arrives and within which limits, in words.
+    pub load: Arc<str>,
+    /// What ends its sending, in words.
+    pub target: Arc<str>,
 }
 
 /// What is done before a run starts.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::curves::SharedSweepLine;
+use crate::curves::Sweeps;
 use crate::events::Interest;
 use crate::phases;
 use crate::record::Reader;
@@ -58,16 +58,16 @@ impl Bench {
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
         let ids = phases.iter().map(|phase| phase.id.clone()).collect();
         let anchor = WallAnchor::default();
+        let (queue, arrivals) = Queue::new(1 << 30, 1);
+        let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
             metrics: metrics.clone(),
             redactor: Arc::default(),
-            sweeps: SharedSweepLine::of_phases(&plan.phases, &metrics),
+            sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
             is_watched: true,
             counts_until: OnceLock::new(),
         });
-        let (queue, arrivals) = Queue::new(1 << 30, 1);
-        let (queue, shown) = (Arc::new(queue), Shown::default());
         let mut mailboxes = Mailboxes::default();
         (0..THREADS).for_each(|_| drop(mailboxes.add()));
         let parts = Parts {

@@ -1,5 +1,6 @@
 //! Requests that are over and have not been swept.
 
+use crate::curves::order::Sent;
 use crate::curves::swept_request::SweptRequest;
 use crate::curves::timing::Timing;
 
@@ -9,8 +10,8 @@ use crate::curves::timing::Timing;
 pub(crate) struct Pending {
     /// With when each begins.
     pub(crate) requests: Vec<(u64, Box<SweptRequest>)>,
-    /// The number of each, and when it was sent.
-    pub(crate) sent: Vec<(u64, u64)>,
+    /// The place of each in the order of sending, and of those that are over and have no part in the curves.
+    pub(crate) sent: Vec<Sent>,
     pub(crate) gaps: u64,
     pub(crate) last_end: u64,
     /// Requests that are over, for their memory.
@@ -18,8 +19,8 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Adds a request, with its number and the time it was sent.
-    pub(crate) fn add(&mut self, number: u64, sent: u64, timing: Timing, gaps: &[u64]) {
+    /// Adds a request, with its place in the order of sending.
+    pub(crate) fn add(&mut self, sent: Sent, timing: Timing, gaps: &[u64]) {
         let request = match self.spare.pop() {
             Some(mut request) => {
                 request.restart(timing, gaps);
@@ -28,9 +29,14 @@ impl Pending {
             None => Box::new(SweptRequest::new(timing, gaps)),
         };
         self.requests.push((timing.start, request));
-        self.sent.push((number, sent));
+        self.sent.push(sent);
         self.gaps += gaps.len() as u64;
         self.last_end = self.last_end.max(timing.end);
+    }
+
+    /// Nothing has to be waited for of this request: it is in no curve.
+    pub(crate) fn pass_over(&mut self, sent: Sent) {
+        self.sent.push(sent);
     }
 
     pub(crate) fn append(&mut self, mut other: Self) {
@@ -51,6 +57,7 @@ impl Pending {
 
     /// Bytes held, roughly.
     pub(crate) fn size(&self) -> usize {
-        (self.len() + self.spare.len()) * SweptRequest::SIZE + self.gaps as usize * 4
+        let requests = (self.len() + self.spare.len()) * SweptRequest::SIZE;
+        requests + self.gaps as usize * 4 + self.sent.capacity() * size_of::<Sent>()
     }
 }

@@ -1,9 +1,12 @@
 //! Requests swept in the order of time.
 //!
 //! A curve is known only where every request that it depends on is. Records come when requests end, in the order of
-//! their ends; but requests are sent in the order of their numbers, so once all up to some number are in, no other can
-//! have begun before the last of these was sent. Up to there time is swept and what was swept is let go: what is held
-//! is what is in flight and what has ended since the oldest of it began, however long the run.
+//! their ends; but requests are sent in the order of their numbers, so once all up to some number are known, no other
+//! can have begun before the last of these was sent. Up to there time is swept and what was swept is let go: what is
+//! held is what is in flight and what has ended since the oldest of it began, however long the run.
+//!
+//! Requests that are in no curve (those that the run cut off) are made known all the same. Phases that overlap are swept
+//! together beside the sweep of each: one after the other would put side by side in time what was going on at once.
 
 use crate::curves::change::Levels;
 use crate::curves::changes::Changes;
@@ -29,8 +32,9 @@ const SHORTEST: f64 = 1e3;
 const LONGEST: f64 = u32::MAX as f64;
 /// Requests that are over and kept for their memory: about as many as come before the next are needed.
 const MOST_SPARE: usize = 1 << 12;
-/// Bytes of requests that may wait for an older one: past this time goes on without it. It may never come (a request
-/// that was cut off leaves no record), or be in the hands of a thread that got no core for seconds.
+/// Bytes of requests that may wait for an older one: past this time goes on without it. It may take that long, never
+/// come (what was never sent is known only when its phase is over), or be in the hands of a thread that got no core for
+/// seconds.
 const MOST_WAITING: usize = 192 << 20;
 
 /// The curves of a phase, as far as they are known.
@@ -140,6 +144,11 @@ impl SweepLine {
         // No more than it gave: who comes rarely would keep them from those who come often.
         let left = self.spare.len().saturating_sub(taken);
         pending.spare.extend(self.spare.drain(left..));
+    }
+
+    /// A phase is over: so many of its requests will be taken in all, those without a part in the curves included.
+    pub fn close_phase(&mut self, phase: u16, requests: u64) {
+        self.order.set_total(phase, requests);
     }
 
     /// How many gaps all requests had that were ever taken.
@@ -380,194 +389,4 @@ fn hold(gauges: &mut Gauges, at: u64, levels: &Levels, streaming_since: &mut u64
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::curves::curve::Curve;
-    use crate::curves::timing::Timing;
-
-    const GAP: u64 = 1_000;
-
-    fn sweep() -> SweepLine {
-        SweepLine::new(None)
-    }
-
-    /// A request that waits for a gap, answers with one content a gap, and ends a gap after the last.
-    fn timing(start: u64, gaps: u64) -> Timing {
-        let generation = start + GAP;
-        Timing {
-            start,
-            end: generation + (gaps + 1) * GAP,
-            generation: Some(generation),
-            input: Some(9),
-            output: Some(5),
-        }
-    }
-
-    fn add(sweep: &mut SweepLine, number: u64, start: u64, gaps: u64) {
-        let mut pending = Pending::default();
-        pending.add(number, start, timing(start, gaps), &vec![GAP; gaps as usize]);
-        sweep.take(&mut pending);
-    }
-
-    fn go_on(sweep: &mut SweepLine) {
-        sweep.look_ahead();
-        while sweep.go_on() {}
-    }
-
-    fn in_flight(sweep: &SweepLine) -> [Option<f64>; 3] {
-        let stats = sweep.whole(0).effective(Curve::Concurrency).unwrap_or_default();
-        [stats.avg, stats.min, stats.max]
-    }
-
-    #[test]
-    fn time_is_swept_up_to_the_last_number_that_every_earlier_one_is_known_of() {
-        let mut sweep = sweep();
-        add(&mut sweep, 2, 20 * GAP, 3);
-        add(&mut sweep, 1, 10 * GAP, 3);
-        go_on(&mut sweep);
-        assert_eq!(sweep.held(), 2, "the first one may still have begun at any time");
-        add(&mut sweep, 0, 5 * GAP, 3);
-        go_on(&mut sweep);
-        assert_eq!((sweep.held(), sweep.front), (1, 20 * GAP));
-    }
-
-    #[test]
-    fn what_waits_for_one_request_is_not_sorted_until_that_one_comes() {
-        for slow in 0..3 {
-            let mut sweep = sweep();
-            for number in (0..20).rev().filter(|number| *number != slow) {
-                add(&mut sweep, number, number * 5 * GAP, 3);
-            }
-            go_on(&mut sweep);
-            add(&mut sweep, 20, 100 * GAP, 3);
-            go_on(&mut sweep);
-            assert!(!sweep.is_sorted, "sorted while number {slow} is missing");
-            add(&mut sweep, slow, slow * 5 * GAP, 3);
-            go_on(&mut sweep);
-            assert!(sweep.is_sorted && sweep.held() == 2 && sweep.late() == 0);
-        }
-    }
-
-    #[test]
-    fn a_request_that_comes_after_its_time_was_swept_is_counted_and_goes_on_from_there() {
-        let mut sweep = sweep();
-        for number in 0..10 {
-            add(&mut sweep, number, number * 5 * GAP, 3);
-        }
-        sweep.sweep_to(30 * GAP);
-        assert_eq!(sweep.late(), 0);
-        add(&mut sweep, 10, 7 * GAP, 60);
-        sweep.end();
-        assert_eq!((sweep.late(), sweep.held(), sweep.held_gaps), (1, 0, 0));
-        let [mean, min, max] = in_flight(&sweep);
-        // One after another, and from the thirtieth gap to the sixty-ninth the late one beside them.
-        assert_eq!((min, max), (Some(1.0), Some(2.0)));
-        assert!((mean.unwrap_or(0.0) - (50.0 + 39.0) / 69.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn whoever_hands_over_requests_gets_back_no_more_of_them_than_it_gave() {
-        let mut sweep = sweep();
-        for number in 0..100 {
-            add(&mut sweep, number, number * 5 * GAP, 3);
-        }
-        go_on(&mut sweep);
-        let spare = sweep.spare.len();
-        assert!(spare > 90);
-        let mut pending = Pending::default();
-        for number in [100, 101] {
-            pending.add(number, number * 5 * GAP, timing(number * 5 * GAP, 0), &[]);
-        }
-        sweep.take(&mut pending);
-        assert_eq!((pending.spare.len(), sweep.spare.len()), (2, spare - 2));
-    }
-
-    #[test]
-    fn a_later_phase_goes_on_where_an_earlier_one_ended() {
-        let [mut early, mut late] = [sweep(), sweep()];
-        for number in 0..10 {
-            add(&mut early, number, number * 5 * GAP, 3);
-            add(&mut late, number, 1000 * GAP + number * 5 * GAP, 8);
-        }
-        early.end();
-        late.end();
-        for (mut one, other) in [(early.clone(), late.clone()), (late, early)] {
-            one.append(other);
-            assert_eq!((one.late(), one.swept()), (0, (50 + 55) * GAP));
-            let stats = one.whole(1055 * GAP - one.swept()).effective(Curve::Concurrency).unwrap_or_default();
-            assert!((stats.avg.unwrap_or(0.0) - 150.0 / 1055.0).abs() < 1e-12, "{:?}", stats.avg);
-        }
-    }
-
-    #[test]
-    fn the_slices_of_a_later_phase_are_those_of_the_run() {
-        let slice = Nanos(40 * GAP);
-        let sweeps = || [(); 3].map(|()| SweepLine::new(Some(slice)));
-        let [mut early, mut late, mut whole] = sweeps();
-        for number in 0..10 {
-            let (first, second) = (number * 5 * GAP, 105 * GAP + number * 5 * GAP);
-            add(&mut early, number, first, 3);
-            add(&mut late, number, second, 3);
-            add(&mut whole, number, first, 3);
-            add(&mut whole, number + 10, second, 3);
-        }
-        late.align_slices(WallNs(0));
-        late.end();
-        early.append(late);
-        whole.end();
-        let last = 155 * GAP;
-        for start in (0..last).step_by(slice.0 as usize) {
-            let window = Window { start: WallNs(start), end: WallNs((start + slice.0).min(last)) };
-            let stats = |sweep: &SweepLine| {
-                let stats = sweep.stats(&window)?;
-                Some([Curve::Concurrency, Curve::DecodeThroughput, Curve::TokensInFlight].map(|curve| {
-                    let stats = stats.effective(curve).unwrap_or_default();
-                    [stats.avg, stats.min, stats.max, stats.p50, stats.p99].map(|value| value.map(|value| value as f32))
-                }))
-            };
-            assert_eq!(stats(&early), stats(&whole), "{start}");
-            assert!(stats(&whole).is_some());
-        }
-    }
-
-    #[test]
-    fn tokens_are_produced_evenly_until_a_request_has_gaps() {
-        let decoding = |sweep: &SweepLine| sweep.whole(0).effective(Curve::DecodeThroughput).unwrap_or_default();
-        let (mut even, mut mixed, mut at_once) = (sweep(), sweep(), sweep());
-        for number in 0..10 {
-            add(&mut even, number, number * 5 * GAP, 0);
-            add(&mut mixed, number, number * 5 * GAP, 0);
-            add(&mut at_once, number, number * 5 * GAP, 0);
-        }
-        // Some are over by the time the first one with gaps comes, and one is being answered.
-        mixed.sweep_to(41 * GAP + GAP / 2);
-        add(&mut mixed, 10, 60 * GAP, 3);
-        add(&mut at_once, 10, 60 * GAP, 3);
-        [&mut even, &mut mixed, &mut at_once].into_iter().for_each(SweepLine::end);
-        assert!(decoding(&even).min == Some(0.0) && decoding(&even).avg > Some(0.0));
-        assert_eq!(decoding(&mixed), decoding(&at_once));
-        assert_eq!(mixed.late(), 0);
-        let mut merged = sweep();
-        add(&mut merged, 0, 100 * GAP, 3);
-        merged.append(even);
-        assert!(decoding(&merged).p50 == Some(0.0) && decoding(&merged).max == decoding(&mixed).max);
-    }
-
-    #[test]
-    fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
-        for gaps in [0, 20] {
-            let mut sweep = SweepLine { most_waiting: 100_000, ..sweep() };
-            let mut most = 0;
-            for number in (0..40_000).filter(|number| *number != 7) {
-                add(&mut sweep, number, number * GAP, gaps);
-                while sweep.go_on() {}
-                most = most.max(sweep.size());
-            }
-            // A few thousand changes come before it is looked, and so many requests are kept for their memory.
-            assert!(most < 4_000_000, "{most} bytes with {gaps} gaps a request");
-            add(&mut sweep, 7, 7 * GAP, gaps);
-            sweep.end();
-            assert_eq!((sweep.late(), sweep.held()), (1, 0));
-        }
-    }
-}
+mod tests;

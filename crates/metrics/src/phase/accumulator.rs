@@ -1,5 +1,6 @@
 //! The records of one phase, as one record thread sees them.
 
+use crate::curves::order::Sent;
 use crate::curves::pending::Pending;
 use crate::curves::sweep_line::SweepLine;
 use crate::curves::timing::Timing;
@@ -26,11 +27,21 @@ pub struct Accumulator {
     pub(crate) pending: Pending,
     /// What was swept of these records while they came.
     pub(crate) sweep: Option<Box<SweepLine>>,
+    /// The same requests for the sweep of phases that overlap, where there is one.
+    joint: Option<Joint>,
     /// `None` where nobody watches.
     pub(crate) live: Option<Live>,
     pub(crate) errors: Errors,
     pub(crate) spec_decode: BTreeMap<u32, u64>,
     pub(crate) limits: Limits,
+}
+
+/// Requests on their way to a sweep of several phases.
+#[derive(Clone, Debug)]
+struct Joint {
+    /// Their phase, by its place among these phases.
+    phase: u16,
+    pending: Pending,
 }
 
 /// Up to where percentiles are exact; past it they come from histograms. That of curves is [the
@@ -58,6 +69,7 @@ impl Accumulator {
             gaps: Gaps::default(),
             pending: Pending::default(),
             sweep: None,
+            joint: None,
             live: Some(Live::new(metrics)),
             errors: Errors::default(),
             spec_decode: BTreeMap::new(),
@@ -71,6 +83,13 @@ impl Accumulator {
         self
     }
 
+    /// For the phase at this place among phases that may overlap: their requests are [handed
+    /// over](Self::hand_over_jointly) to a sweep of all of them too.
+    pub fn joint(mut self, phase: u16) -> Self {
+        self.joint = Some(Joint { phase, pending: Pending::default() });
+        self
+    }
+
     /// Adds a record: what was measured, and the metrics computed from that.
     pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
         let facts = &record.facts;
@@ -80,8 +99,12 @@ impl Accumulator {
         self.gaps.add_all(&record.gaps);
         self.columns.push(facts, &record.gaps);
         self.limit_gaps(self.gaps.count());
-        if let Some(timing) = Timing::of(facts) {
-            self.pending.add(m.number, m.credit_issued.unwrap_or_default().0, timing, &record.gaps);
+        let issued = m.credit_issued.unwrap_or_default();
+        match Timing::of(facts) {
+            Some(timing) => self.each_pending(m.number, issued, |pending, sent| {
+                pending.add(sent, timing, &record.gaps);
+            }),
+            None => self.pass_over(m.number, issued),
         }
         match &m.error {
             Some(error) => self.errors.add(error, m.start_wall.0 + m.end.since(m.start).0),
@@ -93,7 +116,20 @@ impl Accumulator {
         }
     }
 
-    /// Both together: two parts of a phase, or two phases of which the one ends before the other begins.
+    /// A request that is no record, by its number and when it was released: curves need not wait for it.
+    pub fn pass_over(&mut self, number: u64, issued: WallNs) {
+        self.each_pending(number, issued, Pending::pass_over);
+    }
+
+    fn each_pending(&mut self, number: u64, issued: WallNs, mut take: impl FnMut(&mut Pending, Sent)) {
+        take(&mut self.pending, Sent { phase: 0, number, at: issued.0 });
+        if let Some(Joint { phase, pending }) = &mut self.joint {
+            take(pending, Sent { phase: *phase, number, at: issued.0 });
+        }
+    }
+
+    /// Both together: two parts of a phase, or two phases. Of phases that overlap, curves have to come [from a joint
+    /// sweep](Self::with_sweep).
     pub fn merge(mut self, other: Self) -> Self {
         if let (Some(own), Some(others)) = (&mut self.live, &other.live) {
             own.merge(others);
@@ -106,6 +142,10 @@ impl Accumulator {
         self.columns.append(other.columns);
         self.limit_gaps(self.gaps.count());
         self.pending.append(other.pending);
+        match (&mut self.joint, other.joint) {
+            (Some(own), Some(others)) => own.pending.append(others.pending),
+            (own, others) => *own = own.take().or(others),
+        }
         match (&mut self.sweep, other.sweep) {
             (Some(own), Some(others)) => own.append(*others),
             (own, others) => *own = own.take().or(others),
@@ -126,9 +166,19 @@ impl Accumulator {
         self.limit_gaps(sweep.taken_gaps());
     }
 
-    /// Requests that wait to be [handed over](Self::hand_over).
+    /// The same to a sweep of all phases that may overlap.
+    pub fn hand_over_jointly(&mut self, sweep: &mut SweepLine) {
+        self.joint.iter_mut().for_each(|joint| sweep.take(&mut joint.pending));
+    }
+
+    /// Requests that wait to be [handed over](Self::hand_over), those in no curve included.
     pub fn unswept(&self) -> usize {
-        self.pending.len()
+        self.pending.sent.len()
+    }
+
+    /// Requests that wait to be [handed over jointly](Self::hand_over_jointly).
+    pub fn jointly_unswept(&self) -> usize {
+        self.joint.as_ref().map_or(0, |joint| joint.pending.sent.len())
     }
 
     /// When the first of them began.
@@ -144,6 +194,13 @@ impl Accumulator {
             Some(own) => own.append(sweep),
             none => *none = Some(Box::new(sweep)),
         }
+    }
+
+    /// With the curves of this sweep: these records are those of phases that overlap, swept together.
+    pub fn with_sweep(mut self, mut sweep: SweepLine) -> Self {
+        sweep.end();
+        self.sweep = Some(Box::new(sweep));
+        self
     }
 
     /// The state for those who watch: running statistics, no sorting. Costs a copy of some 100 KB.
@@ -175,6 +232,8 @@ impl Accumulator {
     /// Bytes held, roughly.
     pub fn size(&self) -> usize {
         let sweep = self.sweep.as_ref().map_or(0, |sweep| sweep.size());
-        self.columns.size() + self.gaps.size() + self.pending.size() + sweep + self.live.as_ref().map_or(0, Live::size)
+        let joint = self.joint.as_ref().map_or(0, |joint| joint.pending.size());
+        let live = self.live.as_ref().map_or(0, Live::size);
+        self.columns.size() + self.gaps.size() + self.pending.size() + joint + sweep + live
     }
 }
