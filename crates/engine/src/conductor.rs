@@ -192,6 +192,7 @@ impl Conductor {
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
                 let _ = self.tracks[index].requests_done.set(done);
+                self.everywhere(Command::Forget(phase));
                 self.hooks.iter().for_each(|hooks| hooks.after(&self.tracks[index].id));
             }
             Action::TooManyFailed { .. } => {}

@@ -8,7 +8,8 @@
 //! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - [`travel`]: how the plan has requests travel
-//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread
+//! - `load`: the sending side. `conductor`: the schedule driven by a clock; `worker`: requests in flight on one thread;
+//!   `sessions`: what was said in those of several turns
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
@@ -43,6 +44,7 @@ mod request_watch;
 pub mod requests;
 pub mod run;
 mod sampler;
+mod sessions;
 pub mod sinks;
 mod sizing;
 pub mod stop;

@@ -92,6 +92,7 @@ impl Reader {
             tokens: self.count(exchange, &parsed, counted, error.is_some()),
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
+            scheduled_send_ms: exchange.tag.scheduled_send_ms,
             images: exchange.tag.images,
             audio_seconds: exchange.tag.audio_seconds,
             video_inference_seconds: video.inference_seconds,
@@ -174,7 +175,8 @@ impl Reader {
             (Counts::Ours, Some(tokenizer)) => tokenizer,
             (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
-        let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
+        let tag = &exchange.tag;
+        let input = self.requests.input_tokens(tag.conversation, tag.turn, &exchange.request_body, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };
         }

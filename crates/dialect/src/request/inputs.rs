@@ -37,6 +37,16 @@ pub fn extract(dialect: &Dialect, body: &[u8]) -> Option<Inputs> {
     Some((dialect.inputs)(value.as_object()?))
 }
 
+/// Images among the items that a turn adds to a list.
+pub(super) fn images_of_items(dialect: &Dialect, items: &mut Vec<Value>) -> u32 {
+    let mut body = Map::from_iter([("messages".to_owned(), Value::Array(std::mem::take(items)))]);
+    let images = (dialect.inputs)(&body).images;
+    if let Some(Value::Array(looked_at)) = body.remove("messages") {
+        *items = looked_at;
+    }
+    images
+}
+
 /// Of a body with messages, a prompt, an input, or a query with passages.
 pub fn of_messages(body: &Map<String, Value>) -> Inputs {
     walk(&USUAL, body)
