@@ -103,7 +103,6 @@ impl Reader {
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
             spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),
             error,
-            ..Measured::default()
         };
         let request_end = anchor.wall(end);
         let was_cancelled = matches!(exchange.failure, Some(Failure::CutOff | Failure::Cancelled { .. }));

@@ -87,7 +87,7 @@ pub struct PreparedRequest {
     /// A later turn needs its answer.
     pub wants_reply: bool,
     /// Of a first turn, where more follow.
-    later: Option<Box<LaterTurns>>,
+    later: Option<LaterTurns>,
 }
 
 /// What follows the first turn of a conversation.
@@ -95,7 +95,7 @@ enum LaterTurns {
     /// Requests that are the same in every session.
     Prepared(Vec<Arc<PreparedRequest>>),
     /// Each goes on from what was said before it: a session that has asked its first turn.
-    FromAnswers(Session),
+    FromAnswers(Box<Session>),
 }
 
 /// A conversation as it is shown: the body of each turn as if it were the only one.
@@ -196,7 +196,7 @@ impl Requests {
 
     /// What is sent for a later turn, where that was encoded beforehand.
     pub(crate) fn later_turn(&self, conversation: u32, turn: u32) -> Option<&Arc<PreparedRequest>> {
-        match self.kept.get(conversation as usize)?.later.as_deref()? {
+        match self.kept.get(conversation as usize)?.later.as_ref()? {
             LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
             LaterTurns::FromAnswers(_) => None,
         }
@@ -296,7 +296,7 @@ impl Requests {
         let session_id = conversation.session_id.as_str().into();
         let mut first = self.ask(&mut session, (index as u32, 0), session_id)?;
         if conversation.turns.len() > 1 {
-            first.later = Some(Box::new(LaterTurns::FromAnswers(session)));
+            first.later = Some(LaterTurns::FromAnswers(Box::new(session)));
         }
         Ok(first)
     }
@@ -307,7 +307,7 @@ impl Requests {
         let mut first = self.build(index, conversation)?;
         self.hold(&mut first);
         let mut held = first.encoded.body.held();
-        let Some(later) = first.later.as_deref_mut() else { return Ok((first, held)) };
+        let Some(later) = first.later.as_mut() else { return Ok((first, held)) };
         let alone = self.payloads(index, conversation)?;
         match later {
             LaterTurns::FromAnswers(session) if !first.wants_reply => {
@@ -372,7 +372,7 @@ impl Requests {
 impl PreparedRequest {
     /// The session that goes on from this first turn, where what follows was not encoded beforehand.
     pub(crate) fn session(&self) -> Option<&Session> {
-        match self.later.as_deref()? {
+        match self.later.as_ref()? {
             LaterTurns::FromAnswers(session) => Some(session),
             LaterTurns::Prepared(_) => None,
         }
@@ -476,7 +476,7 @@ mod tests {
         let verbatim = Turn { raw_payload, ..first.clone() };
         let talk = talk(ContextMode::DeltasWithResponses, vec![first, second, verbatim]);
         let (first, _) = requests.keep(0, &talk).unwrap();
-        let Some(LaterTurns::Prepared(later)) = first.later.as_deref() else { panic!("they depend on no answer") };
+        let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
         assert_eq!((first.images, later[0].images, later[1].images), (2, 3, 1));
     }
 
@@ -485,7 +485,7 @@ mod tests {
         let requests = requests(EndpointKind::Chat).unwrap();
         let turns = vec![Turn::text("one"), Turn { max_tokens: Some(7), ..Turn::text("two") }];
         let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithResponses, turns.clone())).unwrap();
-        let Some(LaterTurns::Prepared(later)) = first.later.as_deref() else { panic!("they depend on no answer") };
+        let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
         let sent = bodies(&[&first, &later[0]]);
         assert_eq!(held, sent.iter().map(String::len).sum::<usize>());
         assert!(sent[1].contains(r#"{"role":"user","content":"one"},{"role":"user","content":"two"}"#), "{sent:?}");
