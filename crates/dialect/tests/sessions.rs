@@ -1,9 +1,9 @@
 //! Conversations as they go on: what each turn sends of those before it.
 #![expect(clippy::unwrap_used, reason = "a conversation that cannot be put is a failed test")]
 
-use aiperf_dialect::{Api, EncodedRequest, Session};
+use aiperf_dialect::{Api, EncodedRequest, Session, inputs, kinds};
 use aiperf_plan::{BaseUrl, EndpointPlan};
-use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, Turn};
+use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, SaidSoFar, SaidState, Turn};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -295,6 +295,44 @@ fn what_can_never_be_asked_is_known_before_anything_is() {
     assert_eq!(refused(EndpointKind::Completions, ContextMode::DeltasWithoutResponses), [1]);
     assert!(refused(EndpointKind::Completions, ContextMode::MessageArrayWithResponses).is_empty());
     assert!(refused(EndpointKind::Chat, ContextMode::DeltasWithoutResponses).is_empty());
+}
+
+/// What a session has said, by what each request added.
+fn added(said: &SaidSoFar) -> Vec<String> {
+    let Some(SaidState::Uncounted(before, items)) = said.state() else { panic!("nobody counted it") };
+    let mut all = before.map_or_else(Vec::new, |before| added(&before));
+    all.push(inputs::texts_of_items(&kinds::chat::DIALECT, &items).unwrap().join("|"));
+    all
+}
+
+#[test]
+fn what_is_said_can_be_counted_by_what_each_request_adds() {
+    let raw = vec![json!({"role": "user", "content": "5"})];
+    let turns = vec![
+        Turn::text("1"),
+        Turn { raw_tools: Some(vec![json!({"name": "f"})]), ..Turn::text("2") },
+        Turn { extra_body: Some(Map::from_iter([("tools".to_owned(), json!([]))])), ..Turn::text("3") },
+        Turn::text("4"),
+        Turn { raw_messages: Some(raw), reset_context: true, ..Turn::default() },
+        Turn::text("6"),
+    ];
+    let said = |turns: &[Turn], mode| {
+        let talk = Conversation { system_message: Some("S".into()), ..conversation(mode, turns.to_vec()) };
+        let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+        let asked = (0..turns.len()).map(|turn| {
+            session.ask(turn).unwrap();
+            session.take(reply(&format!("a{turn}"))).unwrap();
+            session.said_so_far().map(|said| added(said).join(" / "))
+        });
+        asked.collect::<Vec<_>>()
+    };
+    let of = |text: &str| Some(text.to_owned());
+    let plain = [turns[0].clone(), turns[3].clone(), turns[4].clone(), turns[5].clone()];
+    let wanted = [of("S|1"), of("S|1 / a0|4"), of("S|5"), of("S|5 / a2|6")];
+    assert_eq!(said(&plain, ContextMode::DeltasWithoutResponses), wanted);
+    let tools = said(&turns[..4], ContextMode::DeltasWithoutResponses);
+    assert_eq!(tools, [of("S|1"), None, None, None], "what tools say comes after all messages");
+    assert_eq!(said(&plain, ContextMode::MessageArrayWithResponses), [None, None, None, None]);
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //! - `failure_names`: what failures are called in records
 //! - [`reading`]: answers read, once they are there or while they come; `legs`: requests of several legs
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
-//!   `recorder`: batches of them, added up
+//!   `said`: tokens of what sessions say, counted by what each request adds; `recorder`: batches of records, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - `request_watch`: what is told of single requests, and the end of a run in which too many fail
@@ -43,6 +43,7 @@ mod recorder;
 mod request_watch;
 pub mod requests;
 pub mod run;
+mod said;
 mod sampler;
 mod sessions;
 pub mod sinks;

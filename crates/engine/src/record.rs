@@ -174,8 +174,7 @@ impl Reader {
             (Counts::Ours, Some(tokenizer)) => tokenizer,
             (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
-        let tag = &exchange.tag;
-        let input = self.requests.input_tokens(tag.conversation, tag.turn, &exchange.request_body, tokenizer);
+        let input = self.requests.input_tokens_of(exchange, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };
         }

@@ -2,12 +2,13 @@
 //! the rest is encoded entry by entry as it is needed. Of a conversation of several turns whose requests depend on answers,
 //! that is the first turn: a session goes on from there.
 
+use crate::said;
 use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Failure, Shapes};
+use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, SaidSoFar, Shapes};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -86,6 +87,8 @@ pub struct PreparedRequest {
     pub audio_seconds: Option<f64>,
     /// A later turn needs its answer.
     pub wants_reply: bool,
+    /// What it says by what it adds, where it can be counted so.
+    pub(crate) said: Option<Arc<SaidSoFar>>,
     /// Of a first turn, where more follow.
     later: Option<LaterTurns>,
 }
@@ -223,6 +226,7 @@ impl Requests {
             images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
+            said: session.said_so_far().cloned(),
             session_id,
             encoded,
             later: None,
@@ -258,6 +262,14 @@ impl Requests {
     /// The endpoint as it is spoken to.
     pub fn api(&self) -> &Arc<Api> {
         &self.api
+    }
+
+    /// Tokens of what a request says; of a later turn, where that is possible, only what it adds is counted.
+    pub(crate) fn input_tokens_of(&self, exchange: &Exchange, tokenizer: &Tokenizer) -> Option<u64> {
+        let RequestTag { conversation, turn, .. } = exchange.tag;
+        let said = exchange.said.as_ref().filter(|_| turn > 0);
+        said.and_then(|said| said::count(said, self.api.dialect, tokenizer))
+            .or_else(|| self.input_tokens(conversation, turn, &exchange.request_body, tokenizer))
     }
 
     /// Tokens of a request's texts. A conversation's first turn, which is the same in every session, is counted once.

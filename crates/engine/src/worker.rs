@@ -179,16 +179,18 @@ impl Worker {
             first_content: dispatch.tells_first_content,
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
-        let worker = self.clone();
+        let (worker, said) = (self.clone(), request.said.clone());
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
-                let exchange = worker.send_and_read(out, &cancel, awaited).await;
+                let mut exchange = worker.send_and_read(out, &cancel, awaited).await;
+                exchange.said = said;
                 worker.land(slot, exchange);
             });
             return;
         }
         tokio::task::spawn_local(async move {
-            let exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
+            let mut exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
+            exchange.said = said;
             worker.land(slot, exchange);
         });
     }

@@ -23,6 +23,8 @@ pub(super) struct Items {
     last_turn: usize,
     /// Images in all of them, and in those of the last turn.
     images: (u32, u32),
+    /// What was added since it was last asked for.
+    added: Vec<Bytes>,
 }
 
 impl Items {
@@ -43,6 +45,7 @@ impl Items {
         if !rest.is_empty() {
             self.pieces.push(rest.into());
         }
+        self.added.extend_from_slice(&self.pieces[self.last_turn..]);
         Ok(())
     }
 
@@ -54,6 +57,17 @@ impl Items {
 
     pub(super) fn of_last_turn(&self) -> &[Bytes] {
         &self.pieces[self.last_turn..]
+    }
+
+    /// What was added since this was last asked, with what comes before all if nothing was asked yet.
+    pub(super) fn take_added(&mut self, is_first: bool) -> Vec<Bytes> {
+        let opening = self.opening.iter().filter(|_| is_first).flat_map(|(opening, _)| opening.iter().cloned());
+        opening.chain(std::mem::take(&mut self.added)).collect()
+    }
+
+    /// Whether what comes before them takes the place of the first.
+    pub(super) fn replaces_first(&self) -> bool {
+        self.opening.as_ref().is_some_and(|(_, replaces_first)| *replaces_first)
     }
 
     pub(super) fn images(&self) -> u32 {

@@ -4,7 +4,7 @@ use super::items::{Items, encode_item};
 use super::{DialectError, Frame, Request, Said, inputs};
 use crate::api::Api;
 use crate::kinds::Carries;
-use aiperf_types::{Body, BodyKind, ContextMode, Conversation, Reply, Turn};
+use aiperf_types::{Body, BodyKind, ContextMode, Conversation, EndpointKind, Reply, SaidSoFar, Turn};
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -33,6 +33,9 @@ pub struct Session {
     items: Items,
     /// Images that the last request carries, where that is known without looking into its body.
     images: Option<u32>,
+    /// What was said up to the last request that can be counted by what each adds, and whether that is the last of all.
+    said_so_far: Option<Arc<SaidSoFar>>,
+    is_said_so_far: bool,
     /// The tools that hold, encoded.
     tools: Option<Bytes>,
     /// The system blocks likewise.
@@ -51,6 +54,8 @@ impl Session {
             asked: 0,
             items: Items::default(),
             images: None,
+            said_so_far: None,
+            is_said_so_far: false,
             tools: None,
             system: None,
             response_id: None,
@@ -101,7 +106,28 @@ impl Session {
             None => (self.api.dialect.frame)(&self.request(asked)?)?,
         };
         self.images = self.images_of(&frame, asked);
-        self.encode(frame, asked)
+        // The texts of all messages one after the other, and no others.
+        let is_in_items = frame.has_items() && frame.get("tools").is_none() && frame.get("input").is_none();
+        let encoded = self.encode(frame, asked)?;
+        self.is_said_so_far = is_in_items && self.is_counted_by_turn() && !self.items.replaces_first();
+        if self.is_said_so_far {
+            let items = self.items.take_added(self.said_so_far.is_none());
+            self.said_so_far = Some(Arc::new(SaidSoFar::new(self.said_so_far.take(), items)));
+        }
+        Ok(encoded)
+    }
+
+    /// What the last request says, by what it adds to those before it, where it can be counted so.
+    pub fn said_so_far(&self) -> Option<&Arc<SaidSoFar>> {
+        self.said_so_far.as_ref().filter(|_| self.is_said_so_far)
+    }
+
+    /// Whether a request says what the one before it did, then what it adds, and that is counted here.
+    fn is_counted_by_turn(&self) -> bool {
+        self.api.dialect.kind == EndpointKind::Chat
+            && !self.api.endpoint.server_token_count
+            && self.conversation.turns.len() > 1
+            && self.mode != ContextMode::MessageArrayWithResponses
     }
 
     /// Images that the last request carries; `None` where its body alone says, because somebody else wrote it or it is a
@@ -164,6 +190,7 @@ impl Session {
             };
             if turn.reset_context && turn.raw_messages.is_some() {
                 self.items = Items::default();
+                self.said_so_far = None;
             }
             self.items.add(items, images)?;
         }

@@ -379,6 +379,10 @@ fn records_say_of_each_turn_what_it_was() {
         let input: Vec<_> = records.iter().map(|record| record.measured.tokens.input).collect();
         let wanted = ["one", "one a0 two three", "one a0 two three a1 four"].map(counts);
         assert_eq!(input, wanted, "all that a request says, joined by blanks");
+        assert!(exchanges.iter().all(|exchange| exchange.said.is_some()), "what each adds alone is counted");
+        let whole = exchanges.iter().map(|exchange| Exchange { said: None, ..exchange.clone() });
+        let whole = whole.map(|exchange| reader.read(&exchange, 0).measured.tokens.input);
+        assert_eq!(whole.collect::<Vec<_>>(), wanted, "and that is what the whole has");
         let of = |record: &crate::record::Record| {
             let measured = &record.measured;
             (record.meta.turn_index, measured.requested_osl, measured.audio_seconds, measured.scheduled_send_ms)
