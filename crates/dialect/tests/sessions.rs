@@ -308,7 +308,7 @@ fn added(said: &SaidSoFar) -> Vec<String> {
 #[test]
 fn what_is_said_can_be_counted_by_what_each_request_adds() {
     let raw = vec![json!({"role": "user", "content": "5"})];
-    let turns = vec![
+    let turns = [
         Turn::text("1"),
         Turn { raw_tools: Some(vec![json!({"name": "f"})]), ..Turn::text("2") },
         Turn { extra_body: Some(Map::from_iter([("tools".to_owned(), json!([]))])), ..Turn::text("3") },
