@@ -11,7 +11,7 @@ use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan, redact};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
-use aiperf_types::{LogLevel, Preparing, RunEvent};
+use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -197,14 +197,10 @@ impl Job {
             all.for_each(drop);
             None
         } else {
-            Some(artifacts.stage_inputs(all.map(|request| {
-                let payload = request.encoded.body.payload();
-                let shown = match redact::payload(&payload) {
-                    Cow::Owned(hidden) => hidden,
-                    Cow::Borrowed(_) => payload.into_owned(),
-                };
-                (request.session_id.clone(), [shown])
-            }))?)
+            Some(
+                artifacts
+                    .stage_inputs(all.map(|conversation| (conversation.session_id, shown(conversation.bodies))))?,
+            )
         };
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
@@ -213,6 +209,17 @@ impl Job {
         requests.drop_payloads(tokenizer.as_ref());
         Ok(Loaded { requests: Arc::new(requests), tokenizer, inputs })
     }
+}
+
+/// Bodies as they may be seen.
+fn shown(bodies: Vec<Body>) -> impl Iterator<Item = Vec<u8>> {
+    bodies.into_iter().map(|body| {
+        let payload = body.payload();
+        match redact::payload(&payload) {
+            Cow::Owned(hidden) => hidden,
+            Cow::Borrowed(_) => payload.into_owned(),
+        }
+    })
 }
 
 fn announcement(preparing: &Preparing) -> String {

@@ -1,9 +1,9 @@
 //! Conversations as they go on: what each turn sends of those before it.
 #![expect(clippy::unwrap_used, reason = "a conversation that cannot be put is a failed test")]
 
-use aiperf_dialect::{Api, EncodedRequest, Session};
+use aiperf_dialect::{Api, EncodedRequest, Session, inputs, kinds};
 use aiperf_plan::{BaseUrl, EndpointPlan};
-use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, Turn};
+use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, SaidSoFar, SaidState, Turn};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -223,27 +223,134 @@ proptest! {
     }
 }
 
+/// A turn whose number of images no sum of others gives.
+fn pictured(images: usize) -> Turn {
+    let contents = vec!["data:image/png;base64,AA".to_owned(); images];
+    let image = aiperf_types::Media { contents, ..Default::default() };
+    Turn {
+        images: vec![image, aiperf_types::Media { contents: vec![String::new()], ..Default::default() }],
+        ..Turn::text("t")
+    }
+}
+
 #[test]
-fn a_request_carries_the_turns_since_its_context_began() {
-    let raw = |text: &str, reset_context| Turn { reset_context, raw_messages: Some(Vec::new()), ..Turn::text(text) };
-    let reset = |text: &str| Turn { reset_context: true, ..Turn::text(text) };
-    let payload = Turn { raw_payload: Some(Map::new()), ..Turn::text("p") };
-    let turns = vec![Turn::text("a"), reset("b"), payload, raw("c", true), raw("d", false), Turn::text("e")];
-    let carried = |kind, mode| {
-        let mut session = Session::new(api(kind), conversation(mode, turns.clone()).into());
+fn a_request_has_the_images_of_the_turns_since_its_context_began() {
+    let raw = |images: usize, reset_context| {
+        let parts = vec![json!({"type": "image_url", "image_url": {"url": "u"}}); images];
+        let raw_messages = Some(vec![json!({"role": "user", "content": parts})]);
+        Turn { reset_context, raw_messages, ..Turn::text("t") }
+    };
+    let reset = Turn { reset_context: true, ..pictured(2) };
+    let payload = Turn { raw_payload: Some(Map::new()), ..pictured(4) };
+    let turns = vec![pictured(1), reset, payload, raw(8, true), raw(16, false), pictured(32)];
+    let images = |api: Arc<Api>, mode| {
+        let mut session = Session::new(api, conversation(mode, turns.clone()).into());
         let mut asked = Vec::new();
         for turn in 0..turns.len() {
             session.ask(turn).unwrap();
-            asked.push(session.carried().map(|turn| turn.texts[0].contents.concat()).collect::<String>());
+            asked.push(session.images());
             session.take(reply("x")).unwrap();
         }
         asked
     };
-    let chat = carried(EndpointKind::Chat, ContextMode::DeltasWithoutResponses);
-    assert_eq!(chat, ["a", "axb", "p", "c", "cxd", "cxdxe"], "only a turn with messages of its own begins anew");
-    let alone = ["a", "b", "p", "c", "d", "e"];
-    assert_eq!(carried(EndpointKind::Chat, ContextMode::MessageArrayWithResponses), alone);
-    assert_eq!(carried(EndpointKind::VideoGeneration, ContextMode::DeltasWithoutResponses), alone);
+    let chat = images(api(EndpointKind::Chat), ContextMode::DeltasWithoutResponses);
+    let wanted = [Some(1), Some(3), None, Some(8), Some(24), Some(56)];
+    assert_eq!(
+        chat, wanted,
+        "only a turn with messages of its own begins anew, and a whole payload is nobody's history"
+    );
+    let alone = [Some(1), Some(2), None, Some(8), Some(16), Some(32)];
+    assert_eq!(images(api(EndpointKind::Chat), ContextMode::MessageArrayWithResponses), alone);
+    let template = images(template(r#"{"p": {{ text|tojson }}}"#), ContextMode::DeltasWithoutResponses);
+    assert_eq!(template, [Some(1), Some(2), None, None, None, Some(32)], "the last turn alone is sent");
+}
+
+#[test]
+fn a_hundred_long_turns_are_a_few_pieces_and_what_is_long_is_not_copied_again() {
+    let long = "word ".repeat(1000);
+    let turns = vec![Turn::text(&long); 100];
+    let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+    let (mut held, mut most_copied): (Vec<bytes::Bytes>, _) = (Vec::new(), 0);
+    for turn in 0..100 {
+        let body = session.ask(turn).unwrap().body;
+        let is_new = |piece: &&bytes::Bytes| !held.iter().any(|held| held.as_ptr() == piece.as_ptr());
+        most_copied = most_copied.max(body.pieces().iter().filter(is_new).map(bytes::Bytes::len).sum::<usize>());
+        held = body.pieces().to_vec();
+        session.take(reply(&long)).unwrap();
+    }
+    let len: usize = held.iter().map(bytes::Bytes::len).sum();
+    assert!(len > 990_000, "{len}");
+    assert!(held.len() < 24, "{} pieces", held.len());
+    assert!(most_copied < 160_000, "{most_copied} bytes in one turn");
+}
+
+#[test]
+fn what_can_never_be_asked_is_known_before_anything_is() {
+    let turns = vec![Turn::text("1"), Turn::text("2"), Turn { raw_payload: Some(Map::new()), ..Turn::default() }];
+    let refused = |kind, mode| {
+        let session = Session::new(api(kind), conversation(mode, turns.clone()).into());
+        (0..3).filter(|turn| session.check_carried(*turn).is_err()).collect::<Vec<_>>()
+    };
+    assert_eq!(refused(EndpointKind::Completions, ContextMode::DeltasWithoutResponses), [1]);
+    assert!(refused(EndpointKind::Completions, ContextMode::MessageArrayWithResponses).is_empty());
+    assert!(refused(EndpointKind::Chat, ContextMode::DeltasWithoutResponses).is_empty());
+}
+
+/// What a session has said, by what each request added.
+fn added(said: &SaidSoFar) -> Vec<String> {
+    let Some(SaidState::Uncounted(before, items)) = said.state() else { panic!("nobody counted it") };
+    let mut all = before.map_or_else(Vec::new, |before| added(&before));
+    all.push(inputs::texts_of_items(&kinds::chat::DIALECT, &items).unwrap().join("|"));
+    all
+}
+
+#[test]
+fn what_is_said_can_be_counted_by_what_each_request_adds() {
+    let raw = vec![json!({"role": "user", "content": "5"})];
+    let turns = [
+        Turn::text("1"),
+        Turn { raw_tools: Some(vec![json!({"name": "f"})]), ..Turn::text("2") },
+        Turn { extra_body: Some(Map::from_iter([("tools".to_owned(), json!([]))])), ..Turn::text("3") },
+        Turn::text("4"),
+        Turn { raw_messages: Some(raw), reset_context: true, ..Turn::default() },
+        Turn::text("6"),
+    ];
+    let said = |turns: &[Turn], mode| {
+        let talk = Conversation { system_message: Some("S".into()), ..conversation(mode, turns.to_vec()) };
+        let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+        let asked = (0..turns.len()).map(|turn| {
+            session.ask(turn).unwrap();
+            session.take(reply(&format!("a{turn}"))).unwrap();
+            session.said_so_far().map(|said| added(said).join(" / "))
+        });
+        asked.collect::<Vec<_>>()
+    };
+    let of = |text: &str| Some(text.to_owned());
+    let plain = [turns[0].clone(), turns[3].clone(), turns[4].clone(), turns[5].clone()];
+    let wanted = [of("S|1"), of("S|1 / a0|4"), of("S|5"), of("S|5 / a2|6")];
+    assert_eq!(said(&plain, ContextMode::DeltasWithoutResponses), wanted);
+    let tools = said(&turns[..4], ContextMode::DeltasWithoutResponses);
+    assert_eq!(tools, [of("S|1"), None, None, None], "what tools say comes after all messages");
+    assert_eq!(said(&plain, ContextMode::MessageArrayWithResponses), [None, None, None, None]);
+}
+
+#[test]
+fn turns_that_are_asked_alone_carry_nothing_but_what_all_share() {
+    let talk = Conversation {
+        system_message: Some("S".into()),
+        ..conversation(ContextMode::DeltasWithoutResponses, vec![Turn::text("1"), Turn::text("2")])
+    };
+    let mut session = Session::of_turns_alone(api(EndpointKind::Chat), talk.into());
+    let asked = [0, 1].map(|turn| messages(&session.ask(turn).unwrap()));
+    assert_eq!(asked, ["s:S u:1", "s:S u:2"]);
+}
+
+fn template(template: &str) -> Arc<Api> {
+    let urls = vec![BaseUrl::parse("http://localhost:8000").unwrap()];
+    let mut endpoint = EndpointPlan::new(EndpointKind::Template, urls);
+    endpoint.template = Some(template.to_owned());
+    Arc::new(Api::new(&endpoint, "m").unwrap())
 }
 
 #[test]
@@ -253,12 +360,6 @@ fn only_what_goes_on_from_answers_wants_them() {
         let mut session = Session::new(api, talk.into());
         session.ask(0).unwrap();
         session.wants_reply()
-    };
-    let template = |template: &str| {
-        let urls = vec![BaseUrl::parse("http://localhost:8000").unwrap()];
-        let mut endpoint = EndpointPlan::new(EndpointKind::Template, urls);
-        endpoint.template = Some(template.to_owned());
-        Arc::new(Api::new(&endpoint, "m").unwrap())
     };
     assert!(wants(api(EndpointKind::Responses)));
     assert!(!wants(api(EndpointKind::Embeddings)));

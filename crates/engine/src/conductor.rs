@@ -265,6 +265,7 @@ impl Conductor {
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
                 let _ = self.track(phase).requests_done.set(done);
+                self.with_workers(|workers| workers.everywhere(Command::Forget(phase)));
                 self.with_hooks(|hooks| hooks.after(&self.track(phase).id));
             }
             Action::TooManyFailed { phase, records, failed } => self.give_up(phase, records, failed),

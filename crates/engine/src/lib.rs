@@ -9,13 +9,13 @@
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
-//!   `worker`: requests in flight on one thread
+//!   `worker`: requests in flight on one thread; `sessions`: what was said in those of several turns
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
 //! - [`reading`]: answers read, once they are there or while they come; `legs`: requests of several legs
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
-//!   `recorder`: batches of them, added up
+//!   `said`: tokens of what sessions say, counted by what each request adds; `recorder`: batches of records, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - `request_watch`: what is told of single requests; `failure_reports`: what the schedule hears of those that failed
@@ -45,7 +45,9 @@ mod recorder;
 mod request_watch;
 pub mod requests;
 pub mod run;
+mod said;
 mod sampler;
+mod sessions;
 pub mod sinks;
 mod sizing;
 pub mod stop;

@@ -138,7 +138,8 @@ fn size(exchange: &Exchange) -> usize {
         let texts = [&parsed.output_text, &parsed.reasoning_text].into_iter().flatten().map(String::len).sum::<usize>();
         size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
     });
-    exchange.raw.len() + exchange.timeline.reads.capacity() * 16 + size_of::<Exchange>() + parsed
+    let (raw, reads, body) = (&exchange.raw, &exchange.timeline.reads, &exchange.request_body);
+    raw.len() + reads.capacity() * 16 + size_of::<Exchange>() + parsed + body.owned()
 }
 
 /// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds

@@ -4,18 +4,11 @@
 //! it instead, and what it read travels with the exchange: nothing is read twice. Both ways give the same.
 
 use crate::failure_names;
-use crate::requests::PreparedRequest;
 use aiperf_dialect::{Answer, Api};
 use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
 use aiperf_types::{Exchange, MonoNs, Parsed, Reply};
-
-/// Whether a request's answer is read on its worker: its next leg, or the next turn of its conversation, follows from
-/// it. All others cost their worker nothing.
-pub(crate) fn reads_on_worker(api: &Api, request: &PreparedRequest) -> bool {
-    has_legs(api) || request.wants_reply
-}
 
 /// Whether requests are a job that is submitted, looked at and fetched.
 pub(crate) fn has_legs(api: &Api) -> bool {

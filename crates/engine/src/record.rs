@@ -92,6 +92,7 @@ impl Reader {
             tokens: self.count(exchange, &parsed, counted, error.is_some()),
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
+            scheduled_send_ms: exchange.tag.scheduled_send_ms,
             images: exchange.tag.images,
             audio_seconds: exchange.tag.audio_seconds,
             video_inference_seconds: video.inference_seconds,
@@ -102,7 +103,6 @@ impl Reader {
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
             spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),
             error,
-            ..Measured::default()
         };
         let request_end = anchor.wall(end);
         let was_cancelled = matches!(exchange.failure, Some(Failure::CutOff | Failure::Cancelled { .. }));
@@ -174,7 +174,7 @@ impl Reader {
             (Counts::Ours, Some(tokenizer)) => tokenizer,
             (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
-        let input = self.requests.input_tokens(exchange.tag.conversation, &exchange.request_body, tokenizer);
+        let input = self.requests.input_tokens_of(exchange, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };
         }

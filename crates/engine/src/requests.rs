@@ -1,12 +1,14 @@
 //! What is sent. Bodies are encoded once, before the clock starts, up to a limit of bytes; of a dataset larger than that,
-//! the rest is encoded entry by entry as it is needed.
+//! the rest is encoded entry by entry as it is needed. Of a conversation of several turns whose requests depend on answers,
+//! that is the first turn: a session goes on from there.
 
+use crate::said;
 use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
-use aiperf_plan::Plan;
+use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, BodyKind, Conversation, CorrelationId, EndpointKind, Failure, Shapes, Turn};
+use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, SaidSoFar, Shapes};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -41,11 +43,6 @@ pub struct Unbuildable {
 pub enum BuildFault {
     #[error(transparent)]
     Dialect(#[from] DialectError),
-    #[error(
-        "a conversation of several turns, which cannot be sent yet\n  try: one turn each: no session_id, or another in \
-         every row"
-    )]
-    SeveralTurns,
     /// Its rows cannot be read any more.
     #[error("{0}")]
     Unread(String),
@@ -70,17 +67,16 @@ pub struct Requests {
     heads: Vec<HeadTemplate>,
     /// Encoded conversations, from the first; fewer than there are when they did not all fit.
     kept: Vec<Arc<PreparedRequest>>,
-    /// Tokens of each conversation's texts, once they were counted.
+    /// Tokens of the texts of each conversation's first request, once they were counted.
     input_tokens: Vec<AtomicU32>,
     /// What of them is not sent, or not as it seems.
     notes: Notes,
 }
 
-/// What is sent for a conversation, and what records say of it.
-#[derive(Debug)]
+/// What is sent for a turn, and what records say of it.
 pub struct PreparedRequest {
     pub encoded: EncodedRequest,
-    /// Its head by URL, where it has header fields of its own.
+    /// Its head by URL, where it has header fields of its own and is kept.
     heads: Vec<HeadTemplate>,
     pub session_id: Arc<str>,
     /// Output length asked for.
@@ -91,6 +87,24 @@ pub struct PreparedRequest {
     pub audio_seconds: Option<f64>,
     /// A later turn needs its answer.
     pub wants_reply: bool,
+    /// What it says by what it adds, where it can be counted so.
+    pub(crate) said: Option<Arc<SaidSoFar>>,
+    /// Of a first turn, where more follow.
+    later: Option<LaterTurns>,
+}
+
+/// What follows the first turn of a conversation.
+enum LaterTurns {
+    /// Requests that are the same in every session.
+    Prepared(Vec<Arc<PreparedRequest>>),
+    /// Each goes on from what was said before it: a session that has asked its first turn.
+    FromAnswers(Box<Session>),
+}
+
+/// A conversation as it is shown: the body of each turn as if it were the only one.
+pub struct Payloads {
+    pub session_id: Arc<str>,
+    pub bodies: Vec<Body>,
 }
 
 impl Requests {
@@ -117,9 +131,9 @@ impl Requests {
         let mut bytes = 0;
         while requests.kept.len() < requests.dataset.len() && bytes < kept_bytes {
             let conversation = requests.conversation(requests.kept.len())?;
-            let request = requests.build(requests.kept.len(), &conversation)?;
+            let (request, held) = requests.keep(requests.kept.len(), &conversation)?;
             requests.notes.take(&conversation);
-            bytes += request.encoded.body.held();
+            bytes += held;
             encoded();
             requests.kept.push(Arc::new(request));
         }
@@ -136,7 +150,7 @@ impl Requests {
                 continue;
             }
             if let Some(tokenizer) = counting {
-                self.input_tokens(index as u32, &request.encoded.body, tokenizer);
+                self.input_tokens(index as u32, 0, &request.encoded.body, tokenizer);
             }
             if let Some(request) = Arc::get_mut(&mut self.kept[index]) {
                 request.encoded.body = request.encoded.body.without_payload();
@@ -164,12 +178,18 @@ impl Requests {
         request: &PreparedRequest,
     ) -> Vec<u8> {
         let mut head = Vec::with_capacity(640);
-        let template = request.heads.get(target).unwrap_or(&self.heads[target]);
-        template.write(&mut head, request_id, correlation_id, &request.encoded);
+        let mut write = |template: &HeadTemplate| {
+            template.write(&mut head, request_id, correlation_id, &request.encoded);
+        };
+        match request.heads.get(target) {
+            Some(template) => write(template),
+            None if request.encoded.headers.is_empty() => write(&self.heads[target]),
+            None => write(&self.head_with(&self.api.endpoint.urls[target], &request.encoded.headers)),
+        }
         head
     }
 
-    /// What is sent for a conversation. One that is not kept is encoded on the spot.
+    /// What is sent for a conversation's first turn. One that is not kept is encoded on the spot.
     pub fn request(&self, conversation: u32) -> Result<Arc<PreparedRequest>, Unbuildable> {
         match self.kept.get(conversation as usize) {
             Some(request) => Ok(request.clone()),
@@ -177,14 +197,61 @@ impl Requests {
         }
     }
 
+    /// What is sent for a later turn, where that was encoded beforehand.
+    pub(crate) fn later_turn(&self, conversation: u32, turn: u32) -> Option<&Arc<PreparedRequest>> {
+        match self.kept.get(conversation as usize)?.later.as_ref()? {
+            LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
+            LaterTurns::FromAnswers(_) => None,
+        }
+    }
+
+    /// A session of a conversation in which nothing was asked.
+    pub(crate) fn session(&self, conversation: u32) -> Result<Session, Unbuildable> {
+        Ok(Session::new(self.api.clone(), self.conversation(conversation as usize)?))
+    }
+
+    /// What a session sends for a turn of its conversation, both by their number.
+    pub(crate) fn ask(
+        &self,
+        session: &mut Session,
+        at: (u32, u32),
+        session_id: Arc<str>,
+    ) -> Result<PreparedRequest, Unbuildable> {
+        let turn = at.1 as usize;
+        let encoded = session.ask(turn).map_err(|error| self.refused(at, session_id.clone(), error))?;
+        let turn = session.conversation().turns.get(turn);
+        Ok(PreparedRequest {
+            heads: Vec::new(),
+            requested_osl: turn.and_then(|turn| turn.max_tokens),
+            images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
+            audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
+            wants_reply: session.wants_reply(),
+            said: session.said_so_far().cloned(),
+            session_id,
+            encoded,
+            later: None,
+        })
+    }
+
+    /// Why a turn cannot be put into the dialect.
+    pub(crate) fn refused(&self, at: (u32, u32), session_id: Arc<str>, error: DialectError) -> Unbuildable {
+        self.unbuildable(at.0 as usize, at.1 as usize, session_id, error.into())
+    }
+
     /// The conversations as a schedule sees them.
     pub fn shapes(&self) -> &Arc<Shapes> {
         self.dataset.shapes()
     }
 
-    /// Everything that may be sent, in order, whether it can be or not.
-    pub fn all(&self) -> impl Iterator<Item = Result<Arc<PreparedRequest>, Unbuildable>> + '_ {
-        (0..self.dataset.len()).map(|index| self.request(index as u32))
+    /// Every conversation in order, whether it can be sent or not; one of them is in memory at a time.
+    pub fn all(&self) -> impl Iterator<Item = Result<Payloads, Unbuildable>> + '_ {
+        (0..self.dataset.len()).map(|index| match self.kept.get(index) {
+            Some(request) if request.later.is_none() => {
+                let (session_id, bodies) = (request.session_id.clone(), vec![request.encoded.body.clone()]);
+                Ok(Payloads { session_id, bodies })
+            }
+            _ => self.payloads(index, &self.conversation(index)?),
+        })
     }
 
     /// What a user should know of how the conversations that are kept go out, a line each.
@@ -197,11 +264,22 @@ impl Requests {
         &self.api
     }
 
-    /// Tokens of a request's texts; each conversation, which is one request, is counted once.
-    pub fn input_tokens(&self, conversation: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
+    /// Tokens of what a request says; of a later turn, where that is possible, only what it adds is counted.
+    pub(crate) fn input_tokens_of(&self, exchange: &Exchange, tokenizer: &Tokenizer) -> Option<u64> {
+        let RequestTag { conversation, turn, .. } = exchange.tag;
+        let said = exchange.said.as_ref().filter(|_| turn > 0);
+        said.and_then(|said| said::count(said, self.api.dialect, tokenizer))
+            .or_else(|| self.input_tokens(conversation, turn, &exchange.request_body, tokenizer))
+    }
+
+    /// Tokens of a request's texts. A conversation's first turn, which is the same in every session, is counted once.
+    pub fn input_tokens(&self, conversation: u32, turn: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
         // What was never built says nothing of the conversation's other requests.
         if body.is_empty() {
             return None;
+        }
+        if turn > 0 {
+            return count_input(&self.api, &body.payload(), tokenizer);
         }
         let cell = &self.input_tokens[conversation as usize];
         let known = cell.load(Relaxed);
@@ -219,58 +297,97 @@ impl Requests {
     }
 
     fn conversation(&self, index: usize) -> Result<Arc<Conversation>, Unbuildable> {
-        let unread = |error: DatasetError| self.unbuildable(index, "".into(), BuildFault::Unread(error.fault()));
+        let unread = |error: DatasetError| self.unbuildable(index, 0, "".into(), BuildFault::Unread(error.fault()));
         let conversation = self.dataset.conversation(index).map_err(unread)?;
         Ok(Arc::new(conversation.into_owned()))
     }
 
+    /// The first turn of a conversation, and the session that goes on from it.
     fn build(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {
-        let session_id: Arc<str> = conversation.session_id.as_str().into();
-        let asked = conversation.turns.len().saturating_sub(1);
         let mut session = Session::new(self.api.clone(), conversation.clone());
-        let encoded = match asked {
-            0 => session.ask(asked).map_err(BuildFault::from),
-            _ => Err(BuildFault::SeveralTurns),
-        };
-        let encoded = encoded.map_err(|source| self.unbuildable(index, session_id.clone(), source))?;
-        let turn = conversation.turns.get(asked);
-        Ok(PreparedRequest {
-            heads: self.heads_with(&encoded.headers),
-            session_id,
-            requested_osl: turn.and_then(|turn| turn.max_tokens),
-            images: self.images(&session.carried().collect::<Vec<_>>(), &encoded.body),
-            audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
-            wants_reply: session.wants_reply(),
-            encoded,
-        })
+        let session_id = conversation.session_id.as_str().into();
+        let mut first = self.ask(&mut session, (index as u32, 0), session_id)?;
+        if conversation.turns.len() > 1 {
+            first.later = Some(LaterTurns::FromAnswers(Box::new(session)));
+        }
+        Ok(first)
     }
 
-    /// Why no request can be made of a conversation, which is named by its line, or by its id where it was made.
-    fn unbuildable(&self, index: usize, session_id: Arc<str>, source: BuildFault) -> Unbuildable {
-        let place = self.dataset.place(index).unwrap_or_else(|| format!("conversation {session_id}"));
+    /// The same for the whole run, with the later turns that are the same in every session, and the bytes that it takes.
+    /// Fails where any turn can never be sent.
+    fn keep(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
+        let mut first = self.build(index, conversation)?;
+        self.hold(&mut first);
+        let mut held = first.encoded.body.held();
+        let Some(later) = first.later.as_mut() else { return Ok((first, held)) };
+        let alone = self.payloads(index, conversation)?;
+        match later {
+            LaterTurns::FromAnswers(session) if !first.wants_reply => {
+                let mut turns = Vec::new();
+                for turn in 1..conversation.turns.len() {
+                    let mut request = self.ask(session, (index as u32, turn as u32), first.session_id.clone())?;
+                    self.hold(&mut request);
+                    held += request.encoded.body.held();
+                    turns.push(Arc::new(request));
+                }
+                *later = LaterTurns::Prepared(turns);
+            }
+            // What its turns say is kept, to be encoded when they are sent.
+            LaterTurns::FromAnswers(_) | LaterTurns::Prepared(_) => {
+                held += alone.bodies.iter().map(Body::held).sum::<usize>();
+            }
+        }
+        Ok((first, held))
+    }
+
+    /// Makes a request one that is kept for the whole run.
+    fn hold(&self, request: &mut PreparedRequest) {
+        let encoded = &mut request.encoded;
+        encoded.body = encoded.body.kept();
+        if !encoded.headers.is_empty() {
+            request.heads = self.api.endpoint.urls.iter().map(|url| self.head_with(url, &encoded.headers)).collect();
+        }
+    }
+
+    /// Fails where a turn can never be sent.
+    fn payloads(&self, index: usize, conversation: &Arc<Conversation>) -> Result<Payloads, Unbuildable> {
+        let session_id: Arc<str> = conversation.session_id.as_str().into();
+        let carrying = Session::new(self.api.clone(), conversation.clone());
+        let mut alone = Session::of_turns_alone(self.api.clone(), conversation.clone());
+        // Where there is no turn at all, there is no first.
+        let turns = 0..conversation.turns.len().max(1);
+        let bodies = turns.map(|turn| {
+            let body = carrying.check_carried(turn).and_then(|()| Ok(alone.ask(turn)?.body));
+            body.map_err(|error| self.unbuildable(index, turn, session_id.clone(), error.into()))
+        });
+        let bodies = bodies.collect::<Result<_, _>>()?;
+        Ok(Payloads { session_id, bodies })
+    }
+
+    /// Why no request can be made of a turn, which is named by its line, or by its conversation's id where it was made.
+    fn unbuildable(&self, index: usize, turn: usize, session_id: Arc<str>, source: BuildFault) -> Unbuildable {
+        let place = self.dataset.place_of_turn(index, turn).unwrap_or_else(|| format!("conversation {session_id}"));
         Unbuildable { place, session_id, kind: self.api.endpoint.kind, source }
     }
 
-    /// The heads of a request with header fields of its own.
-    fn heads_with(&self, own: &[(String, String)]) -> Vec<HeadTemplate> {
-        if own.is_empty() {
-            return Vec::new();
-        }
-        let endpoint = &self.api.endpoint;
-        let head = |url| HeadTemplate::with_headers(endpoint, url, &self.version, own);
-        endpoint.urls.iter().map(head).collect()
+    /// The head of a request with header fields of its own.
+    fn head_with(&self, url: &BaseUrl, own: &[(String, String)]) -> HeadTemplate {
+        HeadTemplate::with_headers(&self.api.endpoint, url, &self.version, own)
     }
 
-    /// Images of a request: those of the turns that it carries, or, where somebody else wrote it or it is a form, which
-    /// has one at most, those that are found in it.
-    fn images(&self, carried: &[&Turn], body: &Body) -> u32 {
-        let is_verbatim = |turn: &&Turn| turn.raw_payload.is_some() || turn.raw_messages.is_some();
-        let is_form = self.api.endpoint.body == BodyKind::Multipart;
-        if is_form || carried.iter().any(is_verbatim) {
-            return inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images);
+    /// Images that are found in a body.
+    fn images_in(&self, body: &Body) -> u32 {
+        inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images)
+    }
+}
+
+impl PreparedRequest {
+    /// The session that goes on from this first turn, where what follows was not encoded beforehand.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        match self.later.as_ref()? {
+            LaterTurns::FromAnswers(session) => Some(session),
+            LaterTurns::Prepared(_) => None,
         }
-        let contents = carried.iter().flat_map(|turn| &turn.images).flat_map(|image| &image.contents);
-        contents.filter(|content| !content.is_empty()).count() as u32
     }
 }
 
@@ -285,10 +402,13 @@ fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
 
 #[cfg(test)]
 impl Requests {
-    /// Has every answer read where it comes in.
-    pub(crate) fn wanting_replies(mut self) -> Self {
-        for request in &mut self.kept {
-            Arc::get_mut(request).expect("nobody else has it yet").wants_reply = true;
+    /// Holds other conversations than its dataset does.
+    pub(crate) fn of_conversations(mut self, conversations: Vec<Conversation>) -> Self {
+        self.input_tokens = conversations.iter().map(|_| AtomicU32::new(NOT_COUNTED)).collect();
+        self.kept.clear();
+        for (index, conversation) in conversations.into_iter().enumerate() {
+            let (request, _) = self.keep(index, &Arc::new(conversation)).expect("a conversation that can be sent");
+            self.kept.push(Arc::new(request));
         }
         self
     }
@@ -311,7 +431,7 @@ impl Requests {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use aiperf_types::Media;
+    use aiperf_types::{ContextMode, Media, Turn};
     use serde_json::json;
 
     fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
@@ -345,6 +465,15 @@ mod tests {
         assert!(!is_unsupported(EndpointKind::Chat, DialectError::NoTurn));
     }
 
+    fn talk(mode: ContextMode, turns: Vec<Turn>) -> Arc<Conversation> {
+        let (session_id, context_mode) = ("s".to_owned(), Some(mode));
+        Arc::new(Conversation { session_id, context_mode, turns, ..Conversation::default() })
+    }
+
+    fn bodies(requests: &[&PreparedRequest]) -> Vec<String> {
+        requests.iter().map(|request| String::from_utf8_lossy(&request.encoded.body.joined()).into_owned()).collect()
+    }
+
     #[test]
     fn images_are_those_of_the_turns_that_are_carried_or_those_found_in_a_payload() {
         let requests = requests(EndpointKind::Chat).unwrap();
@@ -354,10 +483,68 @@ mod tests {
         };
         let first = Turn { images: vec![image(&["a", "b"]), image(&[""])], ..Turn::default() };
         let second = Turn { images: vec![image(&["c"])], ..Turn::default() };
-        let body = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}).to_string();
-        assert_eq!(requests.images(&[&first, &second], &body.clone().into()), 3);
-        let verbatim = Turn { raw_messages: Some(Vec::new()), ..Turn::default() };
-        assert_eq!(requests.images(&[&first, &verbatim], &body.into()), 1);
+        let payload = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]});
+        let raw_payload = payload.as_object().cloned();
+        let verbatim = Turn { raw_payload, ..first.clone() };
+        let talk = talk(ContextMode::DeltasWithResponses, vec![first, second, verbatim]);
+        let (first, _) = requests.keep(0, &talk).unwrap();
+        let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
+        assert_eq!((first.images, later[0].images, later[1].images), (2, 3, 1));
+    }
+
+    #[test]
+    fn later_turns_are_encoded_beforehand_where_they_depend_on_no_answer() {
+        let requests = requests(EndpointKind::Chat).unwrap();
+        let turns = vec![Turn::text("one"), Turn { max_tokens: Some(7), ..Turn::text("two") }];
+        let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithResponses, turns.clone())).unwrap();
+        let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
+        let sent = bodies(&[&first, &later[0]]);
+        assert_eq!(held, sent.iter().map(String::len).sum::<usize>());
+        assert!(sent[1].contains(r#"{"role":"user","content":"one"},{"role":"user","content":"two"}"#), "{sent:?}");
+        assert_eq!((later[0].requested_osl, first.requested_osl, later[0].wants_reply), (Some(7), None, false));
+        assert_eq!((first.encoded.body.owned(), later[0].encoded.body.owned()), (0, 0));
+        let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithoutResponses, turns)).unwrap();
+        assert!(first.wants_reply && first.session().is_some());
+        assert!(held > sent[0].len() * 2, "what is still to be encoded is kept too");
+    }
+
+    #[test]
+    fn a_conversation_of_more_turns_than_a_type_sends_is_refused_before_anything_is_sent() {
+        let requests = requests(EndpointKind::Completions).unwrap();
+        let turns = vec![Turn::text("one"), Turn::text("two")];
+        let error = requests.keep(0, &talk(ContextMode::DeltasWithoutResponses, turns.clone())).err().unwrap();
+        assert!(error.to_string().starts_with("conversation s: the completions endpoint sends one turn"), "{error}");
+        assert!(requests.keep(0, &talk(ContextMode::MessageArrayWithResponses, turns)).is_ok());
+        let image = Media { contents: vec!["data:image/png;base64,AA".into()], ..Media::default() };
+        let turns = vec![Turn::text("one"), Turn { images: vec![image], ..Turn::text("two") }];
+        let error = requests.keep(0, &talk(ContextMode::MessageArrayWithResponses, turns)).err().unwrap();
+        assert!(error.to_string().ends_with("cannot carry images"), "{error}");
+    }
+
+    #[test]
+    fn each_turn_is_shown_alone() {
+        let requests = requests(EndpointKind::Chat).unwrap();
+        let talk = talk(ContextMode::DeltasWithoutResponses, vec![Turn::text("one"), Turn::text("two")]);
+        let shown = requests.payloads(0, &talk).unwrap();
+        assert_eq!((&*shown.session_id, shown.bodies.len()), ("s", 2));
+        let said =
+            |body: &Body| serde_json::from_slice::<serde_json::Value>(&body.joined()).unwrap()["messages"].clone();
+        assert_eq!(said(&shown.bodies[0]), json!([{"role": "user", "content": "one"}]));
+        assert_eq!(said(&shown.bodies[1]), json!([{"role": "user", "content": "two"}]));
+        assert_eq!(shown.bodies[0], requests.keep(0, &talk).unwrap().0.encoded.body, "as it is sent");
+    }
+
+    #[test]
+    fn a_later_turn_is_counted_by_what_it_sends() {
+        let (requests, tokenizer) = (requests(EndpointKind::Chat).unwrap(), Tokenizer::builtin());
+        let body = |texts: &[&str]| -> Body {
+            let messages: Vec<_> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
+            json!({ "messages": messages }).to_string().into()
+        };
+        let count = |turn, texts: &[&str]| requests.input_tokens(0, turn, &body(texts), &tokenizer);
+        assert_eq!(count(0, &["one"]), Some(1));
+        assert_eq!((count(1, &["one", "two"]), count(2, &["one", "two", "three"])), (Some(2), Some(3)));
+        assert_eq!(count(1, &["one", "two", "four", "five"]), Some(4), "another session was told something else");
     }
 
     #[test]
@@ -370,9 +557,9 @@ mod tests {
         assert_eq!((kept(1).kept().0, kept(0).kept().0), (1, 0));
         let requests = kept(0);
         let body = requests.request(0).unwrap().encoded.body.clone();
-        let counted = requests.input_tokens(0, &body, &tokenizer);
+        let counted = requests.input_tokens(0, 0, &body, &tokenizer);
         assert!(counted > Some(0));
-        assert_eq!(requests.input_tokens(0, &"{}".into(), &tokenizer), counted, "it is not looked at again");
+        assert_eq!(requests.input_tokens(0, 0, &"{}".into(), &tokenizer), counted, "it is not looked at again");
     }
 
     #[test]
@@ -384,9 +571,9 @@ mod tests {
         assert!(dropped.kept().1 < whole.kept().1);
         let (one, other) = (dropped.request(0).unwrap(), whole.request(0).unwrap());
         assert_eq!(one.encoded.body, other.encoded.body);
-        let wanted = whole.input_tokens(0, &other.encoded.body, &tokenizer);
+        let wanted = whole.input_tokens(0, 0, &other.encoded.body, &tokenizer);
         assert!(wanted > Some(0));
-        assert_eq!(dropped.input_tokens(0, &one.encoded.body, &tokenizer), wanted);
+        assert_eq!(dropped.input_tokens(0, 0, &one.encoded.body, &tokenizer), wanted);
     }
 
     #[test]
@@ -394,8 +581,10 @@ mod tests {
         let requests = requests(EndpointKind::Chat).unwrap();
         let mut request = requests.make(0).unwrap();
         let plain = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
-        request.heads = requests.heads_with(&[("X-Own".to_owned(), "1".to_owned())]);
+        request.encoded.headers = vec![("X-Own".to_owned(), "1".to_owned())];
         let own = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
+        requests.hold(&mut request);
+        assert_eq!(own.as_bytes(), requests.head(0, 1, &CorrelationId::Uuid(2), &request), "kept or not");
         assert!(!plain.contains("X-Own") && own.contains("X-Own: 1\r\n"), "{own}");
         assert_eq!(own.replace("X-Own: 1\r\n", ""), plain);
     }

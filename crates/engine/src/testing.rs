@@ -90,8 +90,16 @@ pub(crate) fn json(body: &str) -> Vec<u8> {
     format!("{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Serves every connection, request by request, with what `answer` makes of the connection's number and the request;
-/// an empty answer is a silence.
+/// A whole stream of chat chunks, each saying one of the texts.
+pub(crate) fn stream(texts: &[&str]) -> Vec<u8> {
+    let chunk = |text: &&str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    let body = texts.iter().map(chunk).collect::<String>() + "data: [DONE]\n\n";
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length";
+    format!("{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Serves every connection, request by request, with what `answer` makes of the connection's number and the request,
+/// head and body; an empty answer is a silence.
 pub(crate) fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -119,6 +127,7 @@ fn read_request(stream: &mut TcpStream) -> Option<String> {
     }
     let head = String::from_utf8(seen).unwrap();
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap_or("0");
-    stream.read_exact(&mut vec![0; length.parse().unwrap()]).ok()?;
-    Some(head)
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).ok()?;
+    Some(head + &String::from_utf8(body).unwrap())
 }

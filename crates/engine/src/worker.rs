@@ -2,15 +2,16 @@
 
 use crate::legs::VideoLegs;
 use crate::queue::Queue;
-use crate::reading::{LiveReading, Reading, has_legs, reads_on_worker};
-use crate::requests::{PreparedRequest, Requests};
-use aiperf_plan::{CancellationDraws, Plan};
+use crate::reading::{LiveReading, Reading, has_legs};
+use crate::requests::Requests;
+use crate::sessions::Sessions;
+use aiperf_plan::Plan;
 use aiperf_schedule::{Dispatch, Event, Identity, RequestEnd};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{
     Cancel, CancelReason, Client, DeadlineTimer, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects,
 };
-use aiperf_types::{CorrelationId, Exchange, Failure, MonoNs, Nanos, PhaseIndex, PhaseKind, RequestTag, Timeline};
+use aiperf_types::{CorrelationId, Exchange, Failure, MonoNs, Nanos, PhaseIndex, RequestTag, Timeline};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
@@ -32,39 +33,39 @@ pub(crate) enum Command {
     Send(Dispatch, MonoNs),
     /// Cancel what a phase has in flight.
     Cancel(PhaseIndex),
+    /// A phase is over: none of its sessions goes on.
+    Forget(PhaseIndex),
 }
 
-/// How long requests may take: all of them, and those that are given up on purpose.
+/// How long requests may take, and sending those that are given up on purpose.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     timeout: Option<Nanos>,
     send_timeout: Nanos,
-    /// By phase: which requests are given up, and how long after they were sent.
-    given_up: Vec<Option<(CancellationDraws, Nanos)>>,
 }
 
 impl Patience {
     pub(crate) fn of(plan: &Plan) -> Self {
         let timeout = plan.endpoint.timeout_seconds;
-        let draws = plan.draws();
-        let given_up = plan.phases.iter().enumerate().map(|(index, phase)| {
-            let cancellation = phase.cancellation.filter(|_| phase.kind != PhaseKind::Warmup)?;
-            Some((cancellation.draws(&draws, index as u16), cancellation.delay))
-        });
         Self {
             timeout: (timeout > 0.0).then(|| Nanos::from_secs_f64(timeout)),
             send_timeout: Nanos::from_secs_f64(plan.endpoint.http.cancellation_send_timeout_seconds),
-            given_up: given_up.collect(),
         }
-    }
-
-    fn cancels(&self, dispatch: &Dispatch) -> Option<PlannedCancel> {
-        let (draws, after) = self.given_up.get(usize::from(dispatch.phase.0))?.as_ref()?;
-        let planned = PlannedCancel { after: *after, send_timeout: self.send_timeout };
-        draws.fall_on(dispatch.number).then_some(planned)
     }
 }
 
-/// One worker. It lives on its thread; `returned` tells the conductor.
+/// Why an answer is read on its worker. All others cost their worker nothing.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    /// Its next leg follows from it.
+    legs: bool,
+    /// The next turn of its session says it again.
+    reply: bool,
+    /// The schedule waits for its first content.
+    first_content: bool,
+}
+
+/// One worker. It lives on its thread; `tell` tells the conductor.
 pub(crate) struct Worker {
     number: u16,
     client: Client,
@@ -76,7 +77,8 @@ pub(crate) struct Worker {
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
     flying: RefCell<Flying>,
-    returned: Box<dyn Fn(Event)>,
+    sessions: RefCell<Sessions>,
+    tell: Box<dyn Fn(Event)>,
 }
 
 #[derive(Default)]
@@ -98,10 +100,11 @@ impl Worker {
         queue: Arc<Queue>,
         ids: Ids,
         patience: Patience,
-        returned: Box<dyn Fn(Event)>,
+        tell: Box<dyn Fn(Event)>,
     ) -> Rc<Self> {
-        let (waiting, more, flying) = (RefCell::default(), Notify::new(), RefCell::default());
-        Rc::new(Self { number, client, requests, queue, ids, patience, waiting, more, flying, returned })
+        let (waiting, more) = (RefCell::default(), Notify::new());
+        let (flying, sessions) = (RefCell::default(), RefCell::default());
+        Rc::new(Self { number, client, requests, queue, ids, patience, waiting, more, flying, sessions, tell })
     }
 
     /// Steps of the wall clock that reading noticed.
@@ -116,6 +119,10 @@ impl Worker {
                 self.more.notify_one();
             }
             Command::Cancel(phase) => self.cancel(phase),
+            Command::Forget(phase) => {
+                let forgotten = self.sessions.borrow_mut().forget(phase);
+                forgotten.into_iter().for_each(|session| self.client.end_session(session));
+            }
         }
     }
 
@@ -145,8 +152,9 @@ impl Worker {
     }
 
     fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
-        let (conversation, target) = (dispatch.conversation, dispatch.url as usize);
-        let request = match self.requests.request(conversation) {
+        let target = dispatch.url as usize;
+        let asked = self.sessions.borrow_mut().ask(&self.requests, &dispatch);
+        let request = match asked {
             Ok(request) => request,
             Err(error) => {
                 let tag = self.tag(dispatch, error.session_id.clone());
@@ -162,6 +170,7 @@ impl Worker {
         let head = self.requests.head(target, tag.request_id, &tag.correlation_id, &request);
         let body = request.encoded.body.clone();
         let out = OutgoingRequest {
+            ends_session: tag.is_last,
             tag,
             intended: dispatch.intended,
             issued,
@@ -169,38 +178,51 @@ impl Worker {
             head,
             body,
             timeout: self.patience.timeout,
-            cancelled: self.patience.cancels(&dispatch),
-            ends_session: true,
+            cancelled: dispatch
+                .cancel_after
+                .map(|after| PlannedCancel { after, send_timeout: self.patience.send_timeout }),
+        };
+        let awaited = Awaited {
+            legs: has_legs(self.requests.api()),
+            reply: request.wants_reply && !dispatch.is_last(),
+            first_content: dispatch.tells_first_content,
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
-        let worker = self.clone();
-        if reads_on_worker(self.requests.api(), &request) {
+        let (worker, said) = (self.clone(), request.said.clone());
+        if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
-                let exchange = worker.send_and_read(out, &cancel, &request).await;
+                let mut exchange = worker.send_and_read(out, &cancel, awaited).await;
+                exchange.said = said;
                 worker.land(slot, exchange);
             });
             return;
         }
         tokio::task::spawn_local(async move {
-            let exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
+            let mut exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
+            exchange.said = said;
             worker.land(slot, exchange);
         });
     }
 
-    /// Sends a request whose answer somebody waits for, and reads it.
-    async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, request: &PreparedRequest) -> Exchange {
+    /// Sends a request whose answer somebody waits for, and reads it. When this is over, its session knows the reply.
+    async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, awaited: Awaited) -> Exchange {
         let api = self.requests.api();
-        let reading = Reading { api, limit: api.endpoint.http.kept_body_limit, captures: request.wants_reply };
-        if has_legs(api) {
+        let reading = Reading { api, limit: api.endpoint.http.kept_body_limit, captures: awaited.reply };
+        if awaited.legs {
             let mut legs = VideoLegs::new(reading);
             let mut exchange = self.client.send(out, cancel, &mut legs).await;
             legs.finish(&mut exchange);
             return exchange;
         }
+        let (session, turn) = (out.tag.session, out.tag.turn);
         let (mut live, mut redirects) = (LiveReading::new(reading), Redirects::default());
+        if awaited.first_content {
+            live = live.telling(move |_| (self.tell)(Event::FirstContent { session, turn }));
+        }
         let mut exchange = self.client.send_watched(out, cancel, &mut redirects, Some(&mut live)).await;
-        // Conversations have one turn: nothing is said after the reply.
-        live.finish(&mut exchange);
+        if let Some(reply) = live.finish(&mut exchange) {
+            self.sessions.borrow_mut().take(session, *reply);
+        }
         exchange
     }
 
@@ -224,7 +246,7 @@ impl Worker {
     fn correlation_id(&self, dispatch: &Dispatch, conversation_id: &str) -> CorrelationId {
         match dispatch.identity {
             Identity::Drawn => CorrelationId::Uuid(self.ids.session(dispatch.session)),
-            Identity::Conversation => CorrelationId::Text(format!("fixed-schedule-{conversation_id}").into()),
+            Identity::Conversation => CorrelationId::of_text(&format!("fixed-schedule-{conversation_id}")),
             Identity::User(user) => CorrelationId::Text(user.to_string().into()),
         }
     }
@@ -255,7 +277,7 @@ impl Worker {
         };
         // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
         self.queue.push(exchange);
-        (self.returned)(Event::Returned { session, turn, end });
+        (self.tell)(Event::Returned { session, turn, end });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {
@@ -281,7 +303,7 @@ impl Worker {
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
             for (session, turn) in never_sent {
-                (worker.returned)(Event::Returned { session, turn, end: RequestEnd::Cancelled });
+                (worker.tell)(Event::Returned { session, turn, end: RequestEnd::Cancelled });
             }
         });
     }
@@ -359,28 +381,4 @@ fn mix(mut x: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_do_not_repeat() {
-        let ids = Ids::new(7);
-        let mut seen = std::collections::HashSet::new();
-        for n in 0..50_000 {
-            assert!(seen.insert(ids.session(n)));
-            assert!(seen.insert(ids.request(PhaseIndex(0), n)));
-            assert!(seen.insert(ids.request(PhaseIndex(1), n)));
-        }
-    }
-
-    #[test]
-    fn every_request_is_nudged_once_in_a_while() {
-        let mut flying = Flying::default();
-        let cancels: Vec<Cancel> = (0..50).map(|_| flying.launch(PhaseIndex(0)).1).collect();
-        (0..NUDGE_ROUNDS - 1).for_each(|round| flying.nudge(round));
-        let nudged = |cancel: &&Cancel| cancel.is_nudged();
-        assert_eq!(cancels.iter().filter(nudged).count(), 48);
-        flying.nudge(NUDGE_ROUNDS - 1);
-        assert_eq!(cancels.iter().filter(nudged).count(), 50);
-    }
-}
+mod tests;

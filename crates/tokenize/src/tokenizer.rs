@@ -84,6 +84,16 @@ impl Tokenizer {
         }
     }
 
+    /// Whether no token has a blank after anything that is none: then a text can be counted in parts that are cut there.
+    pub fn cuts_before_blanks(&self) -> bool {
+        match &self.kind {
+            // Of their patterns, what begins with a word, a number or a sign ends before any blank; no special token
+            // has one.
+            Kind::Builtin(_) => true,
+            Kind::HuggingFace(_) => false,
+        }
+    }
+
     /// The tokens of a text, none added.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         match &self.kind {

@@ -15,6 +15,8 @@ struct Pieces {
     len: usize,
     /// The same in JSON, where it goes out in another form.
     payload: Option<Bytes>,
+    /// Somebody keeps it as long as it may be sent.
+    is_kept: bool,
 }
 
 impl Body {
@@ -29,7 +31,15 @@ impl Body {
 
     fn of(pieces: Vec<Bytes>, payload: Option<Bytes>) -> Self {
         let len = pieces.iter().map(Bytes::len).sum();
-        Self(Some(Arc::new(Pieces { pieces, len, payload })))
+        Self(Some(Arc::new(Pieces { pieces, len, payload, is_kept: false })))
+    }
+
+    /// The same body, which somebody keeps as long as it may be sent: nobody else holds memory for it.
+    #[must_use]
+    pub fn kept(&self) -> Self {
+        let payload = self.0.as_ref().and_then(|body| body.payload.clone());
+        let (pieces, len) = (self.pieces().to_vec(), self.len());
+        Self(Some(Arc::new(Pieces { pieces, len, payload, is_kept: true })))
     }
 
     /// Bytes in all.
@@ -42,6 +52,12 @@ impl Body {
         self.len() + self.payload_len()
     }
 
+    /// Bytes that are in memory for whoever has sent it: none of one that is kept anyway. Of a session's, the turns before
+    /// it count in each, for as long as any waits.
+    pub fn owned(&self) -> usize {
+        if self.0.as_ref().is_some_and(|body| body.is_kept) { 0 } else { self.held() }
+    }
+
     /// Bytes of what it says as JSON, where it goes out in another form.
     pub fn payload_len(&self) -> usize {
         self.0.as_ref().and_then(|body| body.payload.as_ref()).map_or(0, Bytes::len)
@@ -50,7 +66,9 @@ impl Body {
     /// The same body alone: what it says is known to nobody any more.
     #[must_use]
     pub fn without_payload(&self) -> Self {
-        Self::new(self.pieces().to_vec())
+        let is_kept = self.0.as_ref().is_some_and(|body| body.is_kept);
+        let (pieces, len) = (self.pieces().to_vec(), self.len());
+        Self(Some(Arc::new(Pieces { pieces, len, payload: None, is_kept })))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -111,5 +129,13 @@ mod tests {
         assert_eq!((&*form.joined(), &*form.payload()), (&b"--x--"[..], &b"{}"[..]));
         assert_eq!((form.len(), form.held()), (5, 7));
         assert_eq!((form.without_payload().held(), form.without_payload() == form), (5, true));
+    }
+
+    #[test]
+    fn a_body_that_is_kept_is_nobody_elses_memory() {
+        let form = Body::with_payload(vec!["--x--".into()], "{}".into());
+        let kept = form.kept();
+        assert_eq!((form.owned(), kept.owned(), kept.without_payload().owned()), (7, 0, 0));
+        assert_eq!((kept.held(), &*kept.payload()), (7, &b"{}"[..]));
     }
 }

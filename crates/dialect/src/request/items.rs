@@ -4,10 +4,14 @@ use super::DialectError;
 use bytes::Bytes;
 use serde_json::Value;
 
+/// Bytes from which a piece is not copied any more: a turn late in a long conversation would cost what all before it
+/// said. Some 60 of them go out in one write.
+const LONGEST_COPIED: usize = 64 << 10;
+
 /// Encoded items, each with a comma before it. The items of turns that are over are joined, so that a list of any length
-/// is a few pieces: each is at least twice as long as the next, and a byte is copied as often as what holds it grows by
-/// half.
-#[derive(Default)]
+/// is a few pieces: each is at least twice as long as the next, or too long to be copied again, and a byte is copied as
+/// often as what holds it grows by half. Cheap to clone.
+#[derive(Clone, Default)]
 pub(super) struct Items {
     /// The very first item, then what is joined, then the last turn.
     pieces: Vec<Bytes>,
@@ -17,12 +21,17 @@ pub(super) struct Items {
     pub(super) opening: Option<(Vec<Bytes>, bool)>,
     /// Where the pieces of the last turn begin.
     last_turn: usize,
+    /// Images in all of them, and in those of the last turn.
+    images: (u32, u32),
+    /// What was added since it was last asked for.
+    added: Vec<Bytes>,
 }
 
 impl Items {
-    /// Adds the items of a turn.
-    pub(super) fn add(&mut self, items: Vec<Value>) -> Result<(), DialectError> {
+    /// Adds the items of a turn, with so many images in them.
+    pub(super) fn add(&mut self, items: Vec<Value>, images: u32) -> Result<(), DialectError> {
         self.join();
+        self.images = (self.images.0 + images, images);
         self.last_turn = self.pieces.len();
         let mut items = items.into_iter();
         if self.pieces.is_empty()
@@ -36,6 +45,7 @@ impl Items {
         if !rest.is_empty() {
             self.pieces.push(rest.into());
         }
+        self.added.extend_from_slice(&self.pieces[self.last_turn..]);
         Ok(())
     }
 
@@ -49,12 +59,31 @@ impl Items {
         &self.pieces[self.last_turn..]
     }
 
+    /// What was added since this was last asked, with what comes before all if nothing was asked yet.
+    pub(super) fn take_added(&mut self, is_first: bool) -> Vec<Bytes> {
+        let opening = self.opening.iter().filter(|_| is_first).flat_map(|(opening, _)| opening.iter().cloned());
+        opening.chain(std::mem::take(&mut self.added)).collect()
+    }
+
+    /// Whether what comes before them takes the place of the first.
+    pub(super) fn replaces_first(&self) -> bool {
+        self.opening.as_ref().is_some_and(|(_, replaces_first)| *replaces_first)
+    }
+
+    pub(super) fn images(&self) -> u32 {
+        self.images.0
+    }
+
+    pub(super) fn images_of_last_turn(&self) -> u32 {
+        self.images.1
+    }
+
     /// Joins the last turn with as many pieces before it as are not much longer. The first item stays alone: something
     /// may take its place.
     fn join(&mut self) {
         let mut from = self.last_turn.max(1).min(self.pieces.len());
         let mut len: usize = self.pieces[from..].iter().map(Bytes::len).sum();
-        while from > 1 && len > 0 && self.pieces[from - 1].len() < 2 * len {
+        while from > 1 && len > 0 && self.pieces[from - 1].len() < LONGEST_COPIED.min(2 * len) {
             from -= 1;
             len += self.pieces[from].len();
         }

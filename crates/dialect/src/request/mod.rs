@@ -37,7 +37,7 @@ pub struct Request<'a> {
     pub conversation: &'a Conversation,
     /// The turn that is asked.
     pub turn: &'a Turn,
-    /// What was said so far, answers included; the last is `turn`.
+    /// What was said so far, answers included, where it is not in a list of items; the last is `turn`.
     pub said: &'a [Said],
     /// The tools of the latest turn that names any, encoded.
     pub tools: Option<&'a Bytes>,
@@ -66,7 +66,7 @@ impl Said {
 }
 
 impl Request<'_> {
-    /// Everything said so far.
+    /// Everything said so far, where it is not in a list of items.
     pub fn turns(&self) -> impl Iterator<Item = &Turn> {
         self.said.iter().filter_map(|said| said.turn(self.conversation))
     }
@@ -145,7 +145,10 @@ pub enum DialectError {
     #[error("the conversation has no turn to send")]
     NoTurn,
     /// More than one turn where only one can be sent.
-    #[error("the {0} endpoint sends one turn; this conversation has more")]
+    #[error(
+        "the {0} endpoint sends one turn; this conversation has more\n  try: one turn each, or an endpoint type that \
+         carries what was said before, such as chat"
+    )]
     OneTurnOnly(&'static str),
     /// A content that the type cannot carry.
     #[error("the {0} endpoint cannot carry {1}")]

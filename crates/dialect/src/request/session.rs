@@ -1,13 +1,12 @@
 //! A conversation as it goes on: turns and answers in, bodies out.
 
 use super::items::{Items, encode_item};
-use super::{DialectError, Frame, Request, Said};
+use super::{DialectError, Frame, Request, Said, inputs};
 use crate::api::Api;
 use crate::kinds::Carries;
-use aiperf_types::{Body, BodyKind, ContextMode, Conversation, Reply, Turn};
+use aiperf_types::{Body, BodyKind, ContextMode, Conversation, EndpointKind, Reply, SaidSoFar, Turn};
 use bytes::Bytes;
 use serde_json::Value;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A request ready to be sent.
@@ -20,19 +19,23 @@ pub struct EncodedRequest {
     pub headers: Vec<(String, String)>,
 }
 
-/// One execution of a conversation. What was said stays encoded, so that a turn costs what it adds.
+/// One execution of a conversation. What was said stays encoded, so that a turn costs what it adds. Cheap to clone while
+/// little was said.
+#[derive(Clone)]
 pub struct Session {
     api: Arc<Api>,
     conversation: Arc<Conversation>,
     mode: ContextMode,
+    /// What was said, unless it is among the items.
     said: Vec<Said>,
     /// Turns of the conversation that were said.
     asked: usize,
     items: Items,
-    /// Where in `said` the turns begin that are among the items.
-    context: usize,
-    /// What of `said` the last request carries.
-    carried: Range<usize>,
+    /// Images that the last request carries, where that is known without looking into its body.
+    images: Option<u32>,
+    /// What was said up to the last request that can be counted by what each adds, and whether that is the last of all.
+    said_so_far: Option<Arc<SaidSoFar>>,
+    is_said_so_far: bool,
     /// The tools that hold, encoded.
     tools: Option<Bytes>,
     /// The system blocks likewise.
@@ -50,12 +53,33 @@ impl Session {
             said: Vec::new(),
             asked: 0,
             items: Items::default(),
-            context: 0,
-            carried: 0..0,
+            images: None,
+            said_so_far: None,
+            is_said_so_far: false,
             tools: None,
             system: None,
             response_id: None,
         }
+    }
+
+    /// The same conversation, each turn of which is asked as if it were the only one.
+    pub fn of_turns_alone(api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
+        Self { mode: ContextMode::MessageArrayWithResponses, ..Self::new(api, conversation) }
+    }
+
+    /// Fails where a turn can never be asked after those before it, whatever the answers are.
+    pub fn check_carried(&self, turn: usize) -> Result<(), DialectError> {
+        let dialect = self.api.dialect;
+        let is_alone = turn == 0 || self.mode == ContextMode::MessageArrayWithResponses;
+        let is_whole = self.conversation.turns.get(turn).is_some_and(|turn| turn.raw_payload.is_some());
+        match dialect.carries {
+            Carries::OneTurn if !is_alone && !is_whole => Err(DialectError::OneTurnOnly(dialect.kind.name())),
+            Carries::History(_) | Carries::LastTurn | Carries::OneTurn => Ok(()),
+        }
+    }
+
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
     }
 
     /// The request of one turn. Turns before it that were never asked count as said.
@@ -81,20 +105,44 @@ impl Session {
             }
             None => (self.api.dialect.frame)(&self.request(asked)?)?,
         };
-        let last = self.said.len() - 1;
-        let first = if frame.has_items() && !frame.is_of_last_turn() { self.context } else { last };
-        self.carried = first..self.said.len();
-        self.encode(frame, asked)
+        self.images = self.images_of(&frame, asked);
+        // The texts of all messages one after the other, and no others.
+        let is_in_items = frame.has_items() && frame.get("tools").is_none() && frame.get("input").is_none();
+        let encoded = self.encode(frame, asked)?;
+        self.is_said_so_far = is_in_items && self.is_counted_by_turn() && !self.items.replaces_first();
+        if self.is_said_so_far {
+            let items = self.items.take_added(self.said_so_far.is_none());
+            self.said_so_far = Some(Arc::new(SaidSoFar::new(self.said_so_far.take(), items)));
+        }
+        Ok(encoded)
     }
 
-    /// The turns that the last request carries, answers included.
-    pub fn carried(&self) -> impl Iterator<Item = &Turn> {
-        let carried = &self.said[self.carried.clone()];
-        let (history, asked) = carried.split_at(carried.len().saturating_sub(1));
-        let turn = |said| Said::turn(said, &self.conversation);
-        // A whole payload is nobody's history.
-        let history = history.iter().filter_map(turn).filter(|turn| turn.raw_payload.is_none());
-        history.chain(asked.iter().filter_map(turn))
+    /// What the last request says, by what it adds to those before it, where it can be counted so.
+    pub fn said_so_far(&self) -> Option<&Arc<SaidSoFar>> {
+        self.said_so_far.as_ref().filter(|_| self.is_said_so_far)
+    }
+
+    /// Whether a request says what the one before it did, then what it adds, and that is counted here.
+    fn is_counted_by_turn(&self) -> bool {
+        self.api.dialect.kind == EndpointKind::Chat
+            && !self.api.endpoint.server_token_count
+            && self.conversation.turns.len() > 1
+            && self.mode != ContextMode::MessageArrayWithResponses
+    }
+
+    /// Images that the last request carries; `None` where its body alone says, because somebody else wrote it or it is a
+    /// form.
+    pub fn images(&self) -> Option<u32> {
+        self.images
+    }
+
+    fn images_of(&self, frame: &Frame, asked: &Turn) -> Option<u32> {
+        if frame.has_items() {
+            let items = &self.items;
+            return Some(if frame.is_of_last_turn() { items.images_of_last_turn() } else { items.images() });
+        }
+        let is_verbatim = asked.raw_payload.is_some() || asked.raw_messages.is_some();
+        (!is_verbatim && self.api.endpoint.body != BodyKind::Multipart).then(|| images(asked))
     }
 
     /// Whether an answer is needed for what comes after it.
@@ -124,22 +172,27 @@ impl Session {
     fn forget(&mut self) {
         self.said.clear();
         self.items = Items::default();
-        (self.context, self.carried) = (0, 0..0);
         (self.tools, self.system) = (None, None);
     }
 
     fn say(&mut self, said: Said) -> Result<(), DialectError> {
         let turn = said.turn(&self.conversation).ok_or(DialectError::NoTurn)?;
         super::carriable(self.api.dialect.kind, turn)?;
-        if let Carries::History(history) = &self.api.dialect.carries
-            && turn.raw_payload.is_none()
-        {
-            let items = (history.items)(&self.api, turn)?;
+        let history = match &self.api.dialect.carries {
+            Carries::History(history) => Some(history),
+            Carries::LastTurn | Carries::OneTurn => None,
+        };
+        if let Some(history) = history.filter(|_| turn.raw_payload.is_none()) {
+            let mut items = (history.items)(&self.api, turn)?;
+            let images = match turn.raw_messages {
+                Some(_) => inputs::images_of_items(self.api.dialect, &mut items),
+                None => images(turn),
+            };
             if turn.reset_context && turn.raw_messages.is_some() {
                 self.items = Items::default();
-                self.context = self.said.len();
+                self.said_so_far = None;
             }
-            self.items.add(items)?;
+            self.items.add(items, images)?;
         }
         if let Some(tools) = &turn.raw_tools {
             self.tools = Some(encoded(tools)?);
@@ -147,7 +200,10 @@ impl Session {
         if let Some(blocks) = &turn.raw_system {
             self.system = Some(encoded(blocks)?);
         }
-        self.said.push(said);
+        // What the items hold is not kept twice.
+        if history.is_none() {
+            self.said.push(said);
+        }
         Ok(())
     }
 
@@ -207,6 +263,12 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Images that a turn is made of.
+fn images(turn: &Turn) -> u32 {
+    let contents = turn.images.iter().flat_map(|image| &image.contents);
+    contents.filter(|content| !content.is_empty()).count() as u32
 }
 
 fn encoded(values: &[Value]) -> Result<Bytes, DialectError> {

@@ -70,25 +70,6 @@ fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
 }
 
 #[test]
-fn answers_that_workers_read_give_the_same_records() {
-    let chunk = r#"data: {"choices":[{"delta":{"content":"hello there"}}]}"#;
-    let stream = format!("{chunk}\n\n{chunk}\n\ndata: [DONE]\n\n");
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length";
-    let stream = format!("{head}: {}\r\n\r\n{stream}", stream.len()).into_bytes();
-    let plan = plan_of(serve(move |_, _| stream.clone()), 20);
-    let read = |change: fn(Requests) -> Requests| {
-        let outcome = run_with(plan.clone(), change);
-        let summary = summary(&plan, &outcome);
-        assert_eq!((summary.records, summary.failed), (20, 0));
-        assert_eq!((outcome.phases[0].counts.completed, outcome.phases[0].counts.errors), (20, 0));
-        ["output_sequence_length", "input_sequence_length", "total_output_tokens"].map(|tag| summary.avg(tag))
-    };
-    let by_workers = read(Requests::wanting_replies);
-    assert_eq!(by_workers, read(|requests| requests));
-    assert!(by_workers.iter().all(Option::is_some), "{by_workers:?}");
-}
-
-#[test]
 fn requests_that_cannot_be_built_are_records_that_name_their_conversation() {
     let plan = plan_of(serve(|_, _| json(HELLO)), 20);
     let outcome = run_with(plan.clone(), Requests::refusing);

@@ -172,8 +172,7 @@ impl Client {
             Exchange { tag: out.tag, timeline, raw, request_body: out.body.clone(), ..Exchange::default() };
         let deadlines = Deadlines::new(&self.timers, start, out.timeout, out.cancelled, cancel);
         let session = exchange.tag.session;
-        let holder =
-            if self.settings.reuse == Reuse::WithinSession { Holder::Session(session) } else { Holder::Anyone };
+        let holder = self.holder(session);
         let kept = Kept::up_to(self.settings.kept_limit);
         let mut sending = Sending { target: out.target, holder, deadlines, cancel, kept, watch };
         let origin = self.targets.borrow()[out.target].origin.clone();
@@ -205,17 +204,34 @@ impl Client {
         if self.settings.detailed {
             exchange.request_head = std::mem::take(&mut leg.head);
         }
-        if out.ends_session && holder != Holder::Anyone {
-            for target in 0..self.targets.borrow().len() {
-                self.pool.forget(target, holder);
-                self.http2.forget(target, holder);
-            }
+        if out.ends_session {
+            self.end_session(session);
         }
         if let Err(failure) = outcome {
             exchange.failure = Some(failure);
             exchange.timeline.end = mono_now();
         }
         exchange
+    }
+
+    /// A session sends nothing more: connections that are its own are closed.
+    pub fn end_session(&self, session: u64) {
+        let holder = self.holder(session);
+        if holder == Holder::Anyone {
+            return;
+        }
+        for target in 0..self.targets.borrow().len() {
+            self.pool.forget(target, holder);
+            self.http2.forget(target, holder);
+        }
+    }
+
+    /// For whom connections of a session's requests are kept.
+    fn holder(&self, session: u64) -> Holder {
+        match self.settings.reuse {
+            Reuse::WithinSession => Holder::Session(session),
+            Reuse::Always | Reuse::Never => Holder::Anyone,
+        }
     }
 
     /// Runs one leg, once it has a place among the connections in use.

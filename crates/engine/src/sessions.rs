@@ -1,0 +1,90 @@
+//! Sessions of several turns that a worker has open: what was said in them, for the turns to come.
+
+use crate::requests::{PreparedRequest, Requests, Unbuildable};
+use aiperf_dialect::{DialectError, Session};
+use aiperf_schedule::Dispatch;
+use aiperf_types::{PhaseIndex, Reply};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+/// Open sessions, by their number within the run.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    open: HashMap<u64, OpenSession>,
+}
+
+struct OpenSession {
+    phase: PhaseIndex,
+    session_id: Arc<str>,
+    /// What was said; `None` as long as what is sent does not depend on it.
+    session: Option<Box<Session>>,
+    /// An answer could not be carried: nothing can be said after it.
+    fault: Option<DialectError>,
+}
+
+impl Sessions {
+    /// What is sent for a turn. A session is open from its first turn to its last.
+    pub(crate) fn ask(
+        &mut self,
+        requests: &Requests,
+        dispatch: &Dispatch,
+    ) -> Result<Arc<PreparedRequest>, Unbuildable> {
+        if dispatch.is_first() {
+            let first = requests.request(dispatch.conversation)?;
+            if !dispatch.is_last() {
+                let session = first.session().map(|session| Box::new(session.clone()));
+                let (phase, session_id) = (dispatch.phase, first.session_id.clone());
+                self.open.insert(dispatch.session, OpenSession { phase, session_id, session, fault: None });
+            }
+            return Ok(first);
+        }
+        let asked = match requests.later_turn(dispatch.conversation, dispatch.turn) {
+            Some(prepared) => Ok(prepared.clone()),
+            None => self.go_on(requests, dispatch).map(Arc::new),
+        };
+        if dispatch.is_last() {
+            self.open.remove(&dispatch.session);
+        }
+        asked
+    }
+
+    /// What is sent for a turn that goes on from what was said. A session whose first turn could not be made opens late.
+    fn go_on(&mut self, requests: &Requests, dispatch: &Dispatch) -> Result<PreparedRequest, Unbuildable> {
+        let at = (dispatch.conversation, dispatch.turn);
+        let begin = || requests.session(dispatch.conversation).map(Box::new);
+        let open = match self.open.entry(dispatch.session) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => {
+                let session = begin()?;
+                let (phase, session_id) = (dispatch.phase, session.conversation().session_id.as_str().into());
+                place.insert(OpenSession { phase, session_id, session: Some(session), fault: None })
+            }
+        };
+        let session_id = open.session_id.clone();
+        if let Some(fault) = &open.fault {
+            return Err(requests.refused(at, session_id, fault.clone()));
+        }
+        let session = match &mut open.session {
+            Some(session) => session,
+            empty => empty.insert(begin()?),
+        };
+        requests.ask(session, at, session_id)
+    }
+
+    /// Takes the answer to the last turn asked. One that comes after its session was forgotten is nobody's.
+    pub(crate) fn take(&mut self, session: u64, reply: Reply) {
+        let Some(open) = self.open.get_mut(&session) else { return };
+        open.fault = open.session.as_mut().and_then(|session| session.take(reply).err());
+    }
+
+    /// Forgets the sessions of a phase, which may have been cut off, and says which they were.
+    pub(crate) fn forget(&mut self, phase: PhaseIndex) -> Vec<u64> {
+        self.open.extract_if(|_, open| open.phase == phase).map(|(session, _)| session).collect()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+}

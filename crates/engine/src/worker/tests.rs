@@ -1,0 +1,461 @@
+use super::*;
+use crate::queue::Arrival;
+use crate::record::Reader;
+use crate::testing::{client, json, plan, serve, stream};
+use aiperf_dataset::Dataset;
+use aiperf_tokenize::Tokenizer;
+use aiperf_transport::Reuse;
+use aiperf_types::{Body, ContextMode, Conversation, PhaseId, PhaseKind, Turn, WallAnchor};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// Answers a request, by its number among all that came, with its connection and its text.
+type Answer = Box<dyn Fn(usize, usize, &str) -> Vec<u8> + Send + Sync>;
+
+/// A worker that a test tells what to do, and the server that it talks to.
+struct Desk {
+    worker: Rc<Worker>,
+    requests: Arc<Requests>,
+    plan: Arc<Plan>,
+    queue: Arc<Queue>,
+    arrivals: Receiver<Arrival>,
+    told: Rc<RefCell<Vec<Event>>>,
+    news: Rc<Notify>,
+    /// Requests as they came: the connection that each came on, its head and its body.
+    came: Arc<Mutex<Vec<(usize, String, String)>>>,
+}
+
+impl Desk {
+    fn new(conversations: Vec<Conversation>, reuse: Reuse, answer: Answer) -> Self {
+        let came: Arc<Mutex<Vec<(usize, String, String)>>> = Arc::default();
+        let kept = came.clone();
+        let port = serve(move |connection, request| {
+            let (head, body) = request.split_once("\r\n\r\n").unwrap();
+            let mut came = kept.lock().unwrap();
+            came.push((connection, head.to_owned(), body.to_owned()));
+            let number = came.len() - 1;
+            drop(came);
+            answer(number, connection, request)
+        });
+        let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
+        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).unwrap());
+        let requests = Requests::new(plan.clone(), dataset, "1").unwrap().of_conversations(conversations);
+        let (requests, (queue, arrivals)) = (Arc::new(requests), Queue::new(1 << 30, 2));
+        let told: Rc<RefCell<Vec<Event>>> = Rc::default();
+        let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
+        let (kept, wake) = (told.clone(), news.clone());
+        let tell = move |event| {
+            kept.borrow_mut().push(event);
+            wake.notify_one();
+        };
+        let worker = Worker::new(
+            3,
+            client(port, reuse, 1 << 20),
+            requests.clone(),
+            queue.clone(),
+            Ids::new(7),
+            Patience::of(&plan),
+            Box::new(tell),
+        );
+        Self { worker, requests, plan, queue, arrivals, told, news, came }
+    }
+
+    /// Sends a request and waits until it has returned.
+    async fn send(&self, dispatch: Dispatch) -> RequestEnd {
+        self.worker.perform(Command::Send(dispatch, mono_now()));
+        self.returned(dispatch).await
+    }
+
+    async fn returned(&self, dispatch: Dispatch) -> RequestEnd {
+        loop {
+            let end = self.told.borrow().iter().find_map(|event| match *event {
+                Event::Returned { session, turn, end } if (session, turn) == (dispatch.session, dispatch.turn) => {
+                    Some(end)
+                }
+                _ => None,
+            });
+            match end {
+                Some(end) => return end,
+                None => self.news.notified().await,
+            }
+        }
+    }
+
+    /// What requests said, in order: the first letter of each role and the content.
+    fn said(&self) -> Vec<String> {
+        let message = |message: &Value| {
+            let content = message["content"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
+            format!("{:.1}:{content}", message["role"].as_str().unwrap())
+        };
+        let request = |(_, _, body): &(usize, String, String)| {
+            let body: Value = serde_json::from_str(body).unwrap();
+            body["messages"].as_array().unwrap().iter().map(message).collect::<Vec<_>>().join(" ")
+        };
+        self.came.lock().unwrap().iter().map(request).collect()
+    }
+
+    fn connections(&self) -> Vec<usize> {
+        self.came.lock().unwrap().iter().map(|(connection, ..)| *connection).collect()
+    }
+
+    /// A header field of each request.
+    fn fields(&self, name: &str) -> Vec<String> {
+        let field = |(_, head, _): &(usize, String, String)| {
+            head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned)).unwrap()
+        };
+        self.came.lock().unwrap().iter().map(field).collect()
+    }
+
+    fn exchanges(&self) -> Vec<Exchange> {
+        self.arrivals.try_iter().map(|(_, exchange)| exchange).collect()
+    }
+
+    fn reader(&self) -> Reader {
+        let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };
+        let (tokenizer, phases) = (Some(Tokenizer::builtin()), vec![Arc::new(phase)]);
+        let (plan, requests) = (self.plan.clone(), self.requests.clone());
+        Reader { plan, requests, tokenizer, anchor: WallAnchor::default(), phases }
+    }
+}
+
+/// Runs a worker while a test tells it what to do.
+fn at_desk(
+    conversations: Vec<Conversation>,
+    reuse: Reuse,
+    answer: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
+    test: impl AsyncFnOnce(&Desk),
+) {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default()).unwrap();
+    runtime.block_on(async {
+        let desk = Desk::new(conversations, reuse, Box::new(answer));
+        tokio::task::spawn_local(desk.worker.clone().launch());
+        tokio::task::spawn_local(desk.worker.clone().keep_time(DeadlineTimer::new().unwrap()));
+        let done = tokio::time::timeout(Duration::from_secs(30), test(&desk)).await;
+        done.expect("what was waited for never came");
+    });
+}
+
+fn talk(session_id: &str, texts: &[&str]) -> Conversation {
+    let turns = texts.iter().map(|&text| Turn::text(text)).collect();
+    Conversation { session_id: session_id.to_owned(), turns, ..Conversation::default() }
+}
+
+fn dispatch(session: u64, turn: u32, turns: u32) -> Dispatch {
+    Dispatch {
+        phase: PhaseIndex(0),
+        number: session * 10 + u64::from(turn),
+        session,
+        identity: Identity::Drawn,
+        conversation: 0,
+        turn,
+        turns,
+        url: 0,
+        intended: mono_now(),
+        cancel_after: None,
+        tells_first_content: false,
+        scheduled_send_ms: None,
+    }
+}
+
+/// Says the number of each request.
+fn counting(number: usize, _: usize, _: &str) -> Vec<u8> {
+    stream(&["a", &number.to_string()])
+}
+
+#[test]
+fn ids_do_not_repeat() {
+    let ids = Ids::new(7);
+    let mut seen = std::collections::HashSet::new();
+    for n in 0..50_000 {
+        assert!(seen.insert(ids.session(n)));
+        assert!(seen.insert(ids.request(PhaseIndex(0), n)));
+        assert!(seen.insert(ids.request(PhaseIndex(1), n)));
+    }
+}
+
+#[test]
+fn every_request_is_nudged_once_in_a_while() {
+    let mut flying = Flying::default();
+    let cancels: Vec<Cancel> = (0..50).map(|_| flying.launch(PhaseIndex(0)).1).collect();
+    (0..NUDGE_ROUNDS - 1).for_each(|round| flying.nudge(round));
+    let nudged = |cancel: &&Cancel| cancel.is_nudged();
+    assert_eq!(cancels.iter().filter(nudged).count(), 48);
+    flying.nudge(NUDGE_ROUNDS - 1);
+    assert_eq!(cancels.iter().filter(nudged).count(), 50);
+}
+
+#[test]
+fn each_turn_says_what_was_said_before_it() {
+    at_desk(vec![talk("s", &["1", "2", "3"])], Reuse::Always, counting, async |desk| {
+        for turn in 0..3 {
+            assert_eq!(desk.send(dispatch(0, turn, 3)).await, RequestEnd::Answered);
+        }
+        let frame = |messages: &str| {
+            format!(
+                r#"{{"messages":[{messages}],"model":"m","stream":true,"stream_options":{{"include_usage":true}}}}"#
+            )
+        };
+        let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+        let reply = |text: &str| format!(r#"{{"role":"assistant","content":"{text}"}}"#);
+        let first = user("1");
+        let second = format!("{first},{},{}", reply("a0"), user("2"));
+        let third = format!("{second},{},{}", reply("a1"), user("3"));
+        let bodies: Vec<String> = desk.came.lock().unwrap().iter().map(|(.., body)| body.clone()).collect();
+        assert_eq!(bodies, [frame(&first), frame(&second), frame(&third)]);
+        let ids: HashSet<String> = desk.fields("X-Correlation-ID").into_iter().collect();
+        let requests: HashSet<String> = desk.fields("X-Request-ID").into_iter().collect();
+        assert_eq!((ids.len(), requests.len()), (1, 3), "one session, three requests");
+        assert_eq!(desk.worker.sessions.borrow().len(), 0, "nothing stays of a session that is over");
+    });
+}
+
+#[test]
+fn sessions_of_one_conversation_do_not_hear_each_other() {
+    at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, counting, async |desk| {
+        for (session, turn) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
+            desk.send(dispatch(session, turn, 2)).await;
+        }
+        assert_eq!(desk.said(), ["u:1", "u:1", "u:1 a:a1 u:2", "u:1 a:a0 u:2"]);
+    });
+}
+
+#[test]
+fn calls_of_tools_are_said_again() {
+    let called = |_: usize, _: usize, _: &str| {
+        json(
+            r#"{"choices":[{"message":{"content":null,"reasoning_content":"hm","tool_calls":[
+            {"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}"#,
+        )
+    };
+    at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, called, async |desk| {
+        for turn in 0..2 {
+            desk.send(dispatch(0, turn, 2)).await;
+        }
+        let body: Value = serde_json::from_str(&desk.came.lock().unwrap()[1].2).unwrap();
+        let call = serde_json::json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+        assert_eq!(body["messages"][1]["tool_calls"], call);
+        assert_eq!(body["messages"][2]["content"], "2");
+    });
+}
+
+#[test]
+fn a_session_goes_on_after_a_turn_that_failed_with_what_was_said_in_it() {
+    let answer = |number: usize, _: usize, _: &str| match number {
+        1 => b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        2 => {
+            let cut = String::from_utf8(stream(&["half"])).unwrap();
+            cut.replace("data: [DONE]\n\n", "data: {\"error\":{\"message\":\"no\"}}\n\n")
+                .replace("Content-Length: ", "X-Length: ")
+                .replace("\r\n\r\n", "\r\nConnection: close\r\nContent-Length: 100000\r\n\r\n")
+                .into_bytes()
+        }
+        _ => counting(number, 0, ""),
+    };
+    at_desk(vec![talk("s", &["1", "2", "3", "4"])], Reuse::Always, answer, async |desk| {
+        let mut ends = vec![desk.send(dispatch(0, 0, 4)).await, desk.send(dispatch(0, 1, 4)).await];
+        let given_up = Dispatch { cancel_after: Some(Nanos(200_000_000)), ..dispatch(0, 2, 4) };
+        ends.extend([desk.send(given_up).await, desk.send(dispatch(0, 3, 4)).await]);
+        use RequestEnd::{Answered, Failed};
+        assert_eq!(ends, [Answered, Failed, Failed, Answered]);
+        assert_eq!(desk.said()[2..], ["u:1 a:a0 u:2 u:3", "u:1 a:a0 u:2 u:3 a:half u:4"]);
+    });
+}
+
+#[test]
+fn a_request_that_is_given_up_on_purpose_is_a_failure_that_says_so() {
+    let silent = |_: usize, _: usize, _: &str| Vec::new();
+    at_desk(vec![talk("s", &["1"])], Reuse::Always, silent, async |desk| {
+        let after = Nanos(1_000_000);
+        let end = desk.send(Dispatch { cancel_after: Some(after), ..dispatch(0, 0, 1) }).await;
+        assert_eq!(end, RequestEnd::Failed);
+        assert_eq!(desk.exchanges()[0].failure, Some(Failure::Cancelled { after }));
+    });
+}
+
+#[test]
+fn sessions_that_were_cut_off_are_forgotten_with_their_phase() {
+    let answer = |number: usize, _: usize, _: &str| if number < 2 { counting(number, 0, "") } else { Vec::new() };
+    at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, answer, async |desk| {
+        let other = |turn| Dispatch { phase: PhaseIndex(1), ..dispatch(9, turn, 2) };
+        desk.send(dispatch(0, 0, 3)).await;
+        desk.send(other(0)).await;
+        desk.worker.perform(Command::Send(dispatch(0, 1, 3), mono_now()));
+        while desk.came.lock().unwrap().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(desk.worker.sessions.borrow().len(), 2);
+        desk.worker.perform(Command::Cancel(PhaseIndex(0)));
+        assert_eq!(desk.returned(dispatch(0, 1, 3)).await, RequestEnd::Cancelled);
+        desk.worker.perform(Command::Forget(PhaseIndex(0)));
+        assert_eq!(desk.worker.sessions.borrow().len(), 1, "that of the other phase");
+        desk.worker.sessions.borrow_mut().take(0, Default::default());
+        assert_eq!(desk.worker.sessions.borrow().len(), 1, "an answer that comes late is nobody's");
+    });
+}
+
+#[test]
+fn the_first_content_is_told_once_and_before_the_end() {
+    let answer = |number: usize, _: usize, _: &str| match number {
+        0 => stream(&["", "a", "b"]),
+        1 => json(r#"{"choices":[{"message":{"content":"whole"}}]}"#),
+        2 => stream(&[""]),
+        _ => b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
+    };
+    at_desk(vec![talk("s", &["1"])], Reuse::Always, answer, async |desk| {
+        for session in 0..4 {
+            desk.send(Dispatch { tells_first_content: true, ..dispatch(session, 0, 1) }).await;
+        }
+        desk.send(dispatch(4, 0, 1)).await;
+        let told: Vec<(u64, bool)> = desk
+            .told
+            .borrow()
+            .iter()
+            .map(|event| match *event {
+                Event::FirstContent { session, turn: 0 } => (session, true),
+                Event::Returned { session, turn: 0, .. } => (session, false),
+                _ => panic!("{event:?}"),
+            })
+            .collect();
+        let wanted = [(0, true), (0, false), (1, true), (1, false), (2, false), (3, false), (4, false)];
+        assert_eq!(told, wanted, "nothing came of the last three, and nobody asked for it");
+    });
+}
+
+#[test]
+fn answers_that_workers_read_give_the_same_records() {
+    let answer = |_: usize, _: usize, _: &str| stream(&["hello there", "hello there"]);
+    at_desk(vec![talk("s", &["one two"])], Reuse::Always, answer, async |desk| {
+        desk.send(dispatch(0, 0, 1)).await;
+        desk.send(Dispatch { tells_first_content: true, ..dispatch(1, 0, 1) }).await;
+        let exchanges = desk.exchanges();
+        assert_eq!(exchanges.iter().map(|exchange| exchange.parsed.is_some()).collect::<Vec<_>>(), [false, true]);
+        let reader = desk.reader();
+        let facts = exchanges.iter().map(|exchange| {
+            let record = reader.read(exchange, 0);
+            let measured = record.measured;
+            (measured.tokens, measured.content.len(), measured.error, record.parsed.output_text)
+        });
+        let facts: Vec<_> = facts.collect();
+        assert_eq!(facts[0], facts[1]);
+        assert!(facts[0].0.output > Some(0) && facts[0].0.input > Some(0) && facts[0].1 == 2);
+    });
+}
+
+#[test]
+fn sessions_are_known_by_what_the_schedule_says_they_are() {
+    let talks = vec![talk("s", &["1"]), talk("a\r\nX-Own: 1", &["1"])];
+    at_desk(talks, Reuse::Always, counting, async |desk| {
+        for (session, conversation, identity) in
+            [(0, 0, Identity::Conversation), (1, 0, Identity::User(7)), (2, 1, Identity::Conversation)]
+        {
+            desk.send(Dispatch { conversation, identity, ..dispatch(session, 0, 1) }).await;
+        }
+        let wanted = ["fixed-schedule-s", "7", "fixed-schedule-a%0D%0AX-Own: 1"];
+        assert_eq!(desk.fields("X-Correlation-ID"), wanted);
+        let recorded = desk.exchanges().into_iter().map(|exchange| exchange.tag.correlation_id.to_string());
+        assert_eq!(recorded.collect::<Vec<_>>(), wanted, "records say what was sent");
+    });
+}
+
+#[test]
+fn records_say_of_each_turn_what_it_was() {
+    let mut conversation = talk("s", &["one", "two three", "four"]);
+    conversation.turns[1].max_tokens = Some(9);
+    conversation.turns[2].audio_duration_seconds = Some(1.5);
+    at_desk(vec![conversation], Reuse::Always, counting, async |desk| {
+        for turn in 0..3 {
+            let scheduled_send_ms = Some(f64::from(turn) + 0.5);
+            desk.send(Dispatch { scheduled_send_ms, ..dispatch(0, turn, 3) }).await;
+        }
+        let (reader, exchanges) = (desk.reader(), desk.exchanges());
+        let tags: Vec<_> = exchanges.iter().map(|exchange| (exchange.tag.turn, exchange.tag.is_last)).collect();
+        assert_eq!(tags, [(0, false), (1, false), (2, true)]);
+        let records: Vec<_> = exchanges.iter().map(|exchange| reader.read(exchange, 0)).collect();
+        let counts = |text: &str| Some(Tokenizer::builtin().count(text) as u64);
+        let input: Vec<_> = records.iter().map(|record| record.measured.tokens.input).collect();
+        let wanted = ["one", "one a0 two three", "one a0 two three a1 four"].map(counts);
+        assert_eq!(input, wanted, "all that a request says, joined by blanks");
+        assert!(exchanges.iter().all(|exchange| exchange.said.is_some()), "what each adds alone is counted");
+        let whole = exchanges.iter().map(|exchange| Exchange { said: None, ..exchange.clone() });
+        let whole = whole.map(|exchange| reader.read(&exchange, 0).measured.tokens.input);
+        assert_eq!(whole.collect::<Vec<_>>(), wanted, "and that is what the whole has");
+        let of = |record: &crate::record::Record| {
+            let measured = &record.measured;
+            (record.meta.turn_index, measured.requested_osl, measured.audio_seconds, measured.scheduled_send_ms)
+        };
+        let facts: Vec<_> = records.iter().map(of).collect();
+        let wanted = [(0, None, None, Some(0.5)), (1, Some(9), None, Some(1.5)), (2, None, Some(1.5), Some(2.5))];
+        assert_eq!(facts, wanted);
+    });
+}
+
+#[test]
+fn a_sticky_session_keeps_its_connection_until_its_last_turn() {
+    at_desk(vec![talk("s", &["1", "2"])], Reuse::WithinSession, counting, async |desk| {
+        for (session, turn) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0)] {
+            desk.send(dispatch(session, turn, 2)).await;
+        }
+        assert_eq!(desk.connections(), [0, 1, 0, 1, 2]);
+        desk.worker.perform(Command::Forget(PhaseIndex(0)));
+        desk.told.borrow_mut().clear();
+        desk.send(dispatch(2, 0, 2)).await;
+        assert_eq!(desk.connections()[5], 3, "that of a forgotten session is closed");
+    });
+}
+
+#[test]
+fn turns_that_depend_on_no_answer_are_not_read_on_the_worker() {
+    let conversation =
+        Conversation { context_mode: Some(ContextMode::DeltasWithResponses), ..talk("s", &["1", "2", "3"]) };
+    at_desk(vec![conversation], Reuse::Always, counting, async |desk| {
+        for turn in 0..3 {
+            desk.send(dispatch(0, turn, 3)).await;
+        }
+        assert_eq!(desk.said(), ["u:1", "u:1 u:2", "u:1 u:2 u:3"]);
+        assert!(desk.exchanges().iter().all(|exchange| exchange.parsed.is_none()));
+    });
+}
+
+#[test]
+fn a_session_that_is_cut_short_by_plan_reads_no_answer_that_nobody_needs() {
+    at_desk(vec![talk("s", &["1", "2", "3"])], Reuse::Always, counting, async |desk| {
+        for turn in 0..2 {
+            desk.send(dispatch(0, turn, 2)).await;
+        }
+        let was_read = desk.exchanges().iter().map(|exchange| exchange.parsed.is_some()).collect::<Vec<_>>();
+        assert_eq!(was_read, [true, false]);
+        assert_eq!(desk.worker.sessions.borrow().len(), 0);
+    });
+}
+
+#[test]
+fn a_turn_that_a_conversation_does_not_have_is_a_record_that_says_so() {
+    at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, counting, async |desk| {
+        desk.send(dispatch(0, 0, 3)).await;
+        desk.send(dispatch(0, 1, 3)).await;
+        assert_eq!(desk.send(dispatch(0, 2, 3)).await, RequestEnd::Failed);
+        let exchanges = desk.exchanges();
+        assert!(
+            matches!(&exchanges[2].failure, Some(Failure::Unbuildable { message, .. }) if message.contains("no turn"))
+        );
+        assert_eq!((exchanges[2].tag.turn, &*exchanges[2].tag.session_id), (2, "s"));
+    });
+}
+
+#[test]
+fn bodies_that_nobody_keeps_count_in_the_budget() {
+    let long = "word ".repeat(10_000);
+    at_desk(vec![talk("s", &[&long, "2"])], Reuse::Always, counting, async |desk| {
+        desk.send(dispatch(0, 0, 2)).await;
+        let first = desk.queue.peak_bytes();
+        assert!(first < long.len(), "the first is kept beforehand: {first}");
+        desk.send(dispatch(0, 1, 2)).await;
+        assert!(desk.queue.peak_bytes() > first + long.len());
+        let bodies: Vec<Body> = desk.exchanges().into_iter().map(|exchange| exchange.request_body).collect();
+        assert!(bodies[1].len() > long.len());
+    });
+}
