@@ -18,8 +18,8 @@ use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    ArtifactPlan, ExportLevel, FileNames, MetricsPlan, Plan, RunIdentity, RuntimePlan, Sampling, SummaryFiles,
-    TimingPlan, TokenizerPlan, UiKind,
+    ArtifactPlan, ExportLevel, FileNames, MetricsPlan, Plan, RunIdentity, RuntimePlan, SummaryFiles, TokenizerPlan,
+    UiKind,
 };
 use aiperf_types::{Nanos, Slo};
 use serde_json::Value;
@@ -159,7 +159,7 @@ fn plan(
     }
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
-    let phases = phases::phases(tree, notes, problems);
+    let phases = phases::phases(tree, &dataset, notes, problems);
     let artifacts = artifacts(tree, ctx, notes, problems);
     let runtime = runtime(tree, ctx, problems);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
@@ -178,9 +178,9 @@ fn plan(
         endpoint,
         tokenizer: TokenizerPlan { name: tokenizer.name },
         dataset,
-        sampling: Sampling::Sequential,
+        sampling: dataset::sampling(tree),
         phases,
-        timing: TimingPlan::default(),
+        timing: tree.environment.timing,
         metrics: metrics(tree),
         server_metrics,
         artifacts,
