@@ -107,8 +107,8 @@ fn ramp(ramp: &phases::Ramp) -> Option<Ramp> {
     ramp.0.duration.map(|duration| Ramp { duration: Nanos::from_secs_f64(duration.0), strategy })
 }
 
-/// What ends a phase. How many records a file has is known for the configuration's sake; a fixed schedule ends by itself,
-/// and earlier only where the user says so.
+/// What ends a phase. How many records a file has is known for the configuration's sake; a fixed schedule ends by
+/// itself, and earlier only where the user says so.
 fn stop(tree: &Tree, phase: &Phase, at: &str) -> Vec<StopWhen> {
     let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
     let is_counted = tree.node.find(&format!("{at}.requests")).is_some_and(|node| node.origin == Origin::Rule);

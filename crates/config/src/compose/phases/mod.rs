@@ -369,8 +369,8 @@ fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Con
     phase.put("requests", Node::rule(default_requests(phase)));
 }
 
-/// How many requests a phase sends when nothing ends it: twice as many as it has sessions or users at once, and no fewer
-/// than a mean can be made of.
+/// How many requests a phase sends when nothing ends it: twice as many as it has sessions or users at once, and no
+/// fewer than a mean can be made of.
 pub(crate) fn default_requests(phase: &Node) -> i64 {
     let at_once = ["concurrency", "users"].iter().filter_map(|key| phase.get(key).and_then(Node::as_f64));
     let at_once = at_once.fold(DEFAULT_CONCURRENCY, |most, n| most.max(n as i64));
