@@ -107,12 +107,12 @@ fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refu
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert_eq!(stdout(&output), "Configuration valid: c.yaml\n");
     }
-    let refused = aiperf(&["config", "init", "--template", "request-rate"]);
+    let refused = aiperf(&["config", "init", "--template", "trace-replay"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("the template 'request-rate' is not there yet"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the template 'trace-replay' is not there yet"), "{}", stderr(&refused));
     let base = "benchmark:\n  model: m\n  endpoint: {url: 'http://127.0.0.1:9'}\n  dataset: {isl: 8}\n";
     for (rest, says) in [
-        ("  profiling: {type: poisson, rate: 5, requests: 4}\n", "is not there yet"),
+        ("  profiling: {type: concurrency, requests: 4, timing_mode: agentic_replay}\n", "is not there yet"),
         ("  profiling: {type: concurrency, requests: 4}\n  slos: {request_latancy: 5}\n", "no such metric"),
         ("  profiling: {type: concurrency, requests: 4}\n  slos: {time_to_first_token: 5}\n", "needs a streaming run"),
     ] {
@@ -160,8 +160,11 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "completions", "f"]), ["fish"]);
     assert_eq!(offered(&["aiperf", "metrics", "--j"]), ["--json"]);
     // Nothing that is refused.
-    assert_eq!(offered(&["aiperf", "profile", "--request-ra"]), [""; 0]);
-    assert_eq!(offered(&["aiperf", "profile", "--custom-dataset-type", ""]), ["raw_payload", "single_turn"]);
+    assert_eq!(offered(&["aiperf", "profile", "--replay-s"]), [""; 0]);
+    assert_eq!(
+        offered(&["aiperf", "profile", "--custom-dataset-type", ""]),
+        ["multi_turn", "raw_payload", "single_turn"]
+    );
     assert!(!offered(&["aiperf", "profile", "--ui", ""]).contains(&"dashboard".to_owned()));
     assert!(!offered(&["aiperf", "config", "init", "--template", ""]).contains(&"search".to_owned()));
     for name in offered(&["aiperf", "profile", "--"]).iter().filter(|name| *name != "--help") {

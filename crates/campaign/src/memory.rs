@@ -28,17 +28,20 @@ const SHARE_OF_A_FILE: u64 = 4;
 pub enum MemoryError {
     #[error(
         "the prompts of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
-         {entries} prompts of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is \
+         {entries} {what} of {mean} tokens take {:.1} GB, and one of up to {longest} tokens takes {:.1} GB while it is \
          made\n  \
          try: {way_out}, or a machine with more memory",
         (kept + making) / 1e9, free / 1e9, kept / 1e9, making / 1e9
     )]
     Prompts {
         entries: u32,
+        /// What there are so many of: prompts, or conversations of several.
+        what: &'static str,
+        /// Tokens of each.
         mean: f64,
         /// Bytes of all prompts that are kept.
         kept: f64,
-        /// Tokens of the longest prompt, and bytes while it is made.
+        /// Tokens of the longest, and bytes while it is made.
         longest: f64,
         making: f64,
         free: f64,
@@ -83,20 +86,26 @@ fn kept_of_a_file(free: Option<u64>) -> usize {
 
 fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
     let Some(isl) = prompts.isl else { return Ok(()) };
-    let (mean, longest, free) = (isl.mean.max(1.0), isl.longest().max(1.0), free as f64);
+    let turns = prompts.turns.count;
+    let (mean, longest) = (isl.mean.max(1.0) * turns.mean.max(1.0), isl.longest().max(1.0) * turns.longest().max(1.0));
+    let free = free as f64;
     let making = longest * BYTES_IN_THE_MAKING;
     let kept = (f64::from(prompts.entries) * mean * BYTES_A_TOKEN).min(MOST_KEPT);
     if kept + making <= free * SHARE {
         return Ok(());
     }
-    let way_out = if kept > making {
+    let is_long = turns.longest() >= 2.0;
+    let what = if is_long { "conversations" } else { "prompts" };
+    let way_out = if is_long {
+        "fewer conversations (--num-dataset-entries N), fewer turns (--session-turns-mean N), a smaller --isl"
+    } else if kept > making {
         "fewer prompts (--num-dataset-entries N), a smaller --isl"
     } else if longest > 2.0 * mean {
         "a smaller --isl-stddev, a smaller --isl"
     } else {
         "a smaller --isl"
     };
-    Err(MemoryError::Prompts { entries: prompts.entries, mean, kept, longest, making, free, way_out })
+    Err(MemoryError::Prompts { entries: prompts.entries, what, mean, kept, longest, making, free, way_out })
 }
 
 /// Where a version of cgroups says what a group may take and what it has taken.
@@ -249,6 +258,10 @@ mod tests {
         assert!(long.contains("try: a smaller --isl, or"), "{long}");
         let wide = said(prompts(1, 1000.0, 1e6), 100_000_000);
         assert!(wide.contains("one of up to 6001000 tokens") && wide.contains("--isl-stddev"), "{wide}");
+        let count = Length { mean: 100.0, stddev: 0.0 };
+        let turns = SyntheticPlan { turns: Turns { count, ..Turns::ONE }, ..prompts(10, 1000.0, 0.0) };
+        let talk = said(turns, 10_000_000);
+        assert!(talk.contains("10 conversations of 100000 tokens") && talk.contains("--session-turns-mean"), "{talk}");
         // However many there are, a part of them is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
         assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None, turns: Turns::ONE }, 0), Ok(()));

@@ -85,42 +85,11 @@ const INSTEAD: &[Instead] = &[
         key: "more prompts than requests: entries: N",
     },
     Instead {
-        reason: "conversations have one turn",
-        flag: "requests of one turn: --request-count N",
-        key: "requests of one turn: requests: N",
-    },
-    Instead {
         reason: "history is sent as it is",
         flag: "requests of one turn: --request-count N",
         key: "requests of one turn: requests: N",
     },
-    Instead {
-        reason: "requests are sent by concurrency, not by rate",
-        flag: "--concurrency N",
-        key: "type: concurrency, concurrency: N",
-    },
-    Instead {
-        reason: "requests are sent by concurrency, not by user",
-        flag: "--concurrency N",
-        key: "type: concurrency, concurrency: N",
-    },
-    Instead {
-        reason: "requests are not sent by timestamp",
-        flag: "--concurrency N",
-        key: "type: concurrency, concurrency: N",
-    },
-    Instead {
-        reason: "concurrency is constant",
-        flag: "--concurrency N, and --warmup-request-count N before it",
-        key: "concurrency: N, and a warmup before it",
-    },
-    same("load is constant within a phase", "phases of their own, each with its concurrency"),
-    Instead {
-        reason: "prefills are not limited apart",
-        flag: "--concurrency N, which limits all requests",
-        key: "concurrency: N, which limits all requests",
-    },
-    same("a phase begins when the one before has ended", "phases one after the other"),
+    same("load does not follow what is measured", "phases of their own, each with its load"),
     same("answers are not graded", "the summary of speed alone"),
     Instead {
         reason: "generated texts are not kept",

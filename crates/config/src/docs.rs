@@ -155,9 +155,9 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-fn environment(wanted: environment::Status) -> String {
+fn environment(wanted: fn(environment::Status) -> bool) -> String {
     let mut out = String::from("\n| variable | value | default | meaning |\n| --- | --- | --- | --- |\n");
-    for variable in variables().filter(|variable| variable.status == wanted) {
+    for variable in variables().filter(|variable| wanted(variable.status)) {
         use environment::Kind::*;
         let bounds = |what: &str, range: crate::range::Range| {
             if range.low.is_none() && range.high.is_none() {
@@ -179,7 +179,10 @@ fn environment(wanted: environment::Status) -> String {
             "| `{}` | {value} | {} | {} |\n",
             variable.name,
             cell(variable.default),
-            cell(variable.about)
+            match variable.status {
+                environment::Status::Always(reason) => format!("{}: {}", cell(variable.about), cell(reason)),
+                _ => cell(variable.about),
+            }
         ));
     }
     out
@@ -198,9 +201,11 @@ fn table(name: &str) -> String {
     match name {
         "flags" => flags(),
         "settings" => settings(),
-        "acting variables" => environment(environment::Status::Acts),
-        "later variables" => environment(environment::Status::NotYet),
-        "idle variables" => environment(environment::Status::NoEffect),
+        "acting variables" => environment(|status| status == environment::Status::Acts),
+        "later variables" => environment(|status| status == environment::Status::NotYet),
+        "idle variables" => {
+            environment(|status| matches!(status, environment::Status::NoEffect | environment::Status::Always(_)))
+        }
         "templates" => templates(),
         other => panic!("no table {other}"),
     }

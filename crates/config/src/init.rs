@@ -39,12 +39,13 @@ templates! {
     }
     "Load" {
         "duration": "Load for a time instead of a number of requests";
-        "request-rate": "Requests at a rate, arriving at random", not yet: "requests are sent by concurrency, not by rate";
-        "user-centric": "Users that come back to their conversations", not yet: "requests are sent by concurrency, not by user";
-        "rate-steps": "A rate that changes over time", not yet: "requests are sent by concurrency, not by rate";
+        "request-rate": "Requests at a rate, arriving at random";
+        "user-centric": "Users that come back to their conversations";
+        "rate-steps": "Rates that rise from phase to phase, without a pause between them";
+        "rate-series": "A rate that changes over time";
     }
     "Data" {
-        "multi-turn": "Conversations of several turns", not yet: "conversations have one turn";
+        "multi-turn": "Conversations of several turns";
         "file": "Prompts of your own", not yet: "records are read from files";
         "trace-replay": "A trace replayed at its own times", not yet: "traces are not replayed";
     }

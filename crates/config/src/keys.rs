@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 const ONE_RUN: Status = NotYet("a benchmark is one run");
 const ONE_MODEL: Status = NotYet("prompts are sent to the first model only");
 const NO_SWEEP: Status = NotYet("settings are not swept or searched");
-const BY_CONCURRENCY: Status = NotYet("load is constant within a phase");
+const NO_FEEDBACK: Status = NotYet("load does not follow what is measured");
 const CLUSTER: Status = NoEffect("it is about cluster deployments");
 const THREADS: Status = NoEffect("workers are threads of one process and talk through memory");
 
@@ -62,21 +62,21 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.datasets.*.video", NotYet("synthetic requests hold text only")),
     ("benchmark.datasets.*.rankings", Acts),
     ("benchmark.datasets.*.synthesis", NotYet("traces are not reshaped")),
-    ("benchmark.datasets.*.turns", NotYet("conversations have one turn")),
-    ("benchmark.datasets.*.turn_delay", NotYet("conversations have one turn")),
+    ("benchmark.datasets.*.turns", Acts),
+    ("benchmark.datasets.*.turn_delay", Acts),
     ("benchmark.phases.*.name", Acts),
     ("benchmark.phases.*.kind", Acts),
     ("benchmark.phases.*.type", Acts),
     ("benchmark.phases.*.exclude_from_results", Acts),
     ("benchmark.phases.*.cancellation", Acts),
-    ("benchmark.phases.*.concurrency_ramp", BY_CONCURRENCY),
-    ("benchmark.phases.*.prefill_ramp", BY_CONCURRENCY),
-    ("benchmark.phases.*.rate_ramp", BY_CONCURRENCY),
-    ("benchmark.phases.*.rate_series", NotYet("requests are sent by concurrency, not by rate")),
-    ("benchmark.phases.*.seamless", NotYet("a phase begins when the one before has ended")),
+    ("benchmark.phases.*.concurrency_ramp", Acts),
+    ("benchmark.phases.*.prefill_ramp", Acts),
+    ("benchmark.phases.*.rate_ramp", Acts),
+    ("benchmark.phases.*.rate_series", Acts),
+    ("benchmark.phases.*.seamless", Acts),
     ("benchmark.phases.*.timing_mode", NotYet("agentic traces are not replayed")),
-    ("benchmark.phases.*.sla", BY_CONCURRENCY),
-    ("benchmark.phases.*.adaptive_scale", BY_CONCURRENCY),
+    ("benchmark.phases.*.sla", NO_FEEDBACK),
+    ("benchmark.phases.*.adaptive_scale", NO_FEEDBACK),
     ("benchmark.artifacts.records", Acts),
     ("benchmark.artifacts.prefix", Acts),
     ("benchmark.artifacts.raw", Acts),

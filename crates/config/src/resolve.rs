@@ -10,7 +10,7 @@ use crate::flags::{CONFIG, SEARCH_RECIPE, VARIANT};
 use crate::given::GivenFlags;
 use crate::rules::{self, Facts};
 use crate::sections::envelope::{Benchmark, Envelope};
-use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
+use crate::sections::phases::PhaseType;
 use crate::sections::runs::MultiRun;
 use crate::sections::sweep::Sweep;
 use crate::setting::{Reader, Setting};
@@ -332,8 +332,7 @@ fn default_stop(benchmark: &mut Node) {
         let by_rule = phase.get("requests").is_some_and(|node| node.origin == Origin::Rule);
         let fixed = phase.choice("type") == Some(PhaseType::FixedSchedule);
         if by_rule && !fixed {
-            let concurrency = phase.get("concurrency").and_then(Node::as_f64).map_or(DEFAULT_CONCURRENCY, |n| n as i64);
-            phase.put("requests", Node::rule(compose::default_requests(concurrency)));
+            phase.put("requests", Node::rule(compose::default_requests(phase)));
         }
     }
 }

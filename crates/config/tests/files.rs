@@ -3,6 +3,7 @@
 use aiperf_config::{
     ConfigError, Context, Resolved, TEMPLATES, config_init, resolve_config, resolve_profile, show_resolved,
 };
+use aiperf_plan::{Arrival, ArrivalLaw, DatasetPlan, RateLevel};
 use std::collections::BTreeMap;
 
 fn with_file<T>(text: &str, run: impl FnOnce(&Context<'_>) -> T) -> T {
@@ -51,10 +52,25 @@ fn a_template_is_offered_exactly_when_it_can_be_run() {
 }
 
 #[test]
+fn templates_of_load_are_the_load_they_are_named_for() {
+    let plan = |name: &str| profile(&config_init(name, None, None).unwrap(), &[]).unwrap().plan;
+    let kinds = |name: &str| plan(name).phases.into_iter().map(|phase| phase.arrival).collect::<Vec<_>>();
+    assert!(matches!(kinds("request-rate")[..], [Arrival::Rate { law: ArrivalLaw::Poisson, .. }]));
+    assert!(matches!(kinds("user-centric")[..], [Arrival::UserCentric { users: 20, .. }]));
+    let [Arrival::Rate { rate, .. }] = &kinds("rate-series")[..] else { panic!() };
+    assert!(matches!(&rate.level, RateLevel::Series(points) if points.len() == 3));
+    let steps = plan("rate-steps").phases;
+    let seamless: Vec<bool> = steps.iter().map(|phase| phase.seamless).collect();
+    assert_eq!(seamless, [false, false, true, true]);
+    let DatasetPlan::Synthetic(made) = plan("multi-turn").dataset else { panic!() };
+    assert_eq!((made.turns.count.mean, made.turns.delay_ms.mean), (4.0, 1000.0));
+}
+
+#[test]
 fn a_setting_of_a_file_that_does_not_exist_yet_is_refused_by_place() {
-    let template = TEMPLATES.iter().find(|template| template.name == "request-rate").unwrap();
+    let template = TEMPLATES.iter().find(|template| template.name == "trace-replay").unwrap();
     let error = profile(&template.filled(None, None), &[]).unwrap_err().to_string();
-    assert!(error.contains("c.yaml:6:") && error.contains("is not there yet"), "{error}");
+    assert!(error.contains("c.yaml:9:") && error.contains("is not there yet"), "{error}");
 }
 
 #[test]

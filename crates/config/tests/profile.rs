@@ -208,7 +208,6 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--rankings-passages-prompt-token-stddev", "needs a mean"),
         ("--rankings-query-prompt-token-mean", "needs a type that ranks"),
         ("--rankings-query-prompt-token-stddev", "needs a mean"),
-        ("--dataset-sampling-strategy", "the first choice is not used yet"),
         ("--url-strategy", "there is one"),
         ("--transport", "the first choice is the default"),
         ("--wait-for-model-mode", "needs a timeout"),
@@ -221,19 +220,46 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--no-gpu-telemetry", "silences a note"),
         ("--prompt-output-tokens-stddev", "needs a mean"),
         ("--warmup-grace-period", "needs a warmup"),
-        ("--warmup-concurrency", "needs a warmup"),
         ("--ui-type", "the first choice needs a terminal"),
         ("--timestamps", "the first choice is the default"),
         ("--config", "needs a file"),
         ("--no-fixed-schedule", "only suppresses a schedule of its own that a trace brings"),
+        ("--fixed-schedule", "needs a file"),
+        ("--fixed-schedule-auto-offset", "needs a file"),
+        ("--fixed-schedule-start-offset", "needs a file"),
+        ("--fixed-schedule-end-offset", "needs a file"),
+        ("--request-rate-series", "needs a file"),
+        ("--arrival-pattern", "the first choice is what runs without a rate"),
+        ("--warmup-arrival-pattern", "the first choice is what runs without a rate"),
+        ("--user-centric-rate", "needs users"),
+        ("--num-users", "needs their rate"),
     ];
-    let base = serde_json::to_value(&resolve(&["-m", "m"]).unwrap().plan).unwrap();
+    // What others need beside them.
+    let beside: &[(&str, &[&str])] = &[
+        ("--prefill-concurrency", &["--streaming", "--concurrency", "4"]),
+        ("--arrival-smoothness", &["--request-rate", "5"]),
+        ("--concurrency-ramp-duration", &["--concurrency", "4"]),
+        ("--prefill-concurrency-ramp-duration", &["--streaming", "--concurrency", "4", "--prefill-concurrency", "2"]),
+        ("--request-rate-ramp-duration", &["--request-rate", "5"]),
+        ("--warmup-concurrency", &["--warmup-request-count", "2"]),
+        ("--warmup-prefill-concurrency", &["--streaming", "--warmup-request-count", "2", "--warmup-concurrency", "4"]),
+        ("--warmup-request-rate", &["--warmup-request-count", "2"]),
+        ("--warmup-concurrency-ramp-duration", &["--warmup-request-count", "2", "--concurrency", "4"]),
+        (
+            "--warmup-prefill-concurrency-ramp-duration",
+            &["--streaming", "--warmup-request-count", "2", "--concurrency", "4", "--prefill-concurrency", "2"],
+        ),
+        ("--warmup-request-rate-ramp-duration", &["--warmup-request-count", "2", "--request-rate", "5"]),
+    ];
     for flag in flags::all().filter(|flag| flag.status == Status::Acts) {
         if same.iter().any(|(name, _)| *name == flag.name) {
             continue;
         }
         let sample = sample(flag);
-        let args: Vec<&str> = ["-m", "m"].into_iter().chain(sample.iter().map(String::as_str)).collect();
+        let beside = beside.iter().find(|(name, _)| *name == flag.name).map_or(&[][..], |(_, beside)| beside);
+        let before = [&["-m", "m"], beside].concat();
+        let base = serde_json::to_value(&resolve(&before).unwrap().plan).unwrap();
+        let args: Vec<&str> = before.into_iter().chain(sample.iter().map(String::as_str)).collect();
         let plan = resolve(&args).unwrap_or_else(|error| panic!("{}: {error}", flag.name)).plan;
         let mut changed = serde_json::to_value(&plan).unwrap();
         changed["run"]["cli_command"] = base["run"]["cli_command"].clone();

@@ -186,7 +186,8 @@ impl Phase {
         self.counts.slip = Nanos(self.counts.slip.0.saturating_add(by.0));
     }
 
-    fn send_deadline(&self) -> Option<MonoNs> {
+    /// When its time is up, if it has one.
+    pub fn send_deadline(&self) -> Option<MonoNs> {
         self.plan.duration().map(|length| self.started.plus(length))
     }
 

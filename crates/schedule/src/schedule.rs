@@ -213,7 +213,7 @@ impl Schedule {
 
     /// Takes a phase as far as it goes now; `true` if its state has changed.
     fn advance_phase(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
-        let mut has_moved = false;
+        let mut has_moved = self.send_late(at, now, actions);
         loop {
             let Running { phase, arrivals } = &mut self.running[at];
             let index = phase.index();
@@ -236,26 +236,42 @@ impl Schedule {
                 }
                 Some(PhaseState::Sending) => {}
                 None => {
-                    let Some(arrivals) = arrivals else { return has_moved };
-                    self.slots.climb(now);
-                    if self.held {
-                        return has_moved;
-                    }
-                    arrivals.send_due(&mut Sender {
-                        now,
-                        phase,
-                        setup: &self.setup,
-                        slots: &mut self.slots,
-                        sessions: &mut self.sessions,
-                        drawn: &mut self.drawn,
-                        actions,
-                    });
-                    if !phase.is_met() {
+                    if !self.send_due(at, now, actions) {
                         return has_moved;
                     }
                 }
             }
             has_moved = true;
+        }
+    }
+
+    /// Sends what is due by an instant; `true` if that ends the sending.
+    fn send_due(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
+        let Running { phase, arrivals: Some(arrivals) } = &mut self.running[at] else { return false };
+        self.slots.climb(now);
+        if self.held {
+            return false;
+        }
+        arrivals.send_due(&mut Sender {
+            now,
+            phase,
+            setup: &self.setup,
+            slots: &mut self.slots,
+            sessions: &mut self.sessions,
+            drawn: &mut self.drawn,
+            actions,
+        });
+        phase.is_met()
+    }
+
+    /// Sends what was due before the time of a phase was up, where that is seen late: the number of requests is that of the
+    /// plan, not of how soon this machine woke up.
+    fn send_late(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
+        let Running { phase, arrivals } = &self.running[at];
+        let is_open_loop = arrivals.as_ref().is_some_and(|arrivals| arrivals.is_open_loop());
+        match phase.send_deadline().filter(|end| is_open_loop && now >= *end) {
+            Some(end) => self.send_due(at, MonoNs(end.0.saturating_sub(1)), actions),
+            None => false,
         }
     }
 

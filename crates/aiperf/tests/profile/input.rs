@@ -48,7 +48,7 @@ fn flags_that_exclude_each_other_are_named() {
 
 #[test]
 fn a_flag_whose_feature_is_not_there_yet_is_refused_by_name() {
-    refused(&["--request-rate", "5"], &["--request-rate"]);
+    refused(&["--burst-phase-starts"], &["--burst-phase-starts"]);
 }
 
 #[test]

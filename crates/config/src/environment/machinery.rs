@@ -21,7 +21,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_SERVICE_CONNECTION_PROBE_INTERVAL", kind: Float(between(0.1, true, 600.0, true)), default: "0.1", status: NoEffect, about: "Bus connection probe period" },
     Variable { name: "AIPERF_SERVICE_CONNECTION_PROBE_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "90.0", status: NoEffect, about: "Bus connection limit" },
     Variable { name: "AIPERF_SERVICE_CREDIT_PROGRESS_REPORT_INTERVAL", kind: Float(between(1.0, true, 100000.0, true)), default: "2.0", status: NoEffect, about: "Seconds between send-progress messages" },
-    Variable { name: "AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", kind: Float(between(0.0, true, 100000.0, true)), default: "30.0", status: NotYet, about: "Seconds between warmup log lines; 0 = off" },
+    Variable { name: "AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", kind: Float(between(0.0, true, 100000.0, true)), default: "30.0", status: Acts, about: "Seconds between warmup log lines; 0 = off" },
     Variable { name: "AIPERF_SERVICE_DISABLE_UVLOOP", kind: Bool, default: "false", status: NoEffect, about: "Use the default event loop (forced on Windows)" },
     Variable { name: "AIPERF_SERVICE_HEARTBEAT_INTERVAL", kind: Float(between(1.0, true, 100000.0, true)), default: "5.0", status: NoEffect, about: "Component heartbeat period" },
     Variable { name: "AIPERF_SERVICE_HEARTBEAT_MISSED_THRESHOLD", kind: Int(between(1.0, true, 100.0, true)), default: "3", status: NoEffect, about: "Missed beats before a component is suspect" },

@@ -17,8 +17,8 @@ use crate::nearest::nearest;
 use crate::range::Range;
 use crate::small_file;
 use aiperf_plan::redact::REDACTED;
-use aiperf_plan::{HttpSettings, IpVersion, SessionHeader};
-use aiperf_types::Thresholds;
+use aiperf_plan::{HttpSettings, IpVersion, SessionHeader, TimingPlan};
+use aiperf_types::{Nanos, Thresholds};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -62,6 +62,8 @@ pub(crate) struct Environment {
     pub developer: Developer,
     pub live: LiveStatistics,
     pub scrapes: Scrapes,
+    /// How exact the schedule is, and how patient.
+    pub timing: TimingPlan,
     /// Content is a list of parts even where a string would do.
     pub force_content_parts: bool,
     /// Seconds between two looks at a video that is being made.
@@ -147,6 +149,11 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
             Status::Acts => apply(&mut out, variable.name, &value),
             Status::NoEffect => idle.push(name),
             Status::NotYet => later.push(name),
+            Status::Always(reason) => {
+                if boolean(&value) != boolean(variable.default) {
+                    out.notes.push(format!("{name}={value} has no effect: {reason}"));
+                }
+            }
         }
         out.set.insert(variable.name, value);
     }
@@ -312,6 +319,12 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS" => out.scrapes.publish_interval = float(),
         "AIPERF_SERVER_METRICS_CANCEL_RESULT_WAIT_SEC" => out.scrapes.cancel_wait = float(),
         "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT" => out.scrapes.read_timeout = float(),
+        "AIPERF_TIMING_MAX_CATCHUP_SECONDS" => out.timing.max_catchup = Some(Nanos::from_secs_f64(float())),
+        "AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT" => out.timing.cancel_drain = Nanos::from_secs_f64(float()),
+        "AIPERF_TIMING_RATE_RAMP_UPDATE_INTERVAL" => out.timing.rate_ramp_step = Nanos::from_secs_f64(float()),
+        "AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL" => {
+            out.timing.warmup_log_interval = Some(Nanos::from_secs_f64(float())).filter(|time| *time > Nanos::ZERO);
+        }
         name if SessionHeader::ALL.iter().any(|header| header.variable() == name) => {
             let is_wanted = |header: &SessionHeader| match header.variable() == name {
                 true => is_true(),
@@ -332,6 +345,7 @@ pub fn effective_environment(ctx: &Context<'_>) -> Result<String, ConfigError> {
             Status::Acts => "",
             Status::NoEffect => "  (no effect here)",
             Status::NotYet => "  (no effect yet)",
+            Status::Always(_) => "  (always)",
         };
         format!(
             "{}={}{}{mark}\n",
@@ -360,7 +374,7 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
-            (read.http.clone(), switches, key, read.thresholds, read.developer, read.live, read.scrapes)
+            (read.http.clone(), switches, key, read.thresholds, read.developer, read.live, read.scrapes, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
@@ -402,6 +416,34 @@ mod tests {
     }
 
     #[test]
+    fn the_schedule_goes_by_the_environment() {
+        let read = read_all(&[
+            ("AIPERF_TIMING_MAX_CATCHUP_SECONDS", "0.5"),
+            ("AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT", "3"),
+            ("AIPERF_TIMING", r#"{"RATE_RAMP_UPDATE_INTERVAL": 0.2}"#),
+            ("AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", "0"),
+        ]);
+        let expected = TimingPlan {
+            max_catchup: Some(Nanos::from_millis(500)),
+            cancel_drain: Nanos::from_millis(3000),
+            rate_ramp_step: Nanos::from_millis(200),
+            warmup_log_interval: None,
+        };
+        assert_eq!(read.timing, expected);
+        assert!(read.notes.is_empty(), "{:?}", read.notes);
+    }
+
+    #[test]
+    fn asking_for_less_exact_timers_is_answered_and_asking_for_exact_ones_is_not() {
+        assert!(read_all(&[("AIPERF_TIMING_HIGH_RES_TIMER", "1")]).notes.is_empty());
+        let notes = read_all(&[("AIPERF_TIMING_HIGH_RES_TIMER", "off")]).notes;
+        assert!(
+            notes.len() == 1 && notes[0].starts_with("AIPERF_TIMING_HIGH_RES_TIMER=off has no effect: "),
+            "{notes:?}"
+        );
+    }
+
+    #[test]
     fn defaults_of_the_table_are_those_that_hold() {
         let usual = Environment::default();
         let told = |variable: &&Variable| variable.status == Status::Acts && variable.default != "unset";
@@ -412,6 +454,7 @@ mod tests {
                 && set.trust_env == usual.trust_env
                 && set.thresholds == usual.thresholds
                 && set.developer == usual.developer
+                && set.timing == usual.timing
                 && set.live.enabled == usual.live.enabled;
             assert!(same, "{} is not {} by default", variable.name, variable.default);
         }

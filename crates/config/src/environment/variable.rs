@@ -39,4 +39,6 @@ pub enum Status {
     NoEffect,
     /// What it belongs to does not exist yet.
     NotYet,
+    /// A switch that is always as its default says, for this reason.
+    Always(&'static str),
 }

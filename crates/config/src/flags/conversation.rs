@@ -30,40 +30,43 @@ flags! { CONVERSATION_INPUT_FLAGS:
         aliases: &["--session-turns-mean"],
         default: Some(WhenAbsent::Made(|| MEAN_TURNS.to_string())),
         to: To::Dataset("turns.mean"),
-        status: NotYet("conversations have one turn"),
+        status: Acts,
         summary: "Mean turns per conversation; list sweeps",
+        limited_to: Some("one value so far"),
     }
     CONVERSATION_TURN_STDDEV {
         name: "--conversation-turn-stddev",
         kind: Kind::Int,
         aliases: &["--session-turns-stddev"],
         to: To::Dataset("turns.stddev"),
-        status: NotYet("conversations have one turn"),
+        status: Acts,
         summary: "Spread of turns per conversation",
     }
     CONVERSATION_TURN_DELAY_MEAN {
         name: "--conversation-turn-delay-mean",
         kind: Kind::Float,
+        value_name: Some("MS"),
         aliases: &["--session-turn-delay-mean"],
         default: Some(WhenAbsent::Made(|| MEAN_TURN_DELAY.to_string())),
         to: To::Dataset("turn_delay.mean"),
-        status: NotYet("conversations have one turn"),
-        summary: "Mean pause between turns, milliseconds",
+        status: Acts,
+        summary: "Mean pause between an answer and the next turn, milliseconds",
     }
     CONVERSATION_TURN_DELAY_STDDEV {
         name: "--conversation-turn-delay-stddev",
         kind: Kind::Float,
+        value_name: Some("MS"),
         aliases: &["--session-turn-delay-stddev"],
         to: To::Dataset("turn_delay.stddev"),
-        status: NotYet("conversations have one turn"),
-        summary: "Spread of the pause between turns, milliseconds",
+        status: Acts,
+        summary: "Spread of that pause, milliseconds",
     }
     CONVERSATION_TURN_DELAY_RATIO {
         name: "--conversation-turn-delay-ratio",
         kind: Kind::Float,
         aliases: &["--session-delay-ratio"],
         to: To::Dataset("turn_delay_ratio"),
-        status: NotYet("conversations have one turn"),
+        status: Acts,
     }
     INTER_TURN_DELAY_CAP_SECONDS {
         name: "--inter-turn-delay-cap-seconds",

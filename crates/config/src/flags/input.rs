@@ -67,7 +67,7 @@ flags! { INPUT_FLAGS:
         to: To::Dataset("format"),
         status: Acts,
         summary: "Format of the input file",
-        limited_to: Some("single_turn and raw_payload so far"),
+        limited_to: Some("single_turn, multi_turn and raw_payload so far"),
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",
@@ -94,7 +94,6 @@ flags! { INPUT_FLAGS:
         kind: Kind::Choice(dataset::Sampling::NAMES),
         to: To::Dataset("sampling"),
         status: Acts,
-        limited_to: Some("sequential so far"),
     }
     ALLOW_DATASET_WRAP {
         name: "--allow-dataset-wrap",
@@ -133,8 +132,8 @@ flags! { FIXED_SCHEDULE_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("phases.profiling.type"),
-        status: NotYet("requests are not sent by timestamp"),
-        summary: "Send each request at its recorded timestamp",
+        status: Acts,
+        summary: "Send each request of --input-file at its recorded timestamp",
     }
     NO_FIXED_SCHEDULE {
         name: "--no-fixed-schedule",
@@ -149,20 +148,23 @@ flags! { FIXED_SCHEDULE_FLAGS:
         name: "--fixed-schedule-auto-offset",
         kind: Kind::Bool,
         takes: Takes::Nothing,
+        default: Some(WhenAbsent::Words("true without --fixed-schedule-start-offset")),
         to: To::Profiling("auto_offset"),
-        status: NotYet("requests are not sent by timestamp"),
+        status: Acts,
     }
     FIXED_SCHEDULE_START_OFFSET {
         name: "--fixed-schedule-start-offset",
         kind: Kind::Int,
+        value_name: Some("MS"),
         to: To::Profiling("start_offset"),
-        status: NotYet("requests are not sent by timestamp"),
+        status: Acts,
     }
     FIXED_SCHEDULE_END_OFFSET {
         name: "--fixed-schedule-end-offset",
         kind: Kind::Int,
+        value_name: Some("MS"),
         to: To::Profiling("end_offset"),
-        status: NotYet("requests are not sent by timestamp"),
+        status: Acts,
     }
 }
 

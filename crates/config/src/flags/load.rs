@@ -28,25 +28,27 @@ flags! { LOAD_GENERATOR_FLAGS:
     CONCURRENCY {
         name: "--concurrency",
         kind: Kind::IntOrList,
-        default: Some(WhenAbsent::Made(|| DEFAULT_CONCURRENCY.to_string())),
+        default: Some(WhenAbsent::Made(|| format!("{DEFAULT_CONCURRENCY} without a rate, no limit with one"))),
         to: To::Profiling("concurrency"),
         status: Acts,
-        summary: "In-flight request limit; list sweeps",
+        summary: "Sessions at once: a conversation keeps its place until its last turn is back; list sweeps",
         limited_to: Some("one value so far"),
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
         kind: Kind::IntOrList,
         to: To::Profiling("prefill_concurrency"),
-        status: NotYet("prefills are not limited apart"),
+        status: Acts,
         summary: "Limit on requests still before first token; streaming only; list sweeps",
+        limited_to: Some("one value so far"),
     }
     REQUEST_RATE {
         name: "--request-rate",
         kind: Kind::FloatOrList,
         to: To::Profiling("rate"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Target requests per second; list sweeps",
+        status: Acts,
+        summary: "Requests a second that are sent, whether or not earlier ones have come back; list sweeps",
+        limited_to: Some("one value so far"),
     }
     ARRIVAL_PATTERN {
         name: "--arrival-pattern",
@@ -54,22 +56,22 @@ flags! { LOAD_GENERATOR_FLAGS:
         aliases: &["--request-rate-mode"],
         default: Some(WhenAbsent::Made(|| ArrivalPattern::DEFAULT.name().to_owned())),
         to: To::Rule("phases.profiling.type"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Inter-arrival law used with a rate",
+        status: Acts,
+        summary: "How requests are spread in time at a rate",
     }
     ARRIVAL_SMOOTHNESS {
         name: "--arrival-smoothness",
         kind: Kind::Float,
         aliases: &["--vllm-burstiness"],
         to: To::Profiling("smoothness"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Gamma shape; alone it selects gamma arrivals",
+        status: Acts,
+        summary: "Shape of gamma arrivals, which it selects: 1 is poisson, more is more even",
     }
     REQUEST_COUNT {
         name: "--request-count",
         kind: Kind::IntOrList,
         aliases: &["--num-requests"],
-        default: Some(WhenAbsent::Made(|| format!("twice the concurrency, at least {LEAST_REQUESTS}"))),
+        default: Some(WhenAbsent::Made(|| format!("twice the sessions or users at once, at least {LEAST_REQUESTS}"))),
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
@@ -80,31 +82,32 @@ flags! { LOAD_GENERATOR_FLAGS:
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Profiling("concurrency_ramp.duration"),
-        status: NotYet("concurrency is constant"),
-        summary: "Seconds to ramp concurrency up",
+        status: Acts,
+        summary: "Seconds in which concurrency climbs from 1",
     }
     PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--prefill-concurrency-ramp-duration",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Profiling("prefill_ramp.duration"),
-        status: NotYet("concurrency is constant"),
-        summary: "Seconds to ramp prefill concurrency up",
+        status: Acts,
+        summary: "Seconds in which prefill concurrency climbs from 1",
     }
     REQUEST_RATE_RAMP_DURATION {
         name: "--request-rate-ramp-duration",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Profiling("rate_ramp.duration"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Seconds to ramp the rate up",
+        status: Acts,
+        summary: "Seconds in which the rate climbs",
     }
     REQUEST_RATE_SERIES {
         name: "--request-rate-series",
         kind: Kind::Path,
+        value_name: Some("FILE"),
         to: To::Rule("phases.profiling.rate_series"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "JSON file with a piecewise-linear rate schedule",
+        status: Acts,
+        summary: "JSON file of rates over time: a list of {time_s, qps}, linear between them",
     }
     FAILED_REQUEST_THRESHOLD {
         name: "--failed-request-threshold",
@@ -211,22 +214,22 @@ flags! { WARMUP_FLAGS:
         name: "--warmup-prefill-concurrency",
         kind: Kind::Int,
         to: To::Warmup("prefill_concurrency"),
-        status: NotYet("prefills are not limited apart"),
+        status: Acts,
         summary: "Warmup prefill limit; inherits the main one",
     }
     WARMUP_REQUEST_RATE {
         name: "--warmup-request-rate",
         kind: Kind::Float,
         to: To::Warmup("rate"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Warmup rate; inherits --request-rate",
+        status: Acts,
+        summary: "Warmup requests a second; inherits --request-rate",
     }
     WARMUP_ARRIVAL_PATTERN {
         name: "--warmup-arrival-pattern",
         kind: Kind::Choice(ArrivalPattern::NAMES),
         to: To::Rule("phases.warmup.type"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Warmup arrival law; inherits --arrival-pattern",
+        status: Acts,
+        summary: "How warmup requests are spread in time; inherits --arrival-pattern",
     }
     WARMUP_GRACE_PERIOD {
         name: "--warmup-grace-period",
@@ -241,24 +244,24 @@ flags! { WARMUP_FLAGS:
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("concurrency_ramp.duration"),
-        status: NotYet("concurrency is constant"),
-        summary: "Warmup concurrency ramp seconds",
+        status: Acts,
+        summary: "Warmup concurrency ramp, seconds; inherits the main one",
     }
     WARMUP_PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-prefill-concurrency-ramp-duration",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("prefill_ramp.duration"),
-        status: NotYet("concurrency is constant"),
-        summary: "Warmup prefill ramp seconds",
+        status: Acts,
+        summary: "Warmup prefill ramp, seconds; inherits the main one",
     }
     WARMUP_REQUEST_RATE_RAMP_DURATION {
         name: "--warmup-request-rate-ramp-duration",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("rate_ramp.duration"),
-        status: NotYet("requests are sent by concurrency, not by rate"),
-        summary: "Warmup rate ramp seconds",
+        status: Acts,
+        summary: "Warmup rate ramp, seconds; inherits the main one",
     }
 }
 
@@ -267,15 +270,16 @@ flags! { USER_CENTRIC_RATE_FLAGS:
         name: "--user-centric-rate",
         kind: Kind::Float,
         to: To::Profiling("rate"),
-        status: NotYet("requests are sent by concurrency, not by user"),
-        summary: "Global rate shared by simulated users; selects user-centric mode",
+        status: Acts,
+        summary: "Turns a second of all users together; users come back for their next turn at a fixed interval",
     }
     NUM_USERS {
         name: "--num-users",
         kind: Kind::IntOrList,
         to: To::Profiling("users"),
-        status: NotYet("requests are sent by concurrency, not by user"),
-        summary: "Number of simulated users; list sweeps",
+        status: Acts,
+        summary: "Users at once, with --user-centric-rate; list sweeps",
+        limited_to: Some("one value so far"),
     }
 }
 

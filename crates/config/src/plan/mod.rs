@@ -2,6 +2,7 @@
 
 mod dataset;
 mod endpoint;
+mod phases;
 mod server_metrics;
 
 use crate::advice;
@@ -14,14 +15,13 @@ use crate::keys;
 use crate::os_text;
 use crate::resolve::{Tree, resolve_config};
 use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
-use crate::sections::phases::{DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    Arrival, ArtifactPlan, Cancellation, ExportLevel, FileNames, MetricsPlan, PhasePlan, Plan, RunIdentity,
-    RuntimePlan, Sampling, StopWhen, SummaryFiles, TimingPlan, TokenizerPlan, UiKind,
+    ArtifactPlan, ExportLevel, FileNames, MetricsPlan, Plan, RunIdentity, RuntimePlan, SummaryFiles, TokenizerPlan,
+    UiKind,
 };
-use aiperf_types::{Nanos, PhaseKind, Slo};
+use aiperf_types::{Nanos, Slo};
 use serde_json::Value;
 use std::path::{Component, PathBuf};
 
@@ -159,7 +159,7 @@ fn plan(
     }
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
-    let phases = phases(tree, notes, problems);
+    let phases = phases::phases(tree, &dataset, notes, problems);
     let artifacts = artifacts(tree, ctx, notes, problems);
     let runtime = runtime(tree, ctx, problems);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
@@ -178,9 +178,9 @@ fn plan(
         endpoint,
         tokenizer: TokenizerPlan { name: tokenizer.name },
         dataset,
-        sampling: Sampling::Sequential,
+        sampling: dataset::sampling(tree),
         phases,
-        timing: TimingPlan::default(),
+        timing: tree.environment.timing,
         metrics: metrics(tree),
         server_metrics,
         artifacts,
@@ -193,70 +193,6 @@ fn subject(tree: &Tree, path: &str) -> String {
     match tree.node.find(path) {
         Some(node) => tree.places.subject(node, path),
         None => path.to_owned(),
-    }
-}
-
-fn phases(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Vec<PhasePlan> {
-    let phases = tree.benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
-    let mut out = Vec::new();
-    for (index, phase) in phases.iter().enumerate() {
-        if phase.r#type.is_some_and(|kind| kind != PhaseType::Concurrency) {
-            let at = format!("benchmark.phases.{index}.type");
-            // A flag that asked for it has been named already.
-            let named = tree.node.find(&at).is_none_or(|node| node.origin == Origin::Rule) && !problems.is_empty();
-            if !named {
-                problems.push(
-                    not_yet(&subject(tree, &at), "requests are sent by concurrency only")
-                        .hint("type: concurrency")
-                        .at(at),
-                );
-            }
-        }
-        out.push(one_phase(phase));
-        if phase.cancellation.is_some() && phase.kind == Some(PhaseKind::Warmup) {
-            let at = format!("benchmark.phases.{index}.cancellation");
-            notes.push(format!("{} has no effect: no request of a warmup is cancelled", subject(tree, &at)));
-        }
-    }
-    // A profiling phase that says nothing of it goes by the first that does.
-    let first = out.iter().find_map(|phase| phase.cancellation);
-    let is_silent = |phase: &Phase| phase.kind != Some(PhaseKind::Warmup) && phase.cancellation.is_none();
-    for (plan, _) in out.iter_mut().zip(phases).filter(|(_, phase)| is_silent(phase)) {
-        plan.cancellation = first;
-    }
-    out
-}
-
-/// Which requests of a phase are cancelled: none of a warmup, and none at a rate of 0.
-fn cancellation(phase: &Phase) -> Option<Cancellation> {
-    let asked = phase.cancellation.as_ref().filter(|_| phase.kind != Some(PhaseKind::Warmup))?;
-    let rate_percent = asked.rate.filter(|rate| *rate > 0.0)?;
-    Some(Cancellation { rate_percent, delay: Nanos::from_secs_f64(asked.delay()) })
-}
-
-fn one_phase(phase: &Phase) -> PhasePlan {
-    let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
-    let kind = phase.kind.unwrap_or(PhaseKind::Profiling);
-    let mut stop = Vec::new();
-    stop.extend(count(phase.requests).map(StopWhen::Requests));
-    stop.extend(
-        phase.duration.filter(|time| time.0.is_finite()).map(|time| StopWhen::Elapsed(Nanos::from_secs_f64(time.0))),
-    );
-    stop.extend(count(phase.sessions).map(StopWhen::Sessions));
-    // Without a grace period a profiling phase ends with its time; a warmup waits for what it sent.
-    let grace = match (phase.grace_period, phase.duration) {
-        (Some(grace), _) if grace.0.is_finite() => Some(Nanos::from_secs_f64(grace.0)),
-        (None, Some(_)) if kind == PhaseKind::Profiling => Some(Nanos::ZERO),
-        _ => None,
-    };
-    PhasePlan {
-        name: phase.name.clone().unwrap_or_default(),
-        concurrency: Some(u32::try_from(phase.concurrency.unwrap_or(DEFAULT_CONCURRENCY)).unwrap_or(u32::MAX)),
-        stop,
-        grace,
-        failed_request_threshold: phase.failed_request_threshold,
-        cancellation: cancellation(phase),
-        ..PhasePlan::new(kind, Arrival::Concurrency)
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::facts::Facts;
 use crate::error::Problem;
+use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Benchmark;
+use crate::sections::phases::{Phase, Ramp};
 use crate::setting::{Seconds, Switch};
 use aiperf_plan::Length;
 
@@ -18,6 +20,14 @@ const REQUESTS: f64 = 1e12;
 /// Requests at once: more connections than an address has ports for.
 const CONCURRENCY: f64 = 1e6;
 const WORKERS: f64 = 1024.0;
+/// Requests a second: a hundred times what one machine sends.
+const MOST_RATE: f64 = 1e7;
+/// One request in thirty years.
+const LEAST_RATE: f64 = 1.0 / LONGEST;
+/// Shapes of gamma arrivals: below these nearly all requests come at once, above them all intervals are alike.
+const SMOOTHNESS: (f64, f64) = (1e-3, 1e6);
+/// Turns of one conversation: more than any context holds.
+const TURNS: f64 = 1e5;
 /// Thirty years.
 const LONGEST: f64 = 1e9;
 /// A millisecond: no request takes less over a network, and no phase is over sooner.
@@ -40,7 +50,9 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         time(at("grace_period"), phase.grace_period, facts, problems);
         let delay = phase.cancellation.as_ref().and_then(|cancellation| cancellation.delay);
         longest(at("cancellation.delay"), delay, facts, problems);
+        arrivals(phase, &at, facts, problems);
     }
+    turns(benchmark, facts, problems);
     let runtime = benchmark.runtime.as_ref();
     most("runtime.workers".into(), runtime.and_then(|runtime| runtime.workers), WORKERS, problems);
     let interval = runtime.and_then(|runtime| runtime.stats_interval).map(Seconds);
@@ -49,6 +61,87 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     time("endpoint.timeout".into(), timeout, facts, problems);
     control(benchmark, facts, problems);
     lengths(benchmark, facts, problems);
+}
+
+/// Rates, shapes and climbs that a clock of nanoseconds can keep.
+fn arrivals(phase: &Phase, at: &dyn Fn(&str) -> String, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let bounds =
+        [("rate", phase.rate, LEAST_RATE, MOST_RATE), ("smoothness", phase.smoothness, SMOOTHNESS.0, SMOOTHNESS.1)];
+    for (key, value, least, most) in bounds {
+        if value.is_some_and(|value| !(least..=most).contains(&value)) {
+            let rule = format!("must be at least {least} and at most {most}");
+            problems.push(facts.problem(&at(key), format!("{} {rule}", facts.subject(&at(key)))));
+        }
+    }
+    for (index, point) in phase.rate_series.iter().flat_map(|series| series.0.iter()).enumerate() {
+        let bounds = [("qps", point.qps, LEAST_RATE, MOST_RATE), ("time_s", point.time_s, 0.0, LONGEST)];
+        for (key, value, least, most) in bounds {
+            if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
+                let series = at("rate_series");
+                let name =
+                    facts.node.find(&series).map(|node| facts.places.subject_key(node, &format!("benchmark.{series}")));
+                let what = format!("{} has {key} {value} in point {index}", name.unwrap_or_else(|| series.clone()));
+                problems.push(
+                    facts.problem(&series, what).because(format!("it must be at least {least} and at most {most}")),
+                );
+            }
+        }
+    }
+    let ramps = [
+        ("concurrency_ramp", &phase.concurrency_ramp),
+        ("prefill_ramp", &phase.prefill_ramp),
+        ("rate_ramp", &phase.rate_ramp),
+    ];
+    for (key, ramp) in ramps {
+        let inner = at(&format!("{key}.duration"));
+        let named = if facts.node.find(&inner).is_some() { inner } else { at(key) };
+        time(named, ramp.as_ref().and_then(|Ramp(ramp)| ramp.duration), facts, problems);
+    }
+    if let (Some(users), Some(rate)) = (phase.users, phase.rate)
+        && users as f64 / rate > LONGEST
+    {
+        let what = format!("{} is too slow for {}", facts.subject(&at("rate")), facts.mention(&at("users")));
+        problems.push(
+            facts
+                .problem(&at("rate"), what)
+                .because(format!("each user would come back after more than {LONGEST} seconds")),
+        );
+    }
+}
+
+/// Conversations that fit into a context and a life.
+fn turns(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    for (index, dataset) in benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter()).enumerate() {
+        let longest = |distribution: &Option<Distribution>| {
+            let drawn = distribution.as_ref().map(|it| Length { mean: it.expected(), stddev: it.deviation() });
+            drawn.map_or(0.0, |length| length.longest())
+        };
+        let name = |key: &str| {
+            let at = format!("datasets.{index}.{key}");
+            let inner = [format!("{at}.mean"), format!("{at}.stddev")];
+            inner.into_iter().rfind(|inner| facts.is_flag(inner)).unwrap_or(at)
+        };
+        let mut refuse = |key: &str, rule: String| {
+            problems.push(
+                facts.problem(&format!("datasets.{index}.{key}"), format!("{} {rule}", facts.subject(&name(key)))),
+            );
+        };
+        // NaN is no number either.
+        if !matches!(longest(&dataset.turns), turns if turns <= TURNS) {
+            refuse(
+                "turns",
+                format!("is too long for a conversation: {TURNS} turns at most, {} deviations included", Length::FAR),
+            );
+        }
+        let delay = longest(&dataset.turn_delay);
+        if !matches!(delay / 1e3 * dataset.turn_delay_ratio().max(1.0), seconds if seconds <= LONGEST) {
+            let key = if delay / 1e3 <= LONGEST { "turn_delay_ratio" } else { "turn_delay" };
+            refuse(key, format!("makes turns wait for more than {LONGEST} seconds"));
+        }
+        if dataset.turn_delay_ratio().is_infinite() {
+            refuse("turn_delay_ratio", "must be a number".to_owned());
+        }
+    }
 }
 
 /// Times of calls around a run.

@@ -5,7 +5,7 @@ use crate::choice::{Choice, joined};
 use crate::error::Problem;
 use crate::sections::dataset::{DatasetType, FileFormat, Sampling};
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::{KEYS_OF, Phase, PhaseType};
+use crate::sections::phases::{KEYS_OF, Phase, PhaseType, Ramp};
 use crate::sections::scale::ScaleVariable;
 use crate::setting::Switch;
 use aiperf_types::PhaseKind;
@@ -165,6 +165,15 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
                 .because("there is no phase before it"),
         );
     }
+    if phase.kind == Some(PhaseKind::Warmup) && [PhaseType::UserCentric, PhaseType::FixedSchedule].contains(&kind) {
+        problems.push(
+            facts
+                .problem(&path("type"), format!("{} cannot be that of a warmup", facts.subject(&path("type"))))
+                .because("a warmup ends before its users or its recording would")
+                .hint("type: concurrency, or a rate of its own as in type: poisson, rate: 1"),
+        );
+    }
+    ramps(phase, at, facts, problems);
     rates(phase, kind, at, facts, problems);
     if let (Some(start), Some(end)) = (phase.start_offset, phase.end_offset)
         && start > end
@@ -201,6 +210,31 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     }
 }
 
+/// Every ramp takes a time that ends.
+fn ramps(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let all = [
+        ("concurrency_ramp", &phase.concurrency_ramp),
+        ("prefill_ramp", &phase.prefill_ramp),
+        ("rate_ramp", &phase.rate_ramp),
+    ];
+    for (key, Ramp(ramp)) in all.into_iter().filter_map(|(key, ramp)| Some((key, ramp.as_ref()?))) {
+        let at = format!("{at}.{key}");
+        let rule = match ramp.duration {
+            None => "needs a duration",
+            Some(duration) if !duration.0.is_finite() => "never gets there",
+            Some(_) => continue,
+        };
+        let inner = format!("{at}.duration");
+        let named = if facts.is_flag(&inner) { &inner } else { &at };
+        problems.push(
+            facts
+                .problem(&at, format!("{} {rule}", facts.subject(named)))
+                .because("a ramp is the time in which a value is reached")
+                .hint(facts.ask("a number of seconds, as in 30", "a time, as in 30s")),
+        );
+    }
+}
+
 fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let path = |key: &str| format!("{at}.{key}");
     let series = phase.rate_series.is_some();
@@ -224,6 +258,16 @@ fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: 
     }
     if kind != PhaseType::UserCentric {
         return;
+    }
+    if phase.rate_ramp.is_some() {
+        let ramp = path("rate_ramp");
+        let named = if facts.is_flag(&path("rate_ramp.duration")) { path("rate_ramp.duration") } else { ramp.clone() };
+        problems.push(
+            facts
+                .problem(&ramp, format!("{} cannot be used with user-centric load", facts.subject(&named)))
+                .because("users come back at an interval that is fixed for the whole phase")
+                .hint("phases one after the other, each with its rate"),
+        );
     }
     if facts.node.find(at).is_some_and(|node| node.set("users").is_none()) {
         problems.push(

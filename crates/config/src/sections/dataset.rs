@@ -375,6 +375,7 @@ pub const KEYS_OF: &[(DatasetType, &[&str])] = &[
             "records",
             "format",
             "osl",
+            "turn_delay_ratio",
             "synthesis",
             "block_size",
             "prompt_batch_size",

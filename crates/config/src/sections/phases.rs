@@ -85,10 +85,10 @@ section! {
         /// Rates over time
         rate_series: RateSeries;
         /// Shape of gamma arrivals; 1 is poisson
-        smoothness: f64 [more_than(0.0)];
+        smoothness: f64 [more_than(0.0)] = 1.0;
         /// Users of type user_centric
         users: i64 [at_least(1.0)];
-        /// Shift timestamps so the first is zero
+        /// Shift timestamps so the first is zero; not where a start offset is set
         auto_offset: bool = true;
         /// Skip records before this millisecond offset
         start_offset: i64 [at_least(0.0)];
@@ -197,10 +197,10 @@ impl Setting for RateSeries {
             reader.problems.push(problem.because("a series says how the rate changes; one point says only a rate"));
             return None;
         }
-        if let Some(pair) = times.windows(2).find(|pair| pair[1] <= pair[0]) {
-            let what = format!("{name} has time_s {} after {}", pair[1], pair[0]);
+        if let Some(at) = (1..times.len()).find(|at| times[*at] <= times[at - 1]) {
+            let what = format!("{name} has time_s {} in point {at} after {}", times[at], times[at - 1]);
             let problem = crate::error::Problem::new(what).at(path);
-            reader.problems.push(problem.because("each point must be later than the one before"));
+            reader.problems.push(problem.because("each point must be later than the one before; the first is point 0"));
             return None;
         }
         Some(Self(list))

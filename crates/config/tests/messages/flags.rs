@@ -341,10 +341,10 @@ fn several_runs() {
 #[test]
 fn what_is_not_there_yet() {
     seen!(lines(&[
-        "-m m --request-rate 5",
+        "-m m --replay-speedup 2",
         "-m m --endpoint-type embeddings",
         "-m a,b",
-        "-m m --dataset-sampling-strategy random",
+        "-m m --scenario inferencex-agentx-mvp --burst-phase-starts",
         "-m m --export-level raw",
         "-m m --concurrency 1,2",
         "-m m --num-profile-runs 2",

@@ -35,6 +35,10 @@ impl Arrivals for Concurrency {
         }
     }
 
+    fn is_open_loop(&self) -> bool {
+        false
+    }
+
     fn next_due(&self, now: MonoNs) -> Option<MonoNs> {
         self.turns.next().filter(|due| *due > now)
     }

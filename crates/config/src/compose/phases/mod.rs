@@ -7,11 +7,11 @@ use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::{Problem, needs};
 use crate::flags::{
-    ARRIVAL_PATTERN, ARRIVAL_SMOOTHNESS, BENCHMARK_DURATION, BENCHMARK_GRACE_PERIOD, CONCURRENCY,
-    CONVERSATION_TURN_MEAN, CUSTOM_DATASET_TYPE, FIXED_SCHEDULE, FIXED_SCHEDULE_AUTO_OFFSET, FIXED_SCHEDULE_END_OFFSET,
+    ARRIVAL_PATTERN, ARRIVAL_SMOOTHNESS, BENCHMARK_DURATION, BENCHMARK_GRACE_PERIOD, CONVERSATION_TURN_MEAN,
+    CUSTOM_DATASET_TYPE, FIXED_SCHEDULE, FIXED_SCHEDULE_AUTO_OFFSET, FIXED_SCHEDULE_END_OFFSET,
     FIXED_SCHEDULE_START_OFFSET, Flag, INPUT_FILE, NO_FIXED_SCHEDULE, NUM_USERS, PUBLIC_DATASET,
     REQUEST_CANCELLATION_DELAY, REQUEST_RATE, REQUEST_RATE_RAMP_DURATION, REQUEST_RATE_SERIES, SCENARIO, SEARCH_SPACE,
-    To, USER_CENTRIC_RATE,
+    To, USER_CENTRIC_RATE, WARMUP_REQUEST_RATE,
 };
 use crate::given::GivenFlags;
 use crate::os_text;
@@ -115,6 +115,7 @@ fn lay(
     let before = phase.choice("type").unwrap_or(PhaseType::DEFAULT);
     let Some(mut kind) = arrival(before, flags, alone, problems) else { return };
     check(phase, flags, kind, problems);
+    notes.extend(idle(flags, kind, alone));
     if alone && kind == PhaseType::UserCentric {
         several_turns(flags, problems);
     }
@@ -182,17 +183,51 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
         }
         return Some(before);
     }
-    let kept = before.is_arrivals() && pattern.is_none() && !smooth;
-    Some(if kept { before } else { by_pattern(pattern, smooth) })
+    if before.is_arrivals() && pattern.is_none() && !smooth {
+        return Some(before);
+    }
+    let kind = by_pattern(pattern, smooth);
+    if kind.is_none() {
+        let said_by =
+            flags.among(RATES).first().map_or_else(|| "the rate of the file".to_owned(), |flag| (*flag).to_owned());
+        problems.push(no_burst(flags.spelled(ARRIVAL_PATTERN), &said_by));
+    }
+    kind
 }
 
-/// The type of a phase that sends by rate.
-fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> PhaseType {
+/// A burst and a rate.
+fn no_burst(pattern: &str, rate: &str) -> Problem {
+    let burst = ArrivalPattern::ConcurrencyBurst.name();
+    Problem::new(format!("{pattern} {burst} and {rate} exclude each other"))
+        .because("a burst sends as soon as a session may begin, a rate when its time has come")
+        .hint(format!("{pattern} {}, or --concurrency N without a rate", ArrivalPattern::DEFAULT.name()))
+        .at("benchmark.phases.0.type")
+}
+
+/// Flags that change nothing.
+fn idle(flags: &GivenFlags, kind: PhaseType, alone: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let pattern: Option<ArrivalPattern> = flags.choice(ARRIVAL_PATTERN);
+    let pattern = pattern.filter(|pattern| *pattern != ArrivalPattern::ConcurrencyBurst);
+    let warms_up = warmup::TRIGGERS.iter().any(|flag| flags.has(flag)) && flags.has(WARMUP_REQUEST_RATE);
+    if let (true, Some(pattern), false, false) = (alone, pattern, kind.is_arrivals(), warms_up) {
+        let name = flags.spelled(ARRIVAL_PATTERN);
+        notes.push(format!("{name} {} has no effect: it says how requests arrive at --request-rate", pattern.name()));
+    }
+    if flags.on(NO_FIXED_SCHEDULE) && flags.on(FIXED_SCHEDULE) {
+        notes.push(format!("{} has no effect: {} was asked for", NO_FIXED_SCHEDULE.name, FIXED_SCHEDULE.name));
+    }
+    notes
+}
+
+/// The type of a phase that sends by rate; `None` for a pattern without one.
+fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> Option<PhaseType> {
     let usual = if smooth { ArrivalPattern::Gamma } else { ArrivalPattern::DEFAULT };
     match pattern.unwrap_or(usual) {
-        ArrivalPattern::Gamma => PhaseType::Gamma,
-        ArrivalPattern::Constant => PhaseType::Constant,
-        ArrivalPattern::Poisson | ArrivalPattern::ConcurrencyBurst => PhaseType::Poisson,
+        ArrivalPattern::Gamma => Some(PhaseType::Gamma),
+        ArrivalPattern::Constant => Some(PhaseType::Constant),
+        ArrivalPattern::Poisson => Some(PhaseType::Poisson),
+        ArrivalPattern::ConcurrencyBurst => None,
     }
 }
 
@@ -256,8 +291,8 @@ fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<P
     if flags.has(REQUEST_RATE_RAMP_DURATION) && !kind.has_rate() {
         problems.push(needs(
             REQUEST_RATE_RAMP_DURATION.name,
-            "--request-rate (or --user-centric-rate)",
-            "there is no rate to climb to",
+            "--request-rate",
+            "there is no rate to climb to, and that of --user-centric-rate is fixed",
         ));
     }
     if flags.has(REQUEST_RATE_SERIES) && !kind.has_rate() {
@@ -331,11 +366,13 @@ fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Con
         phase.put("sessions", Node::rule(roots));
         return;
     }
-    let concurrency = flags.get(CONCURRENCY).and_then(|given| given.base().as_i64()).unwrap_or(DEFAULT_CONCURRENCY);
-    phase.put("requests", Node::rule(default_requests(concurrency)));
+    phase.put("requests", Node::rule(default_requests(phase)));
 }
 
-/// How many requests a run sends when nothing ends it.
-pub(crate) fn default_requests(concurrency: i64) -> i64 {
-    concurrency.saturating_mul(2).max(LEAST_REQUESTS)
+/// How many requests a phase sends when nothing ends it: twice as many as it has sessions or users at once, and no
+/// fewer than a mean can be made of.
+pub(crate) fn default_requests(phase: &Node) -> i64 {
+    let at_once = ["concurrency", "users"].iter().filter_map(|key| phase.get(key).and_then(Node::as_f64));
+    let at_once = at_once.fold(DEFAULT_CONCURRENCY, |most, n| most.max(n as i64));
+    at_once.saturating_mul(2).max(LEAST_REQUESTS)
 }

@@ -1,6 +1,7 @@
 //! The warmup.
 
-use super::{by_pattern, is_of};
+use super::{by_pattern, is_of, no_burst};
+use crate::choice::Choice;
 use crate::error::{Problem, needs};
 use crate::flags::{
     ARRIVAL_PATTERN, ARRIVAL_SMOOTHNESS, CONCURRENCY, CONCURRENCY_RAMP_DURATION, Flag, NUM_WARMUP_SESSIONS,
@@ -9,12 +10,12 @@ use crate::flags::{
     WARMUP_REQUEST_RATE_RAMP_DURATION,
 };
 use crate::given::{GivenFlag, GivenFlags};
-use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
+use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, PhaseType};
 use crate::tree::{Node, Origin};
 use aiperf_types::PhaseKind;
 
 /// Flags any of which asks for a warmup.
-const TRIGGERS: &[&Flag] = &[WARMUP_REQUEST_COUNT, NUM_WARMUP_SESSIONS, WARMUP_DURATION];
+pub(super) const TRIGGERS: &[&Flag] = &[WARMUP_REQUEST_COUNT, NUM_WARMUP_SESSIONS, WARMUP_DURATION];
 
 /// What a warmup takes over from flags about profiling, unless it has its own.
 const INHERITED: &[(&str, &Flag)] = &[
@@ -50,12 +51,12 @@ pub(super) fn lay(
         }
     }
     if there {
-        retype(phase, flags, problems);
+        retype(phase, flags, notes, problems);
     } else {
         if alone {
             inherit(phase, flags);
         }
-        shape(phase, flags, alone);
+        shape(phase, flags, alone, notes, problems);
     }
     if flags.has(WARMUP_GRACE_PERIOD) && !(alone && flags.has(SCENARIO)) && phase.set("duration").is_none() {
         problems.push(
@@ -107,14 +108,20 @@ fn new() -> Node {
 }
 
 /// A rate for the warmup of a file that sends by concurrency needs to be told how requests then arrive.
-fn retype(phase: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+fn retype(phase: &mut Node, flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     let kind = phase.choice("type").unwrap_or(PhaseType::DEFAULT);
+    let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN);
     if !flags.has(WARMUP_REQUEST_RATE) || kind != PhaseType::Concurrency {
+        notes.extend(pattern.map(|pattern: ArrivalPattern| {
+            let name = pattern.name();
+            format!("--warmup-arrival-pattern {name} has no effect: the warmup of the file is of type {}", kind.name())
+        }));
         return;
     }
-    match flags.choice(WARMUP_ARRIVAL_PATTERN) {
-        Some(pattern) => phase.put("type", Node::rule(by_pattern(Some(pattern), false))),
-        None => problems.push(
+    match (pattern, by_pattern(pattern, false)) {
+        (Some(_), Some(kind)) => phase.put("type", Node::rule(kind)),
+        (Some(_), None) => problems.push(no_burst(WARMUP_ARRIVAL_PATTERN.name, WARMUP_REQUEST_RATE.name)),
+        (None, _) => problems.push(
             Problem::new("--warmup-request-rate needs --warmup-arrival-pattern")
                 .because("the warmup of the file sends by concurrency")
                 .hint("add --warmup-arrival-pattern poisson"),
@@ -141,17 +148,29 @@ fn inherit(phase: &mut Node, flags: &GivenFlags) {
 }
 
 /// How the requests of a new warmup arrive.
-fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool) {
+fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+    let own: Option<ArrivalPattern> = flags.choice(WARMUP_ARRIVAL_PATTERN);
     if phase.get("rate").is_none() {
         phase.put("type", Node::rule(PhaseType::Concurrency));
         phase.put_default("concurrency", DEFAULT_CONCURRENCY);
+        if let Some(pattern) = own.filter(|pattern| *pattern != ArrivalPattern::ConcurrencyBurst) {
+            let name = pattern.name();
+            notes.push(format!("--warmup-arrival-pattern {name} has no effect without --warmup-request-rate"));
+        }
         return;
     }
     let inherited = |flag: &Flag| flags.get(flag).filter(|_| alone);
     let smooth = inherited(ARRIVAL_SMOOTHNESS).map(GivenFlag::node);
-    let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN);
-    let pattern = pattern.or_else(|| inherited(ARRIVAL_PATTERN).and_then(|_| flags.choice(ARRIVAL_PATTERN)));
-    let kind = by_pattern(pattern, smooth.is_some());
+    let pattern = own.or_else(|| inherited(ARRIVAL_PATTERN).and_then(|_| flags.choice(ARRIVAL_PATTERN)));
+    let Some(kind) = by_pattern(pattern, smooth.is_some()) else {
+        // Where both are taken over from profiling, profiling has been told.
+        let named = |flag: &'static Flag, other: &'static Flag| if flags.has(flag) { flag.name } else { other.name };
+        let (said, rate) = (named(WARMUP_ARRIVAL_PATTERN, ARRIVAL_PATTERN), named(WARMUP_REQUEST_RATE, REQUEST_RATE));
+        if (said, rate) != (ARRIVAL_PATTERN.name, REQUEST_RATE.name) {
+            problems.push(no_burst(said, rate));
+        }
+        return;
+    };
     if let (PhaseType::Gamma, Some(smooth)) = (kind, smooth) {
         phase.put("smoothness", smooth);
     }

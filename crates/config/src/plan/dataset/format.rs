@@ -15,8 +15,11 @@ use std::path::{Path, PathBuf};
 const LOOKED_AT: u64 = 16 << 20;
 
 /// Layouts that are read.
-const READ: &[(FileFormat, Read)] =
-    &[(FileFormat::SingleTurn, Read::SingleTurn), (FileFormat::RawPayload, Read::RawPayload)];
+const READ: &[(FileFormat, Read)] = &[
+    (FileFormat::SingleTurn, Read::SingleTurn),
+    (FileFormat::MultiTurn, Read::MultiTurn),
+    (FileFormat::RawPayload, Read::RawPayload),
+];
 
 /// Whether files of a layout are read.
 pub(crate) fn can_be_read(format: FileFormat) -> bool {
@@ -34,7 +37,7 @@ pub(super) fn of(path: &Path, named: Option<FileFormat>) -> Result<Read, impl Fn
             _ => format!("{} looks like {}, which", subject(tree, "benchmark.datasets.0.path"), format.name()),
         };
         let there: Vec<&str> = READ.iter().map(|(format, _)| format.name()).collect();
-        not_yet(&what, &format!("files of {} are read", there.join(" and ")))
+        not_yet(&what, &format!("files of {} are read", there.join(", ")))
             .hint("rows of single_turn, as in {\"text\": \"hello\"}")
             .at(at)
     })

@@ -3,23 +3,35 @@
 mod format;
 
 use super::{not_yet, subject};
-use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::{CONVERSATION_NUM, Flag, NUM_DATASET_ENTRIES, REQUEST_COUNT};
 use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::{DATASET_TOKENS, endpoint_kind};
-use crate::sections::dataset::{Dataset, DatasetType, SYNTHETIC_ENTRIES, Sampling};
+use crate::sections::dataset::{self as section, Dataset, DatasetType, MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
 use crate::sections::distribution::Distribution;
+use crate::sections::phases::PhaseType;
 use crate::tree::{Node, Origin};
-use aiperf_plan::{DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{
+    DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
+};
 use aiperf_types::{EndpointKind, NeedsFile};
 use std::path::Path;
 
 pub(crate) use format::can_be_read;
 #[cfg(test)]
 pub(crate) use format::looks_like;
+
+/// In which order conversations are drawn.
+pub(super) fn sampling(tree: &Tree) -> Sampling {
+    let dataset = tree.benchmark.datasets.as_ref().and_then(|datasets| datasets.first());
+    match dataset.map_or(section::Sampling::Sequential, Dataset::sampling) {
+        section::Sampling::Sequential => Sampling::Sequential,
+        section::Sampling::Shuffle => Sampling::Shuffle,
+        section::Sampling::Random => Sampling::Random,
+    }
+}
 
 pub(super) fn dataset(
     tree: &Tree,
@@ -28,14 +40,6 @@ pub(super) fn dataset(
     problems: &mut Vec<Problem>,
 ) -> Option<DatasetPlan> {
     let dataset = tree.benchmark.datasets.as_ref()?.first()?;
-    if let Some(sampling) = dataset.sampling.filter(|sampling| *sampling != Sampling::Sequential) {
-        let at = "benchmark.datasets.0.sampling";
-        problems.push(
-            not_yet(&subject(tree, at), &format!("conversations are used in order, not {}", sampling.name()))
-                .hint("sequential")
-                .at(at),
-        );
-    }
     match dataset.r#type() {
         DatasetType::File => return file(tree, ctx, dataset, notes, problems),
         DatasetType::Public if problems.is_empty() => problems
@@ -44,6 +48,12 @@ pub(super) fn dataset(
     }
     let kind = endpoint_kind(&tree.benchmark);
     if kind.traits().ranks {
+        for (key, is_set) in [("turns", dataset.turns.is_some()), ("turn_delay", dataset.turn_delay.is_some())] {
+            if is_set {
+                let what = first_set(tree, &format!("benchmark.datasets.0.{key}"));
+                notes.push(format!("{what} has no effect: a ranking request is a conversation of one turn"));
+            }
+        }
         return Some(rankings(tree, dataset, notes, problems));
     }
     if dataset.rankings.is_some() {
@@ -113,8 +123,26 @@ fn synthetic(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>, problems: 
     if let Some(isl) = isl {
         at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
     }
-    let entries = prompts_made(tree, dataset.entries, isl, notes, problems);
-    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean >= 1.0), turns: Turns::ONE })
+    let turns = turns(tree, dataset, notes, problems);
+    let entries = prompts_made(tree, dataset.entries, isl, turns.count, notes, problems);
+    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean >= 1.0), turns })
+}
+
+fn turns(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Turns {
+    let mut of = |distribution: &Option<Distribution>, key: &str, mean: f64| match distribution {
+        Some(distribution) => length(tree, distribution, key, problems),
+        None => Length { mean, stddev: 0.0 },
+    };
+    let count = of(&dataset.turns, "turns", MEAN_TURNS);
+    let delay_ms = of(&dataset.turn_delay, "turn_delay", MEAN_TURN_DELAY);
+    for key in ["turn_delay", "turn_delay_ratio"] {
+        let at = format!("benchmark.datasets.0.{key}");
+        if count.longest() < 2.0 && tree.node.find(&at).is_some() {
+            let what = first_set(tree, &at);
+            notes.push(format!("{what} has no effect: a conversation of one turn has nothing to wait for"));
+        }
+    }
+    Turns { count, delay_ms, delay_ratio: dataset.turn_delay_ratio() }
 }
 
 fn rankings(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> DatasetPlan {
@@ -139,7 +167,7 @@ fn rankings(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>, problems: &
         }
     }
     let tokens = Length { mean: passages.mean * passage_tokens.mean + query_tokens.mean, stddev: 0.0 };
-    let entries = prompts_made(tree, dataset.entries, Some(tokens), notes, problems);
+    let entries = prompts_made(tree, dataset.entries, Some(tokens), Turns::ONE.count, notes, problems);
     DatasetPlan::Rankings(RankingsPlan { entries, passages, passage_tokens, query_tokens })
 }
 
@@ -155,11 +183,13 @@ fn prompts_made(
     tree: &Tree,
     asked: Option<i64>,
     isl: Option<Length>,
+    turns: Length,
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) -> u32 {
     let asked = asked.unwrap_or(SYNTHETIC_ENTRIES).max(1) as f64;
-    let tokens = isl.map_or(1.0, |isl| (isl.mean + isl.stddev).max(1.0));
+    let likely = |length: Length| (length.mean + length.stddev).max(1.0);
+    let tokens = isl.map_or(1.0, likely) * likely(turns);
     let at = "benchmark.datasets.0.entries";
     let node = tree.node.find(at);
     let mut made = asked;
@@ -236,7 +266,29 @@ fn file(
     let osl = dataset.osl.as_ref().map(|osl| length(tree, osl, "osl", problems)).filter(|osl| osl.mean >= 1.0);
     let entries = asked.and_then(|entries| u64::try_from(entries).ok());
     let hoist_system = kind.traits().system_message;
-    Some(DatasetPlan::File(FilePlan { entries, osl, hoist_system, ..FilePlan::new(path, format) }))
+    let (window, delay_ratio) = (window(tree, problems), dataset.turn_delay_ratio());
+    Some(DatasetPlan::File(FilePlan { entries, osl, window, delay_ratio, hoist_system, ..FilePlan::new(path, format) }))
+}
+
+/// Which timestamps are used: those between the offsets of the fixed schedule. They are cut out when the file is read, so
+/// all phases have the same.
+fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
+    let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
+    let mut windows = phases
+        .filter(|(_, phase)| phase.r#type == Some(PhaseType::FixedSchedule))
+        .map(|(index, phase)| (index, (phase.start_offset, phase.end_offset)));
+    let Some((_, (start, end))) = windows.next() else { return TimestampWindow::default() };
+    if let Some((index, _)) = windows.find(|(_, window)| *window != (start, end)) {
+        let at = format!("benchmark.phases.{index}");
+        let place = tree.node.find(&at).map_or_else(String::new, |node| tree.places.prefix(&node.origin));
+        problems.push(
+            Problem::new(format!("{place}{at} has other offsets than the fixed schedule before it"))
+                .because("start_offset and end_offset say which rows of the file are read, for all phases")
+                .hint("the same start_offset and end_offset in each, or a file for each run")
+                .at(at),
+        );
+    }
+    TimestampWindow { start_ms: start.map(|ms| ms as f64), end_ms: end.map(|ms| ms as f64) }
 }
 
 /// Whether extra inputs only say how answers are read.

@@ -1,0 +1,236 @@
+//! When requests are sent, and what ends that.
+
+use super::subject;
+use crate::choice::Choice;
+use crate::error::Problem;
+use crate::resolve::Tree;
+use crate::sections::dataset::{Dataset, MEAN_TURNS};
+use crate::sections::distribution::Distribution;
+use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
+use crate::tree::{Node, Origin};
+use aiperf_plan::{
+    Arrival, ArrivalLaw, Cancellation, DatasetPlan, FileFormat, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan,
+    RatePoint, ScheduleZero, StopWhen,
+};
+use aiperf_types::{Nanos, PhaseKind};
+
+pub(super) fn phases(
+    tree: &Tree,
+    dataset: &DatasetPlan,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Vec<PhasePlan> {
+    let phases = tree.benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
+    let mut out = Vec::new();
+    for (index, phase) in phases.iter().enumerate() {
+        let at = format!("benchmark.phases.{index}");
+        suits(tree, phase, dataset, &at, problems);
+        notes.extend(idle(tree, phase, &at));
+        out.push(one_phase(tree, phase, &at));
+    }
+    // A profiling phase that says nothing of it goes by the first that does.
+    let first = out.iter().find_map(|phase| phase.cancellation);
+    let is_silent = |phase: &Phase| phase.kind != Some(PhaseKind::Warmup) && phase.cancellation.is_none();
+    for (plan, _) in out.iter_mut().zip(phases).filter(|(_, phase)| is_silent(phase)) {
+        plan.cancellation = first;
+    }
+    out
+}
+
+fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
+    let kind = phase.kind.unwrap_or(PhaseKind::Profiling);
+    let arrival = arrival(phase);
+    let concurrency = phase.concurrency.or((arrival == Arrival::Concurrency).then_some(DEFAULT_CONCURRENCY));
+    let concurrency = concurrency.map(limit);
+    let prefill_concurrency = phase.prefill_concurrency.map(limit);
+    // Without a grace period a profiling phase ends with its time; a warmup waits for what it sent.
+    let grace = match (phase.grace_period, phase.duration) {
+        (Some(grace), _) if grace.0.is_finite() => Some(Nanos::from_secs_f64(grace.0)),
+        (None, Some(_)) if kind == PhaseKind::Profiling => Some(Nanos::ZERO),
+        _ => None,
+    };
+    PhasePlan {
+        name: phase.name.clone().unwrap_or_default(),
+        concurrency,
+        concurrency_ramp: concurrency.and(phase.concurrency_ramp.as_ref()).and_then(ramp),
+        prefill_concurrency,
+        prefill_ramp: prefill_concurrency.and(phase.prefill_ramp.as_ref()).and_then(ramp),
+        stop: stop(tree, phase, at),
+        grace,
+        seamless: kind == PhaseKind::Profiling && phase.seamless(),
+        failed_request_threshold: phase.failed_request_threshold,
+        cancellation: cancellation(phase),
+        ..PhasePlan::new(kind, arrival)
+    }
+}
+
+/// Sessions or requests at once; a rule has refused what does not fit.
+fn limit(n: i64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn arrival(phase: &Phase) -> Arrival {
+    let law = match phase.r#type.unwrap_or(PhaseType::DEFAULT) {
+        PhaseType::Concurrency => return Arrival::Concurrency,
+        PhaseType::UserCentric => {
+            return Arrival::UserCentric {
+                users: limit(phase.users.unwrap_or(1)),
+                rate: phase.rate.unwrap_or_default(),
+            };
+        }
+        PhaseType::FixedSchedule => return Arrival::FixedSchedule { zero: zero(phase) },
+        PhaseType::Constant => ArrivalLaw::Constant,
+        PhaseType::Poisson => ArrivalLaw::Poisson,
+        PhaseType::Gamma => ArrivalLaw::Gamma { smoothness: phase.smoothness() },
+    };
+    let level = match &phase.rate_series {
+        Some(series) => RateLevel::Series(series.points()),
+        None => RateLevel::Fixed(phase.rate.unwrap_or_default()),
+    };
+    Arrival::Rate { law, rate: RatePlan { level, ramp: phase.rate_ramp.as_ref().and_then(ramp) } }
+}
+
+/// Where one says from where, the first timestamp no longer does unless it is asked for.
+fn zero(phase: &Phase) -> ScheduleZero {
+    match (phase.auto_offset, phase.start_offset) {
+        (Some(true), _) | (None, None) => ScheduleZero::First,
+        (_, start) => ScheduleZero::At(start.unwrap_or(0) as f64),
+    }
+}
+
+fn ramp(ramp: &phases::Ramp) -> Option<Ramp> {
+    let strategy = match ramp.0.strategy() {
+        phases::RampStrategy::Linear => RampStrategy::Linear,
+        phases::RampStrategy::Exponential => RampStrategy::Exponential,
+        phases::RampStrategy::Poisson => RampStrategy::Poisson,
+    };
+    ramp.0.duration.map(|duration| Ramp { duration: Nanos::from_secs_f64(duration.0), strategy })
+}
+
+/// What ends a phase. How many records a file has is known for the configuration's sake; a fixed schedule ends by
+/// itself, and earlier only where the user says so.
+fn stop(tree: &Tree, phase: &Phase, at: &str) -> Vec<StopWhen> {
+    let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
+    let is_counted = tree.node.find(&format!("{at}.requests")).is_some_and(|node| node.origin == Origin::Rule);
+    let is_informed = phase.r#type == Some(PhaseType::FixedSchedule) && is_counted;
+    let requests = count(phase.requests).filter(|_| !is_informed);
+    let duration = phase.duration.filter(|time| time.0.is_finite()).map(|time| Nanos::from_secs_f64(time.0));
+    let rules = [
+        requests.map(StopWhen::Requests),
+        duration.map(StopWhen::Elapsed),
+        count(phase.sessions).map(StopWhen::Sessions),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+/// Which requests of a phase are cancelled: none of a warmup, and none at a rate of 0.
+fn cancellation(phase: &Phase) -> Option<Cancellation> {
+    let asked = phase.cancellation.as_ref().filter(|_| phase.kind != Some(PhaseKind::Warmup))?;
+    let rate_percent = asked.rate.filter(|rate| *rate > 0.0)?;
+    Some(Cancellation { rate_percent, delay: Nanos::from_secs_f64(asked.delay()) })
+}
+
+/// Settings of a phase that change nothing.
+fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
+    let is_warmup = phase.kind == Some(PhaseKind::Warmup);
+    let by_slots = phase.r#type.unwrap_or(PhaseType::DEFAULT) == PhaseType::Concurrency;
+    let slots = phase.concurrency.or(by_slots.then_some(DEFAULT_CONCURRENCY));
+    let endless = phase.duration.is_some_and(|duration| duration.0.is_infinite());
+    let no_climb = |limit: Option<i64>, name: &str| match limit {
+        None => Some(format!("there is no {name} to climb to")),
+        Some(1) => Some(format!("the {name} is 1, and climbs from there")),
+        Some(_) => None,
+    };
+    let rows: [(&str, bool, Option<String>); 5] = [
+        (
+            "cancellation",
+            phase.cancellation.is_some() && is_warmup,
+            Some("no request of a warmup is cancelled".to_owned()),
+        ),
+        (
+            "seamless",
+            phase.seamless() && is_warmup,
+            Some("a warmup begins when the phase before it has ended".to_owned()),
+        ),
+        ("concurrency_ramp", phase.concurrency_ramp.is_some(), no_climb(slots, "concurrency")),
+        ("prefill_ramp", phase.prefill_ramp.is_some(), no_climb(phase.prefill_concurrency, "prefill concurrency")),
+        (
+            "grace_period",
+            phase.grace_period.is_some_and(|grace| grace.0.is_finite()) && endless,
+            Some("the time that it follows never ends".to_owned()),
+        ),
+    ];
+    let told = rows.into_iter().filter(|(.., is_set, _)| *is_set).filter_map(|(key, _, why)| Some((key, why?)));
+    told.map(|(key, why)| format!("{} has no effect: {why}", named(tree, &format!("{at}.{key}")))).collect()
+}
+
+/// A setting by the name it was given: of a ramp its duration, where a flag set that.
+fn named(tree: &Tree, at: &str) -> String {
+    let by_flag = |node: &&Node| matches!(node.origin, Origin::Flag(_));
+    match tree.node.find(&format!("{at}.duration")).filter(by_flag) {
+        Some(node) => tree.places.subject(node, at),
+        None => subject(tree, at),
+    }
+}
+
+/// Whether the dataset has what the arrival goes by.
+fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: &mut Vec<Problem>) {
+    let of_file = tree.places.file.is_some();
+    let ask = |flag: &'static str, key: &'static str| if of_file { key } else { flag };
+    let place = tree.node.find(at).map_or_else(String::new, |node| tree.places.prefix(&node.origin));
+    let what = |needs: &str| {
+        let name = phase.name.as_deref().unwrap_or("?");
+        match phase.r#type {
+            Some(kind) => format!("{place}phase '{name}' of type {} needs {needs}", kind.name()),
+            None => format!("{place}phase '{name}' needs {needs}"),
+        }
+    };
+    let format = if let DatasetPlan::File(file) = dataset { Some(file.format) } else { None };
+    match (phase.r#type, format) {
+        (Some(PhaseType::FixedSchedule), None) => problems.push(
+            Problem::new(what("a file with timestamps"))
+                .because("each request is sent when its row says")
+                .hint(ask(
+                    "--fixed-schedule with --input-file FILE",
+                    "dataset: {type: file, path: FILE}, with rows as in {\"text\": \"hello\", \"timestamp\": 0}",
+                ))
+                .at("benchmark.datasets.0.type"),
+        ),
+        (Some(PhaseType::FixedSchedule), Some(FileFormat::RawPayload)) => problems.push(
+            Problem::new(what("rows with timestamps"))
+                .because(format!("{} holds whole bodies, which have none", subject(tree, "benchmark.datasets.0.path")))
+                .hint("rows of single_turn, as in {\"text\": \"hello\", \"timestamp\": 0}")
+                .at("benchmark.datasets.0.format"),
+        ),
+        (Some(PhaseType::UserCentric), Some(format)) if format != FileFormat::MultiTurn => problems.push(
+            Problem::new(what("conversations of several turns"))
+                .because(format!(
+                    "{} holds rows of {}, and users come back to their conversation",
+                    subject(tree, "benchmark.datasets.0.path"),
+                    format.name()
+                ))
+                .hint(ask("rows of multi_turn, or --request-rate N", "rows of multi_turn, or type: poisson"))
+                .at("benchmark.datasets.0.format"),
+        ),
+        (Some(PhaseType::UserCentric), None) if turns(tree.benchmark.datasets.as_deref()) < 2.0 => problems.push(
+            Problem::new(what("conversations of several turns"))
+                .because("a conversation of one turn has nothing to come back to")
+                .hint(ask("--session-turns-mean 2, or --request-rate N", "dataset: {turns: 2}, or type: poisson"))
+                .at("benchmark.datasets.0.turns"),
+        ),
+        _ => {}
+    }
+}
+
+/// Turns of a made-up conversation, on average.
+fn turns(datasets: Option<&[Dataset]>) -> f64 {
+    let turns = datasets.and_then(<[Dataset]>::first).and_then(|dataset| dataset.turns.as_ref());
+    turns.map_or(MEAN_TURNS, Distribution::expected)
+}
+
+impl phases::RateSeries {
+    fn points(&self) -> Vec<RatePoint> {
+        let point = |point: &phases::RatePoint| Some(RatePoint { seconds: point.time_s?, rate: point.qps? });
+        self.0.iter().filter_map(point).collect()
+    }
+}
