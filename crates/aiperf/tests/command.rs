@@ -145,14 +145,14 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     std::fs::write(&script, aiperf(&["completions", "bash"]).stdout).unwrap();
     let offered = |words: &[&str]| offered(&script, words);
     assert_eq!(offered(&["aiperf", "pro"]), ["profile"]);
-    assert_eq!(offered(&["aiperf", "profile", "--conc"]), ["--concurrency"]);
+    assert_eq!(offered(&["aiperf", "profile", "--conc"]), ["--concurrency", "--concurrency-ramp-duration"]);
     assert_eq!(offered(&["aiperf", "profile", "--ui", "si"]), ["simple"]);
     // As readline splits it, and as it comes where `=` is no word break.
     assert_eq!(offered(&["aiperf", "profile", "--ui", "=", "si"]), ["simple"]);
     assert_eq!(offered(&["aiperf", "profile", "--ui=si"]), ["--ui=simple"]);
     assert!(offered(&["aiperf", "profile", "--ui", "="]).contains(&"none".to_owned()));
     assert_eq!(offered(&["aiperf", "profile", "--endpoint-type", "chat"]), ["chat", "chat_embeddings"]);
-    assert_eq!(offered(&["aiperf", "demo", "--conc"]), ["--concurrency"]);
+    assert_eq!(offered(&["aiperf", "demo", "--conc"]), ["--concurrency", "--concurrency-ramp-duration"]);
     assert_eq!(offered(&["aiperf", "sim", "--tt"]), ["--ttft"]);
     assert_eq!(offered(&["aiperf", "config", "in"]), ["init"]);
     assert_eq!(offered(&["aiperf", "config", "init", "--templ"]), ["--template"]);

@@ -1,0 +1,119 @@
+//! A server that writes down when requests came.
+
+use crate::bench::{Bench, Run, quick, serve};
+use aiperf_sim::{Latency, SimConfig, SimHandle};
+use serde_json::Value;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub(crate) struct Server {
+    sim: SimHandle,
+    dir: TempDir,
+}
+
+/// Answers that take so many milliseconds to their first token and as many from each to the next.
+pub(crate) fn paced(ttft_ms: u64, itl_ms: u64) -> SimConfig {
+    let constant = |ms| Latency::constant(Duration::from_millis(ms));
+    SimConfig { ttft: constant(ttft_ms), itl: constant(itl_ms), ..quick() }
+}
+
+impl Server {
+    pub(crate) fn start(config: SimConfig) -> Self {
+        let dir = TempDir::new().unwrap();
+        let sim = serve(SimConfig { truth_log: Some(dir.path().join("truth.jsonl")), ..config });
+        Self { sim, dir }
+    }
+
+    /// A streaming chat benchmark of it.
+    pub(crate) fn bench(&self) -> Bench {
+        Bench::of(&self.sim.url()).with(&["--streaming", "--random-seed", "7"])
+    }
+
+    /// The same of a file, whose texts are as long as they are.
+    pub(crate) fn bench_of_file(&self, text: &str) -> Bench {
+        let file = self.write("input.jsonl", text);
+        Bench::bare()
+            .with(&["--model", "m", "--url", &self.sim.url(), "--tokenizer", "builtin", "--streaming", "--ui", "none"])
+            .with(&["--no-server-metrics", "--no-gpu-telemetry", "--input-file", &file])
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.sim.url()
+    }
+
+    /// Writes a file beside its own, and gives the path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    /// What it says of every request, in the order in which they came.
+    pub(crate) fn stop(self) -> Vec<Arrival> {
+        let path = self.dir.path().join("truth.jsonl");
+        self.sim.stop().unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut lines: Vec<Arrival> = text.lines().map(Arrival::read).collect();
+        lines.sort_by_key(|line| line.at);
+        lines
+    }
+}
+
+/// One request as the server saw it; instants in nanoseconds of the wall clock.
+pub(crate) struct Arrival {
+    pub(crate) at: u64,
+    /// Just before the first content was written.
+    pub(crate) first_token: u64,
+    /// Just before the last byte was written.
+    pub(crate) end: u64,
+    pub(crate) session: String,
+    pub(crate) prompt_tokens: u64,
+}
+
+impl Arrival {
+    fn read(line: &str) -> Self {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let at = line["received_read_ns"].as_u64().unwrap();
+        let chunks = line["chunks"].as_array().unwrap();
+        let end = chunks.last().map_or(at, |chunk| chunk[0].as_u64().unwrap());
+        let first = chunks.iter().find(|chunk| chunk[2] != 0).map_or(end, |chunk| chunk[0].as_u64().unwrap());
+        Self {
+            at,
+            first_token: first,
+            end,
+            session: line["correlation_id"].as_str().unwrap_or_default().to_owned(),
+            prompt_tokens: line["prompt_tokens"].as_u64().unwrap_or(0),
+        }
+    }
+}
+
+/// The most requests that were there at once, from their arrival to an instant of each.
+pub(crate) fn peak(arrivals: &[Arrival], until: impl Fn(&Arrival) -> u64) -> i64 {
+    let mut moments: Vec<(u64, i64)> =
+        arrivals.iter().flat_map(|arrival| [(arrival.at, 1), (until(arrival), -1)]).collect();
+    moments.sort_unstable();
+    let mut now = 0;
+    moments
+        .into_iter()
+        .map(|(_, step)| {
+            now += step;
+            now
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// Runs to a good end, which comes soon or never.
+pub(crate) fn run(bench: Bench) -> Run {
+    let run = bench.start().finish_soon();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    run
+}
+
+/// Runs what is refused; gives what was said.
+pub(crate) fn refused(bench: Bench) -> String {
+    let run = bench.start().finish_soon();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(!run.path("profile_export.jsonl").exists(), "something was sent");
+    run.stderr()
+}
