@@ -13,6 +13,9 @@ const STREAMS_A_WORKER: u64 = 512;
 /// (`scripts/saturate --seconds 30`).
 const REQUESTS_A_WORKER: f64 = 40_000.0;
 
+/// Connections below which no load is offered: an open loop with fewer would mostly wait for them, with none for ever.
+const LEAST_CONNECTIONS: u64 = 4;
+
 /// What the process may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
@@ -117,7 +120,7 @@ impl Sizing {
         let workers = workers.max(1);
         let others = OTHER_DESCRIPTORS + workers.saturating_mul(DESCRIPTORS_A_WORKER);
         let allowed = descriptors.saturating_sub(others);
-        let certain = demand.filled.min(limit);
+        let certain = demand.filled.min(limit).max(wanted.min(LEAST_CONNECTIONS));
         if certain > allowed {
             let needed = certain.saturating_add(others);
             return Err(TooFewDescriptors { needed, allowed: descriptors, concurrency: allowed });
@@ -220,6 +223,21 @@ mod tests {
         let demand = Demand { connection_limit: Some(100), ..closed(5000) };
         let few = Machine { cores: 2, descriptors: 1024 };
         assert_eq!(Sizing::of(demand, few).unwrap().connections, 100);
+    }
+
+    #[test]
+    fn a_load_without_a_limit_is_refused_where_there_is_hardly_a_connection() {
+        let open = |concurrency| demand(vec![phase(at_rate(20.0), concurrency, LONG)]);
+        let machine = |descriptors| Machine { cores: 2, descriptors };
+        let refused = |allowed, concurrency| Err(TooFewDescriptors { needed: 72, allowed, concurrency });
+        assert_eq!(Sizing::of(open(None), machine(64)), refused(64, 0));
+        assert_eq!(Sizing::of(open(None), machine(71)), refused(71, 3));
+        assert_eq!(Sizing::of(open(None), machine(72)).unwrap().connections, 4);
+        // What the message advises is enough, and so is what the user allows.
+        assert_eq!(Sizing::of(open(Some(3)), machine(71)).unwrap().connections, 3);
+        let one = Demand { connection_limit: Some(1), ..open(None) };
+        assert_eq!(Sizing::of(one, machine(69)).unwrap().connections, 1);
+        assert!(Sizing::of(one, machine(68)).is_err());
     }
 
     #[test]
