@@ -173,9 +173,10 @@ impl Conductor {
         self.too_many_failed.borrow().clone()
     }
 
-    /// How often and how long dispatch was held back.
+    /// How often and how long dispatch was held back; that it is now counts too.
     pub(crate) fn holds(&self) -> (u64, Nanos) {
-        (self.holds.get(), Nanos(self.held_total.get()))
+        let open = self.held.get().map_or(Nanos::ZERO, |since| mono_now().since(since));
+        (self.holds.get(), Nanos(self.held_total.get() + open.0))
     }
 
     /// Drives until every phase is over. Needs a runtime with a local task set.
@@ -343,6 +344,31 @@ mod tests {
     fn an_instant_is_reached_when_it_has_come_and_at_once_when_it_is_past() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
+    use crate::testing::plan;
+    use aiperf_types::{Exchange, WallAnchor};
+
+    #[test]
+    fn a_hold_that_is_still_on_counts() {
+        let plan = plan("http://127.0.0.1:1");
+        // Every finished exchange is one too many, and nobody takes it out.
+        let (queue, _arrivals) = Queue::new(0, 1);
+        queue.push(Exchange::default());
+        let conductor = Conductor::new(
+            &plan,
+            Parts {
+                shapes: Arc::new(Shapes::single(1)),
+                queue: Arc::new(queue),
+                tracks: crate::phases::of(&plan),
+                events: Events::new(WallAnchor::default()),
+                stop: Stop::default(),
+                sources: Sources::default(),
+            },
+        );
+        conductor.pump(Cause::Told);
+        let (holds, held) = conductor.holds();
+        assert!(holds == 1 && held > Nanos::ZERO, "{held:?}");
+        assert!(conductor.holds().1 > held, "it goes on");
+    }
             let mut timer = DeadlineTimer::new().unwrap();
             let soon = mono_now().plus(Nanos(2_000_000));
             reach(&mut timer, Some(soon)).await.unwrap();
