@@ -339,11 +339,6 @@ async fn reach(timer: &mut DeadlineTimer, at: Option<MonoNs>) -> io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_instant_is_reached_when_it_has_come_and_at_once_when_it_is_past() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
     use crate::testing::plan;
     use aiperf_types::{Exchange, WallAnchor};
 
@@ -369,6 +364,11 @@ mod tests {
         assert!(holds == 1 && held > Nanos::ZERO, "{held:?}");
         assert!(conductor.holds().1 > held, "it goes on");
     }
+
+    #[test]
+    fn an_instant_is_reached_when_it_has_come_and_at_once_when_it_is_past() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
             let mut timer = DeadlineTimer::new().unwrap();
             let soon = mono_now().plus(Nanos(2_000_000));
             reach(&mut timer, Some(soon)).await.unwrap();
