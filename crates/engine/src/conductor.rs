@@ -291,6 +291,7 @@ impl Conductor {
     }
 
     fn moment(&self, phase: PhaseIndex, at: MonoNs, counts: PhaseProgress) -> PhaseMoment {
+        let counts = self.queue.with_failures(usize::from(phase.0), counts);
         PhaseMoment { phase: self.track(phase).id.clone(), at, counts }
     }
 

@@ -16,7 +16,7 @@ use crate::sinks::{OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, PhaseProgress, RunEvent};
+use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -264,7 +264,7 @@ impl Coordinator {
                 && *written >= self.parts.queue.arrived(index)
             {
                 *told = true;
-                let counts = PhaseProgress { errors: self.parts.queue.failed(index), ..done.counts };
+                let counts = self.parts.queue.with_failures(index, done.counts);
                 self.parts.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, counts, ..done.clone() }));
             }
         }

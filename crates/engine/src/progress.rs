@@ -66,8 +66,7 @@ impl ProgressReports {
         for (index, counts, state, started) in running {
             let at = usize::from(index.0);
             let track = &self.tracks[at];
-            // An error may stand in an answer that began well.
-            let counts = PhaseProgress { errors: counts.errors.max(self.queue.failed(at)), ..*counts };
+            let counts = self.queue.with_failures(at, *counts);
             let elapsed = now.since(started);
             if line && track.id.kind == PhaseKind::Warmup {
                 warms_up = true;

@@ -4,7 +4,7 @@
 use crate::recorder::Computed;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs, Nanos};
+use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -86,9 +86,10 @@ impl Queue {
         self.failed[phase].fetch_add(1, Relaxed);
     }
 
-    /// Requests that failed, as far as their records are written: an error may stand in an answer that began well.
-    pub(crate) fn failed(&self, phase: usize) -> u64 {
-        self.failed[phase].load(Relaxed)
+    /// Counters of a phase with the requests that failed as far as their records are written: an error may stand in an
+    /// answer that began well.
+    pub(crate) fn with_failures(&self, phase: usize, counts: PhaseProgress) -> PhaseProgress {
+        PhaseProgress { errors: counts.errors.max(self.failed[phase].load(Relaxed)), ..counts }
     }
 
     pub(crate) fn recorded(&self) -> u64 {

@@ -249,15 +249,15 @@ fn phase_outcomes(
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
     let outcome = |((run, phase), records): ((Option<PhaseRun>, &PhaseTrack), Accumulator)| {
-        let run = run?;
+        let (run, index) = (run?, usize::from(phase.id.index));
         Some(PhaseOutcome {
             id: phase.id.clone(),
             start: anchor.wall(run.start),
             sent_end: anchor.wall(run.sent_end),
             end: anchor.wall(run.end),
-            counts: run.counts,
+            counts: queue.with_failures(index, run.counts),
             // Of what came back, all else has a record that counts.
-            cut_off: queue.arrived(usize::from(phase.id.index)).saturating_sub(records.records()),
+            cut_off: queue.arrived(index).saturating_sub(records.records()),
             was_stopped: run.how.stopped,
             records,
         })

@@ -195,6 +195,18 @@ fn a_rate_offers_what_it_should_on_one_worker() {
 }
 
 #[test]
+fn a_phase_counts_errors_that_stand_in_answers_that_began_well() {
+    let plan = plan_of(serve(|_, _| json(r#"{"error":{"message":"no"}}"#)), 12);
+    let (outcome, events) = run_around(plan, Around::default());
+    assert_eq!((outcome.phases[0].counts.completed, outcome.phases[0].counts.errors), (12, 12));
+    let complete = events.iter().find_map(|event| match event {
+        RunEvent::PhaseComplete(moment) => Some(moment.counts.errors),
+        _ => None,
+    });
+    assert_eq!(complete, Some(12));
+}
+
+#[test]
 fn requests_that_find_all_connections_in_use_are_counted() {
     let mut plan = plan_of(serve(|_, _| json(HELLO)), 8);
     plan.endpoint.http.connection_limit = Some(1);
