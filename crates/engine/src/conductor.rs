@@ -86,7 +86,7 @@ pub(crate) struct Conductor {
     reports: RefCell<ProgressReports>,
     /// By phase; nothing of one that never started.
     phases: RefCell<Vec<Option<PhaseRun>>>,
-    too_many_failed: RefCell<Option<String>>,
+    too_many_failed: RefCell<Option<(PhaseIndex, String)>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
     held_total: Cell<u64>,
@@ -170,7 +170,11 @@ impl Conductor {
         if !self.inbox.borrow().is_empty() {
             self.pump(Cause::Told);
         }
-        self.too_many_failed.borrow().clone()
+        let crossed = self.too_many_failed.borrow();
+        crossed.as_ref().map(|(phase, reason)| {
+            let sent = self.phases.borrow()[usize::from(phase.0)].as_ref().map_or(0, |run| run.counts.sent);
+            format!("{reason} {sent} requests had been sent when it ended.")
+        })
     }
 
     /// How often and how long dispatch was held back; that it is now counts too.
@@ -282,7 +286,7 @@ impl Conductor {
              ended early."
         );
         self.events.say(LogLevel::Error, reason.as_str());
-        *self.too_many_failed.borrow_mut() = Some(reason);
+        *self.too_many_failed.borrow_mut() = Some((phase, reason));
         self.stop.stop();
     }
 

@@ -165,6 +165,8 @@ fn a_run_in_which_too_many_fail_is_ended_early() {
     let (outcome, _) = run_around(plan, Around::default());
     let reason = outcome.too_many_failed.unwrap();
     assert!(reason.starts_with("10 of 10 requests failed, more than --failed-request-threshold 0.2"), "{reason}");
+    let sent = outcome.phases[0].counts.sent;
+    assert!(reason.ends_with(&format!(" ended early. {sent} requests had been sent when it ended.")), "{reason}");
     assert!(outcome.was_stopped && outcome.phases[0].was_stopped);
 }
 
