@@ -88,6 +88,7 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "not_streamed": quality.not_streamed,
         "streams_left_open": quality.left_open,
         "cut_off_requests": quality.cut_off,
+        "never_begun_requests": quality.never_begun,
         "unreadable_events": quality.unreadable_events,
         "unreadable_usage": quality.unreadable_usage,
     });
@@ -209,6 +210,15 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} requests were cut off by the end of the grace period: they have a line in the records and count in no \
              metric",
             quality.cut_off
+        ),
+    );
+    let sent: u64 = sending.iter().map(|phase| phase.counts.sent).sum();
+    let never_begun = quality.never_begun;
+    say(
+        never_begun > 1 && share(never_begun, sent) > sending::UNSENT_SHARE,
+        format!(
+            "{never_begun} of {sent} requests were due and never left this machine: it could not keep up; they have a line \
+             in the records and count in no metric"
         ),
     );
     say(

@@ -46,7 +46,7 @@ pub(crate) fn summarise(
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
     let errors = merged.map(|records| records.errors()).unwrap_or_default();
-    let nothing_came_back = summary.records == 0 && quality.cut_off > 0;
+    let nothing_came_back = summary.records == 0 && quality.cut_off + quality.never_begun > 0;
     let observed = Observed { quality, conduct, was_stopped, sending };
     let Measurement { block, doubts } = measurement::of(plan, &observed, &summary, &listed);
     let run = &plan.run;
@@ -138,6 +138,7 @@ fn sending(phase: &PhaseOutcome, plan: &Plan) -> PhaseSending {
         sent_end: phase.sent_end,
         length: plan.phases.get(usize::from(phase.id.index)).and_then(PhasePlan::duration),
         counts: phase.counts,
+        never_left: phase.never_left,
     }
 }
 
@@ -192,6 +193,7 @@ mod tests {
             end,
             counts: PhaseProgress::default(),
             cut_off: 0,
+            never_left: 0,
             was_stopped: false,
             records,
         }

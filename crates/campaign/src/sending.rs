@@ -4,7 +4,7 @@ use aiperf_types::{Nanos, PhaseProgress, WallNs};
 use serde_json::{Value, json};
 
 /// Of the requests that were asked for, the share that may be missing at the end of a phase: some are always under way.
-const UNSENT_SHARE: f64 = 0.01;
+pub(crate) const UNSENT_SHARE: f64 = 0.01;
 
 /// One profiling phase as it sent.
 pub struct PhaseSending {
@@ -16,6 +16,8 @@ pub struct PhaseSending {
     /// After which time it had to stop sending, if it had to.
     pub length: Option<Nanos>,
     pub counts: PhaseProgress,
+    /// Of what was sent by its counters, what was cut off before it left this machine.
+    pub never_left: u64,
 }
 
 /// Phases whose counts and times are added up.
@@ -24,6 +26,7 @@ struct Sum {
     offered: u64,
     missed: u64,
     sent: u64,
+    never_left: u64,
     slip: Nanos,
     seconds: f64,
     /// Requests after which another interval began: those that end a phase by their number have none.
@@ -38,7 +41,8 @@ impl Sum {
         let sending = Nanos(phase.sent_end.0.saturating_sub(phase.start.0));
         let ended_by_time = phase.length.is_some_and(|length| sending >= length);
         let closing = u64::from(!ended_by_time);
-        Self { offered, missed, sent, slip, seconds: sending.as_secs_f64(), closing, is_open: offered > 0 }
+        let (never_left, seconds) = (phase.never_left, sending.as_secs_f64());
+        Self { offered, missed, sent, never_left, slip, seconds, closing, is_open: offered > 0 }
     }
 
     fn all(phases: &[PhaseSending]) -> Self {
@@ -50,6 +54,7 @@ impl Sum {
             offered: self.offered + other.offered,
             missed: self.missed + other.missed,
             sent: self.sent + other.sent,
+            never_left: self.never_left + other.never_left,
             slip: Nanos(self.slip.0 + other.slip.0),
             seconds: self.seconds + other.seconds,
             closing: self.closing + other.closing,
@@ -68,7 +73,7 @@ impl Sum {
     }
 
     fn achieved(&self) -> Option<f64> {
-        self.rate(self.sent)
+        self.rate(self.sent.saturating_sub(self.never_left))
     }
 
     /// Requests that were asked for, found their slot, and were not sent.
@@ -81,6 +86,7 @@ impl Sum {
             "offered": self.offered,
             "missed": self.missed,
             "sent": self.sent,
+            "never_left": self.never_left,
             "asked_rate": self.asked(),
             "achieved_rate": self.achieved(),
             "slip_seconds": self.slip.as_secs_f64(),
@@ -159,7 +165,7 @@ mod tests {
     fn phase(seconds: f64, counts: PhaseProgress) -> PhaseSending {
         let start = WallNs(1_760_000_000_000_000_000);
         let sent_end = WallNs(start.0 + Nanos::from_secs_f64(seconds).0);
-        PhaseSending { name: "load".into(), index: 1, start, sent_end, length: None, counts }
+        PhaseSending { name: "load".into(), index: 1, start, sent_end, length: None, counts, never_left: 0 }
     }
 
     fn counts(offered: u64, missed: u64, sent: u64) -> PhaseProgress {
@@ -174,6 +180,15 @@ mod tests {
         let by_time = PhaseSending { length: Some(Nanos::from_millis(1000)), ..phase(1.0, counts(10, 0, 10)) };
         assert_eq!(Sum::of(&by_time).achieved(), Some(10.0));
         assert_eq!(Sum::of(&phase(0.0, counts(1, 0, 1))).achieved(), None);
+    }
+
+    #[test]
+    fn what_never_left_this_machine_is_in_no_rate_that_was_achieved() {
+        let length = Some(Nanos::from_millis(1000));
+        let behind = PhaseSending { length, never_left: 60, ..phase(1.0, counts(100, 0, 100)) };
+        let block = block(&[behind]);
+        assert_eq!((&block["sent"], &block["never_left"]), (&100.into(), &60.into()));
+        assert_eq!((&block["asked_rate"], &block["achieved_rate"]), (&100.0.into(), &40.0.into()));
     }
 
     #[test]

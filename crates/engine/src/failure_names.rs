@@ -38,7 +38,9 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
         Failure::UnknownCharset(_) => RequestError::exception("LookupError", text, &[]),
         Failure::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]),
         Failure::SendTimedOut => RequestError::coded(0, "RequestSendTimeout", text),
-        Failure::CutOff | Failure::Cancelled { .. } => RequestError::coded(499, "RequestCancellationError", text),
+        Failure::CutOff | Failure::NeverBegun | Failure::Cancelled { .. } => {
+            RequestError::coded(499, "RequestCancellationError", text)
+        }
         Failure::TooManyRedirects { .. } => exception("TooManyRedirects", "ClientResponseError"),
         Failure::Step { code, kind, .. } => RequestError::coded(*code, kind, text),
         Failure::Unbuildable { is_unsupported: true, .. } => RequestError::exception("NotImplementedError", text, &[]),

@@ -3,7 +3,7 @@
 
 use crate::record::Record;
 use aiperf_metrics::Durations;
-use aiperf_types::{Exchange, MonoNs, Nanos, Read, Timeline};
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
 use std::fs;
 
 /// No request needs as long from its start to its first try to connect, unless it waits.
@@ -51,8 +51,11 @@ pub struct Quality {
     pub unreadable_events: u64,
     /// Answers whose usage has values that are no counts of tokens.
     pub unreadable_usage: u64,
-    /// Requests that the run itself cut off: by the end of the grace period, or because it was ended early.
+    /// Requests that the run itself cut off after they were begun: by the end of the grace period, or because it was
+    /// ended early.
     pub cut_off: u64,
+    /// Those that it cut off before a worker came to begin them, though they were due.
+    pub never_begun: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
     /// Answers whose tokens were not counted because the run was stopped.
@@ -90,9 +93,7 @@ impl Quality {
         if timeline.connect_wait.0 != MonoNs(0) {
             self.connect_wait.add(timeline.connect_wait.1.since(timeline.connect_wait.0).0);
         }
-        if let Some(wait) = place_wait(timeline) {
-            self.place_wait.add(wait.0);
-        }
+        self.add_place_wait(timeline);
         self.connection_retries += u64::from(timeline.connection_retries);
         self.syn_retransmits += u64::from(timeline.syn_retransmits);
         self.tls_handshakes += u64::from(timeline.tls.1 != MonoNs(0));
@@ -104,6 +105,22 @@ impl Quality {
         self.without_counts += u64::from(record.without_counts);
         self.uncounted += u64::from(record.is_uncounted);
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
+    }
+
+    /// Adds what is told by one that the run itself cut off, which says nothing of the server.
+    pub(crate) fn add_cut_off(&mut self, exchange: &Exchange) {
+        if exchange.failure == Some(Failure::NeverBegun) {
+            self.never_begun += 1;
+            return;
+        }
+        self.cut_off += 1;
+        self.add_place_wait(&exchange.timeline);
+    }
+
+    fn add_place_wait(&mut self, timeline: &Timeline) {
+        if let Some(wait) = place_wait(timeline) {
+            self.place_wait.add(wait.0);
+        }
     }
 
     fn add_spec_decode_faults(&mut self, (count, first): (u64, Option<&'static str>)) {
@@ -135,6 +152,7 @@ impl Quality {
         self.without_counts += other.without_counts;
         self.uncounted += other.uncounted;
         self.cut_off += other.cut_off;
+        self.never_begun += other.never_begun;
         self.add_spec_decode_faults(other.spec_decode_faults);
     }
 }

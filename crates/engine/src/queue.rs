@@ -21,6 +21,8 @@ pub(crate) struct Queue {
     peak_bytes: AtomicUsize,
     /// Exchanges that came in so far, by phase.
     arrived: Vec<AtomicU64>,
+    /// Of these, those that never left this machine.
+    never_left: Vec<AtomicU64>,
     /// Records of failed requests so far, by phase.
     failed: Vec<AtomicU64>,
     /// Records computed and written so far.
@@ -44,6 +46,7 @@ impl Queue {
             waiting_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
             arrived: (0..phases).map(|_| AtomicU64::new(0)).collect(),
+            never_left: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             failed: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             recorded: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -55,7 +58,11 @@ impl Queue {
 
     pub(crate) fn push(&self, exchange: Exchange) {
         let bytes = size(&exchange);
-        self.arrived[usize::from(exchange.tag.phase.0)].fetch_add(1, Relaxed);
+        let phase = usize::from(exchange.tag.phase.0);
+        self.arrived[phase].fetch_add(1, Relaxed);
+        if exchange.never_left() {
+            self.never_left[phase].fetch_add(1, Relaxed);
+        }
         self.waiting.fetch_add(1, Relaxed);
         let now = self.waiting_bytes.fetch_add(bytes, Relaxed) + bytes;
         self.peak_bytes.fetch_max(now, Relaxed);
@@ -79,6 +86,10 @@ impl Queue {
 
     pub(crate) fn arrived(&self, phase: usize) -> u64 {
         self.arrived[phase].load(Relaxed)
+    }
+
+    pub(crate) fn never_left(&self, phase: usize) -> u64 {
+        self.never_left[phase].load(Relaxed)
     }
 
     /// A request failed, by what its record says.

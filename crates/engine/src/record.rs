@@ -77,8 +77,8 @@ impl Reader {
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = self.anchor;
         // What was never a request has left no trace.
-        let was_built = !matches!(exchange.failure, Some(Failure::Unbuildable { .. }));
-        let traces = self.plan.artifacts.records_hold_traces() && was_built;
+        let was_made = !matches!(exchange.failure, Some(Failure::Unbuildable { .. } | Failure::NeverBegun));
+        let traces = self.plan.artifacts.records_hold_traces() && was_made;
         let head = timeline.head.taken().filter(|_| exchange.is_success());
         let video = parsed.video.unwrap_or_default();
         let measured = Measured {
@@ -97,7 +97,7 @@ impl Reader {
             audio_seconds: exchange.tag.audio_seconds,
             video_inference_seconds: video.inference_seconds,
             video_peak_memory_mb: video.peak_memory_mb,
-            http: was_built.then(|| http_timing(exchange)),
+            http: was_made.then(|| http_timing(exchange)),
             http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
@@ -105,7 +105,7 @@ impl Reader {
             error,
         };
         let request_end = anchor.wall(end);
-        let was_cancelled = matches!(exchange.failure, Some(Failure::CutOff | Failure::Cancelled { .. }));
+        let was_cancelled = exchange.was_cut_off() || matches!(exchange.failure, Some(Failure::Cancelled { .. }));
         let meta = RecordMeta {
             session_num: exchange.tag.number,
             request_id: exchange.tag.request_id,

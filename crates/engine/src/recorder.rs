@@ -175,7 +175,9 @@ impl Recorder {
             let records = &mut self.findings.phases[usize::from(record.meta.phase.index)];
             if exchange.was_cut_off() {
                 records.pass_over(record.measured.number, record.measured.credit_issued.unwrap_or_default());
-                self.findings.quality.cut_off += u64::from(record.meta.phase.kind == PhaseKind::Profiling);
+                if record.meta.phase.kind == PhaseKind::Profiling {
+                    self.findings.quality.add_cut_off(exchange);
+                }
                 continue;
             }
             records.add(&record.measured, metrics);

@@ -197,6 +197,16 @@ impl Requests {
         }
     }
 
+    /// The name of a conversation; none where it cannot be read any more.
+    pub(crate) fn session_id(&self, conversation: u32) -> Arc<str> {
+        let read =
+            || self.conversation(conversation as usize).map(|conversation| conversation.session_id.as_str().into());
+        match self.kept.get(conversation as usize) {
+            Some(request) => request.session_id.clone(),
+            None => read().unwrap_or_else(|_| "".into()),
+        }
+    }
+
     /// What is sent for a later turn, where that was encoded beforehand.
     pub(crate) fn later_turn(&self, conversation: u32, turn: u32) -> Option<&Arc<PreparedRequest>> {
         match self.kept.get(conversation as usize)?.later.as_ref()? {

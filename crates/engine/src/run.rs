@@ -87,8 +87,10 @@ pub struct PhaseOutcome {
     pub end: WallNs,
     /// What was asked for and what was sent, among others.
     pub counts: PhaseProgress,
-    /// Requests that the run itself cut off after they were begun.
+    /// Requests that the run itself cut off.
     pub cut_off: u64,
+    /// Of these, those that never left this machine.
+    pub never_left: u64,
     /// The user ended it, or too many failures did.
     pub was_stopped: bool,
     pub records: Accumulator,
@@ -258,6 +260,7 @@ fn phase_outcomes(
             counts: queue.with_failures(index, run.counts),
             // Of what came back, all else has a record that counts.
             cut_off: queue.arrived(index).saturating_sub(records.records()),
+            never_left: queue.never_left(index),
             was_stopped: run.how.stopped,
             records,
         })

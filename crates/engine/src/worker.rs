@@ -253,10 +253,7 @@ impl Worker {
 
     /// A request that cannot be made is over when it should begin, and leaves its record.
     fn fail(self: &Rc<Self>, tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) {
-        let start = mono_now();
-        let timeline = Timeline { intended, issued, start, leg_start: start, end: start, ..Timeline::default() };
-        let exchange = Exchange { tag, timeline, failure: Some(failure), ..Exchange::default() };
-        let worker = self.clone();
+        let (worker, exchange) = (self.clone(), unsent(tag, intended, issued, failure));
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move { worker.hand_over(exchange) });
     }
@@ -281,14 +278,10 @@ impl Worker {
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {
-        let mut never_sent = Vec::new();
-        self.waiting.borrow_mut().retain(|(dispatch, ..)| {
-            let stays = dispatch.phase != phase;
-            if !stays {
-                never_sent.push((dispatch.session, dispatch.turn));
-            }
-            stays
-        });
+        let waiting = self.waiting.take();
+        let (never_begun, stay): (VecDeque<_>, VecDeque<_>) =
+            waiting.into_iter().partition(|(dispatch, _)| dispatch.phase == phase);
+        self.waiting.replace(stay);
         let cancels: Vec<Cancel> = self
             .flying
             .borrow()
@@ -302,8 +295,13 @@ impl Worker {
         let worker = self.clone();
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
-            for (session, turn) in never_sent {
-                (worker.tell)(Event::Returned { session, turn, end: RequestEnd::Cancelled });
+            for (at, (dispatch, issued)) in never_begun.into_iter().enumerate() {
+                let tag = worker.tag(dispatch, worker.requests.session_id(dispatch.conversation));
+                worker.hand_over(unsent(tag, dispatch.intended, issued, Failure::NeverBegun));
+                // They may be thousands, and another phase may be on.
+                if at % LAUNCHES_A_ROUND == 0 {
+                    tokio::task::yield_now().await;
+                }
             }
         });
     }
@@ -321,6 +319,13 @@ impl Worker {
             self.flying.borrow().nudge(round);
         }
     }
+}
+
+/// A request that is over when it should begin.
+fn unsent(tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) -> Exchange {
+    let start = mono_now();
+    let timeline = Timeline { intended, issued, start, leg_start: start, end: start, ..Timeline::default() };
+    Exchange { tag, timeline, failure: Some(failure), ..Exchange::default() }
 }
 
 impl Flying {

@@ -45,6 +45,8 @@ impl Pool {
         if let Ok(place) = places.try_acquire() {
             return Some(place);
         }
+        // Noted before, too: whoever is cut off while it waits has waited until then.
+        timeline.blocked.0 = timeline.leg_start;
         let place = places.acquire().await.ok();
         timeline.blocked = (timeline.leg_start, mono_now());
         place

@@ -184,6 +184,21 @@ impl Exchange {
 
     /// Whether the run itself cut it off, by a signal or by the end of a phase's grace period.
     pub fn was_cut_off(&self) -> bool {
-        self.failure == Some(Failure::CutOff)
+        matches!(self.failure, Some(Failure::CutOff | Failure::NeverBegun))
+    }
+
+    /// Whether it was cut off before anything was done about it outside of this machine: no worker came to begin it, or it
+    /// waited for a connection while all were in use.
+    pub fn never_left(&self) -> bool {
+        let Timeline { earlier_legs, blocked, connect_wait, dns, connect, send_start, .. } = &self.timeline;
+        let later = [connect_wait.0, dns.0, connect.0, *send_start];
+        match self.failure {
+            Some(Failure::NeverBegun) => true,
+            Some(Failure::CutOff) => {
+                let waited = earlier_legs.is_empty() && blocked.1.taken().is_some();
+                waited && later.iter().all(|at| at.taken().is_none())
+            }
+            _ => false,
+        }
     }
 }

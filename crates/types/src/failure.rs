@@ -70,6 +70,8 @@ pub enum Failure {
     SendTimedOut,
     /// The run cut it off: it was ended, or a phase's grace period was.
     CutOff,
+    /// The same before a worker came to begin it.
+    NeverBegun,
     /// Cancelled so long after it was sent, because the plan said so.
     Cancelled {
         after: Nanos,
@@ -126,6 +128,7 @@ impl fmt::Display for Failure {
             Self::TimedOut => f.write_str("timed out"),
             Self::SendTimedOut => f.write_str("Timed out waiting for request to be sent"),
             Self::CutOff => f.write_str("Request cancelled by external signal"),
+            Self::NeverBegun => f.write_str("Request cancelled by external signal before it was sent"),
             Self::Cancelled { after } => write!(f, "Request cancelled {:.3}s after being sent", after.as_secs_f64()),
         }
     }

@@ -277,6 +277,33 @@ fn a_request_that_is_given_up_on_purpose_is_a_failure_that_says_so() {
 }
 
 #[test]
+fn requests_that_were_due_and_never_begun_leave_an_exchange_that_says_so() {
+    at_desk(vec![talk("s", &["1"])], Reuse::Always, counting, async |desk| {
+        let other = Dispatch { phase: PhaseIndex(1), ..dispatch(9, 0, 1) };
+        let issued = mono_now();
+        for due in [dispatch(0, 0, 1), other, dispatch(1, 0, 1)] {
+            desk.worker.perform(Command::Send(due, issued));
+        }
+        desk.worker.perform(Command::Cancel(PhaseIndex(0)));
+        let ends = [desk.returned(dispatch(0, 0, 1)).await, desk.returned(dispatch(1, 0, 1)).await];
+        assert_eq!((ends, desk.returned(other).await), ([RequestEnd::Cancelled; 2], RequestEnd::Answered));
+        assert_eq!(desk.came.lock().unwrap().len(), 1, "that of the other phase");
+        let never_begun: Vec<Exchange> = desk.exchanges().into_iter().filter(Exchange::was_cut_off).collect();
+        assert_eq!(never_begun.iter().map(|exchange| exchange.tag.number).collect::<Vec<_>>(), [0, 10]);
+        assert_eq!((desk.queue.never_left(0), desk.queue.never_left(1)), (2, 0));
+        for exchange in &never_begun {
+            let record = desk.reader().read(exchange, 0);
+            assert!(record.meta.was_cancelled && record.measured.http.is_none());
+            assert_eq!((&*record.meta.conversation_id, exchange.timeline.issued), ("s", issued));
+            assert_eq!(
+                record.measured.error.unwrap().message,
+                "Request cancelled by external signal before it was sent"
+            );
+        }
+    });
+}
+
+#[test]
 fn sessions_that_were_cut_off_are_forgotten_with_their_phase() {
     let answer = |number: usize, _: usize, _: &str| if number < 2 { counting(number, 0, "") } else { Vec::new() };
     at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, answer, async |desk| {

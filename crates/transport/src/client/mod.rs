@@ -237,7 +237,11 @@ impl Client {
     /// Runs one leg, once it has a place among the connections in use.
     async fn run_leg(&self, sending: &mut Sending<'_>, leg: &Leg, exchange: &mut Exchange) -> Result<(), Failure> {
         let place = sending.cancel.or(self.pool.acquire(&mut exchange.timeline)).await;
-        let _place = place.map_err(|reason| sending.stopped(reason))?;
+        let _place = place.map_err(|reason| {
+            let blocked = &mut exchange.timeline.blocked;
+            blocked.1 = blocked.0.taken().map_or(blocked.1, |_| mono_now());
+            sending.stopped(reason)
+        })?;
         let target = self.targets.borrow()[sending.target].clone();
         // Boxed, here and below, is what few requests go through: a task is as large as the largest thing it may wait
         // for, and every request is one.

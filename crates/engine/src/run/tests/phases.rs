@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::events::{Interest, Subscription};
-use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan};
+use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan, Transport};
 use aiperf_types::RunEvent;
 use std::sync::{Condvar, Mutex};
 
@@ -152,8 +152,9 @@ fn a_run_that_is_stopped_tells_the_end_of_every_phase_that_was_on() {
     assert!(outcome.was_stopped && first.was_stopped && second.was_stopped);
     assert_eq!((first.counts.sent, first.counts.cancelled, first.cut_off), (2, 2, 2));
     assert_eq!(second.counts.cancelled, second.counts.sent);
-    assert!((1..=2).contains(&second.cut_off), "{}", second.cut_off);
-    assert_eq!(outcome.quality.cut_off, first.cut_off + second.cut_off);
+    assert_eq!(second.cut_off, second.counts.sent, "each leaves a line");
+    let Quality { cut_off, never_begun, .. } = outcome.quality;
+    assert_eq!(cut_off + never_begun, first.cut_off + second.cut_off);
     assert_eq!(told(&events).iter().filter(|told| told.ends_with("done")).count(), 2);
 }
 
@@ -194,6 +195,42 @@ fn a_rate_offers_what_it_should_on_one_worker() {
     assert_eq!((phase.counts.offered, phase.counts.missed, phase.counts.sent), (20, 0, 20));
     assert_eq!((outcome.conduct.workers, outcome.quality.schedule_lateness.count()), (1, 20));
     assert!(phase.sent_end.0 - phase.start.0 >= 20_000_000, "the last one is due after 20 intervals");
+}
+
+#[test]
+fn all_that_was_sent_is_known_where_a_rate_is_far_above_what_one_worker_can_do() {
+    let mut plan = ended_at_once(plan_of(serve(|_, _| json(HELLO)), 0), Nanos(20_000_000));
+    plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(1e6) };
+    plan.phases[0].concurrency = None;
+    plan.endpoint.http.connection_limit = Some(8);
+    plan.runtime.workers_max = Some(1);
+    let (outcome, _) = run_around(plan, Around::default());
+    let phase = &outcome.phases[0];
+    assert_eq!(phase.records.records() + phase.cut_off, phase.counts.sent);
+    assert_eq!(outcome.quality.cut_off + outcome.quality.never_begun, phase.cut_off);
+    assert!(outcome.quality.never_begun > 0, "no worker sends a million a second");
+    assert!(phase.never_left >= outcome.quality.never_begun);
+}
+
+/// A plan whose phase sends for so long and waits for nothing.
+fn ended_at_once(mut plan: Plan, length: Nanos) -> Plan {
+    plan.phases[0].stop = vec![StopWhen::Elapsed(length)];
+    plan.phases[0].grace = Some(Nanos::ZERO);
+    plan
+}
+
+#[test]
+fn requests_that_are_cut_off_while_they_wait_for_a_connection_have_waited_for_one() {
+    for transport in [Transport::Http, Transport::Http2] {
+        let mut plan = ended_at_once(plan_of(serve(|_, _| Vec::new()), 0), Nanos(100_000_000));
+        plan.endpoint.transport = transport;
+        plan.endpoint.http.connection_limit = Some(1);
+        let (outcome, _) = run_around(plan, Around::default());
+        let phase = &outcome.phases[0];
+        assert_eq!((phase.counts.sent, phase.cut_off, phase.never_left), (4, 4, 3), "{transport:?}");
+        assert_eq!((outcome.quality.cut_off, outcome.quality.place_wait.count()), (4, 3), "{transport:?}");
+        assert!(outcome.quality.place_wait.quantile(0.5) > 50e6, "as long as the phase lasted");
+    }
 }
 
 #[test]
