@@ -123,6 +123,7 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
 fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     let Observed { quality, conduct, was_stopped, sending } = observed;
     let mut out = sending::doubts(sending, *was_stopped);
+    out.extend(sending::never_begun(sending, quality.never_begun));
     let mut say = |doubtful: bool, text: String| {
         if doubtful {
             out.push(text);
@@ -210,15 +211,6 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} requests were cut off by the end of the grace period: they have a line in the records and count in no \
              metric",
             quality.cut_off
-        ),
-    );
-    let sent: u64 = sending.iter().map(|phase| phase.counts.sent).sum();
-    let never_begun = quality.never_begun;
-    say(
-        never_begun > 1 && share(never_begun, sent) > sending::UNSENT_SHARE,
-        format!(
-            "{never_begun} of {sent} requests were due and never left this machine: it could not keep up; they have a line \
-             in the records and count in no metric"
         ),
     );
     say(

@@ -4,7 +4,7 @@ use aiperf_types::{Nanos, PhaseProgress, WallNs};
 use serde_json::{Value, json};
 
 /// Of the requests that were asked for, the share that may be missing at the end of a phase: some are always under way.
-pub(crate) const UNSENT_SHARE: f64 = 0.01;
+const UNSENT_SHARE: f64 = 0.01;
 
 /// One profiling phase as it sent.
 pub struct PhaseSending {
@@ -76,6 +76,14 @@ impl Sum {
         self.rate(self.sent.saturating_sub(self.never_left))
     }
 
+    /// Both, in words; nothing where one is not known.
+    fn rates(&self) -> String {
+        match (self.achieved(), self.asked()) {
+            (Some(achieved), Some(asked)) => format!(" ({achieved:.1} instead of {asked:.1} requests a second)"),
+            _ => String::new(),
+        }
+    }
+
     /// Requests that were asked for, found their slot, and were not sent.
     fn unsent(&self) -> u64 {
         self.offered.saturating_sub(self.missed + self.sent)
@@ -129,10 +137,7 @@ pub(crate) fn doubts(phases: &[PhaseSending], was_stopped: bool) -> Vec<String> 
 fn of_phase(phase: &PhaseSending, is_named: bool, was_stopped: bool) -> Vec<String> {
     let sum = Sum::of(phase);
     let name = if is_named { format!("phase {}: ", phase.name) } else { String::new() };
-    let rates = match (sum.achieved(), sum.asked()) {
-        (Some(achieved), Some(asked)) => format!(" ({achieved:.1} instead of {asked:.1} requests a second)"),
-        _ => String::new(),
-    };
+    let rates = sum.rates();
     let mut out = Vec::new();
     if sum.missed > 0 {
         let Sum { missed, offered, .. } = sum;
@@ -156,6 +161,18 @@ fn of_phase(phase: &PhaseSending, is_named: bool, was_stopped: bool) -> Vec<Stri
         ));
     }
     out
+}
+
+/// What to know of requests that no worker came to begin before the run cut them off, over all phases.
+pub(crate) fn never_begun(phases: &[PhaseSending], count: u64) -> Option<String> {
+    let sum = Sum::all(phases);
+    let (sent, rates) = (sum.sent, sum.rates());
+    (count > 1 && count as f64 > UNSENT_SHARE * sent as f64).then(|| {
+        format!(
+            "{count} of {sent} requests were due and never left this machine{rates}: it could not keep up; they have a \
+             line in the records and count in no metric"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -189,6 +206,22 @@ mod tests {
         let block = block(&[behind]);
         assert_eq!((&block["sent"], &block["never_left"]), (&100.into(), &60.into()));
         assert_eq!((&block["asked_rate"], &block["achieved_rate"]), (&100.0.into(), &40.0.into()));
+    }
+
+    #[test]
+    fn requests_that_nobody_came_to_begin_are_said_where_they_are_more_than_a_few() {
+        let length = Some(Nanos::from_millis(1000));
+        let behind = [PhaseSending { length, never_left: 60, ..phase(1.0, counts(100, 0, 100)) }];
+        assert_eq!(
+            never_begun(&behind, 60).unwrap(),
+            "60 of 100 requests were due and never left this machine (40.0 instead of 100.0 requests a second): it could \
+             not keep up; they have a line in the records and count in no metric"
+        );
+        assert_eq!((never_begun(&behind, 0), never_begun(&behind, 1)), (None, None), "some are always under way");
+        let closed = [PhaseSending { never_left: 3, ..phase(1.0, counts(0, 0, 100)) }];
+        assert!(
+            never_begun(&closed, 3).unwrap().starts_with("3 of 100 requests were due and never left this machine: it")
+        );
     }
 
     #[test]
