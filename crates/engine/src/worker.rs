@@ -268,6 +268,7 @@ impl Worker {
 
     fn hand_over(&self, exchange: Exchange) {
         let (session, turn) = (exchange.tag.session, exchange.tag.turn);
+        let at = exchange.timeline.end.taken().unwrap_or_else(mono_now);
         let end = if exchange.was_cut_off() {
             RequestEnd::Cancelled
         } else if exchange.failure.is_some() || !exchange.is_success() {
@@ -277,7 +278,7 @@ impl Worker {
         };
         // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
         self.queue.push(exchange);
-        (self.tell)(Event::Returned { session, turn, end });
+        (self.tell)(Event::Returned { session, turn, end, at });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {
@@ -302,8 +303,9 @@ impl Worker {
         let worker = self.clone();
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
+            let at = mono_now();
             for (session, turn) in never_sent {
-                (worker.tell)(Event::Returned { session, turn, end: RequestEnd::Cancelled });
+                (worker.tell)(Event::Returned { session, turn, end: RequestEnd::Cancelled, at });
             }
         });
     }

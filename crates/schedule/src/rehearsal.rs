@@ -147,7 +147,7 @@ impl Rehearsal {
                 Due::Return => {
                     self.in_flight.remove(&session);
                     self.tell(Happening::Returned(request.answered, request.end));
-                    return Some(Event::Returned { session, turn, end: request.end });
+                    return Some(Event::Returned { session, turn, end: request.end, at: self.now });
                 }
             }
         }

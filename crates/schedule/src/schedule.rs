@@ -122,11 +122,11 @@ impl Schedule {
 
     fn take(&mut self, now: MonoNs, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Returned { session, turn, end } => self.take_back(now, session, turn, end),
+            Event::Returned { session, turn, end, at } => self.take_back(at.min(now), session, turn, end),
             Event::FirstContent { session, turn } => {
                 if let Some(live) = self.sessions.in_flight(session, turn)
-                    && let Some(prefill) = live.prefill.take()
                     && let Some(running) = running_phase(&mut self.running, live.phase)
+                    && let Some(prefill) = live.prefill.take()
                 {
                     self.slots.prefills.give_back(prefill);
                     running.phase.count_prefill_released();
@@ -169,8 +169,8 @@ impl Schedule {
         }
     }
 
-    /// A request came back. One that its phase gave up, or that came back before, changes nothing.
-    fn take_back(&mut self, now: MonoNs, number: u64, turn: u32, end: RequestEnd) {
+    /// A request came back, whose answer ended then. One that its phase gave up, or that came back before, changes nothing.
+    fn take_back(&mut self, ended: MonoNs, number: u64, turn: u32, end: RequestEnd) {
         let Some(session) = self.sessions.in_flight(number, turn) else { return };
         let Some(Running { phase, arrivals }) = running_phase(&mut self.running, session.phase) else { return };
         session.is_in_flight = false;
@@ -183,9 +183,10 @@ impl Schedule {
         match arrivals {
             Some(arrivals) if !is_last && end != RequestEnd::Cancelled => {
                 session.turn += 1;
-                arrivals.turn_back(number, session, &self.setup.shapes, now);
+                arrivals.turn_back(number, session, &self.setup.shapes, ended);
             }
-            // A session that its phase cuts short keeps its slot until the phase is complete.
+            // A session that its phase cuts short keeps its slot until the phase is complete: slots of unfinished sessions
+            // come free with the last return of their phase, and a phase beside it counts on no more than that.
             None if !is_last => {}
             _ => {
                 phase.count_cut(session.turns.saturating_sub(session.turn + 1));

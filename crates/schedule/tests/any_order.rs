@@ -160,6 +160,7 @@ struct Watched {
 struct InFlight {
     dispatch: Dispatch,
     waits_for_content: bool,
+    sent: MonoNs,
 }
 
 /// A session that was begun and is not over: its phase, and its next turn.
@@ -277,7 +278,7 @@ impl Watch {
         live.next_turn += 1;
         let waits_for_content = dispatch.tells_first_content;
         assert_eq!(waits_for_content, plan.prefill_concurrency.is_some());
-        let before = self.in_flight.insert(dispatch.session, InFlight { dispatch, waits_for_content });
+        let before = self.in_flight.insert(dispatch.session, InFlight { dispatch, waits_for_content, sent: self.now });
         assert!(before.is_none(), "turns go one at a time");
         self.check_slots(&self.setup.phases[at], dispatch);
     }
@@ -297,7 +298,7 @@ impl Watch {
     }
 
     fn return_one(&mut self, session: u64, fails: bool) {
-        let Some(InFlight { dispatch, .. }) = self.in_flight.remove(&session) else { return };
+        let Some(InFlight { dispatch, sent, .. }) = self.in_flight.remove(&session) else { return };
         let phase = &mut self.phases[usize::from(dispatch.phase.0)];
         phase.back += 1;
         let end = match (phase.is_cancelled, fails) {
@@ -308,7 +309,9 @@ impl Watch {
         if dispatch.is_last() {
             self.live.remove(&session);
         }
-        self.poll(Some(Event::Returned { session, turn: dispatch.turn, end }));
+        // Read as late as can be: an answer that ended when its request went out.
+        let at = if fails { sent } else { self.now };
+        self.poll(Some(Event::Returned { session, turn: dispatch.turn, end, at }));
     }
 
     fn chosen(&self, which: usize) -> Option<u64> {
@@ -328,7 +331,7 @@ impl Watch {
                     let turn = self.in_flight[&session].dispatch.turn;
                     self.return_one(session, false);
                     if self.in_flight.get(&session).is_none_or(|sent| sent.dispatch.turn != turn) {
-                        self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered }));
+                        self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered, at: self.now }));
                     }
                 }
             }
@@ -351,7 +354,7 @@ impl Watch {
             }
             Move::ReturnOfNobody { session, turn } => {
                 if self.in_flight.get(&session).is_none_or(|sent| sent.dispatch.turn != turn) {
-                    self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered }));
+                    self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered, at: self.now }));
                 }
             }
             Move::Wait { share } => self.wait(share),

@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 const START: MonoNs = MonoNs(1_000_000_000);
 
+/// An end that lies ahead is one that is seen when it comes.
+const READ_AT_ONCE: MonoNs = MonoNs(u64::MAX);
+
 fn at(ms: u64) -> MonoNs {
     START.plus(Nanos::from_millis(ms))
 }
@@ -83,7 +86,7 @@ fn sent(schedule: &mut Schedule, at: MonoNs, events: &[Event]) -> Vec<(u64, u32)
 }
 
 fn answered(session: u64, turn: u32) -> Event {
-    Event::Returned { session, turn, end: RequestEnd::Answered }
+    Event::Returned { session, turn, end: RequestEnd::Answered, at: READ_AT_ONCE }
 }
 
 fn counts(schedule: &Schedule) -> PhaseProgress {
@@ -176,6 +179,17 @@ fn a_closed_loop_is_never_late_for_a_slot_that_was_not_free() {
     assert_eq!(poll(&mut schedule, at(20), &[answered(0, 0)]), (vec![], None), "it wakes when the slot comes free");
     let next = sends(&poll(&mut schedule, at(30), &[answered(1, 0)]).0);
     assert_eq!((next[0].session, next[0].turn, next[0].intended), (0, 1, at(30)));
+}
+
+#[test]
+fn the_delay_of_a_turn_counts_from_the_end_of_the_answer_and_not_from_when_it_was_read() {
+    let delayed = TurnShape { delay: Some(Nanos::from_millis(50)), timestamp_ms: None };
+    let shapes = Shapes::listed(vec![Shape { turns: vec![TurnShape::default(), delayed], branches: Vec::new() }]);
+    let mut schedule = schedule(vec![plan(Arrival::Concurrency, StopWhen::Sessions(1))], shapes);
+    poll(&mut schedule, START, &[]);
+    let read_late = Event::Returned { session: 0, turn: 0, end: RequestEnd::Answered, at: at(100) };
+    assert_eq!(poll(&mut schedule, at(120), &[read_late]).1, Some(at(150)));
+    assert_eq!(sends(&poll(&mut schedule, at(151), &[]).0)[0].intended, at(150));
 }
 
 #[test]
@@ -328,7 +342,7 @@ fn too_many_failures_are_told_once_and_end_the_run() {
     let told = Action::TooManyFailed { phase: PhaseIndex(0), records: 10, failed: 3 };
     assert_eq!(actions[0], told);
     assert!(matches!(actions[1..], [Action::SendingComplete(..), Action::Cancel(PhaseIndex(0))]));
-    let cancelled = |session| Event::Returned { session, turn: 0, end: RequestEnd::Cancelled };
+    let cancelled = |session| Event::Returned { session, turn: 0, end: RequestEnd::Cancelled, at: READ_AT_ONCE };
     let events = [recorded(0, 3), cancelled(0), cancelled(1), cancelled(2), cancelled(3)];
     let (actions, _) = poll(&mut schedule, at(3), &events);
     assert!(matches!(actions[..], [Action::Complete(_, end, _), Action::Finished] if end.stopped));
