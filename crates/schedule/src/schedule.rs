@@ -1,6 +1,6 @@
 //! The phases in order, and the one verb: [`Schedule::poll`].
 
-use crate::arrivals::{Arrivals, arrivals};
+use crate::arrivals::{Arrivals, Ending, arrivals};
 use crate::failures::FailureCount;
 use crate::message::{Action, Event, RequestEnd};
 use crate::phase::{Phase, PhaseState};
@@ -156,9 +156,14 @@ impl Schedule {
             return;
         }
         self.slots.stop_climbing();
+        let (is_held, has_free_session) = (self.held, self.slots.sessions.has_free());
         for Running { phase, arrivals } in &mut self.running {
             let before = phase.state();
-            *arrivals = None;
+            if let Some(mut arrivals) = arrivals.take() {
+                let by = phase.last_due(now);
+                let shapes = &self.setup.shapes;
+                arrivals.count_unsent(by, &mut Ending { phase, shapes, is_held, has_free_session });
+            }
             phase.stop(now);
             if before == PhaseState::Sending {
                 actions.push(Action::SendingComplete(phase.index(), *phase.counts()));
@@ -215,12 +220,20 @@ impl Schedule {
     /// Takes a phase as far as it goes now; `true` if its state has changed.
     fn advance_phase(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
         let mut has_moved = self.send_late(at, now, actions);
+        if self.is_behind(at, now) {
+            return has_moved;
+        }
         loop {
             let Running { phase, arrivals } = &mut self.running[at];
             let index = phase.index();
             match phase.advance(now) {
                 Some(PhaseState::Draining) => {
-                    *arrivals = None;
+                    if let Some(mut arrivals) = arrivals.take() {
+                        let (shapes, has_free_session) = (&self.setup.shapes, self.slots.sessions.has_free());
+                        let by = phase.last_due(now);
+                        let is_held = self.held;
+                        arrivals.count_unsent(by, &mut Ending { phase, shapes, is_held, has_free_session });
+                    }
                     self.slots.stop_climbing();
                     actions.push(Action::SendingComplete(index, *phase.counts()));
                 }
@@ -270,10 +283,16 @@ impl Schedule {
     fn send_late(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
         let Running { phase, arrivals } = &self.running[at];
         let is_open_loop = arrivals.as_ref().is_some_and(|arrivals| arrivals.is_open_loop());
-        match phase.send_deadline().filter(|end| is_open_loop && now >= *end) {
-            Some(end) => self.send_due(at, MonoNs(end.0.saturating_sub(1)), actions),
-            None => false,
-        }
+        let last = phase.last_due(now);
+        is_open_loop && last < now && self.send_due(at, last, actions)
+    }
+
+    /// Whether the time of a phase is up and more was due before than is sent in one go.
+    fn is_behind(&self, at: usize, now: MonoNs) -> bool {
+        let Running { phase, arrivals: Some(arrivals) } = &self.running[at] else { return false };
+        let last = phase.last_due(now);
+        let is_late = last < now && !self.held && !phase.is_met();
+        is_late && arrivals.next_due(last).is_some_and(|due| due <= last)
     }
 
     fn start_next(&mut self, now: MonoNs, actions: &mut Vec<Action>) -> bool {
@@ -322,7 +341,7 @@ impl Schedule {
             let step = arrivals.and_then(|_| self.slots.next_step());
             [running.phase.next_deadline(), due, step].into_iter().flatten().min()
         };
-        self.running.iter().filter_map(of_phase).min()
+        self.running.iter().filter_map(of_phase).min().map(|at| at.max(now))
     }
 }
 

@@ -228,9 +228,15 @@ impl Watch {
             }
             Action::Send(dispatch) => self.see_send(dispatch),
             Action::SendingComplete(phase, counts) => {
+                let is_open = self.setup.phases[usize::from(phase.0)].arrival != Arrival::Concurrency;
                 let phase = &mut self.phases[usize::from(phase.0)];
                 assert!(!std::mem::replace(&mut phase.sends_no_more, true));
                 assert_eq!((counts.sent, counts.sessions_sent), (phase.sent, phase.sessions));
+                let unsent = counts.missed + counts.unsent_held + counts.unsent_waiting;
+                match is_open {
+                    true => assert_eq!(counts.offered, counts.sent + unsent, "{counts:?}"),
+                    false => assert_eq!((counts.offered, unsent), (0, 0)),
+                }
             }
             Action::Cancel(phase) => {
                 assert!(!std::mem::replace(&mut self.phases[usize::from(phase.0)].is_cancelled, true));

@@ -149,6 +149,111 @@ fn ticks_that_find_no_slot_for_a_new_session_are_missed_and_counted() {
     assert_eq!(sent(&mut schedule, at(600), &[]), [(1, 0)]);
 }
 
+/// How a phase stood when it stopped sending.
+fn sending_complete(actions: &[Action]) -> PhaseProgress {
+    let counts = |action: &Action| if let Action::SendingComplete(_, counts) = action { Some(*counts) } else { None };
+    actions.iter().find_map(counts).expect("the phase sends no more")
+}
+
+/// Offered, sent, held back by the client, waiting for a slot.
+fn fates(counts: PhaseProgress) -> (u64, u64, u64, u64) {
+    (counts.offered, counts.sent, counts.unsent_held, counts.unsent_waiting)
+}
+
+#[test]
+fn ticks_due_while_held_when_the_time_is_up_are_counted_as_kept_back_by_the_client() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Elapsed(Nanos::from_millis(1000)))], Shapes::single(9));
+    assert_eq!(run_until(&mut schedule, at(300)).len(), 3);
+    poll(&mut schedule, at(310), &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(1000), &[]).0);
+    assert_eq!(fates(counts), (9, 3, 6, 0), "the tick at the very end is none");
+}
+
+#[test]
+fn ticks_due_while_held_are_counted_when_the_run_is_stopped() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Requests(30))], Shapes::single(9));
+    poll(&mut schedule, START, &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(500), &[Event::Stop]).0);
+    assert_eq!(fates(counts), (5, 0, 5, 0));
+}
+
+#[test]
+fn no_more_is_counted_as_unsent_than_the_counts_of_a_phase_allow() {
+    let stop = vec![StopWhen::Requests(3), StopWhen::Elapsed(Nanos::from_millis(1000))];
+    let mut schedule = schedule(vec![PhasePlan { stop, ..rate(10.0, StopWhen::Requests(3)) }], Shapes::single(9));
+    poll(&mut schedule, START, &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(1000), &[]).0);
+    assert_eq!(fates(counts), (3, 0, 3, 0));
+}
+
+#[test]
+fn recorded_starts_that_wait_for_a_session_slot_when_the_time_is_up_are_counted_as_waiting() {
+    let shapes = recorded(&[&[100.0], &[110.0], &[120.0], &[900.0]]);
+    let stop = vec![StopWhen::Elapsed(Nanos::from_millis(500))];
+    let mut schedule = schedule(vec![PhasePlan { concurrency: Some(1), ..recording(stop) }], shapes);
+    poll(&mut schedule, START, &[]);
+    let counts = sending_complete(&poll(&mut schedule, at(500), &[]).0);
+    assert_eq!(fates(counts), (3, 1, 0, 2));
+}
+
+#[test]
+fn users_who_wait_for_a_session_slot_when_the_time_is_up_are_counted_as_waiting() {
+    let arrival = Arrival::UserCentric { users: 2, rate: 2.0 };
+    let stop = StopWhen::Elapsed(Nanos::from_millis(600));
+    let plan = PhasePlan { concurrency: Some(1), ..plan(arrival, stop) };
+    let mut schedule = schedule(vec![plan], turns(&[2, 2, 2, 2]));
+    poll(&mut schedule, START, &[]);
+    let counts = sending_complete(&poll(&mut schedule, at(600), &[]).0);
+    assert_eq!(fates(counts), (2, 1, 0, 1));
+}
+
+#[test]
+fn turns_parked_for_a_prefill_slot_when_the_time_is_up_are_counted_as_waiting() {
+    let shapes = recorded(&[&[100.0], &[110.0], &[120.0]]);
+    let stop = vec![StopWhen::Elapsed(Nanos::from_millis(500))];
+    let mut schedule = schedule(vec![PhasePlan { prefill_concurrency: Some(1), ..recording(stop) }], shapes);
+    poll(&mut schedule, START, &[]);
+    let counts = sending_complete(&poll(&mut schedule, at(500), &[]).0);
+    assert_eq!(fates(counts), (3, 1, 0, 2));
+}
+
+#[test]
+fn a_tick_that_finds_all_sessions_begun_and_no_turn_due_is_idle() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Sessions(1))], turns(&[2]));
+    assert_eq!(run_until(&mut schedule, at(400)).len(), 1);
+    assert_eq!((counts(&schedule).offered, counts(&schedule).idle), (1, 3));
+}
+
+#[test]
+fn a_rate_far_above_its_slots_counts_what_it_misses_without_going_through_it() {
+    let plan = PhasePlan { concurrency: Some(1), ..rate(1e9, StopWhen::Elapsed(Nanos::from_millis(60_000))) };
+    let mut schedule = schedule(vec![plan], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let (actions, deadline) = poll(&mut schedule, at(1000), &[]);
+    assert_eq!((sends(&actions).len(), deadline), (1, Some(MonoNs(at(1000).0 + 1))));
+    assert_eq!(counts(&schedule).missed, 999_999_999);
+    let counts = sending_complete(&poll(&mut schedule, at(60_000), &[]).0);
+    assert_eq!(fates(counts), (59_999_999_999, 1, 0, 0));
+}
+
+#[test]
+fn many_late_ticks_go_out_a_part_at_a_time_and_all_before_the_phase_ends() {
+    let plan = rate(10_000.0, StopWhen::Elapsed(Nanos::from_millis(1000)));
+    let mut schedule = schedule(vec![plan], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let (actions, deadline) = poll(&mut schedule, at(1100), &[]);
+    assert_eq!((sends(&actions).len(), deadline), (1024, Some(at(1100))), "the caller gets to read answers between");
+    let mut sent = 1024;
+    let counts = loop {
+        let actions = poll(&mut schedule, at(1100), &[]).0;
+        sent += sends(&actions).len();
+        if actions.iter().any(|action| matches!(action, Action::SendingComplete(..))) {
+            break sending_complete(&actions);
+        }
+    };
+    assert_eq!((sent, fates(counts)), (9999, (9999, 9999, 0, 0)));
+}
+
 #[test]
 fn a_turn_that_waits_for_a_prefill_slot_does_not_stop_the_ticks() {
     let plan = PhasePlan { prefill_concurrency: Some(1), ..rate(10.0, StopWhen::Requests(30)) };

@@ -133,7 +133,7 @@ pub struct PhaseProgress {
     pub offered: u64,
     /// Of these, those that found no free slot and were dropped.
     pub missed: u64,
-    /// Of these, those that were due while this client held back, and were not sent when the phase stopped sending.
+    /// Of these, those that were due and not sent when the phase stopped sending, because this client held back or was late.
     pub unsent_held: u64,
     /// Of these, those that were due and still waited for a slot when the phase stopped sending.
     pub unsent_waiting: u64,

@@ -11,7 +11,7 @@ mod rate;
 mod timed;
 pub mod user_centric;
 
-use crate::phase::Targets;
+use crate::phase::{Phase, Targets};
 use crate::schedule::Setup;
 use crate::sender::Sender;
 use crate::sessions::Session;
@@ -30,11 +30,22 @@ pub(crate) trait Arrivals: Debug + Send {
         true
     }
 
-    /// When something will be due, if nothing happens before.
+    /// When something will be due, if nothing happens before; not after `now` where there is more to send at once.
     fn next_due(&self, now: MonoNs) -> Option<MonoNs>;
+
+    /// The phase sends no more: counts what was due by an instant and was not sent.
+    fn count_unsent(&mut self, by: MonoNs, over: &mut Ending<'_>);
 
     /// A turn is back, and its session is now at its next one.
     fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs);
+}
+
+/// A phase that sends no more, and why it did not send all that was due.
+pub(crate) struct Ending<'a> {
+    pub(crate) phase: &'a mut Phase,
+    pub(crate) shapes: &'a Shapes,
+    pub(crate) is_held: bool,
+    pub(crate) has_free_session: bool,
 }
 
 /// The arrivals of a phase that starts now, and the counts that end it.
