@@ -116,6 +116,11 @@ impl Phase {
         self.end
     }
 
+    /// Whether nothing of it is due at an instant of its own, but when a slot comes free.
+    pub fn is_closed_loop(&self) -> bool {
+        self.plan.arrival.is_closed_loop()
+    }
+
     /// Whether a count is reached that ends its sending. Sessions that were begun send all their turns first.
     pub fn is_met(&self) -> bool {
         let PhaseProgress { sent, sessions_sent, session_turns, .. } = self.counts;

@@ -8,8 +8,8 @@ use crate::sampler::Sampler;
 use crate::sender::Sender;
 use crate::sessions::Sessions;
 use crate::slots::Slots;
-use aiperf_plan::{PhasePlan, Plan, TimingPlan};
-use aiperf_types::{MonoNs, PhaseIndex, PhaseKind, PhaseProgress, Shapes};
+use aiperf_plan::{PhasePlan, Plan, TimingPlan, WaitsFor};
+use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress, Shapes};
 use std::sync::Arc;
 
 /// What a schedule is made from.
@@ -281,10 +281,9 @@ impl Schedule {
     /// Sends what was due before the time of a phase was up, where that is seen late: the number of requests is that of the
     /// plan, not of how soon this machine woke up.
     fn send_late(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
-        let Running { phase, arrivals } = &self.running[at];
-        let is_open_loop = arrivals.as_ref().is_some_and(|arrivals| arrivals.is_open_loop());
+        let phase = &self.running[at].phase;
         let last = phase.last_due(now);
-        is_open_loop && last < now && self.send_due(at, last, actions)
+        !phase.is_closed_loop() && last < now && self.send_due(at, last, actions)
     }
 
     /// Whether the time of a phase is up and more was due before than is sent in one go.
@@ -326,12 +325,14 @@ impl Schedule {
         true
     }
 
-    /// Whether the phase before is far enough for this one: complete, or sending no more where this one follows it
-    /// without a gap. A warm-up never does.
+    /// Whether the phases before are far enough for this one.
     fn may_follow(&self, plan: &PhasePlan) -> bool {
         let before = self.running.last().filter(|running| usize::from(running.phase.index().0) + 1 == self.next);
-        let is_seamless = plan.seamless && plan.kind == PhaseKind::Profiling;
-        before.is_none_or(|running| is_seamless && running.phase.state() != PhaseState::Sending)
+        match plan.waits_for() {
+            WaitsFor::All => self.running.is_empty(),
+            WaitsFor::OneBefore => before.is_none(),
+            WaitsFor::SendingOfOneBefore => before.is_none_or(|running| running.phase.state() != PhaseState::Sending),
+        }
     }
 
     fn next_deadline(&self, now: MonoNs) -> Option<MonoNs> {

@@ -410,6 +410,16 @@ fn a_warm_up_never_starts_beside_another_phase() {
 }
 
 #[test]
+fn a_warm_up_waits_for_all_phases_before_it() {
+    let one =
+        |seamless| PhasePlan { seamless, concurrency: Some(3), ..plan(Arrival::Concurrency, StopWhen::Requests(1)) };
+    let mut schedule = schedule(vec![one(false), one(true), warmup(one(false))], Shapes::single(9));
+    assert_eq!(sent(&mut schedule, START, &[]), [(0, 0), (1, 0)]);
+    assert_eq!(sent(&mut schedule, at(1), &[answered(1, 0)]), [], "the first phase still waits for its answer");
+    assert_eq!(sent(&mut schedule, at(2), &[answered(0, 0)]), [(2, 0)]);
+}
+
+#[test]
 fn slots_of_an_early_phase_count_under_a_later_limit_though_a_phase_between_had_none() {
     let one = plan(Arrival::Concurrency, StopWhen::Requests(2));
     let first = PhasePlan { concurrency: Some(2), ..one };

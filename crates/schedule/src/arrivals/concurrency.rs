@@ -35,10 +35,6 @@ impl Arrivals for Concurrency {
         }
     }
 
-    fn is_open_loop(&self) -> bool {
-        false
-    }
-
     fn next_due(&self, now: MonoNs) -> Option<MonoNs> {
         self.turns.next().filter(|due| *due > now)
     }

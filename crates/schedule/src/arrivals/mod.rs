@@ -24,12 +24,6 @@ pub(crate) trait Arrivals: Debug + Send {
     /// Sends all that is due and finds its slots.
     fn send_due(&mut self, out: &mut Sender<'_>);
 
-    /// Whether requests are due at instants of their own, not when a slot comes free: one that was due before the end
-    /// of a phase goes out though the end is seen first.
-    fn is_open_loop(&self) -> bool {
-        true
-    }
-
     /// When something will be due, if nothing happens before; not after `now` where there is more to send at once.
     fn next_due(&self, now: MonoNs) -> Option<MonoNs>;
 
