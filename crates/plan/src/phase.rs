@@ -174,13 +174,18 @@ mod tests {
     fn phases_overlap_from_one_without_a_gap_on_up_to_a_warm_up() {
         let of = |phases: &[(PhaseKind, bool)]| {
             let phase = |&(kind, seamless)| PhasePlan { seamless, ..PhasePlan::new(kind, Arrival::Concurrency) };
-            overlapping(&phases.iter().map(phase).collect::<Vec<_>>())
+            let groups = overlapping(&phases.iter().map(phase).collect::<Vec<_>>());
+            groups.iter().map(|group| (group.start, group.end)).collect::<Vec<_>>()
         };
         let (warmup, apart, beside) = (PhaseKind::Warmup, (PhaseKind::Profiling, false), (PhaseKind::Profiling, true));
-        assert_eq!(of(&[apart, apart]), [0..1, 1..2]);
-        assert_eq!(of(&[apart, beside, apart, apart]), [0..4], "the third waits for the second and not for the first");
-        assert_eq!(of(&[apart, beside, (warmup, true), apart]), [0..2, 2..3, 3..4]);
-        assert_eq!(of(&[(warmup, false), beside]), [0..2]);
+        assert_eq!(of(&[apart, apart]), [(0, 1), (1, 2)]);
+        assert_eq!(
+            of(&[apart, beside, apart, apart]),
+            [(0, 4)],
+            "the third waits for the second and not for the first"
+        );
+        assert_eq!(of(&[apart, beside, (warmup, true), apart]), [(0, 2), (2, 3), (3, 4)]);
+        assert_eq!(of(&[(warmup, false), beside]), [(0, 2)]);
     }
 
     #[test]
