@@ -17,7 +17,7 @@ use aiperf_engine::{
 };
 use aiperf_metrics::{Metrics, RunTraits};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Arrival, DatasetPlan, PhasePlan, Plan};
+use aiperf_plan::{DatasetPlan, PhasePlan, Plan};
 use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
 use aiperf_tokenize::{TokenizeError, Tokenizer};
 use aiperf_transport::clock;
@@ -293,10 +293,8 @@ fn traits(plan: &Plan) -> RunTraits {
     let mut traits = RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming);
     traits.server_token_count = plan.endpoint.server_token_count;
     traits.slos = plan.metrics.slos.clone();
-    traits.fixed_schedule = plan
-        .phases
-        .iter()
-        .any(|phase| phase.kind == PhaseKind::Profiling && matches!(phase.arrival, Arrival::FixedSchedule { .. }));
+    traits.fixed_schedule =
+        plan.phases.iter().any(|phase| phase.kind == PhaseKind::Profiling && phase.arrival.replays());
     traits.thresholds = plan.metrics.thresholds;
     traits.show_internal = plan.metrics.show_internal;
     traits.show_experimental = plan.metrics.show_experimental;

@@ -8,7 +8,7 @@ use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan, redact};
+use aiperf_plan::{DatasetPlan, FileFormat, Plan, redact};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
@@ -170,7 +170,7 @@ impl Job {
         if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
         }
-        if plan.phases.iter().any(|phase| matches!(phase.arrival, Arrival::FixedSchedule { .. })) {
+        if plan.phases.iter().any(|phase| phase.arrival.replays()) {
             dataset.check_timestamps()?;
         }
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));

@@ -3,7 +3,7 @@
 use crate::campaign::CampaignError;
 use crate::memory;
 use aiperf_dataset::Dataset;
-use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, Happening, Moment, PhaseEnd, RateCurve, Rehearsal, RequestEnd,
     Setup,
@@ -30,7 +30,7 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
     // Nothing is counted with it.
     let tokenizer = Tokenizer::load("builtin", &Lookup::from_env())?;
     let dataset = Dataset::of_counted(&without_text, &plan.draws(), &tokenizer, memory::room(), || ())?;
-    if plan.phases.iter().any(|phase| matches!(phase.arrival, Arrival::FixedSchedule { .. })) {
+    if plan.phases.iter().any(|phase| phase.arrival.replays()) {
         dataset.check_timestamps()?;
     }
     Ok((dataset.shapes().clone(), dataset.notes().to_vec()))

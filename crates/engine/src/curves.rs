@@ -4,8 +4,9 @@ use crate::phases::PhaseTrack;
 use crate::queue::Queue;
 use crate::recorder::Courtesy;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
-use aiperf_plan::PhasePlan;
+use aiperf_plan::{PhasePlan, overlapping};
 use aiperf_types::{PhaseKind, WallNs};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +36,7 @@ impl Sweeps {
     ) -> Arc<Self> {
         let slices = metrics.slice().map(|_| Arc::new(SharedSlices::new()));
         let joint = |kind| {
-            let members = may_overlap(phases, kind)?;
+            let members = overlapping_of_kind(phases, kind)?;
             Some(JointSweep { kind, members, shared: SharedSweepLine::of(kind, metrics, slices.as_ref()) })
         };
         Arc::new(Self {
@@ -100,12 +101,11 @@ impl Sweeps {
     }
 }
 
-/// The phases of a kind, by index, unless each of them is over before the next one starts.
-fn may_overlap(phases: &[PhasePlan], kind: PhaseKind) -> Option<Vec<usize>> {
+/// The phases of a kind, by index, unless each of them is over before the next of them starts.
+fn overlapping_of_kind(phases: &[PhasePlan], kind: PhaseKind) -> Option<Vec<usize>> {
     let members: Vec<usize> = (0..phases.len()).filter(|index| phases[*index].kind == kind).collect();
-    let (first, last) = (*members.first()?, *members.last()?);
-    // A phase that waits for the one before it need not wait for what is still in flight of others.
-    phases[first + 1..=last].iter().any(|phase| phase.seamless).then_some(members)
+    let several = |group: &Range<usize>| members.iter().filter(|member| group.contains(member)).count() > 1;
+    overlapping(phases).iter().any(several).then_some(members)
 }
 
 /// One sweep, shared by the record threads.
@@ -297,11 +297,13 @@ mod tests {
             seamless.iter().map(phase).collect()
         };
         let (warmup, profiling) = (PhaseKind::Warmup, PhaseKind::Profiling);
-        let of = |seamless: &[(PhaseKind, bool)]| may_overlap(&phases(seamless), profiling);
+        let of = |seamless: &[(PhaseKind, bool)]| overlapping_of_kind(&phases(seamless), profiling);
         assert_eq!(of(&[(warmup, false), (profiling, true)]), None);
         assert_eq!(of(&[(profiling, false), (profiling, false)]), None);
         assert_eq!(of(&[(warmup, false), (profiling, false), (profiling, true)]), Some(vec![1, 2]));
-        assert_eq!(of(&[(profiling, false), (warmup, true), (profiling, false)]), Some(vec![0, 2]));
+        assert_eq!(of(&[(profiling, false), (warmup, true), (profiling, false)]), None, "a warm-up waits for all");
+        let apart = (profiling, false);
+        assert_eq!(of(&[apart, (profiling, true), apart]), Some(vec![0, 1, 2]), "the last may meet the first");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How many threads and connections a run gets, of what this machine and process have.
 
-use aiperf_plan::{Arrival, PhasePlan, Plan};
+use aiperf_plan::{PhasePlan, Plan};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Descriptors that are not connections: files, pipes, the standard streams.
@@ -65,8 +65,7 @@ impl Demand {
 }
 
 fn filled(phase: &PhasePlan) -> u64 {
-    let is_closed = phase.arrival == Arrival::Concurrency;
-    phase.peak_in_flight().filter(|_| is_closed).unwrap_or(0)
+    phase.peak_in_flight().filter(|_| phase.arrival.is_closed_loop()).unwrap_or(0)
 }
 
 /// Workers that carry a phase well. A closed loop has its slots full, so they count. Of an open one nobody knows how
@@ -76,9 +75,9 @@ fn filled(phase: &PhasePlan) -> u64 {
 /// worker can do.
 fn carriers(phase: &PhasePlan) -> u64 {
     let by_streams = phase.peak_in_flight().map_or(u64::MAX, |peak| peak.div_ceil(STREAMS_A_WORKER));
-    let by_pace = match (&phase.arrival, phase.arrival.top_rate()) {
-        (Arrival::Concurrency, _) => u64::MAX,
-        (_, rate) => (rate.unwrap_or(0.0) / REQUESTS_A_WORKER).ceil() as u64,
+    let by_pace = match phase.arrival.is_closed_loop() {
+        true => u64::MAX,
+        false => (phase.arrival.top_rate().unwrap_or(0.0) / REQUESTS_A_WORKER).ceil() as u64,
     };
     by_streams.min(by_pace).max(1)
 }
@@ -135,7 +134,7 @@ impl Sizing {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use aiperf_plan::{ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen};
+    use aiperf_plan::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen};
     use aiperf_types::{Nanos, PhaseKind};
 
     const SMALL: Machine = Machine { cores: 2, descriptors: 1_000_000 };

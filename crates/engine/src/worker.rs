@@ -265,6 +265,7 @@ impl Worker {
 
     fn hand_over(&self, exchange: Exchange) {
         let (session, turn) = (exchange.tag.session, exchange.tag.turn);
+        let at = exchange.timeline.end.taken().unwrap_or_else(mono_now);
         let end = if exchange.was_cut_off() {
             RequestEnd::Cancelled
         } else if exchange.failure.is_some() || !exchange.is_success() {
@@ -274,7 +275,7 @@ impl Worker {
         };
         // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
         self.queue.push(exchange);
-        (self.tell)(Event::Returned { session, turn, end });
+        (self.tell)(Event::Returned { session, turn, end, at });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {

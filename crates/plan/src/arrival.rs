@@ -65,6 +65,30 @@ pub enum ScheduleZero {
 }
 
 impl Arrival {
+    /// Whether the server sets the pace: the next request goes out when a slot comes free, not when it is due.
+    pub fn is_closed_loop(&self) -> bool {
+        match self {
+            Self::Concurrency => true,
+            Self::Rate { .. } | Self::UserCentric { .. } | Self::FixedSchedule { .. } => false,
+        }
+    }
+
+    /// Whether it has an end of its own, so that a phase needs none.
+    pub fn ends_by_itself(&self) -> bool {
+        match self {
+            Self::FixedSchedule { .. } => true,
+            Self::Concurrency | Self::Rate { .. } | Self::UserCentric { .. } => false,
+        }
+    }
+
+    /// Whether it goes by the timestamps of a recording.
+    pub fn replays(&self) -> bool {
+        match self {
+            Self::FixedSchedule { .. } => true,
+            Self::Concurrency | Self::Rate { .. } | Self::UserCentric { .. } => false,
+        }
+    }
+
     /// The most requests a second that it asks for; `None` where the server sets the pace, or a recording does.
     pub fn top_rate(&self) -> Option<f64> {
         match self {

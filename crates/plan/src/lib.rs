@@ -54,7 +54,7 @@ pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
 pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
-pub use phase::{PhasePlan, StopWhen};
+pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
 pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
@@ -111,7 +111,7 @@ pub struct TokenizerPlan {
 impl Plan {
     /// Requests that may be in flight at once; `None` where a phase does not bound them.
     pub fn peak_in_flight(&self) -> Option<u64> {
-        let together = self.phases.chunk_by(|_, next| next.seamless).map(phase::peak_together);
+        let together = overlapping(&self.phases).into_iter().map(|group| phase::peak_together(&self.phases[group]));
         let peaks: Option<Vec<u64>> = together.collect();
         peaks.map(|peaks| peaks.into_iter().max().unwrap_or(1))
     }

@@ -5,6 +5,7 @@ use crate::cancellation::Cancellation;
 use crate::ramp::Ramp;
 use aiperf_types::{Nanos, PhaseKind};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// One block of load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +14,7 @@ pub struct PhasePlan {
     pub name: String,
     pub kind: PhaseKind,
     pub arrival: Arrival,
-    /// Live sessions at most; `None` is no limit.
+    /// Live sessions at most, as the plan says it: [`Self::session_limit`] is what holds.
     pub concurrency: Option<u32>,
     /// How the limit of sessions is reached; `None`: at once.
     pub concurrency_ramp: Option<Ramp>,
@@ -44,7 +45,39 @@ pub enum StopWhen {
     Sessions(u64),
 }
 
+/// What a phase waits for before it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// All phases before it are complete.
+    All,
+    /// The one directly before it is complete; what those before that one still have in flight goes on beside it.
+    OneBefore,
+    /// The one directly before it sends no more.
+    SendingOfOneBefore,
+}
+
+/// Phases by which of them may have requests in flight at the same time, in order.
+pub fn overlapping(phases: &[PhasePlan]) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (index, phase) in phases.iter().enumerate() {
+        match groups.last_mut() {
+            Some(group) if phase.may_start_beside(group.len()) => group.end = index + 1,
+            _ => groups.push(index..index + 1),
+        }
+    }
+    groups
+}
+
 impl PhasePlan {
+    /// Whether any of so many phases before it, which may overlap, may have requests in flight when it starts.
+    fn may_start_beside(&self, before: usize) -> bool {
+        match self.waits_for() {
+            WaitsFor::All => false,
+            WaitsFor::OneBefore => before > 1,
+            WaitsFor::SendingOfOneBefore => true,
+        }
+    }
+
     /// A phase named as its kind, without limits, that nothing ends.
     pub fn new(kind: PhaseKind, arrival: Arrival) -> Self {
         Self {
@@ -73,10 +106,26 @@ impl PhasePlan {
         self.stop.iter().find_map(|stop| if let StopWhen::Sessions(n) = stop { Some(*n) } else { None })
     }
 
+    /// Live sessions at most; `None` is no limit. A closed loop without a number has one: as many at once as there are
+    /// is no load that ends.
+    pub fn session_limit(&self) -> Option<u32> {
+        let fewest = self.arrival.is_closed_loop().then_some(1);
+        self.concurrency.or(fewest)
+    }
+
+    /// What it waits for before it starts.
+    pub fn waits_for(&self) -> WaitsFor {
+        match (self.kind, self.seamless) {
+            (PhaseKind::Warmup, _) => WaitsFor::All,
+            (PhaseKind::Profiling, false) => WaitsFor::OneBefore,
+            (PhaseKind::Profiling, true) => WaitsFor::SendingOfOneBefore,
+        }
+    }
+
     /// Requests it may have in flight at once: one a live session, and no more than it ever sends. `None` where nothing
     /// bounds them.
     pub fn peak_in_flight(&self) -> Option<u64> {
-        [self.concurrency.map(u64::from), self.requests(), self.sessions()].into_iter().flatten().min()
+        [self.session_limit().map(u64::from), self.requests(), self.sessions()].into_iter().flatten().min()
     }
 
     /// The time that ends it, if one does.
@@ -85,12 +134,12 @@ impl PhasePlan {
     }
 }
 
-/// Requests that phases may have in flight together which follow each other without a pause: what an earlier one left
+/// Requests that phases may have in flight together which overlap: what an earlier one left
 /// counts in the limit of the next, but not where one has none.
 pub(crate) fn peak_together(phases: &[PhasePlan]) -> Option<u64> {
     let all =
         phases.iter().map(PhasePlan::peak_in_flight).try_fold(0, |sum: u64, peak| Some(sum.saturating_add(peak?)))?;
-    let limits: Option<Vec<u32>> = phases.iter().map(|phase| phase.concurrency).collect();
+    let limits: Option<Vec<u32>> = phases.iter().map(PhasePlan::session_limit).collect();
     let limit = limits.and_then(|limits| limits.into_iter().max());
     Some(limit.map_or(all, |limit| all.min(u64::from(limit))))
 }
@@ -99,12 +148,15 @@ pub(crate) fn peak_together(phases: &[PhasePlan]) -> Option<u64> {
 mod tests {
     use super::*;
 
+    const USERS: Arrival = Arrival::UserCentric { users: 100, rate: 1.0 };
+
+    fn phase(arrival: Arrival, concurrency: Option<u32>, stop: StopWhen) -> PhasePlan {
+        PhasePlan { concurrency, stop: vec![stop], ..PhasePlan::new(PhaseKind::Profiling, arrival) }
+    }
+
     #[test]
     fn what_may_be_in_flight_is_bounded_by_slots_and_by_what_is_sent() {
-        let peak = |concurrency, stop| {
-            let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency);
-            PhasePlan { concurrency, stop: vec![stop], ..plan }.peak_in_flight()
-        };
+        let peak = |concurrency, stop| phase(USERS, concurrency, stop).peak_in_flight();
         assert_eq!(peak(Some(64), StopWhen::Elapsed(Nanos(1))), Some(64));
         assert_eq!(peak(Some(64), StopWhen::Requests(10)), Some(10));
         assert_eq!(peak(None, StopWhen::Sessions(10)), Some(10));
@@ -112,11 +164,33 @@ mod tests {
     }
 
     #[test]
-    fn phases_that_overlap_share_their_limits_or_add_up() {
-        let phase = |concurrency, stop| {
-            let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency);
-            PhasePlan { concurrency, stop: vec![stop], ..plan }
+    fn a_closed_loop_without_a_number_has_one_slot() {
+        let plan = phase(Arrival::Concurrency, None, StopWhen::Elapsed(Nanos(1)));
+        assert_eq!((plan.session_limit(), plan.peak_in_flight()), (Some(1), Some(1)));
+        assert_eq!(phase(USERS, None, StopWhen::Requests(9)).session_limit(), None);
+    }
+
+    #[test]
+    fn phases_overlap_from_one_without_a_gap_on_up_to_a_warm_up() {
+        let of = |phases: &[(PhaseKind, bool)]| {
+            let phase = |&(kind, seamless)| PhasePlan { seamless, ..PhasePlan::new(kind, Arrival::Concurrency) };
+            let groups = overlapping(&phases.iter().map(phase).collect::<Vec<_>>());
+            groups.iter().map(|group| (group.start, group.end)).collect::<Vec<_>>()
         };
+        let (warmup, apart, beside) = (PhaseKind::Warmup, (PhaseKind::Profiling, false), (PhaseKind::Profiling, true));
+        assert_eq!(of(&[apart, apart]), [(0, 1), (1, 2)]);
+        assert_eq!(
+            of(&[apart, beside, apart, apart]),
+            [(0, 4)],
+            "the third waits for the second and not for the first"
+        );
+        assert_eq!(of(&[apart, beside, (warmup, true), apart]), [(0, 2), (2, 3), (3, 4)]);
+        assert_eq!(of(&[(warmup, false), beside]), [(0, 2)]);
+    }
+
+    #[test]
+    fn phases_that_overlap_share_their_limits_or_add_up() {
+        let phase = |concurrency, stop| phase(USERS, concurrency, stop);
         let (long, few) = (StopWhen::Elapsed(Nanos(1)), StopWhen::Requests(3));
         assert_eq!(peak_together(&[phase(Some(64), long), phase(Some(8), long)]), Some(64));
         assert_eq!(peak_together(&[phase(Some(64), few), phase(Some(64), few)]), Some(6));

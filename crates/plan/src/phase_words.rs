@@ -7,10 +7,10 @@ use crate::ramp::{Ramp, RampStrategy};
 impl PhasePlan {
     /// What it does and for how long: `profiling: Poisson arrivals at 20 req/s, at most 64 sessions, for 60 s`.
     pub fn in_words(&self) -> String {
-        let end = match (self.stop.is_empty(), &self.arrival) {
+        let end = match (self.stop.is_empty(), self.arrival.ends_by_itself()) {
             (false, _) => format!("for {}", self.target_in_words()),
-            (true, Arrival::FixedSchedule { .. }) => "to its end".to_owned(),
-            (true, _) => "until stopped".to_owned(),
+            (true, true) => "to its end".to_owned(),
+            (true, false) => "until stopped".to_owned(),
         };
         format!("{}: {}, {end}", self.name, self.load_in_words())
     }
@@ -19,7 +19,7 @@ impl PhasePlan {
     pub fn load_in_words(&self) -> String {
         let mut parts = vec![self.arrival_in_words()];
         let limits = [
-            (self.concurrency.filter(|_| self.arrival != Arrival::Concurrency), self.concurrency_ramp, "session"),
+            (self.concurrency.filter(|_| !self.arrival.is_closed_loop()), self.concurrency_ramp, "session"),
             (self.prefill_concurrency, self.prefill_ramp, "prefill"),
         ];
         for (limit, ramp, what) in limits {
@@ -41,19 +41,19 @@ impl PhasePlan {
             StopWhen::Sessions(count) => counted(*count, "session"),
             StopWhen::Elapsed(length) => format!("{} s", length.as_secs_f64()),
         };
-        match (self.stop.is_empty(), &self.arrival) {
+        match (self.stop.is_empty(), self.arrival.ends_by_itself()) {
             (false, _) => self.stop.iter().map(target).collect::<Vec<_>>().join(" or "),
-            (true, Arrival::FixedSchedule { .. }) => "the whole recording".to_owned(),
-            (true, _) => "until stopped".to_owned(),
+            (true, true) => "the whole recording".to_owned(),
+            (true, false) => "until stopped".to_owned(),
         }
     }
 
     fn arrival_in_words(&self) -> String {
         match &self.arrival {
-            Arrival::Concurrency => match self.concurrency {
-                Some(slots) => format!("concurrency {slots}{}", climbing(self.concurrency_ramp)),
-                None => "as many requests at once as it sends".to_owned(),
-            },
+            Arrival::Concurrency => {
+                let slots = self.session_limit().unwrap_or(1);
+                format!("concurrency {slots}{}", climbing(self.concurrency_ramp))
+            }
             Arrival::Rate { law, rate } => {
                 let law = match law {
                     ArrivalLaw::Constant => "constant arrivals".to_owned(),
@@ -135,6 +135,8 @@ mod tests {
         let stop = vec![StopWhen::Requests(100), StopWhen::Elapsed(Nanos::from_millis(1500))];
         let plan = PhasePlan { concurrency: Some(8), stop, ..phase(Arrival::Concurrency) };
         assert_eq!(plan.in_words(), "profiling: concurrency 8, for 100 requests or 1.5 s");
+        let unsaid = PhasePlan { concurrency: None, ..plan.clone() };
+        assert_eq!(unsaid.load_in_words(), "concurrency 1");
         let ramp = Some(Ramp { duration: seconds(10), strategy: RampStrategy::Exponential });
         let (prefill_concurrency, concurrency_ramp) = (Some(1), ramp);
         let plan = PhasePlan { prefill_concurrency, concurrency_ramp, stop: vec![StopWhen::Sessions(1)], ..plan };

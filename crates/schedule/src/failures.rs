@@ -21,7 +21,7 @@ impl FailureCount {
     /// For a phase. A warm-up never ends a run.
     pub fn of(phase: &PhasePlan) -> Self {
         let threshold = phase.failed_request_threshold.filter(|_| phase.kind == PhaseKind::Profiling);
-        let armed_at = phase.concurrency.map_or(1, u64::from).max(FEWEST_RECORDS);
+        let armed_at = phase.session_limit().map_or(1, u64::from).max(FEWEST_RECORDS);
         Self { threshold, armed_at, records: 0, failed: 0 }
     }
 
@@ -68,11 +68,6 @@ impl FailureCount {
     fn is_past(&self, records: u64, failed: u64) -> bool {
         let threshold = self.threshold.filter(|_| records >= self.armed_at);
         threshold.is_some_and(|threshold| failed as f64 / records as f64 > threshold)
-    }
-
-    /// The share past which a run ends.
-    pub fn threshold(&self) -> Option<f64> {
-        self.threshold
     }
 
     /// Records so far, and of these the failed ones.

@@ -6,14 +6,14 @@
 
 use aiperf_plan::ArrivalLaw;
 use aiperf_plan::draw::Purpose;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, Gamma};
 
 /// The masses between arrivals, in order.
 #[derive(Clone, Debug)]
 pub struct Intervals {
     law: Law,
-    purpose: Purpose,
-    drawn: u64,
+    random: ChaCha8Rng,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +24,9 @@ enum Law {
 }
 
 impl Intervals {
-    /// The n-th mass is a function of the purpose and of n alone.
-    pub fn new(law: &ArrivalLaw, purpose: Purpose) -> Self {
+    /// The n-th mass is a function of the purpose and of n alone. All come from one stream: a stream for each would cost ten
+    /// times the draw, and a rate may have millions of ticks that find no slot.
+    pub fn new(law: &ArrivalLaw, purpose: &Purpose) -> Self {
         let law = match *law {
             ArrivalLaw::Constant => Law::Constant,
             ArrivalLaw::Poisson => Law::Exponential,
@@ -34,18 +35,16 @@ impl Intervals {
                 Gamma::new(smoothness, 1.0 / smoothness).map_or(Law::Constant, Law::Gamma)
             }
         };
-        Self { law, purpose, drawn: 0 }
+        Self { law, random: purpose.at(0) }
     }
 
     /// The mass to the next arrival.
     #[expect(clippy::should_implement_trait, reason = "there is always a next one")]
     pub fn next(&mut self) -> f64 {
-        let index = self.drawn;
-        self.drawn += 1;
         match self.law {
             Law::Constant => 1.0,
-            Law::Exponential => Exp1.sample(&mut self.purpose.at(index)),
-            Law::Gamma(gamma) => gamma.sample(&mut self.purpose.at(index)),
+            Law::Exponential => Exp1.sample(&mut self.random),
+            Law::Gamma(gamma) => gamma.sample(&mut self.random),
         }
     }
 }
@@ -56,7 +55,7 @@ mod tests {
     use aiperf_plan::Draws;
 
     fn masses(law: ArrivalLaw, seed: u64, count: usize) -> Vec<f64> {
-        let mut intervals = Intervals::new(&law, Draws::new(Some(seed), "").purpose("intervals"));
+        let mut intervals = Intervals::new(&law, &Draws::new(Some(seed), "").purpose("intervals"));
         (0..count).map(|_| intervals.next()).collect()
     }
 

@@ -18,7 +18,6 @@
 //! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
 //! - [`ramp`]: limits that climb step by step
 //! - [`failures`]: when so many requests fail that the run is ended
-//! - [`overflow`]: which answers say that a conversation has become too long
 //! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]
 
 pub mod arrivals;
@@ -27,7 +26,6 @@ pub mod failures;
 pub mod intervals;
 pub mod limit;
 pub mod message;
-pub mod overflow;
 pub mod phase;
 pub mod ramp;
 pub mod rate_curve;
@@ -45,7 +43,6 @@ pub use failures::FailureCount;
 pub use intervals::Intervals;
 pub use limit::Limit;
 pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
-pub use overflow::is_context_overflow;
 pub use phase::{PhaseEnd, PhaseState};
 pub use ramp::LimitSteps;
 pub use rate_curve::RateCurve;

@@ -6,8 +6,9 @@ use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A request came back. What names a request that is not in flight changes nothing.
-    Returned { session: u64, turn: u32, end: RequestEnd },
+    /// A request came back, and its answer ended at an instant that may be before it was looked at: what follows after a
+    /// delay counts from there. What names a request that is not in flight changes nothing.
+    Returned { session: u64, turn: u32, end: RequestEnd, at: MonoNs },
     /// The first content of a request came, told once of each that [`Dispatch::tells_first_content`].
     FirstContent { session: u64, turn: u32 },
     /// What had to be done before a phase is done.

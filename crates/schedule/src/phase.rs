@@ -116,6 +116,11 @@ impl Phase {
         self.end
     }
 
+    /// Whether nothing of it is due at an instant of its own, but when a slot comes free.
+    pub fn is_closed_loop(&self) -> bool {
+        self.plan.arrival.is_closed_loop()
+    }
+
     /// Whether a count is reached that ends its sending. Sessions that were begun send all their turns first.
     pub fn is_met(&self) -> bool {
         let PhaseProgress { sent, sessions_sent, session_turns, .. } = self.counts;
@@ -125,8 +130,7 @@ impl Phase {
 
     /// Whether its counts allow a new session.
     pub fn may_start(&self) -> bool {
-        self.targets.sessions.is_none_or(|wanted| self.opened < wanted)
-            && self.targets.requests.is_none_or(|wanted| self.counts.sent < wanted)
+        self.sessions_left() > 0 && self.requests_left() > 0
     }
 
     pub fn count_opened(&mut self) {
@@ -175,15 +179,52 @@ impl Phase {
         self.counts.offered += 1;
     }
 
-    /// Counts a request that was asked for and found no slot.
-    pub fn count_missed(&mut self) {
-        self.counts.offered += 1;
-        self.counts.missed += 1;
+    /// Counts requests that were asked for and found no slot.
+    pub fn count_missed(&mut self, requests: u64) {
+        self.counts.offered += requests;
+        self.counts.missed += requests;
+    }
+
+    /// Counts ticks of a rate that had nothing to say.
+    pub fn count_idle(&mut self, ticks: u64) {
+        self.counts.idle += ticks;
+    }
+
+    /// Counts requests that were due and that nothing but this client kept back, when the sending is over.
+    pub fn count_unsent_held(&mut self, requests: u64) {
+        self.counts.offered += requests;
+        self.counts.unsent_held += requests;
+    }
+
+    /// Counts requests that were due and waited for a slot of a session, when the sending is over.
+    pub fn count_unsent_waiting(&mut self, requests: u64) {
+        self.counts.offered += requests;
+        self.count_unsent_parked(requests);
+    }
+
+    /// Counts requests that were offered and waited for a slot of a prefill, when the sending is over.
+    pub fn count_unsent_parked(&mut self, requests: u64) {
+        self.counts.unsent_waiting += requests;
+    }
+
+    /// Requests that its count allows yet.
+    pub fn requests_left(&self) -> u64 {
+        self.targets.requests.map_or(u64::MAX, |wanted| wanted.saturating_sub(self.counts.sent))
+    }
+
+    /// Sessions that its count allows yet.
+    pub fn sessions_left(&self) -> u64 {
+        self.targets.sessions.map_or(u64::MAX, |wanted| wanted.saturating_sub(self.opened))
     }
 
     /// The schedule was moved by so much.
     pub fn count_slip(&mut self, by: Nanos) {
         self.counts.slip = Nanos(self.counts.slip.0.saturating_add(by.0));
+    }
+
+    /// The last instant before now at which something of it may be due.
+    pub fn last_due(&self, now: MonoNs) -> MonoNs {
+        self.send_deadline().map_or(now, |end| now.min(MonoNs(end.0.saturating_sub(1))))
     }
 
     /// When its time is up, if it has one.

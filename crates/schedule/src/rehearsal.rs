@@ -77,8 +77,6 @@ pub struct Rehearsal {
     in_flight: HashMap<u64, InFlight>,
     /// Requests sent so far.
     sent: u64,
-    /// Told at once, before anything else.
-    at_once: VecDeque<Event>,
     happened: VecDeque<Moment>,
     actions: Vec<Action>,
     is_begun: bool,
@@ -97,7 +95,6 @@ impl Rehearsal {
             waiting: Waiting::new(),
             in_flight: HashMap::new(),
             sent: 0,
-            at_once: VecDeque::new(),
             happened: VecDeque::new(),
             actions: Vec::new(),
             is_begun: false,
@@ -111,14 +108,13 @@ impl Rehearsal {
 
     /// Goes on to whatever comes next. `false` when nothing does.
     fn advance(&mut self) -> bool {
-        let event = self.at_once.pop_front();
-        if event.is_none() && self.is_begun {
+        if self.is_begun {
             let next = self.waiting.peek().map(|Reverse((at, ..))| *at).into_iter().chain(self.deadline).min();
             let Some(next) = next else { return false };
             self.now = self.now.max(next);
         }
         self.is_begun = true;
-        let event = event.or_else(|| self.answer());
+        let event = self.answer();
         // A wake for nothing: something came that the schedule is not told of.
         if event.is_none() && self.deadline.is_some_and(|deadline| deadline > self.now) {
             return true;
@@ -147,7 +143,7 @@ impl Rehearsal {
                 Due::Return => {
                     self.in_flight.remove(&session);
                     self.tell(Happening::Returned(request.answered, request.end));
-                    return Some(Event::Returned { session, turn, end: request.end });
+                    return Some(Event::Returned { session, turn, end: request.end, at: self.now });
                 }
             }
         }
@@ -156,13 +152,12 @@ impl Rehearsal {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::AskHooks(phase) => self.at_once.push_back(Event::HooksAnswered(phase)),
             Action::Start(phase) => self.tell(Happening::Started(phase)),
             Action::Send(dispatch) => self.send(dispatch),
             Action::SendingComplete(phase, counts) => self.tell(Happening::SendingComplete(phase, counts)),
             Action::Cancel(phase) => self.cancel(phase),
-            // No record is ever bad: nothing is recorded.
-            Action::TooManyFailed { .. } => {}
+            // Nothing has to be done before a phase, and no record is ever bad: nothing is recorded.
+            Action::AskHooks(_) | Action::TooManyFailed { .. } => {}
             Action::Complete(phase, end, counts) => self.tell(Happening::Complete(phase, end, counts)),
             Action::Finished => self.is_over = true,
         }

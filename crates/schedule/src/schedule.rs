@@ -1,6 +1,6 @@
 //! The phases in order, and the one verb: [`Schedule::poll`].
 
-use crate::arrivals::{Arrivals, arrivals};
+use crate::arrivals::{Arrivals, Ending, arrivals};
 use crate::failures::FailureCount;
 use crate::message::{Action, Event, RequestEnd};
 use crate::phase::{Phase, PhaseState};
@@ -8,8 +8,8 @@ use crate::sampler::Sampler;
 use crate::sender::Sender;
 use crate::sessions::Sessions;
 use crate::slots::Slots;
-use aiperf_plan::{PhasePlan, Plan, TimingPlan};
-use aiperf_types::{MonoNs, PhaseIndex, PhaseKind, PhaseProgress, Shapes};
+use aiperf_plan::{PhasePlan, Plan, TimingPlan, WaitsFor};
+use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress, Shapes};
 use std::sync::Arc;
 
 /// What a schedule is made from.
@@ -122,11 +122,11 @@ impl Schedule {
 
     fn take(&mut self, now: MonoNs, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Returned { session, turn, end } => self.take_back(now, session, turn, end),
+            Event::Returned { session, turn, end, at } => self.take_back(at.min(now), session, turn, end),
             Event::FirstContent { session, turn } => {
                 if let Some(live) = self.sessions.in_flight(session, turn)
-                    && let Some(prefill) = live.prefill.take()
                     && let Some(running) = running_phase(&mut self.running, live.phase)
+                    && let Some(prefill) = live.prefill.take()
                 {
                     self.slots.prefills.give_back(prefill);
                     running.phase.count_prefill_released();
@@ -156,9 +156,14 @@ impl Schedule {
             return;
         }
         self.slots.stop_climbing();
+        let (is_held, has_free_session) = (self.held, self.slots.sessions.has_free());
         for Running { phase, arrivals } in &mut self.running {
             let before = phase.state();
-            *arrivals = None;
+            if let Some(mut arrivals) = arrivals.take() {
+                let by = phase.last_due(now);
+                let shapes = &self.setup.shapes;
+                arrivals.count_unsent(by, &mut Ending { phase, shapes, is_held, has_free_session });
+            }
             phase.stop(now);
             if before == PhaseState::Sending {
                 actions.push(Action::SendingComplete(phase.index(), *phase.counts()));
@@ -169,8 +174,8 @@ impl Schedule {
         }
     }
 
-    /// A request came back. One that its phase gave up, or that came back before, changes nothing.
-    fn take_back(&mut self, now: MonoNs, number: u64, turn: u32, end: RequestEnd) {
+    /// A request came back, whose answer ended then. One that its phase gave up, or that came back before, changes nothing.
+    fn take_back(&mut self, ended: MonoNs, number: u64, turn: u32, end: RequestEnd) {
         let Some(session) = self.sessions.in_flight(number, turn) else { return };
         let Some(Running { phase, arrivals }) = running_phase(&mut self.running, session.phase) else { return };
         session.is_in_flight = false;
@@ -183,9 +188,10 @@ impl Schedule {
         match arrivals {
             Some(arrivals) if !is_last && end != RequestEnd::Cancelled => {
                 session.turn += 1;
-                arrivals.turn_back(number, session, &self.setup.shapes, now);
+                arrivals.turn_back(number, session, &self.setup.shapes, ended);
             }
-            // A session that its phase cuts short keeps its slot until the phase is complete.
+            // A session that its phase cuts short keeps its slot until the phase is complete: slots of unfinished sessions
+            // come free with the last return of their phase, and a phase beside it counts on no more than that.
             None if !is_last => {}
             _ => {
                 phase.count_cut(session.turns.saturating_sub(session.turn + 1));
@@ -214,12 +220,20 @@ impl Schedule {
     /// Takes a phase as far as it goes now; `true` if its state has changed.
     fn advance_phase(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
         let mut has_moved = self.send_late(at, now, actions);
+        if self.is_behind(at, now) {
+            return has_moved;
+        }
         loop {
             let Running { phase, arrivals } = &mut self.running[at];
             let index = phase.index();
             match phase.advance(now) {
                 Some(PhaseState::Draining) => {
-                    *arrivals = None;
+                    if let Some(mut arrivals) = arrivals.take() {
+                        let (shapes, has_free_session) = (&self.setup.shapes, self.slots.sessions.has_free());
+                        let by = phase.last_due(now);
+                        let is_held = self.held;
+                        arrivals.count_unsent(by, &mut Ending { phase, shapes, is_held, has_free_session });
+                    }
                     self.slots.stop_climbing();
                     actions.push(Action::SendingComplete(index, *phase.counts()));
                 }
@@ -267,12 +281,17 @@ impl Schedule {
     /// Sends what was due before the time of a phase was up, where that is seen late: the number of requests is that of the
     /// plan, not of how soon this machine woke up.
     fn send_late(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
-        let Running { phase, arrivals } = &self.running[at];
-        let is_open_loop = arrivals.as_ref().is_some_and(|arrivals| arrivals.is_open_loop());
-        match phase.send_deadline().filter(|end| is_open_loop && now >= *end) {
-            Some(end) => self.send_due(at, MonoNs(end.0.saturating_sub(1)), actions),
-            None => false,
-        }
+        let phase = &self.running[at].phase;
+        let last = phase.last_due(now);
+        !phase.is_closed_loop() && last < now && self.send_due(at, last, actions)
+    }
+
+    /// Whether the time of a phase is up and more was due before than is sent in one go.
+    fn is_behind(&self, at: usize, now: MonoNs) -> bool {
+        let Running { phase, arrivals: Some(arrivals) } = &self.running[at] else { return false };
+        let last = phase.last_due(now);
+        let is_late = last < now && !self.held && !phase.is_met();
+        is_late && arrivals.next_due(last).is_some_and(|due| due <= last)
     }
 
     fn start_next(&mut self, now: MonoNs, actions: &mut Vec<Action>) -> bool {
@@ -306,12 +325,14 @@ impl Schedule {
         true
     }
 
-    /// Whether the phase before is far enough for this one: complete, or sending no more where this one follows it
-    /// without a gap. A warm-up never does.
+    /// Whether the phases before are far enough for this one.
     fn may_follow(&self, plan: &PhasePlan) -> bool {
         let before = self.running.last().filter(|running| usize::from(running.phase.index().0) + 1 == self.next);
-        let is_seamless = plan.seamless && plan.kind == PhaseKind::Profiling;
-        before.is_none_or(|running| is_seamless && running.phase.state() != PhaseState::Sending)
+        match plan.waits_for() {
+            WaitsFor::All => self.running.is_empty(),
+            WaitsFor::OneBefore => before.is_none(),
+            WaitsFor::SendingOfOneBefore => before.is_none_or(|running| running.phase.state() != PhaseState::Sending),
+        }
     }
 
     fn next_deadline(&self, now: MonoNs) -> Option<MonoNs> {
@@ -321,7 +342,7 @@ impl Schedule {
             let step = arrivals.and_then(|_| self.slots.next_step());
             [running.phase.next_deadline(), due, step].into_iter().flatten().min()
         };
-        self.running.iter().filter_map(of_phase).min()
+        self.running.iter().filter_map(of_phase).min().map(|at| at.max(now))
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::limit::Limit;
 use crate::ramp::LimitSteps;
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Arrival, Draws, PhasePlan, Ramp};
+use aiperf_plan::{Draws, PhasePlan, Ramp};
 use aiperf_types::{MonoNs, PhaseIndex};
 
 #[derive(Debug, Default)]
@@ -30,11 +30,14 @@ impl Slots {
     /// A phase starts: from now on its limits are those that hold.
     pub fn begin(&mut self, phase: PhaseIndex, plan: &PhasePlan, draws: &Draws, now: MonoNs) {
         self.climbs.clear();
-        // As many at once as there are is no load that ends.
-        let fewest = matches!(plan.arrival, Arrival::Concurrency).then_some(1);
-        let sessions = plan.concurrency.or(fewest);
         let purpose = |what: &str| draws.purpose(&format!("{what}:{}", phase.0));
-        self.set(|slots| &mut slots.sessions, sessions, plan.concurrency_ramp, purpose("concurrency_ramp"), now);
+        self.set(
+            |slots| &mut slots.sessions,
+            plan.session_limit(),
+            plan.concurrency_ramp,
+            purpose("concurrency_ramp"),
+            now,
+        );
         let (limit, ramp) = (plan.prefill_concurrency, plan.prefill_ramp);
         self.set(|slots| &mut slots.prefills, limit, ramp, purpose("prefill_ramp"), now);
         self.climb(now);

@@ -24,6 +24,11 @@ impl DelayedTurns {
         self.heap.peek().map(|Reverse((due, ..))| *due)
     }
 
+    /// How many are due by an instant.
+    pub(crate) fn due_by(&self, instant: MonoNs) -> u64 {
+        self.heap.iter().filter(|Reverse((due, ..))| *due <= instant).count() as u64
+    }
+
     /// Takes the next one out, if it is due by now: when it was due, and its session.
     pub(crate) fn pop_due(&mut self, now: MonoNs) -> Option<(MonoNs, u64)> {
         self.next().filter(|due| *due <= now)?;
@@ -38,6 +43,11 @@ pub(crate) struct Parked {
 }
 
 impl Parked {
+    /// How many wait.
+    pub(crate) fn len(&self) -> u64 {
+        self.queue.len() as u64
+    }
+
     /// Sends those that find a slot.
     pub(crate) fn send(&mut self, out: &mut Sender<'_>) {
         while let Some((session, intended)) = self.queue.front().copied()

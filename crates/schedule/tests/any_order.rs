@@ -160,6 +160,7 @@ struct Watched {
 struct InFlight {
     dispatch: Dispatch,
     waits_for_content: bool,
+    sent: MonoNs,
 }
 
 /// A session that was begun and is not over: its phase, and its next turn.
@@ -227,9 +228,15 @@ impl Watch {
             }
             Action::Send(dispatch) => self.see_send(dispatch),
             Action::SendingComplete(phase, counts) => {
+                let is_open = self.setup.phases[usize::from(phase.0)].arrival != Arrival::Concurrency;
                 let phase = &mut self.phases[usize::from(phase.0)];
                 assert!(!std::mem::replace(&mut phase.sends_no_more, true));
                 assert_eq!((counts.sent, counts.sessions_sent), (phase.sent, phase.sessions));
+                let unsent = counts.missed + counts.unsent_held + counts.unsent_waiting;
+                match is_open {
+                    true => assert_eq!(counts.offered, counts.sent + unsent, "{counts:?}"),
+                    false => assert_eq!((counts.offered, unsent), (0, 0)),
+                }
             }
             Action::Cancel(phase) => {
                 assert!(!std::mem::replace(&mut self.phases[usize::from(phase.0)].is_cancelled, true));
@@ -277,7 +284,7 @@ impl Watch {
         live.next_turn += 1;
         let waits_for_content = dispatch.tells_first_content;
         assert_eq!(waits_for_content, plan.prefill_concurrency.is_some());
-        let before = self.in_flight.insert(dispatch.session, InFlight { dispatch, waits_for_content });
+        let before = self.in_flight.insert(dispatch.session, InFlight { dispatch, waits_for_content, sent: self.now });
         assert!(before.is_none(), "turns go one at a time");
         self.check_slots(&self.setup.phases[at], dispatch);
     }
@@ -297,7 +304,7 @@ impl Watch {
     }
 
     fn return_one(&mut self, session: u64, fails: bool) {
-        let Some(InFlight { dispatch, .. }) = self.in_flight.remove(&session) else { return };
+        let Some(InFlight { dispatch, sent, .. }) = self.in_flight.remove(&session) else { return };
         let phase = &mut self.phases[usize::from(dispatch.phase.0)];
         phase.back += 1;
         let end = match (phase.is_cancelled, fails) {
@@ -308,7 +315,9 @@ impl Watch {
         if dispatch.is_last() {
             self.live.remove(&session);
         }
-        self.poll(Some(Event::Returned { session, turn: dispatch.turn, end }));
+        // Read as late as can be: an answer that ended when its request went out.
+        let at = if fails { sent } else { self.now };
+        self.poll(Some(Event::Returned { session, turn: dispatch.turn, end, at }));
     }
 
     fn chosen(&self, which: usize) -> Option<u64> {
@@ -328,7 +337,7 @@ impl Watch {
                     let turn = self.in_flight[&session].dispatch.turn;
                     self.return_one(session, false);
                     if self.in_flight.get(&session).is_none_or(|sent| sent.dispatch.turn != turn) {
-                        self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered }));
+                        self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered, at: self.now }));
                     }
                 }
             }
@@ -351,7 +360,7 @@ impl Watch {
             }
             Move::ReturnOfNobody { session, turn } => {
                 if self.in_flight.get(&session).is_none_or(|sent| sent.dispatch.turn != turn) {
-                    self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered }));
+                    self.poll(Some(Event::Returned { session, turn, end: RequestEnd::Answered, at: self.now }));
                 }
             }
             Move::Wait { share } => self.wait(share),

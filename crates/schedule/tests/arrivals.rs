@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 const START: MonoNs = MonoNs(1_000_000_000);
 
+/// An end that lies ahead is one that is seen when it comes.
+const READ_AT_ONCE: MonoNs = MonoNs(u64::MAX);
+
 fn at(ms: u64) -> MonoNs {
     START.plus(Nanos::from_millis(ms))
 }
@@ -83,7 +86,7 @@ fn sent(schedule: &mut Schedule, at: MonoNs, events: &[Event]) -> Vec<(u64, u32)
 }
 
 fn answered(session: u64, turn: u32) -> Event {
-    Event::Returned { session, turn, end: RequestEnd::Answered }
+    Event::Returned { session, turn, end: RequestEnd::Answered, at: READ_AT_ONCE }
 }
 
 fn counts(schedule: &Schedule) -> PhaseProgress {
@@ -146,6 +149,111 @@ fn ticks_that_find_no_slot_for_a_new_session_are_missed_and_counted() {
     assert_eq!(sent(&mut schedule, at(600), &[]), [(1, 0)]);
 }
 
+/// How a phase stood when it stopped sending.
+fn sending_complete(actions: &[Action]) -> PhaseProgress {
+    let counts = |action: &Action| if let Action::SendingComplete(_, counts) = action { Some(*counts) } else { None };
+    actions.iter().find_map(counts).expect("the phase sends no more")
+}
+
+/// Offered, sent, held back by the client, waiting for a slot.
+fn fates(counts: PhaseProgress) -> (u64, u64, u64, u64) {
+    (counts.offered, counts.sent, counts.unsent_held, counts.unsent_waiting)
+}
+
+#[test]
+fn ticks_due_while_held_when_the_time_is_up_are_counted_as_kept_back_by_the_client() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Elapsed(Nanos::from_millis(1000)))], Shapes::single(9));
+    assert_eq!(run_until(&mut schedule, at(300)).len(), 3);
+    poll(&mut schedule, at(310), &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(1000), &[]).0);
+    assert_eq!(fates(counts), (9, 3, 6, 0), "the tick at the very end is none");
+}
+
+#[test]
+fn ticks_due_while_held_are_counted_when_the_run_is_stopped() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Requests(30))], Shapes::single(9));
+    poll(&mut schedule, START, &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(500), &[Event::Stop]).0);
+    assert_eq!(fates(counts), (5, 0, 5, 0));
+}
+
+#[test]
+fn no_more_is_counted_as_unsent_than_the_counts_of_a_phase_allow() {
+    let stop = vec![StopWhen::Requests(3), StopWhen::Elapsed(Nanos::from_millis(1000))];
+    let mut schedule = schedule(vec![PhasePlan { stop, ..rate(10.0, StopWhen::Requests(3)) }], Shapes::single(9));
+    poll(&mut schedule, START, &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(1000), &[]).0);
+    assert_eq!(fates(counts), (3, 0, 3, 0));
+}
+
+#[test]
+fn recorded_starts_that_wait_for_a_session_slot_when_the_time_is_up_are_counted_as_waiting() {
+    let shapes = recorded(&[&[100.0], &[110.0], &[120.0], &[900.0]]);
+    let stop = vec![StopWhen::Elapsed(Nanos::from_millis(500))];
+    let mut schedule = schedule(vec![PhasePlan { concurrency: Some(1), ..recording(stop) }], shapes);
+    poll(&mut schedule, START, &[]);
+    let counts = sending_complete(&poll(&mut schedule, at(500), &[]).0);
+    assert_eq!(fates(counts), (3, 1, 0, 2));
+}
+
+#[test]
+fn users_who_wait_for_a_session_slot_when_the_time_is_up_are_counted_as_waiting() {
+    let arrival = Arrival::UserCentric { users: 2, rate: 2.0 };
+    let stop = StopWhen::Elapsed(Nanos::from_millis(600));
+    let plan = PhasePlan { concurrency: Some(1), ..plan(arrival, stop) };
+    let mut schedule = schedule(vec![plan], turns(&[2, 2, 2, 2]));
+    poll(&mut schedule, START, &[]);
+    let counts = sending_complete(&poll(&mut schedule, at(600), &[]).0);
+    assert_eq!(fates(counts), (2, 1, 0, 1));
+}
+
+#[test]
+fn turns_parked_for_a_prefill_slot_when_the_time_is_up_are_counted_as_waiting() {
+    let shapes = recorded(&[&[100.0], &[110.0], &[120.0]]);
+    let stop = vec![StopWhen::Elapsed(Nanos::from_millis(500))];
+    let mut schedule = schedule(vec![PhasePlan { prefill_concurrency: Some(1), ..recording(stop) }], shapes);
+    poll(&mut schedule, START, &[]);
+    let counts = sending_complete(&poll(&mut schedule, at(500), &[]).0);
+    assert_eq!(fates(counts), (3, 1, 0, 2));
+}
+
+#[test]
+fn a_tick_that_finds_all_sessions_begun_and_no_turn_due_is_idle() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Sessions(1))], turns(&[2]));
+    assert_eq!(run_until(&mut schedule, at(400)).len(), 1);
+    assert_eq!((counts(&schedule).offered, counts(&schedule).idle), (1, 3));
+}
+
+#[test]
+fn a_rate_far_above_its_slots_counts_what_it_misses_without_going_through_it() {
+    let plan = PhasePlan { concurrency: Some(1), ..rate(1e9, StopWhen::Elapsed(Nanos::from_millis(60_000))) };
+    let mut schedule = schedule(vec![plan], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let (actions, deadline) = poll(&mut schedule, at(1000), &[]);
+    assert_eq!((sends(&actions).len(), deadline), (1, Some(MonoNs(at(1000).0 + 1))));
+    assert_eq!(counts(&schedule).missed, 999_999_999);
+    let counts = sending_complete(&poll(&mut schedule, at(60_000), &[]).0);
+    assert_eq!(fates(counts), (59_999_999_999, 1, 0, 0));
+}
+
+#[test]
+fn many_late_ticks_go_out_a_part_at_a_time_and_all_before_the_phase_ends() {
+    let plan = rate(10_000.0, StopWhen::Elapsed(Nanos::from_millis(1000)));
+    let mut schedule = schedule(vec![plan], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let (actions, deadline) = poll(&mut schedule, at(1100), &[]);
+    assert_eq!((sends(&actions).len(), deadline), (1024, Some(at(1100))), "the caller gets to read answers between");
+    let mut sent = 1024;
+    let counts = loop {
+        let actions = poll(&mut schedule, at(1100), &[]).0;
+        sent += sends(&actions).len();
+        if actions.iter().any(|action| matches!(action, Action::SendingComplete(..))) {
+            break sending_complete(&actions);
+        }
+    };
+    assert_eq!((sent, fates(counts)), (9999, (9999, 9999, 0, 0)));
+}
+
 #[test]
 fn a_turn_that_waits_for_a_prefill_slot_does_not_stop_the_ticks() {
     let plan = PhasePlan { prefill_concurrency: Some(1), ..rate(10.0, StopWhen::Requests(30)) };
@@ -176,6 +284,17 @@ fn a_closed_loop_is_never_late_for_a_slot_that_was_not_free() {
     assert_eq!(poll(&mut schedule, at(20), &[answered(0, 0)]), (vec![], None), "it wakes when the slot comes free");
     let next = sends(&poll(&mut schedule, at(30), &[answered(1, 0)]).0);
     assert_eq!((next[0].session, next[0].turn, next[0].intended), (0, 1, at(30)));
+}
+
+#[test]
+fn the_delay_of_a_turn_counts_from_the_end_of_the_answer_and_not_from_when_it_was_read() {
+    let delayed = TurnShape { delay: Some(Nanos::from_millis(50)), timestamp_ms: None };
+    let shapes = Shapes::listed(vec![Shape { turns: vec![TurnShape::default(), delayed], branches: Vec::new() }]);
+    let mut schedule = schedule(vec![plan(Arrival::Concurrency, StopWhen::Sessions(1))], shapes);
+    poll(&mut schedule, START, &[]);
+    let read_late = Event::Returned { session: 0, turn: 0, end: RequestEnd::Answered, at: at(100) };
+    assert_eq!(poll(&mut schedule, at(120), &[read_late]).1, Some(at(150)));
+    assert_eq!(sends(&poll(&mut schedule, at(151), &[]).0)[0].intended, at(150));
 }
 
 #[test]
@@ -291,6 +410,16 @@ fn a_warm_up_never_starts_beside_another_phase() {
 }
 
 #[test]
+fn a_warm_up_waits_for_all_phases_before_it() {
+    let one =
+        |seamless| PhasePlan { seamless, concurrency: Some(3), ..plan(Arrival::Concurrency, StopWhen::Requests(1)) };
+    let mut schedule = schedule(vec![one(false), one(true), warmup(one(false))], Shapes::single(9));
+    assert_eq!(sent(&mut schedule, START, &[]), [(0, 0), (1, 0)]);
+    assert_eq!(sent(&mut schedule, at(1), &[answered(1, 0)]), [], "the first phase still waits for its answer");
+    assert_eq!(sent(&mut schedule, at(2), &[answered(0, 0)]), [(2, 0)]);
+}
+
+#[test]
 fn slots_of_an_early_phase_count_under_a_later_limit_though_a_phase_between_had_none() {
     let one = plan(Arrival::Concurrency, StopWhen::Requests(2));
     let first = PhasePlan { concurrency: Some(2), ..one };
@@ -328,7 +457,7 @@ fn too_many_failures_are_told_once_and_end_the_run() {
     let told = Action::TooManyFailed { phase: PhaseIndex(0), records: 10, failed: 3 };
     assert_eq!(actions[0], told);
     assert!(matches!(actions[1..], [Action::SendingComplete(..), Action::Cancel(PhaseIndex(0))]));
-    let cancelled = |session| Event::Returned { session, turn: 0, end: RequestEnd::Cancelled };
+    let cancelled = |session| Event::Returned { session, turn: 0, end: RequestEnd::Cancelled, at: READ_AT_ONCE };
     let events = [recorded(0, 3), cancelled(0), cancelled(1), cancelled(2), cancelled(3)];
     let (actions, _) = poll(&mut schedule, at(3), &events);
     assert!(matches!(actions[..], [Action::Complete(_, end, _), Action::Finished] if end.stopped));

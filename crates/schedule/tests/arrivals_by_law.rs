@@ -7,7 +7,7 @@ use aiperf_types::Nanos;
 const SECOND: u64 = 1_000_000_000;
 
 fn masses(law: ArrivalLaw, seed: u64, count: usize) -> Vec<f64> {
-    let mut intervals = Intervals::new(&law, Draws::new(Some(seed), "").purpose("intervals"));
+    let mut intervals = Intervals::new(&law, &Draws::new(Some(seed), "").purpose("intervals"));
     (0..count).map(|_| intervals.next()).collect()
 }
 
@@ -114,7 +114,7 @@ fn under_a_rate_that_changes_as_many_arrive_as_its_integral_says() {
         for seed in 0..20 {
             let draws = Draws::new(Some(seed), "");
             let curve = RateCurve::new(&plan, Nanos(SECOND / 10), &draws.purpose("ramp"));
-            let mut intervals = Intervals::new(&ArrivalLaw::Poisson, draws.purpose("intervals"));
+            let mut intervals = Intervals::new(&ArrivalLaw::Poisson, &draws.purpose("intervals"));
             let (from, to) = (Nanos(100 * SECOND), Nanos(300 * SECOND));
             let (mut sum, mut arrivals) = (0.0, 0_u32);
             loop {

@@ -5,7 +5,7 @@
 mod golden_run;
 
 use aiperf_golden::{Area, Shape, has};
-use aiperf_schedule::{FailureCount, GridUser, Limit, RequestEnd, UserGrid, is_context_overflow};
+use aiperf_schedule::{FailureCount, GridUser, Limit, RequestEnd, UserGrid};
 use aiperf_types::Nanos;
 use golden_run::{Happened, PhaseStory, Run, list, nanos, phase};
 use serde_json::Value;
@@ -22,9 +22,6 @@ const LIMIT: Shape = |case| case["initial_limit"].is_u64() && case["ops"].is_arr
 
 /// Users at the start of a phase.
 const GRID: Shape = |case| case["users"].is_u64() && case["expected"]["initial"].is_array();
-
-/// The body of a failed answer, and whether it says that a conversation is too long.
-const OVERFLOW: Shape = |case| has(case, "body") && case["expected"].is_boolean();
 
 /// What a phase of a case may set.
 const PHASE_MEMBERS: &[&str] = &[
@@ -391,16 +388,6 @@ fn golden_shares_of_failures_end_a_run_as_recorded() {
 }
 
 #[test]
-fn golden_answers_say_as_recorded_that_a_conversation_is_too_long() {
-    area().run_cases(
-        "context overflow",
-        OVERFLOW,
-        |_| None,
-        |case| assert_eq!(case["body"].as_str().is_some_and(is_context_overflow), case["expected"]),
-    );
-}
-
-#[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread("schedule: load", &[TIMELINE, THRESHOLD, LIMIT, GRID, OVERFLOW]);
+    area().tell_unread("schedule: load", &[TIMELINE, THRESHOLD, LIMIT, GRID]);
 }

@@ -6,6 +6,9 @@ use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, Shapes};
 use proptest::prelude::*;
 use std::sync::Arc;
 
+/// An end that lies ahead is one that is seen when it comes.
+const READ_AT_ONCE: MonoNs = MonoNs(u64::MAX);
+
 fn phase(concurrency: u32, stop: Vec<StopWhen>, grace: Option<Nanos>) -> PhasePlan {
     let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency);
     PhasePlan { concurrency: Some(concurrency), stop, grace, ..plan }
@@ -30,7 +33,7 @@ fn schedule(phases: Vec<PhasePlan>) -> Schedule {
 }
 
 fn returned(session: u64, end: RequestEnd) -> Event {
-    Event::Returned { session, turn: 0, end }
+    Event::Returned { session, turn: 0, end, at: READ_AT_ONCE }
 }
 
 fn answered(session: u64) -> Event {

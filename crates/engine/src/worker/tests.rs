@@ -72,7 +72,7 @@ impl Desk {
     async fn returned(&self, dispatch: Dispatch) -> RequestEnd {
         loop {
             let end = self.told.borrow().iter().find_map(|event| match *event {
-                Event::Returned { session, turn, end } if (session, turn) == (dispatch.session, dispatch.turn) => {
+                Event::Returned { session, turn, end, .. } if (session, turn) == (dispatch.session, dispatch.turn) => {
                     Some(end)
                 }
                 _ => None,

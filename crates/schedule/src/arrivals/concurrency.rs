@@ -1,6 +1,6 @@
 //! As fast as slots come free: sessions that are under way go on first, then new ones begin.
 
-use super::{Arrivals, after_delay};
+use super::{Arrivals, Ending, after_delay};
 use crate::sender::Sender;
 use crate::sessions::Session;
 use crate::turns::DelayedTurns;
@@ -35,13 +35,12 @@ impl Arrivals for Concurrency {
         }
     }
 
-    fn is_open_loop(&self) -> bool {
-        false
-    }
-
     fn next_due(&self, now: MonoNs) -> Option<MonoNs> {
         self.turns.next().filter(|due| *due > now)
     }
+
+    /// Nothing is due but what finds a slot.
+    fn count_unsent(&mut self, _: MonoNs, _: &mut Ending<'_>) {}
 
     fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs) {
         self.turns.push(after_delay(session, shapes, now), number);

@@ -81,6 +81,14 @@ impl Starts for FixedSchedule {
         Some(NewSession { conversation, turns, identity: Identity::Conversation, planned })
     }
 
+    fn due_by(&self, instant: MonoNs, shapes: &Shapes) -> u64 {
+        let begins = |conversation: &u32| {
+            let at = shapes.turn(*conversation, 0).timestamp_ms;
+            at.map_or(self.clock.started, |at| self.clock.instant(at))
+        };
+        self.order[self.taken..].partition_point(|conversation| begins(conversation) <= instant) as u64
+    }
+
     fn turn_due(&self, session: &Session, shapes: &Shapes, now: MonoNs) -> MonoNs {
         match shapes.turn(session.conversation, session.turn).timestamp_ms {
             Some(recorded) => self.clock.instant(recorded).max(now),

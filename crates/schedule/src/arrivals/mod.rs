@@ -11,7 +11,7 @@ mod rate;
 mod timed;
 pub mod user_centric;
 
-use crate::phase::Targets;
+use crate::phase::{Phase, Targets};
 use crate::schedule::Setup;
 use crate::sender::Sender;
 use crate::sessions::Session;
@@ -24,17 +24,22 @@ pub(crate) trait Arrivals: Debug + Send {
     /// Sends all that is due and finds its slots.
     fn send_due(&mut self, out: &mut Sender<'_>);
 
-    /// Whether requests are due at instants of their own, not when a slot comes free: one that was due before the end
-    /// of a phase goes out though the end is seen first.
-    fn is_open_loop(&self) -> bool {
-        true
-    }
-
-    /// When something will be due, if nothing happens before.
+    /// When something will be due, if nothing happens before; not after `now` where there is more to send at once.
     fn next_due(&self, now: MonoNs) -> Option<MonoNs>;
+
+    /// The phase sends no more: counts what was due by an instant and was not sent.
+    fn count_unsent(&mut self, by: MonoNs, over: &mut Ending<'_>);
 
     /// A turn is back, and its session is now at its next one.
     fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs);
+}
+
+/// A phase that sends no more, and why it did not send all that was due.
+pub(crate) struct Ending<'a> {
+    pub(crate) phase: &'a mut Phase,
+    pub(crate) shapes: &'a Shapes,
+    pub(crate) is_held: bool,
+    pub(crate) has_free_session: bool,
 }
 
 /// The arrivals of a phase that starts now, and the counts that end it.

@@ -1,7 +1,7 @@
 //! At the ticks of a rate: one request a tick at most. Sessions that are under way go on first; a new one begins only
 //! where it finds its slots at once, or else the tick is missed.
 
-use super::{Arrivals, after_delay};
+use super::{Arrivals, Ending, after_delay};
 use crate::intervals::Intervals;
 use crate::rate_curve::RateCurve;
 use crate::schedule::Setup;
@@ -10,6 +10,12 @@ use crate::sessions::Session;
 use crate::turns::{DelayedTurns, Parked};
 use aiperf_plan::{ArrivalLaw, RatePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, Shapes};
+
+/// Requests sent in one go at most: whoever asks has answers to read meanwhile.
+const REQUESTS_AT_ONCE: usize = 1024;
+
+/// Ticks that are drawn though nothing comes of them, in one go at most.
+const TICKS_DRAWN_AT_ONCE: u64 = 65_536;
 
 #[derive(Debug)]
 pub(super) struct Rate {
@@ -31,7 +37,7 @@ impl Rate {
         let purpose = setup.draws.purpose(&format!("arrival_interval:{}", phase.0));
         let mut ticks = Self {
             curve: RateCurve::of_phase(rate, setup, phase),
-            intervals: Intervals::new(law, purpose),
+            intervals: Intervals::new(law, &purpose),
             mass: 0.0,
             zero: now,
             due: now,
@@ -47,12 +53,32 @@ impl Rate {
         self.mass += self.intervals.next();
         self.due = self.zero.plus(self.curve.instant_of(self.mass));
     }
+
+    /// Passes over the ticks that are due by an instant; how many they were. Past what is drawn in no time they are as
+    /// many as the rate gives on average, so that no rate takes longer.
+    fn pass_over(&mut self, instant: MonoNs) -> u64 {
+        let mut ticks = 0;
+        while self.due <= instant && ticks < TICKS_DRAWN_AT_ONCE {
+            ticks += 1;
+            self.plan_next();
+        }
+        if self.due <= instant {
+            let more = (self.curve.expected(instant.since(self.zero)) - self.mass).max(0.0).floor();
+            ticks += more as u64 + 1;
+            self.mass += more;
+            self.plan_next();
+        }
+        ticks
+    }
 }
 
 impl Arrivals for Rate {
     fn send_due(&mut self, out: &mut Sender<'_>) {
         self.parked.send(out);
-        while self.due <= out.now && out.may_send() {
+        for _ in 0..REQUESTS_AT_ONCE {
+            if self.due > out.now || !out.may_send() {
+                return;
+            }
             let late = out.now.since(self.due);
             if self.max_catchup.is_some_and(|most| late > most) {
                 self.zero = self.zero.plus(late);
@@ -71,15 +97,31 @@ impl Arrivals for Rate {
                         out.phase.count_offered();
                         out.start(tick, slot, prefill);
                     }
-                    None => out.phase.count_missed(),
+                    // No slot comes free before answers are read.
+                    None => out.phase.count_missed(1 + self.pass_over(out.now)),
                 }
+            } else {
+                // All sessions are begun, and none has a turn due: there is nothing to offer.
+                out.phase.count_idle(1 + self.pass_over(out.now));
             }
-            // What is left are sessions whose next turn is not due: there was nothing to offer.
         }
     }
 
-    fn next_due(&self, now: MonoNs) -> Option<MonoNs> {
-        Some(self.due).filter(|due| *due > now && due.0 < u64::MAX)
+    fn next_due(&self, _: MonoNs) -> Option<MonoNs> {
+        Some(self.due).filter(|due| due.0 < u64::MAX)
+    }
+
+    fn count_unsent(&mut self, by: MonoNs, over: &mut Ending<'_>) {
+        let phase = &mut *over.phase;
+        phase.count_unsent_parked(self.parked.len());
+        if phase.is_met() {
+            return;
+        }
+        let ticks = self.pass_over(by);
+        let wanted = ticks.min(phase.requests_left().saturating_sub(self.parked.len()));
+        let offers = wanted.min(phase.sessions_left().saturating_add(self.turns.due_by(by)));
+        phase.count_unsent_held(offers);
+        phase.count_idle(wanted - offers);
     }
 
     fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs) {

@@ -1,7 +1,7 @@
 //! Sessions that begin at instants known beforehand, and whose turns have instants of their own. A limit delays them,
 //! first come first served, and drops none.
 
-use super::Arrivals;
+use super::{Arrivals, Ending};
 use crate::sender::{NewSession, Sender};
 use crate::sessions::Session;
 use crate::turns::{DelayedTurns, Parked};
@@ -15,6 +15,9 @@ pub(super) trait Starts: Debug + Send {
 
     /// Takes the next one.
     fn start(&mut self, out: &mut Sender<'_>) -> Option<NewSession>;
+
+    /// How many begin by an instant, of those that are known.
+    fn due_by(&self, instant: MonoNs, shapes: &Shapes) -> u64;
 
     /// When the next turn of a session is due, now that the one before it is back.
     fn turn_due(&self, session: &Session, shapes: &Shapes, now: MonoNs) -> MonoNs;
@@ -71,6 +74,19 @@ impl<S: Starts> Arrivals for Timed<S> {
 
     fn next_due(&self, now: MonoNs) -> Option<MonoNs> {
         [self.turns.next(), self.starts.next()].into_iter().flatten().filter(|at| *at > now && at.0 < u64::MAX).min()
+    }
+
+    fn count_unsent(&mut self, by: MonoNs, over: &mut Ending<'_>) {
+        let Ending { phase, shapes, is_held, has_free_session } = over;
+        phase.count_unsent_parked(self.parked.len());
+        let requests = phase.requests_left().saturating_sub(self.parked.len());
+        let turns = self.turns.due_by(by).min(requests);
+        let starts = self.starts.due_by(by, shapes).min(phase.sessions_left()).min(requests - turns);
+        phase.count_unsent_held(turns);
+        match *is_held || *has_free_session {
+            true => phase.count_unsent_held(starts),
+            false => phase.count_unsent_waiting(starts),
+        }
     }
 
     fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs) {

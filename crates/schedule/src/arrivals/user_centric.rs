@@ -129,6 +129,10 @@ impl Starts for UserCentric {
         Some(NewSession { conversation, turns, identity: Identity::User(id), planned: at })
     }
 
+    fn due_by(&self, instant: MonoNs, _: &Shapes) -> u64 {
+        self.heap.iter().filter(|Reverse(coming)| coming.at <= instant).count() as u64
+    }
+
     /// On time, on the grid; late, at once, and the user's grid moves with it. Delays of the dataset play no part.
     fn turn_due(&self, session: &Session, _: &Shapes, now: MonoNs) -> MonoNs {
         session.planned.plus(self.turn_gap).max(now)

@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
                 let (session, turn) = (dispatch.session, dispatch.turn);
                 let Some(end) = end else { return Event::FirstContent { session, turn } };
                 self.happened.push(Happened::Return { at: now.since(START), number, end });
-                Event::Returned { session, turn, end }
+                Event::Returned { session, turn, end, at: now }
             });
             let mut actions = Vec::new();
             let deadline = self.schedule.poll(now, event, &mut actions);

@@ -3,7 +3,7 @@
 use super::account::{Account, PhaseAccount};
 use super::words::{count, mode, number, seconds, server, several};
 use aiperf_campaign::rehearsal::AssumedServer;
-use aiperf_plan::{Arrival, PhasePlan, Plan};
+use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::wrap_hanging;
 use aiperf_types::{Nanos, PhaseKind};
 
@@ -52,7 +52,7 @@ fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'st
     if let Some((first, last)) = account.sent {
         rows.push(("dispatches", format!("from {} to {}", seconds(first), seconds(last))));
     }
-    if matches!(phase.arrival, Arrival::Rate { .. } | Arrival::FixedSchedule { .. }) {
+    if !phase.arrival.is_closed_loop() {
         let slip = if counts.slip == Nanos::ZERO { String::new() } else { format!("; {} late", seconds(counts.slip)) };
         rows.push((
             "offered",

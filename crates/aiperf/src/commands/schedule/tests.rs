@@ -192,6 +192,7 @@ profiling
   mode          6 users who each come back after 2 s, 3 requests/s together
   requests      52 in 20 sessions, 20 of them completed
   dispatches    from 0.000 s to 18.667 s
+  offered       52, of which 0 missed a slot
   rate          2.79 requests/s while sending
   at most       6 live sessions, 5 requests in flight, 1 without a first token
   ends          at 19.531 s: its session count is reached at 18.667 s, then what
