@@ -170,8 +170,10 @@ impl Job {
         if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
         }
-        if plan.phases.iter().any(|phase| phase.arrival.replays()) {
-            dataset.check_timestamps()?;
+        for phase in &plan.phases {
+            if let Arrival::FixedSchedule { zero } = phase.arrival {
+                dataset.check_timestamps(zero)?;
+            }
         }
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);

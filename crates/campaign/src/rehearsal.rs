@@ -30,8 +30,10 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
     // Nothing is counted with it.
     let tokenizer = Tokenizer::load("builtin", &Lookup::from_env())?;
     let dataset = Dataset::of_counted(&without_text, &plan.draws(), &tokenizer, memory::room(), || ())?;
-    if plan.phases.iter().any(|phase| phase.arrival.replays()) {
-        dataset.check_timestamps()?;
+    for phase in &plan.phases {
+        if let Arrival::FixedSchedule { zero } = phase.arrival {
+            dataset.check_timestamps(zero)?;
+        }
     }
     Ok((dataset.shapes().clone(), dataset.notes().to_vec()))
 }

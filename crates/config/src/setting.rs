@@ -298,17 +298,23 @@ impl Setting for bool {
 
 impl Setting for i64 {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
-        match &node.datum {
+        let number = match &node.datum {
             Datum::Int(n) => return Some(*n),
-            Datum::Float(n) if n.fract() == 0.0 && n.abs() < 9e15 => return Some(*n as i64),
-            Datum::Text(text) => {
-                if let Ok(n) = crate::scalars::int(text) {
-                    return Some(n);
-                }
+            Datum::Float(n) if n.fract() == 0.0 && n.abs() < i64::MAX as f64 => return Some(*n as i64),
+            Datum::Float(n) => Some(*n),
+            Datum::Text(text) => match crate::scalars::int(text) {
+                Ok(n) => return Some(n),
+                Err(_) => crate::scalars::float(text).ok(),
+            },
+            _ => None,
+        };
+        let rule = match number {
+            Some(n) if n.fract() == 0.0 && n >= i64::MAX as f64 => {
+                format!("must be at most {}", crate::rules::most_at(path))
             }
-            _ => {}
-        }
-        reader.refuse(node, path, "must be a whole number");
+            _ => "must be a whole number".to_owned(),
+        };
+        reader.refuse(node, path, rule);
         None
     }
     fn write(&self) -> Value {

@@ -259,6 +259,7 @@ fn what_changes_nothing_is_noted() {
             "--request-rate 5 --concurrency-ramp-duration 5",
             "--concurrency-ramp-duration 5 has no effect: there is no concurrency to climb to",
         ),
+        ("--prefill-concurrency 4", "--prefill-concurrency 4 has no effect: the concurrency is 1"),
         ("--prefill-concurrency-ramp-duration 5", "--prefill-concurrency-ramp-duration 5 has no effect"),
         ("--warmup-request-count 2 --warmup-arrival-pattern gamma", "--warmup-arrival-pattern gamma has no effect"),
         ("--fixed-schedule --no-fixed-schedule --input-file one.jsonl", "--no-fixed-schedule has no effect"),
@@ -293,6 +294,14 @@ fn flags_that_cannot_stand_together_are_refused_before_anything_is_sent() {
             &["--request-rate-ramp-duration 5", "user-centric"],
         ),
         ("--fixed-schedule", &["fixed_schedule", "--input-file"]),
+        (
+            "--fixed-schedule --input-file one.jsonl --user-centric-rate 5 --num-users 2",
+            &["--fixed-schedule and --user-centric-rate exclude each other\n  each says when requests are sent"],
+        ),
+        (
+            "--fixed-schedule --input-file one.jsonl --request-rate 5",
+            &["--fixed-schedule and --request-rate exclude each other"],
+        ),
         ("--fixed-schedule --input-file bodies.jsonl", &["timestamps", "bodies.jsonl"]),
         (
             "--fixed-schedule --input-file one.jsonl --dataset-sampling-strategy shuffle",
@@ -398,6 +407,79 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
     let two = "    - {name: a, kind: profiling, type: fixed_schedule, end_offset: 5}\n    - {name: b, kind: profiling, type: fixed_schedule}\n";
     let error = file("{type: file, path: one.jsonl}", two).expect_err("two pieces of one file").to_string();
     assert!(error.contains("c.yaml:7:") && error.contains("other offsets"), "{error}");
+}
+
+#[test]
+fn a_value_that_is_there_and_bad_is_told_once_and_by_place() {
+    let phase = |text: &str| format!("    - {{name: profiling, {text}}}\n");
+    let named = |name: &str| format!("    - {{name: {name}, kind: profiling, type: concurrency, requests: 1}}\n");
+    for (phases, says) in [
+        (
+            phase("type: concurrency, requests: 1, cancellation: {rate: 101}"),
+            "cancellation.rate 101 must be at least 0 and at most 100",
+        ),
+        (
+            phase("type: poisson, rate: 1, requests: 1, rate_ramp: {duration: 0}"),
+            "rate_ramp.duration 0 must be more than 0",
+        ),
+        (phase("type: concurrency, requests: 1, kind: bogus"), "kind bogus is not one of its choices"),
+        (
+            "    - {name: a, type: concurrency, requests: 1, kind: bogus}\n".to_owned(),
+            "kind bogus is not one of its choices",
+        ),
+        (
+            phase("type: poisson, requests: 1, rate_series: [{time_s: 0, qps: 0}, {time_s: 1, qps: 1}]"),
+            "qps 0 must be more than 0",
+        ),
+        (
+            phase("type: poisson, requests: 1, rate_series: [{time_s: 0, qps: 1}, {time_s: 1}]"),
+            "needs a finite time_s and qps",
+        ),
+        (
+            phase("type: poisson, requests: 1, rate_series: [{time_s: 0, qps: 1}, {time_s: 1, qps: .inf}]"),
+            "needs a finite time_s and qps",
+        ),
+        (
+            phase("type: poisson, requests: 1, rate_series: {path: series.json, points: []}"),
+            "rate_series has both path and points, which exclude each other",
+        ),
+        (
+            phase("type: concurrency, requests: 18446744073709551615"),
+            "requests 1.8446744073709552e19 must be at most 1000000000000",
+        ),
+        (
+            phase("type: concurrency, requests: '18446744073709551615'"),
+            "requests 18446744073709551615 must be at most 1000000000000",
+        ),
+        (phase("type: concurrency, requests: 1, concurrency: 1e30"), "concurrency 1e30 must be at most 1000000"),
+        (
+            phase("type: concurrency, requests: 1, concurrency: 2, prefill_concurrency: 5"),
+            "phase 'profiling': prefill_concurrency 5 is larger than concurrency 2",
+        ),
+        (
+            named(&"a".repeat(101)),
+            "benchmark.phases.0.name has 101 characters\n  each phase has a folder with its name",
+        ),
+    ] {
+        let error = file("{isl: 8}", &phases).expect_err(&phases);
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.problems().len(), 1, "{phases}\n{error}");
+        let text = error.to_string();
+        assert!(text.starts_with("c.yaml:6:") && text.contains(says), "{phases}\n{text}");
+    }
+    assert!(file("{isl: 8}", &named(&"a".repeat(100))).is_ok());
+    let users = phase("type: user_centric, users: 9, requests: 1, rate: 1");
+    let error = file("{isl: 8, turns: 2}", &users).expect_err("too few requests").to_string();
+    assert!(error.starts_with("c.yaml:6:") && error.contains("requests 1 is less than users 9"), "{error}");
+    let error = file("{isl: 8}", "    []\n").expect_err("no phase").to_string();
+    assert!(error.starts_with("c.yaml:5:3: there is no phase\n"), "{error}");
+}
+
+#[test]
+fn a_series_may_begin_with_a_byte_order_mark() {
+    let text = "\u{feff}[{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 1, \"qps\": 2}]";
+    let args = ["-m", "m", "-u", "h:1", "--request-rate-series", "x.json"];
+    assert!(resolved_with(&[("x.json", text)], &[], &args).is_ok());
 }
 
 #[test]

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use aiperf_plan::{DatasetPlan, Draws, FilePlan, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Draws, FilePlan, ScheduleZero, SyntheticPlan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
 use crate::files::Files;
 use crate::synthetic::Synthetic;
+use crate::turn_shape::LONGEST_MS;
 
 /// Text kept in memory at most; what only a seed defines is made again when needed once it is larger.
 const KEPT_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
@@ -122,18 +123,48 @@ impl Dataset {
         }
     }
 
-    /// Refuses conversations that a schedule by timestamps has no time for: the first turn of each needs one.
-    pub fn check_timestamps(&self) -> Result<(), DatasetError> {
-        let has_none = |index: &u32| self.shapes.turn(*index, 0).timestamp_ms.is_none();
-        let Some(index) = (0..self.shapes.len()).find(has_none) else { return Ok(()) };
-        let place = match self.place(index as usize) {
-            Some(place) => place,
-            None => format!("conversation {}", self.conversation(index as usize)?.session_id),
+    /// Refuses conversations that a schedule by timestamps has no time for: the first turn of each needs one, and none
+    /// may be farther from the schedule's zero than a run can last.
+    pub fn check_timestamps(&self, zero: ScheduleZero) -> Result<(), DatasetError> {
+        let shapes = &self.shapes;
+        let mut first_ms = f64::INFINITY;
+        for index in 0..shapes.len() {
+            let Some(timestamp_ms) = shapes.turn(index, 0).timestamp_ms else {
+                let fault = "has no timestamp in its first turn, and a fixed schedule sends each conversation at that \
+                             time\n  try: a timestamp, in milliseconds, in the first turn of every conversation, or \
+                             another way to offer load (--no-fixed-schedule)";
+                return Err(self.fault_in(index, 0, fault.into()));
+            };
+            first_ms = first_ms.min(timestamp_ms);
+        }
+        let (zero_ms, way_out) = match zero {
+            ScheduleZero::First => (first_ms, "timestamps in milliseconds"),
+            ScheduleZero::At(at) => {
+                (at, "timestamps in milliseconds, or --fixed-schedule-auto-offset to begin with the first of them")
+            }
         };
-        let fault = "has no timestamp in its first turn, and a fixed schedule sends each conversation at that time\n  try: \
-                     a timestamp, in milliseconds, in the first turn of every conversation, or another way to offer load \
-                     (--no-fixed-schedule)";
-        Err(DatasetError::of_file(&place, fault.into()))
+        let turns = (0..shapes.len()).flat_map(|index| (0..shapes.turns(index)).map(move |turn| (index, turn)));
+        for (index, turn) in turns {
+            let Some(timestamp_ms) = shapes.turn(index, turn).timestamp_ms else { continue };
+            if timestamp_ms - zero_ms > LONGEST_MS {
+                let fault = format!(
+                    "timestamp {timestamp_ms} is {} s after the zero of the schedule, {zero_ms}, and a run lasts {} s at \
+                     most\n  try: {way_out}",
+                    (timestamp_ms - zero_ms) / 1e3,
+                    LONGEST_MS / 1e3
+                );
+                return Err(self.fault_in(index, turn, fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a turn, at its place.
+    fn fault_in(&self, index: u32, turn: u32, fault: String) -> DatasetError {
+        let index = index as usize;
+        let place = self.place_of_turn(index, turn as usize).map(Ok);
+        let named = || self.conversation(index).map(|of| format!("conversation {}", of.session_id));
+        place.unwrap_or_else(named).map_or_else(|error| error, |place| DatasetError::of_file(&place, fault))
     }
 
     /// What a user should know about the data, a line each.

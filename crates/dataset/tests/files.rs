@@ -243,6 +243,17 @@ fn files_larger_than_the_memory_for_them_are_refused_as_they_are_read() {
     let error = opened_within(&path, FileFormat::SingleTurn, 2_000_000).map(|_| ()).unwrap_err();
     assert!(error.contains(": another row takes "), "{error}");
     assert!(opened_within(&path, FileFormat::SingleTurn, 100_000_000).is_ok());
+    // So do the shapes of turns, and names.
+    let refused_at = |rows: String, format, room| {
+        std::fs::write(&path, rows).unwrap();
+        opened_within(&path, format, room).map(|_| ()).unwrap_err()
+    };
+    let turns = format!("{{\"turns\": [{}]}}\n", ["{\"text\": \"a\"}"; 10].join(", "));
+    let error = refused_at(turns.repeat(1000), FileFormat::MultiTurn, 1000 * (turns.len() as u64 + 700));
+    assert!(error.contains(": another row takes "), "{error}");
+    let named = |number| format!("{{\"text\": \"a\", \"session_id\": \"{number:0>1000}\"}}\n");
+    let error = refused_at((0..1000).map(named).collect(), FileFormat::SingleTurn, 2_000_000);
+    assert!(error.contains(": another row takes "), "{error}");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     packed.write_all(rows.as_bytes()).unwrap();
     std::fs::write(&path, packed.finish().unwrap()).unwrap();

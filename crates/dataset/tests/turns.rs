@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_dataset::{Dataset, DatasetError};
-use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length, SyntheticPlan, TimestampWindow, Turns};
+use aiperf_plan::{
+    DatasetPlan, Draws, FileFormat, FilePlan, Length, ScheduleZero, SyntheticPlan, TimestampWindow, Turns,
+};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{ContextMode, Conversation, Nanos, TurnShape};
 use proptest::prelude::*;
@@ -216,7 +218,7 @@ fn a_turn_without_a_timestamp_goes_with_the_turn_before_it() {
     assert_eq!(all(&dataset)[0].system_message.as_deref(), Some("S"));
     assert!(dataset.place_of_turn(0, 1).unwrap().ends_with("d.jsonl:2"));
     shapes_agree(&dataset);
-    dataset.check_timestamps().unwrap();
+    dataset.check_timestamps(ScheduleZero::First).unwrap();
 }
 
 #[test]
@@ -243,23 +245,87 @@ fn as_many_conversations_are_used_as_are_asked_for_once_others_are_left_out() {
     assert_eq!(dataset.shapes().len(), 1);
 }
 
+fn timed_from(zero: ScheduleZero, rows: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.jsonl");
+    std::fs::write(&path, rows).unwrap();
+    let dataset = of(&DatasetPlan::File(FilePlan::new(path, FileFormat::MultiTurn))).unwrap();
+    dataset.check_timestamps(zero).map_err(|error| error.to_string())
+}
+
+#[test]
+fn times_that_no_run_can_have_are_refused_by_line_and_turn() {
+    let second = |time: &str| read(&format!("{{\"turns\": [{{\"text\": \"a\"}}, {{\"text\": \"b\", {time}}}]}}"));
+    for timestamp in ["1e18", "9e15", "1e300", "-1e300", "\"1e18\""] {
+        let error = second(&format!("\"timestamp\": {timestamp}")).unwrap_err();
+        assert!(error.starts_with("d.jsonl:1: turns[1]: timestamp "), "{error}");
+        assert!(error.contains("is no time: one is at most 1e13 and at least -1e13\n  try: milliseconds"), "{error}");
+    }
+    for delay in ["1e18", "1e300", "1000000000001"] {
+        let error = second(&format!("\"delay\": {delay}")).unwrap_err();
+        assert!(error.starts_with("d.jsonl:1: turns[1]: delay "), "{error}");
+        assert!(error.contains("is too long: one is at most 1e12, thirty years"), "{error}");
+    }
+    for fine in ["\"timestamp\": 1.7e12", "\"timestamp\": -5", "\"delay\": 1e12"] {
+        assert!(second(fine).is_ok(), "{fine}");
+    }
+    let rows = "{\"turns\": [{\"text\": \"a\"}, {\"text\": \"b\", \"delay\": 5}]}";
+    let slow = |delay_cap_ms| {
+        read_as(rows, FileFormat::MultiTurn, |plan| FilePlan { delay_ratio: 1e300, delay_cap_ms, ..plan })
+    };
+    assert!(slow(Some(9.0)).is_ok());
+    let error = slow(None).unwrap_err();
+    assert!(error.starts_with("d.jsonl:1: delay 5 becomes 5e300 at a ratio of 1"), "{error}");
+}
+
+#[test]
+fn a_schedule_ends_within_the_longest_time_from_its_zero() {
+    let row = |first: &str, second: &str| {
+        format!(
+            "{{\"turns\": [{{\"text\": \"a\", \"timestamp\": {first}}}, {{\"text\": \"b\", \"timestamp\": {second}}}]}}"
+        )
+    };
+    let recent = row("1.7e12", "1.7001e12");
+    assert_eq!(timed_from(ScheduleZero::First, &recent), Ok(()));
+    assert_eq!(timed_from(ScheduleZero::At(1.7e12), &recent), Ok(()));
+    let error = timed_from(ScheduleZero::At(0.0), &recent).unwrap_err();
+    assert!(
+        error.contains("d.jsonl:1: timestamp 1700000000000 is 1700000000 s after the zero of the schedule, 0"),
+        "{error}"
+    );
+    assert!(error.contains("or --fixed-schedule-auto-offset"), "{error}");
+    // A later turn too, wherever it stands.
+    let error = timed_from(ScheduleZero::First, &format!("{}\n{}", row("5", "6"), row("7", "1.7e12"))).unwrap_err();
+    assert!(error.contains("d.jsonl:2: timestamp 1700000000000 is "), "{error}");
+}
+
+#[test]
+fn an_id_that_fits_no_header_field_is_refused() {
+    let named = |bytes: usize| {
+        read(&format!("{{\"session_id\": \"{}\", \"turns\": [{{\"text\": \"a\"}}]}}", "i".repeat(bytes)))
+    };
+    assert!(named(1024).is_ok());
+    let error = named(1025).unwrap_err();
+    assert!(error.starts_with("d.jsonl:1: session_id has 1025 bytes, and one may have 1024\n"), "{error}");
+}
+
+#[test]
+fn a_count_that_is_too_large_is_told_the_largest() {
+    let error = read_as("{\"text\": \"a\", \"output_length\": 1e30}", FileFormat::SingleTurn, |plan| plan).unwrap_err();
+    assert!(error.starts_with("d.jsonl:1: output_length 1e30 must be at most 4294967295\n"), "{error}");
+}
+
 #[test]
 fn a_schedule_by_timestamps_needs_one_in_each_first_turn() {
     let timed =
         "{\"turns\": [{\"text\": \"a\", \"timestamp\": 5}, {\"text\": \"b\"}, {\"text\": \"c\", \"timestamp\": -1}]}";
-    let check = |rows: &str| {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("d.jsonl");
-        std::fs::write(&path, rows).unwrap();
-        let dataset = of(&DatasetPlan::File(FilePlan::new(path, FileFormat::MultiTurn))).unwrap();
-        dataset.check_timestamps().map_err(|error| error.to_string())
-    };
+    let check = |rows: &str| timed_from(ScheduleZero::First, rows);
     assert_eq!(check(timed), Ok(()));
     let untimed = "{\"turns\": [{\"text\": \"a\"}, {\"text\": \"b\", \"timestamp\": 5}]}";
     let error = check(&format!("{timed}\n\n{untimed}")).unwrap_err();
     assert!(error.contains("d.jsonl:3: has no timestamp in its first turn, and a fixed schedule"), "{error}");
     assert!(error.contains("\n  try: a timestamp, in milliseconds"), "{error}");
-    let made = of(&synthetic(2, Turns::ONE)).unwrap().check_timestamps().unwrap_err().to_string();
+    let made = of(&synthetic(2, Turns::ONE)).unwrap().check_timestamps(ScheduleZero::First).unwrap_err().to_string();
     assert!(made.starts_with("conversation session_000000: has no timestamp"), "{made}");
 }
 

@@ -17,7 +17,8 @@ pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Probl
     if text.trim().is_empty() {
         return Err(fail("is empty".into()));
     }
-    let value: Value = serde_json::from_str(&text).map_err(|error| fail(format!("is not JSON: {error}")))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let value: Value = serde_json::from_str(text).map_err(|error| fail(format!("is not JSON: {error}")))?;
     let points = match &value {
         Value::Array(points) => points,
         Value::Object(map) if map.len() == 1 => map
@@ -69,7 +70,12 @@ pub(crate) fn resolve(phase: &mut Node, index: usize, cwd: &Path, places: &Place
     let Some(series) = phase.get_mut("rate_series") else { return Ok(()) };
     let path = series.text().or_else(|| series.get("path").and_then(Node::text)).map(str::to_owned);
     let Some(path) = path else { return Ok(()) };
-    let subject = places.subject_key(series, &format!("benchmark.phases.{index}.rate_series"));
+    let at = format!("benchmark.phases.{index}.rate_series");
+    let subject = places.subject_key(series, &at);
+    if series.set("points").is_some() {
+        let what = format!("{subject} has both path and points, which exclude each other");
+        return Err(Problem::new(what).because("each says the rates").hint("leave path or points out").at(at));
+    }
     let points = load(&path, cwd, &subject)?;
     *series = Node::from_json(&points, &series.origin.clone());
     debug_assert!(!matches!(series.datum, Datum::Text(_)));

@@ -141,7 +141,14 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
         Some(1) => Some(format!("the {name} is 1, and climbs from there")),
         Some(_) => None,
     };
-    let rows: [(&str, bool, Option<String>); 5] = [
+    let by_default = slots.filter(|_| phase.concurrency.is_none());
+    let spare = phase.prefill_concurrency.zip(by_default).is_some_and(|(prefills, sessions)| prefills > sessions);
+    let rows: [(&str, bool, Option<String>); 6] = [
+        (
+            "prefill_concurrency",
+            spare,
+            Some(format!("the concurrency is {DEFAULT_CONCURRENCY}, and no more requests are sent at once")),
+        ),
         (
             "cancellation",
             phase.cancellation.is_some() && is_warmup,

@@ -12,7 +12,7 @@ mod search;
 
 pub(crate) use endpoint::kind as endpoint_kind;
 pub(crate) use facts::Facts;
-pub(crate) use limits::DATASET_TOKENS;
+pub(crate) use limits::{DATASET_TOKENS, most_at};
 #[cfg(test)]
 pub(crate) use output::SCENARIOS;
 

@@ -11,6 +11,9 @@ use crate::setting::Switch;
 use aiperf_types::PhaseKind;
 use std::collections::BTreeMap;
 
+/// Characters of a name, which is that of a folder and part of the names of files.
+const LONGEST_NAME: usize = 100;
+
 /// Names that files cannot have on some systems, and phases have folders.
 const RESERVED: &[&str] = &["con", "prn", "aux", "nul"];
 
@@ -30,7 +33,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     if phases.is_empty() {
         problems.push(
             facts
-                .problem("phases", "there is no phase".into())
+                .problem("phases", format!("{}there is no phase", facts.place("phases")))
                 .because("a phase says how much is sent and when it ends")
                 .hint("phases: {type: concurrency, concurrency: 1, requests: 10}"),
         );
@@ -57,7 +60,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     if told && !phases.iter().any(|phase| phase.kind == Some(PhaseKind::Profiling)) {
         problems.push(
             facts
-                .problem("phases", "there is no profiling phase".into())
+                .problem("phases", format!("{}there is no profiling phase", facts.place("phases")))
                 .because("nothing would be reported")
                 .hint("profiling: {type: concurrency, concurrency: 1, requests: 10}"),
         );
@@ -74,6 +77,16 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
         return;
     };
     let at_name = format!("{at}.name");
+    let length = name.chars().count();
+    if length > LONGEST_NAME {
+        let what = format!("{}benchmark.{at_name} has {length} characters", facts.place(&at_name));
+        problems.push(
+            facts
+                .problem(&at_name, what)
+                .because(format!("each phase has a folder with its name, and one may have {LONGEST_NAME}"))
+                .hint("a shorter name"),
+        );
+    }
     let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let rest = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if !first || !rest {
@@ -91,7 +104,10 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
         problems
             .push(facts.problem(&at_name, what).because("each phase has a folder with its name").hint("another name"));
     }
+    let node = facts.node.find(at);
     match phase.kind {
+        // A kind that could not be read has been told as such.
+        None if node.is_some_and(|node| node.set("kind").is_some()) => {}
         None => problems.push(
             facts
                 .problem(&format!("{at}.kind"), format!("{} needs a kind", facts.subject(at)))
@@ -203,6 +219,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     }
     if let Some(cancellation) = &phase.cancellation
         && cancellation.rate.is_none()
+        && facts.node.find(&path("cancellation")).is_none_or(|node| node.set("rate").is_none())
     {
         problems.push(
             facts.problem(&path("cancellation.rate"), format!("{} needs a rate", facts.subject(&path("cancellation")))),
@@ -220,6 +237,8 @@ fn ramps(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>
     for (key, Ramp(ramp)) in all.into_iter().filter_map(|(key, ramp)| Some((key, ramp.as_ref()?))) {
         let at = format!("{at}.{key}");
         let rule = match ramp.duration {
+            // One that could not be read has been told as such.
+            None if facts.node.find(&at).is_some_and(|node| node.set("duration").is_some()) => continue,
             None => "needs a duration",
             Some(duration) if !duration.0.is_finite() => "never gets there",
             Some(_) => continue,
@@ -290,7 +309,8 @@ fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: 
             } else {
                 format!("{} {count}", facts.ask(flag, key))
             };
-            let what = format!("{}: {given} is less than {}", label(phase), facts.mention(&path("users")));
+            let (place, users_of) = (facts.place(&path(key)), facts.mention(&path("users")));
+            let what = format!("{place}{}: {given} is less than {users_of}", label(phase));
             problems.push(
                 facts
                     .problem(at, what)
@@ -318,7 +338,8 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
             && slots > sessions
         {
             let what = format!(
-                "{}: {} is larger than {}",
+                "{}{}: {} is larger than {}",
+                facts.place(&prefill),
                 label(phase),
                 facts.mention(&prefill),
                 facts.mention(&path("concurrency"))

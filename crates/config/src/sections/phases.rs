@@ -180,11 +180,14 @@ impl Setting for RateSeries {
         };
         let before = reader.problems.len();
         let list = List::<RatePoint>::read(points, path, reader)?;
-        for (index, point) in list.iter().enumerate() {
-            let at = join(path, &index.to_string());
-            let item = points.items().get(index).unwrap_or(points);
-            if point.time_s.is_none_or(|t| !t.is_finite()) || point.qps.is_none_or(|q| !q.is_finite()) {
-                reader.refuse(item, &at, "needs a finite time_s and qps");
+        let is_read = reader.problems.len() == before;
+        for (index, item) in points.items().iter().enumerate().filter(|(_, item)| item.is_map()) {
+            // Points stand beside their items only where all were read.
+            let point = list.get(index).filter(|_| is_read);
+            let is_endless = |point: &RatePoint| [point.time_s, point.qps].into_iter().flatten().any(f64::is_infinite);
+            let is_short = ["time_s", "qps"].iter().any(|key| item.set(key).is_none());
+            if is_short || point.is_some_and(is_endless) {
+                reader.refuse(item, &join(path, &index.to_string()), "needs a finite time_s and qps");
             }
         }
         if reader.problems.len() > before {

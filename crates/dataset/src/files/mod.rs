@@ -58,11 +58,17 @@ struct ReadRow {
     ignored: Vec<String>,
 }
 
-/// Bytes that a row takes beside its text: its place, that of its conversation, and those of its turns, in lists that
-/// double.
-const BYTES_A_ROW: u64 = 2 * (size_of::<Place>() + size_of::<Rows>() + size_of::<RowNote>()) as u64;
-/// Bytes that each of its turns takes: what is noted of it, which is larger than its shape.
-const BYTES_A_TURN: u64 = 2 * size_of::<TurnNote>() as u64;
+/// Bytes that a row takes beside its text: its place, that of its conversation and of its shape, and those of its turns,
+/// in lists that double; and once more its place, with its number and the next free place, while rows are put in order.
+const BYTES_A_ROW: u64 = (2 * (size_of::<Place>() + size_of::<Rows>() + size_of::<RowNote>() + size_of::<usize>())
+    + size_of::<Place>()
+    + size_of::<u32>()
+    + size_of::<usize>()) as u64;
+/// Bytes that each of its turns takes: what is noted of it, and its shape while that is still there.
+const BYTES_A_TURN: u64 = 2 * (size_of::<TurnNote>() + size_of::<u64>() + size_of::<f64>()) as u64;
+/// Bytes that a name takes beside its text, in a table that doubles and is seven eighths full at most: with the old one
+/// while it grows, that is four times its entry.
+const BYTES_A_NAME: u64 = 4 * size_of::<(String, u32)>() as u64;
 /// Delays that are worth a word.
 const LONG_DELAY: Nanos = Nanos::from_millis(60_000);
 
@@ -186,19 +192,22 @@ impl Files {
                 });
                 let ReadRow { session_id, turns, ignored: members } = read_row.map_err(at_fault)?;
                 room.can_make(bytes).map_err(at_fault)?;
+                self.selection.check_delays(&turns).map_err(at_fault)?;
                 ignored.add(members, || text.at(line));
                 let next = self.conversations.len() as u32;
                 // Files without rows use up a number too; others are numbered once it is known which are sent.
                 let number = if is_folder { file as u64 } else { 0 };
+                let name_bytes = session_id.as_ref().map_or(0, |name| BYTES_A_NAME + name.len() as u64);
                 let (conversation, unnamed) = match session_id {
                     _ if is_folder => (*of_file.get_or_insert(next), Some(number)),
                     None => (next, Some(number)),
                     Some(name) => (*by_name.entry(name).or_insert(next), None),
                 };
+                let is_new_name = conversation == next && unnamed.is_none();
                 if conversation == next {
                     self.conversations.push(Rows { first: 0, count: 0, unnamed });
                 }
-                let kept = BYTES_A_ROW + BYTES_A_TURN * turns.len() as u64;
+                let kept = BYTES_A_ROW + BYTES_A_TURN * turns.len() as u64 + if is_new_name { name_bytes } else { 0 };
                 room.take(kept, "another row", FEWER).map_err(at_fault)?;
                 self.conversations[conversation as usize].count += 1;
                 notes.turns.extend(turns.iter().map(TurnNote::of));

@@ -10,6 +10,11 @@ use super::media::MediaKind;
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault(pub(super) String);
 
+/// Bytes of a session's id: servers refuse heads of more than some thousands.
+const LONGEST_ID: usize = 1024;
+/// The most things that a row may ask for.
+const MOST: u32 = u32::MAX;
+
 /// What becomes of a content of a kind: where it names a file, what stands in that.
 pub(super) type Encode<'a> = &'a mut dyn FnMut(MediaKind, String) -> Result<String, Fault>;
 
@@ -51,7 +56,15 @@ impl Row {
 
     /// What names its conversation.
     pub(super) fn session_id(&mut self) -> Result<Option<String>, Fault> {
-        Ok(self.string("session_id")?.filter(|id| !id.is_empty()))
+        let id = self.string("session_id")?.filter(|id| !id.is_empty());
+        match &id {
+            Some(id) if id.len() > LONGEST_ID => Err(Fault(format!(
+                "session_id has {} bytes, and one may have {LONGEST_ID}\n  a fixed schedule sends it in a header field\n  \
+                 try: a shorter id",
+                id.len()
+            ))),
+            _ => Ok(id),
+        }
     }
 
     /// All its members.
@@ -110,9 +123,14 @@ impl Row {
     /// A number of things, at least one.
     pub(super) fn count(&mut self, name: &str) -> Result<Option<u32>, Fault> {
         let Some(number) = self.number(name)? else { return Ok(None) };
-        if number.fract() != 0.0 || !(1.0..=f64::from(u32::MAX)).contains(&number) {
+        if number.fract() != 0.0 || !(1.0..=f64::from(MOST)).contains(&number) {
+            let (shown, rule) = if number > f64::from(MOST) {
+                (format!("{number:e}"), format!("at most {MOST}"))
+            } else {
+                (number.to_string(), "a whole number of at least 1".to_owned())
+            };
             return Err(Fault(format!(
-                "{name} {number} must be a whole number of at least 1\n  try: leave it out, for no limit or that of --osl"
+                "{name} {shown} must be {rule}\n  try: leave it out, for no limit or that of --osl"
             )));
         }
         Ok(Some(number as u32))

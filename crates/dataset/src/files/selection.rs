@@ -7,7 +7,9 @@ use aiperf_plan::{FilePlan, TimestampWindow};
 use aiperf_types::{Turn, TurnShape};
 
 use super::Format;
+use super::row::Fault;
 use crate::turn_shape;
+use crate::turn_shape::LONGEST_MS;
 
 const SYSTEM: &str = "system";
 
@@ -108,6 +110,19 @@ impl Selection {
     pub(super) fn delay_ms(&self, delay_ms: Option<f64>) -> Option<f64> {
         let delay_ms = delay_ms? * self.delay_ratio;
         Some(self.delay_cap_ms.map_or(delay_ms, |cap| delay_ms.min(cap)))
+    }
+
+    /// Refuses turns that would wait for longer than a run can last.
+    pub(super) fn check_delays(&self, turns: &[Turn]) -> Result<(), Fault> {
+        let delays = turns.iter().filter_map(|turn| Some((turn.delay_ms?, self.delay_ms(turn.delay_ms)?)));
+        match delays.into_iter().find(|(_, kept)| *kept > LONGEST_MS) {
+            None => Ok(()),
+            Some((delay, kept)) => Err(Fault(format!(
+                "delay {delay} becomes {kept:e} at a ratio of {}, and one is at most {LONGEST_MS:e} milliseconds\n  try: a \
+                 smaller --session-delay-ratio",
+                self.delay_ratio
+            ))),
+        }
     }
 
     /// Whether long delays are what somebody asked for.

@@ -8,6 +8,7 @@ use super::media::MediaKind;
 use super::row::{Encode, Fault, Row, wrong};
 use super::wav;
 use super::{Format, ReadRow};
+use crate::turn_shape::{FARTHEST_MS, LONGEST_MS};
 
 pub(super) const FORMAT: Format = Format {
     name: FileFormat::SingleTurn,
@@ -58,7 +59,18 @@ pub(super) fn read_turn(mut row: Row, encode: Encode<'_>) -> Result<TurnRow, Fau
     }
     turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
     turn.timestamp_ms = row.number("timestamp")?;
+    if let Some(timestamp) = turn.timestamp_ms.filter(|timestamp| timestamp.abs() > FARTHEST_MS) {
+        return Err(Fault(format!(
+            "timestamp {timestamp:e} is no time: one is at most {FARTHEST_MS:e} and at least -{FARTHEST_MS:e}\n  try: \
+             milliseconds, from any zero"
+        )));
+    }
     turn.delay_ms = row.number("delay")?;
+    if let Some(delay) = turn.delay_ms.filter(|delay| *delay > LONGEST_MS) {
+        return Err(Fault(format!(
+            "delay {delay:e} is too long: one is at most {LONGEST_MS:e}, thirty years\n  try: milliseconds"
+        )));
+    }
     if let Some(delay) = turn.delay_ms.filter(|delay| *delay < 0.0) {
         return Err(Fault(format!(
             "delay {delay} is below 0\n  a turn is sent so many milliseconds after the answer to the one before\n  try: 0, or \

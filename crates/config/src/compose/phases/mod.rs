@@ -162,6 +162,10 @@ fn exclude(one: &str, other: &str) -> Problem {
 /// How requests arrive: the first of these that is asked for, or as they did before.
 fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Vec<Problem>) -> Option<PhaseType> {
     if flags.on(FIXED_SCHEDULE) {
+        if let Some(rate) = flags.among(RATES).first() {
+            problems.push(two_clocks(flags.spelled(FIXED_SCHEDULE), rate));
+            return None;
+        }
         return Some(PhaseType::FixedSchedule);
     }
     if flags.has(USER_CENTRIC_RATE) || searches(flags, "users") {
@@ -193,6 +197,14 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
         problems.push(no_burst(flags.spelled(ARRIVAL_PATTERN), &said_by));
     }
     kind
+}
+
+/// Timestamps and a rate.
+fn two_clocks(schedule: &str, rate: &str) -> Problem {
+    Problem::new(format!("{schedule} and {rate} exclude each other"))
+        .because("each says when requests are sent: the first by their timestamps, the other at a rate")
+        .hint(format!("leave {schedule} or {rate} out"))
+        .at("benchmark.phases.0.type")
 }
 
 /// A burst and a rate.
@@ -294,9 +306,6 @@ fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<P
             "--request-rate",
             "there is no rate to climb to, and that of --user-centric-rate is fixed",
         ));
-    }
-    if flags.has(REQUEST_RATE_SERIES) && !kind.has_rate() {
-        problems.push(exclude(REQUEST_RATE_SERIES.name, FIXED_SCHEDULE.name));
     }
     if flags.has(REQUEST_CANCELLATION_DELAY) && phase.find("cancellation.rate").is_none() {
         problems.push(needs(
