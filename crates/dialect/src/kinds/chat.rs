@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 pub const DIALECT: Dialect = Dialect {
     carries: Carries::History(&HISTORY),
     capture: |_| Box::new(ChatCapture::default()),
+    has_steady_frame: true,
     ..Dialect::new(EndpointKind::Chat, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 

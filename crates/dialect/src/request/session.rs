@@ -19,6 +19,9 @@ pub struct EncodedRequest {
     pub headers: Vec<(String, String)>,
 }
 
+/// Pieces that the items of most bodies are.
+const FEW_PIECES: usize = 8;
+
 /// What a request says that the one before it in its session did not, for whoever counts prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptDelta {
@@ -26,6 +29,29 @@ pub struct PromptDelta {
     pub continues: bool,
     /// Encoded items, each with a comma before it.
     pub items: Vec<Bytes>,
+}
+
+/// The members of a body and their encoding, around the items.
+struct EncodedFrame {
+    frame: Frame,
+    before: Vec<Bytes>,
+    after: Vec<Bytes>,
+}
+
+impl EncodedFrame {
+    fn new(frame: Frame) -> Result<Self, DialectError> {
+        let (before, after) = frame.encode()?;
+        Ok(Self { frame, before, after })
+    }
+}
+
+/// A frame, and the settings that it says.
+#[derive(Clone)]
+struct SteadyFrame {
+    model: Option<String>,
+    max_tokens: Option<u32>,
+    tools: Option<Bytes>,
+    frame: Arc<EncodedFrame>,
 }
 
 /// One execution of a conversation. What was said stays encoded, so that a turn costs what it adds. Cheap to clone while
@@ -40,6 +66,8 @@ pub struct Session {
     /// Turns of the conversation that were said.
     asked: usize,
     items: Items,
+    /// The frame of an earlier turn, where it serves for others.
+    frame: Option<SteadyFrame>,
     /// Images that the last request carries, where that is known without looking into its body.
     images: Option<u32>,
     /// Whether prompts are counted by what each adds. Once one cannot be, none after it is.
@@ -74,6 +102,7 @@ impl Session {
             history: Vec::new(),
             asked: 0,
             items: Items::default(),
+            frame: None,
             images: None,
             has_deltas,
             added: Vec::new(),
@@ -120,21 +149,36 @@ impl Session {
         if asked.reset_context {
             self.response_id = None;
         }
-        let frame = match &asked.raw_payload {
-            Some(payload) => {
-                let mut frame = Frame::default();
-                frame.extend(payload);
-                frame
-            }
-            None => (self.api.dialect.frame)(&self.request(asked)?)?,
-        };
-        self.images = self.images_of(&frame, asked);
+        let framed = self.frame_of(asked)?;
+        let frame = &framed.frame;
+        self.images = self.images_of(frame, asked);
         // The texts of all messages one after the other, and no others.
         let is_in_items = frame.has_items() && frame.get("tools").is_none() && frame.get("input").is_none();
-        let encoded = self.encode(frame, asked)?;
+        let encoded = self.encode(framed, asked)?;
         self.has_deltas &= is_in_items && !self.items.replaces_first();
         self.delta = self.make_delta();
         Ok(encoded)
+    }
+
+    fn frame_of(&mut self, turn: &Turn) -> Result<Arc<EncodedFrame>, DialectError> {
+        if let Some(payload) = &turn.raw_payload {
+            let mut frame = Frame::default();
+            frame.extend(payload);
+            return EncodedFrame::new(frame).map(Arc::new);
+        }
+        let is_steady = self.api.dialect.has_steady_frame && turn.extra_body.is_none();
+        let fits = |steady: &&SteadyFrame| {
+            steady.model == turn.model && steady.max_tokens == turn.max_tokens && steady.tools == self.tools
+        };
+        if let Some(steady) = self.frame.as_ref().filter(|_| is_steady).filter(fits) {
+            return Ok(steady.frame.clone());
+        }
+        let frame = Arc::new(EncodedFrame::new((self.api.dialect.frame)(&self.request(turn)?)?)?);
+        if is_steady {
+            let (model, max_tokens, tools) = (turn.model.clone(), turn.max_tokens, self.tools.clone());
+            self.frame = Some(SteadyFrame { model, max_tokens, tools, frame: frame.clone() });
+        }
+        Ok(frame)
     }
 
     /// What the last request adds to those before it, where prompts can be counted so.
@@ -249,15 +293,18 @@ impl Session {
         })
     }
 
-    fn encode(&mut self, frame: Frame, turn: &Turn) -> Result<EncodedRequest, DialectError> {
+    fn encode(&mut self, framed: Arc<EncodedFrame>, turn: &Turn) -> Result<EncodedRequest, DialectError> {
         let headers = turn.extra_headers.clone();
         if self.api.endpoint.body == BodyKind::Multipart {
-            let payload = frame.encode()?.0.concat().into();
+            let payload = framed.before.concat().into();
+            let frame = Arc::try_unwrap(framed).map_or_else(|shared| shared.frame.clone(), |own| own.frame);
             let form = crate::request::multipart::encode(&frame.into_members()?)?;
             let body = Body::with_payload(form.pieces, payload);
             return Ok(EncodedRequest { body, content_type: Some(form.content_type.into()), headers });
         }
-        let (mut pieces, after) = frame.encode()?;
+        let EncodedFrame { frame, before, after } = &*framed;
+        let mut pieces = Vec::with_capacity(before.len() + after.len() + FEW_PIECES);
+        pieces.extend_from_slice(before);
         let mut shared = 0;
         if frame.has_items() {
             self.open(turn)?;
@@ -273,7 +320,7 @@ impl Session {
                 *first = first.slice(1..);
             }
         }
-        pieces.extend(after);
+        pieces.extend_from_slice(after);
         // Nobody shares the pieces of a conversation that has no more turns.
         let is_shared = self.conversation.turns.len() > 1;
         let body = if is_shared { Body::sharing(pieces, shared) } else { pieces.concat().into() };
