@@ -25,7 +25,7 @@ pub mod video;
 pub use api::{Api, ApiError};
 pub use kinds::{Dialect, dialect};
 pub use request::head::HeadTemplate;
-pub use request::{DialectError, EncodedRequest, Session, inputs, url};
+pub use request::{DialectError, EncodedRequest, PromptDelta, Session, inputs, url};
 pub use response::answer::Answer;
 pub use response::reader::{Data, Delivery, Piece, Reader};
 pub use response::usage;

@@ -3,7 +3,7 @@
 
 use aiperf_dialect::{Api, EncodedRequest, Session, inputs, kinds};
 use aiperf_plan::{BaseUrl, EndpointPlan};
-use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, SaidSoFar, SaidState, Turn};
+use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, Turn};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -50,6 +50,22 @@ fn each_turn_carries_those_before_it_with_their_answers() {
     session.take(Reply::default()).unwrap();
     assert_eq!(messages(&session.ask(2).unwrap()), "u:1 a:a u:2 u:3");
     assert!(!session.wants_reply());
+}
+
+#[test]
+fn a_body_has_as_memory_of_its_own_what_is_new_in_it() {
+    let long = "word ".repeat(100_000);
+    let turns = vec![Turn::text("1"), Turn::text(&long), Turn::text("3"), Turn::text("4")];
+    let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
+    let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+    let bodies = [0, 1, 2, 3].map(|turn| {
+        let body = session.ask(turn).unwrap().body;
+        session.take(reply("a")).unwrap();
+        body
+    });
+    assert_eq!(bodies[0].owned(), bodies[0].len(), "all of the first is new");
+    assert!(bodies[1].owned() > long.len());
+    assert!(bodies[2..].iter().all(|body| body.len() > long.len() && body.owned() < 1000));
 }
 
 #[test]
@@ -297,14 +313,6 @@ fn what_can_never_be_asked_is_known_before_anything_is() {
     assert!(refused(EndpointKind::Chat, ContextMode::DeltasWithoutResponses).is_empty());
 }
 
-/// What a session has said, by what each request added.
-fn added(said: &SaidSoFar) -> Vec<String> {
-    let Some(SaidState::Uncounted(before, items)) = said.state() else { panic!("nobody counted it") };
-    let mut all = before.map_or_else(Vec::new, |before| added(&before));
-    all.push(inputs::texts_of_items(&kinds::chat::DIALECT, &items).unwrap().join("|"));
-    all
-}
-
 #[test]
 fn what_is_said_can_be_counted_by_what_each_request_adds() {
     let raw = vec![json!({"role": "user", "content": "5"})];
@@ -319,10 +327,16 @@ fn what_is_said_can_be_counted_by_what_each_request_adds() {
     let said = |turns: &[Turn], mode| {
         let talk = Conversation { system_message: Some("S".into()), ..conversation(mode, turns.to_vec()) };
         let mut session = Session::new(api(EndpointKind::Chat), talk.into());
+        let mut prompt = Vec::new();
         let asked = (0..turns.len()).map(|turn| {
             session.ask(turn).unwrap();
             session.take(reply(&format!("a{turn}"))).unwrap();
-            session.said_so_far().map(|said| added(said).join(" / "))
+            let delta = session.take_delta()?;
+            if !delta.continues {
+                prompt.clear();
+            }
+            prompt.push(inputs::texts_of_items(&kinds::chat::DIALECT, &delta.items).unwrap().join("|"));
+            Some(prompt.join(" / "))
         });
         asked.collect::<Vec<_>>()
     };

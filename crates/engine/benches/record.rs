@@ -86,7 +86,6 @@ fn exchange(reader: &Reader) -> Exchange {
         failure: None,
         request_head: Vec::new(),
         request_body: reader.requests.request(0).expect("a request").encoded.body.clone(),
-        said: None,
         parsed: None,
     }
 }

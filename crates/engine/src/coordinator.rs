@@ -7,7 +7,7 @@
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;
-use crate::queue::{Arrival, Batch, Claimant, Queue};
+use crate::queue::{Arrival, Batch, Claimant, Finished, Queue};
 use crate::record_thread::Mailboxes;
 use crate::recorder::{Computed, Findings, Recorder};
 use crate::request_watch::RequestWatch;
@@ -16,7 +16,7 @@ use crate::sinks::{OrderedSinks, Ready, SinkFailure};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl Coordinator {
 
     fn next_batch(&mut self) -> Arc<Batch> {
         let arrivals = self.oldest.take().into_iter().chain(self.parts.arrivals.try_iter());
-        let (came_in, exchanges): (Vec<MonoNs>, Vec<Exchange>) = arrivals.take(BATCH).unzip();
+        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) = arrivals.take(BATCH).unzip();
         let arrived = came_in.first().copied().unwrap_or_else(mono_now);
         let batch = Batch::new(self.next_batch, exchanges, self.parts.buffers.clone());
         self.unwritten.push_back(arrived);

@@ -15,7 +15,7 @@
 //! - `failure_names`: what failures are called in records
 //! - [`reading`]: answers read, once they are there or while they come; `legs`: requests of several legs
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, where they are asked for;
-//!   `said`: tokens of what sessions say, counted by what each request adds; `recorder`: batches of records, added up
+//!   `prompt_counts`: tokens of sessions' prompts, counted by what each request adds; `recorder`: batches of records, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - `request_watch`: what is told of single requests; `failure_reports`: what the schedule hears of those that failed
@@ -36,6 +36,7 @@ mod legs;
 mod load;
 mod phases;
 mod progress;
+mod prompt_counts;
 pub mod quality;
 mod queue;
 pub mod reading;
@@ -45,7 +46,6 @@ mod recorder;
 mod request_watch;
 pub mod requests;
 pub mod run;
-mod said;
 mod sampler;
 mod sessions;
 pub mod sinks;

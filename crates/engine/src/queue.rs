@@ -1,17 +1,40 @@
 //! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of
 //! bytes, or of time, the conductor sends nothing new.
 
+use crate::prompt_counts::PromptHistory;
 use crate::recorder::Computed;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress};
+use std::ops::Deref;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 
+/// A finished exchange, and what is kept to count its prompt by.
+pub(crate) struct Finished {
+    pub(crate) exchange: Exchange,
+    /// Where its prompt can be counted by what it adds to those before it.
+    pub(crate) prompt: Option<Arc<PromptHistory>>,
+}
+
+impl From<Exchange> for Finished {
+    fn from(exchange: Exchange) -> Self {
+        Self { exchange, prompt: None }
+    }
+}
+
+impl Deref for Finished {
+    type Target = Exchange;
+
+    fn deref(&self) -> &Exchange {
+        &self.exchange
+    }
+}
+
 /// An exchange and when it came in.
-pub(crate) type Arrival = (MonoNs, Exchange);
+pub(crate) type Arrival = (MonoNs, Finished);
 
 /// The way in, and what is on its way.
 pub(crate) struct Queue {
@@ -56,7 +79,7 @@ impl Queue {
         (queue, receiver)
     }
 
-    pub(crate) fn push(&self, exchange: Exchange) {
+    pub(crate) fn push(&self, exchange: Finished) {
         let bytes = size(&exchange);
         let phase = usize::from(exchange.tag.phase.0);
         self.arrived[phase].fetch_add(1, Relaxed);
@@ -158,7 +181,7 @@ fn size(exchange: &Exchange) -> usize {
 /// it lets go.
 pub(crate) struct Batch {
     pub(crate) number: u64,
-    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) exchanges: Vec<Finished>,
     /// What they count in the budget.
     pub(crate) bytes: usize,
     /// Their records, once the record thread it was handed to is done.
@@ -180,8 +203,8 @@ pub(crate) enum Claimant {
 const UNCLAIMED: u8 = 0;
 
 impl Batch {
-    pub(crate) fn new(number: u64, exchanges: Vec<Exchange>, buffers: Arc<[BufferReturn]>) -> Self {
-        let bytes = exchanges.iter().map(size).sum();
+    pub(crate) fn new(number: u64, exchanges: Vec<Finished>, buffers: Arc<[BufferReturn]>) -> Self {
+        let bytes = exchanges.iter().map(|exchange| size(exchange)).sum();
         Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 
@@ -198,7 +221,7 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
-        for exchange in self.exchanges.drain(..) {
+        for Finished { exchange, .. } in self.exchanges.drain(..) {
             by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
         }
         for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {

@@ -1,6 +1,8 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
 use crate::failure_names;
+use crate::prompt_counts::PromptHistory;
+use crate::queue::Finished;
 use crate::reading::Reading;
 use crate::requests::Requests;
 use crate::trace::http_trace;
@@ -44,7 +46,12 @@ pub struct Record {
 impl Reader {
     /// Reads one exchange.
     pub fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
-        self.read_with(exchange, record_thread, self.counts())
+        self.read_with(exchange, None, record_thread, self.counts())
+    }
+
+    /// The same of one whose prompt may be counted by what it adds.
+    pub(crate) fn read_finished(&self, finished: &Finished, record_thread: u16) -> Record {
+        self.read_with(finished, finished.prompt.as_ref(), record_thread, self.counts())
     }
 
     /// The same without counting tokens here, which is most of the work: what the server said of them stays.
@@ -53,10 +60,16 @@ impl Reader {
             Counts::Ours => Counts::LeftOut,
             counts => counts,
         };
-        self.read_with(exchange, record_thread, counts)
+        self.read_with(exchange, None, record_thread, counts)
     }
 
-    fn read_with(&self, exchange: &Exchange, record_thread: u16, counted: Counts) -> Record {
+    fn read_with(
+        &self,
+        exchange: &Exchange,
+        prompt: Option<&Arc<PromptHistory>>,
+        record_thread: u16,
+        counted: Counts,
+    ) -> Record {
         let mut did_not_stream = false;
         let (mut parsed, error) = match self.failure(exchange) {
             Some(error) => (unread(exchange), Some(error)),
@@ -89,7 +102,7 @@ impl Reader {
             head,
             credit_issued: timeline.issued.taken().map(|at| anchor.wall(at)),
             credit_drop: Some(start.since(timeline.issued).0),
-            tokens: self.count(exchange, &parsed, counted, error.is_some()),
+            tokens: self.count(exchange, &parsed, counted, error.is_some(), prompt),
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
             scheduled_send_ms: exchange.tag.scheduled_send_ms,
@@ -165,7 +178,14 @@ impl Reader {
         }
     }
 
-    fn count(&self, exchange: &Exchange, parsed: &Parsed, counted: Counts, failed: bool) -> TokenCounts {
+    fn count(
+        &self,
+        exchange: &Exchange,
+        parsed: &Parsed,
+        counted: Counts,
+        failed: bool,
+        prompt: Option<&Arc<PromptHistory>>,
+    ) -> TokenCounts {
         let tokenizer = match (counted, &self.tokenizer) {
             (Counts::Servers, _) => {
                 let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
@@ -174,7 +194,7 @@ impl Reader {
             (Counts::Ours, Some(tokenizer)) => tokenizer,
             (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
-        let input = self.requests.input_tokens_of(exchange, tokenizer);
+        let input = self.requests.input_tokens_of(exchange, prompt, tokenizer);
         if failed {
             return TokenCounts { input, ..TokenCounts::default() };
         }

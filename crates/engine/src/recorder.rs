@@ -3,14 +3,14 @@
 
 use crate::curves::Sweeps;
 use crate::quality::Quality;
-use crate::queue::{Batch, Claimant};
+use crate::queue::{Batch, Claimant, Finished};
 use crate::record::{Reader, Record};
 use crate::request_watch::OddLength;
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs, PhaseKind, RequestError};
+use aiperf_types::{MonoNs, PhaseKind, RequestError};
 use std::sync::{Arc, OnceLock};
 
 /// A buffer of encoded records starts this large: a batch of them fits.
@@ -39,10 +39,10 @@ pub(crate) struct RecordContext {
 }
 
 impl RecordContext {
-    fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
+    fn read(&self, exchange: &Finished, record_thread: u16) -> Record {
         match self.counts_until.get() {
             Some(until) if mono_now() >= *until => self.reader.read_uncounted(exchange, record_thread),
-            _ => self.reader.read(exchange, record_thread),
+            _ => self.reader.read_finished(exchange, record_thread),
         }
     }
 }

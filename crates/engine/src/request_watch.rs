@@ -4,6 +4,7 @@
 use crate::events::Events;
 use crate::failure_reports::FailureReports;
 use crate::phases::PhaseTrack;
+use crate::queue::Finished;
 use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;
 use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError, TokenCounts};
@@ -65,7 +66,7 @@ impl RequestWatch {
     }
 
     /// Looks at some requests; `failures` are those of them that failed, by their place.
-    pub(crate) fn see(&mut self, exchanges: &[Exchange], failures: &[(usize, RequestError)], events: &Events) {
+    pub(crate) fn see(&mut self, exchanges: &[Finished], failures: &[(usize, RequestError)], events: &Events) {
         let mut failures = failures.iter().peekable();
         for (at, exchange) in exchanges.iter().enumerate() {
             let error = failures.next_if(|(place, _)| *place == at).map(|(_, error)| error);

@@ -2,13 +2,13 @@
 //! the rest is encoded entry by entry as it is needed. Of a conversation of several turns whose requests depend on answers,
 //! that is the first turn: a session goes on from there.
 
-use crate::said;
+use crate::prompt_counts::{self, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, SaidSoFar, Shapes};
+use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, Shapes};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -87,8 +87,8 @@ pub struct PreparedRequest {
     pub audio_seconds: Option<f64>,
     /// A later turn needs its answer.
     pub wants_reply: bool,
-    /// What it says by what it adds, where it can be counted so.
-    pub(crate) said: Option<Arc<SaidSoFar>>,
+    /// Where its prompt can be counted by what it adds to those before it.
+    pub(crate) prompt: Option<Arc<PromptHistory>>,
     /// Of a first turn, where more follow.
     later: Option<LaterTurns>,
 }
@@ -220,10 +220,12 @@ impl Requests {
         Ok(Session::new(self.api.clone(), self.conversation(conversation as usize)?))
     }
 
-    /// What a session sends for a turn of its conversation, both by their number.
+    /// What a session sends for a turn of its conversation, both by their number; `before` is what its prompts so far
+    /// are counted by.
     pub(crate) fn ask(
         &self,
         session: &mut Session,
+        before: Option<&Arc<PromptHistory>>,
         at: (u32, u32),
         session_id: Arc<str>,
     ) -> Result<PreparedRequest, Unbuildable> {
@@ -236,7 +238,7 @@ impl Requests {
             images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
-            said: session.said_so_far().cloned(),
+            prompt: session.take_delta().map(|delta| Arc::new(PromptHistory::new(before, delta))),
             session_id,
             encoded,
             later: None,
@@ -275,10 +277,16 @@ impl Requests {
     }
 
     /// Tokens of what a request says; of a later turn, where that is possible, only what it adds is counted.
-    pub(crate) fn input_tokens_of(&self, exchange: &Exchange, tokenizer: &Tokenizer) -> Option<u64> {
+    pub(crate) fn input_tokens_of(
+        &self,
+        exchange: &Exchange,
+        prompt: Option<&Arc<PromptHistory>>,
+        tokenizer: &Tokenizer,
+    ) -> Option<u64> {
         let RequestTag { conversation, turn, .. } = exchange.tag;
-        let said = exchange.said.as_ref().filter(|_| turn > 0);
-        said.and_then(|said| said::count(said, self.api.dialect, tokenizer))
+        let prompt = prompt.filter(|_| turn > 0);
+        prompt
+            .and_then(|prompt| prompt_counts::count(prompt, self.api.dialect, tokenizer))
             .or_else(|| self.input_tokens(conversation, turn, &exchange.request_body, tokenizer))
     }
 
@@ -316,7 +324,7 @@ impl Requests {
     fn build(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {
         let mut session = Session::new(self.api.clone(), conversation.clone());
         let session_id = conversation.session_id.as_str().into();
-        let mut first = self.ask(&mut session, (index as u32, 0), session_id)?;
+        let mut first = self.ask(&mut session, None, (index as u32, 0), session_id)?;
         if conversation.turns.len() > 1 {
             first.later = Some(LaterTurns::FromAnswers(Box::new(session)));
         }
@@ -333,9 +341,11 @@ impl Requests {
         let alone = self.payloads(index, conversation)?;
         match later {
             LaterTurns::FromAnswers(session) if !first.wants_reply => {
-                let mut turns = Vec::new();
+                let (mut turns, mut before) = (Vec::new(), first.prompt.clone());
                 for turn in 1..conversation.turns.len() {
-                    let mut request = self.ask(session, (index as u32, turn as u32), first.session_id.clone())?;
+                    let at = (index as u32, turn as u32);
+                    let mut request = self.ask(session, before.as_ref(), at, first.session_id.clone())?;
+                    before = request.prompt.clone().or(before);
                     self.hold(&mut request);
                     held += request.encoded.body.held();
                     turns.push(Arc::new(request));

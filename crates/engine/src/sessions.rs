@@ -1,5 +1,6 @@
 //! Sessions of several turns that a worker has open: what was said in them, for the turns to come.
 
+use crate::prompt_counts::PromptHistory;
 use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use aiperf_dialect::{DialectError, Session};
 use aiperf_schedule::Dispatch;
@@ -19,6 +20,8 @@ struct OpenSession {
     session_id: Arc<str>,
     /// What was said; `None` as long as what is sent does not depend on it.
     session: Option<Box<Session>>,
+    /// What its prompts so far are counted by.
+    prompt: Option<Arc<PromptHistory>>,
     /// An answer could not be carried: nothing can be said after it.
     fault: Option<DialectError>,
 }
@@ -34,8 +37,8 @@ impl Sessions {
             let first = requests.request(dispatch.conversation)?;
             if !dispatch.is_last() {
                 let session = first.session().map(|session| Box::new(session.clone()));
-                let (phase, session_id) = (dispatch.phase, first.session_id.clone());
-                self.open.insert(dispatch.session, OpenSession { phase, session_id, session, fault: None });
+                let (phase, session_id, prompt) = (dispatch.phase, first.session_id.clone(), first.prompt.clone());
+                self.open.insert(dispatch.session, OpenSession { phase, session_id, session, prompt, fault: None });
             }
             return Ok(first);
         }
@@ -58,7 +61,7 @@ impl Sessions {
             Entry::Vacant(place) => {
                 let session = begin()?;
                 let (phase, session_id) = (dispatch.phase, session.conversation().session_id.as_str().into());
-                place.insert(OpenSession { phase, session_id, session: Some(session), fault: None })
+                place.insert(OpenSession { phase, session_id, session: Some(session), prompt: None, fault: None })
             }
         };
         let session_id = open.session_id.clone();
@@ -69,7 +72,9 @@ impl Sessions {
             Some(session) => session,
             empty => empty.insert(begin()?),
         };
-        requests.ask(session, at, session_id)
+        let request = requests.ask(session, open.prompt.as_ref(), at, session_id)?;
+        open.prompt = request.prompt.clone().or(open.prompt.take());
+        Ok(request)
     }
 
     /// Takes the answer to the last turn asked. One that comes after its session was forgotten is nobody's.

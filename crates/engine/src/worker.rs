@@ -1,7 +1,7 @@
 //! Requests in flight on one thread.
 
 use crate::legs::VideoLegs;
-use crate::queue::Queue;
+use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::Requests;
 use crate::sessions::Sessions;
@@ -188,19 +188,17 @@ impl Worker {
             first_content: dispatch.tells_first_content,
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
-        let (worker, said) = (self.clone(), request.said.clone());
+        let (worker, prompt) = (self.clone(), request.prompt.clone());
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
-                let mut exchange = worker.send_and_read(out, &cancel, awaited).await;
-                exchange.said = said;
-                worker.land(slot, exchange);
+                let exchange = worker.send_and_read(out, &cancel, awaited).await;
+                worker.land(slot, Finished { exchange, prompt });
             });
             return;
         }
         tokio::task::spawn_local(async move {
-            let mut exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
-            exchange.said = said;
-            worker.land(slot, exchange);
+            let exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
+            worker.land(slot, Finished { exchange, prompt });
         });
     }
 
@@ -255,15 +253,15 @@ impl Worker {
     fn fail(self: &Rc<Self>, tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) {
         let (worker, exchange) = (self.clone(), unsent(tag, intended, issued, failure));
         // Told from a task of its own: the conductor is just now deciding.
-        tokio::task::spawn_local(async move { worker.hand_over(exchange) });
+        tokio::task::spawn_local(async move { worker.hand_over(exchange.into()) });
     }
 
-    fn land(&self, slot: usize, exchange: Exchange) {
+    fn land(&self, slot: usize, exchange: Finished) {
         self.flying.borrow_mut().land(slot);
         self.hand_over(exchange);
     }
 
-    fn hand_over(&self, exchange: Exchange) {
+    fn hand_over(&self, exchange: Finished) {
         let (session, turn) = (exchange.tag.session, exchange.tag.turn);
         let at = exchange.timeline.end.taken().unwrap_or_else(mono_now);
         let end = if exchange.was_cut_off() {

@@ -130,7 +130,6 @@ impl<'a> Plain<'a> {
             chunked: false,
             failure: from.failure.clone(),
             request_body: from.request_body.clone(),
-            said: from.said.clone(),
             parsed: None,
             request_head: from.request_head.clone(),
         }

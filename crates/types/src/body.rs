@@ -15,8 +15,8 @@ struct Pieces {
     len: usize,
     /// The same in JSON, where it goes out in another form.
     payload: Option<Bytes>,
-    /// Somebody keeps it as long as it may be sent.
-    is_kept: bool,
+    /// Bytes that nobody else holds.
+    owned: usize,
 }
 
 impl Body {
@@ -29,9 +29,16 @@ impl Body {
         Self::of(pieces, Some(payload))
     }
 
+    /// A body of which so many bytes are held by others too, such as the turns before it, which their session keeps.
+    pub fn sharing(pieces: Vec<Bytes>, shared: usize) -> Self {
+        let len = pieces.iter().map(Bytes::len).sum::<usize>();
+        Self(Some(Arc::new(Pieces { pieces, len, payload: None, owned: len.saturating_sub(shared) })))
+    }
+
     fn of(pieces: Vec<Bytes>, payload: Option<Bytes>) -> Self {
         let len = pieces.iter().map(Bytes::len).sum();
-        Self(Some(Arc::new(Pieces { pieces, len, payload, is_kept: false })))
+        let owned = len + payload.as_ref().map_or(0, Bytes::len);
+        Self(Some(Arc::new(Pieces { pieces, len, payload, owned })))
     }
 
     /// The same body, which somebody keeps as long as it may be sent: nobody else holds memory for it.
@@ -39,7 +46,7 @@ impl Body {
     pub fn kept(&self) -> Self {
         let payload = self.0.as_ref().and_then(|body| body.payload.clone());
         let (pieces, len) = (self.pieces().to_vec(), self.len());
-        Self(Some(Arc::new(Pieces { pieces, len, payload, is_kept: true })))
+        Self(Some(Arc::new(Pieces { pieces, len, payload, owned: 0 })))
     }
 
     /// Bytes in all.
@@ -52,10 +59,10 @@ impl Body {
         self.len() + self.payload_len()
     }
 
-    /// Bytes that are in memory for whoever has sent it: none of one that is kept anyway. Of a session's, the turns before
-    /// it count in each, for as long as any waits.
+    /// Bytes that are in memory for whoever has sent it: none of one that is kept anyway, and of a session's what is new
+    /// in it.
     pub fn owned(&self) -> usize {
-        if self.0.as_ref().is_some_and(|body| body.is_kept) { 0 } else { self.held() }
+        self.0.as_ref().map_or(0, |body| body.owned)
     }
 
     /// Bytes of what it says as JSON, where it goes out in another form.
@@ -66,9 +73,9 @@ impl Body {
     /// The same body alone: what it says is known to nobody any more.
     #[must_use]
     pub fn without_payload(&self) -> Self {
-        let is_kept = self.0.as_ref().is_some_and(|body| body.is_kept);
+        let owned = self.owned().saturating_sub(self.payload_len());
         let (pieces, len) = (self.pieces().to_vec(), self.len());
-        Self(Some(Arc::new(Pieces { pieces, len, payload: None, is_kept })))
+        Self(Some(Arc::new(Pieces { pieces, len, payload: None, owned })))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -137,5 +144,11 @@ mod tests {
         let kept = form.kept();
         assert_eq!((form.owned(), kept.owned(), kept.without_payload().owned()), (7, 0, 0));
         assert_eq!((kept.held(), &*kept.payload()), (7, &b"{}"[..]));
+    }
+
+    #[test]
+    fn of_a_body_that_shares_pieces_only_the_rest_is_its_own() {
+        let body = Body::sharing(vec!["shared".into(), "new".into()], 6);
+        assert_eq!((body.len(), body.held(), body.owned()), (9, 9, 3));
     }
 }

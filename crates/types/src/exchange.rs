@@ -1,6 +1,6 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed, SaidSoFar};
+use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -168,8 +168,6 @@ pub struct Exchange {
     pub failure: Option<Failure>,
     /// The request body as sent.
     pub request_body: Body,
-    /// The same by what it adds to the turns before it, where it can be counted so.
-    pub said: Option<Arc<SaidSoFar>>,
     /// What was read of the answer while it came, where that was asked for: it is not read again.
     pub parsed: Option<Box<Parsed>>,
     /// The request's head as sent, where that was asked for.

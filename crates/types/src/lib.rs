@@ -11,7 +11,6 @@
 //! - [`shape`]: when the turns of a conversation may be said
 //! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
-//! - [`said`]: what a session has said up to a request, for counting
 //! - [`failure`]: why an exchange ended without a whole answer
 //! - [`error`]: why a request failed, as records say it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
@@ -35,7 +34,6 @@ pub mod log;
 pub mod media_type;
 pub mod record;
 pub mod response;
-pub mod said;
 pub mod shape;
 pub mod stats;
 pub mod time;
@@ -56,7 +54,6 @@ pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
-pub use said::{SaidCount, SaidSoFar, SaidState};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

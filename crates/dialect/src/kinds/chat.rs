@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 pub const DIALECT: Dialect = Dialect {
     carries: Carries::History(&HISTORY),
     capture: |_| Box::new(ChatCapture::default()),
+    has_steady_frame: true,
     ..Dialect::new(EndpointKind::Chat, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
@@ -197,27 +198,47 @@ fn message_data(message: Message<'_>) -> Option<Data<'_>> {
 #[derive(Default)]
 struct ChatCapture {
     text: TextCapture,
-    content: String,
+    /// What was said without what was thought; `None` as long as nothing was.
+    content: Option<String>,
+    /// A response had calls: those that look like it may have them too.
+    has_calls: bool,
     /// Calls by their index, as far as they have come.
     calls: BTreeMap<u64, Map<String, Value>>,
 }
 
 impl Capture for ChatCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
+        if self.content.is_none() && piece.of_choice(0).any(|data| matches!(data, Data::Reasoning { .. })) {
+            self.content = Some(self.text.text().to_owned());
+        }
+        if let Some(said) = &mut self.content {
+            piece.of_choice(0).filter_map(Data::content).for_each(|content| said.push_str(content));
+        }
         self.text.take(piece, text);
-        piece.of_choice(0).filter_map(Data::content).for_each(|content| self.content.push_str(content));
         if may_call(text)
             && let Some(body) = json::read::<Value>(text)
         {
+            self.has_calls = true;
             self.take_calls(&body);
         }
+    }
+
+    fn take_text(&mut self, choice: u32, said: &str) -> bool {
+        if self.has_calls {
+            return false;
+        }
+        if let Some(content) = self.content.as_mut().filter(|_| choice == 0) {
+            content.push_str(said);
+        }
+        self.text.take_text(choice, said)
     }
 
     fn finish(self: Box<Self>) -> Reply {
         if self.calls.is_empty() {
             return Reply { turn: self.text.turn(), response_id: None };
         }
-        let content = if self.content.is_empty() { Value::Null } else { self.content.into() };
+        let content = self.content.as_deref().unwrap_or(self.text.text());
+        let content = if content.is_empty() { Value::Null } else { content.into() };
         let calls: Vec<Value> = self.calls.into_values().map(Value::Object).collect();
         let message = json!({"role": "assistant", "content": content, "tool_calls": calls});
         let turn = Turn { raw_messages: Some(vec![message]), ..Turn::default() };

@@ -45,6 +45,9 @@ pub struct Dialect {
     pub reserved: &'static [&'static str],
     /// Contents (`texts`, `images`, `audios`) of which only the first is sent.
     pub sends_first_of: &'static [&'static str],
+    /// Beside its items a body says only what the endpoint, the tools and the settings of its turn say (model and output
+    /// limit): it is encoded once for turns that agree in these.
+    pub has_steady_frame: bool,
     /// A limit of output has no place in its bodies, and a user should know.
     pub ignores_max_tokens: bool,
     /// What bodies and answers look like is the user's to say, by a template and a response field.
@@ -67,6 +70,7 @@ impl Dialect {
             inputs: inputs::of_messages,
             reserved: &[],
             sends_first_of: &[],
+            has_steady_frame: false,
             ignores_max_tokens: false,
             is_free: false,
         }

@@ -23,8 +23,8 @@ pub(super) struct Items {
     last_turn: usize,
     /// Images in all of them, and in those of the last turn.
     images: (u32, u32),
-    /// What was added since it was last asked for.
-    added: Vec<Bytes>,
+    /// Pieces from the first that a body has already.
+    sent: usize,
 }
 
 impl Items {
@@ -45,7 +45,6 @@ impl Items {
         if !rest.is_empty() {
             self.pieces.push(rest.into());
         }
-        self.added.extend_from_slice(&self.pieces[self.last_turn..]);
         Ok(())
     }
 
@@ -59,10 +58,17 @@ impl Items {
         &self.pieces[self.last_turn..]
     }
 
-    /// What was added since this was last asked, with what comes before all if nothing was asked yet.
-    pub(super) fn take_added(&mut self, is_first: bool) -> Vec<Bytes> {
-        let opening = self.opening.iter().filter(|_| is_first).flat_map(|(opening, _)| opening.iter().cloned());
-        opening.chain(std::mem::take(&mut self.added)).collect()
+    /// What comes before all of them.
+    pub(super) fn opening(&self) -> &[Bytes] {
+        self.opening.as_ref().map_or(&[], |(opening, _)| opening)
+    }
+
+    /// Bytes that bodies before this one hold too. From now on those of this one count as well.
+    pub(super) fn take_shared(&mut self) -> usize {
+        let sent = std::mem::replace(&mut self.sent, self.pieces.len());
+        let opening = if sent == 0 { &[] } else { self.opening() };
+        let replaced = usize::from(self.replaces_first()).min(sent);
+        opening.iter().chain(&self.pieces[replaced..sent]).map(Bytes::len).sum()
     }
 
     /// Whether what comes before them takes the place of the first.
@@ -90,6 +96,7 @@ impl Items {
         if self.pieces.len() > from + 1 {
             let joined = self.pieces[from..].concat();
             self.pieces.truncate(from);
+            self.sent = self.sent.min(from);
             self.pieces.push(joined.into());
         }
     }

@@ -23,7 +23,7 @@ pub mod url;
 pub use carriable::carriable;
 pub use frame::Frame;
 pub use notes::{Note, Notes};
-pub use session::{EncodedRequest, Session};
+pub use session::{EncodedRequest, PromptDelta, Session};
 
 use crate::api::Api;
 use aiperf_types::{Conversation, Media, Turn};
@@ -38,7 +38,7 @@ pub struct Request<'a> {
     /// The turn that is asked.
     pub turn: &'a Turn,
     /// What was said so far, answers included, where it is not in a list of items; the last is `turn`.
-    pub said: &'a [Said],
+    pub history: &'a [HistoryEntry],
     /// The tools of the latest turn that names any, encoded.
     pub tools: Option<&'a Bytes>,
     /// The system blocks of the latest turn that has any, encoded.
@@ -49,14 +49,14 @@ pub struct Request<'a> {
 
 /// Something said in a session.
 #[derive(Clone, Debug)]
-pub enum Said {
+pub enum HistoryEntry {
     /// A turn of the conversation, by its index.
     Asked(usize),
     /// An answer.
     Answered(Box<Turn>),
 }
 
-impl Said {
+impl HistoryEntry {
     pub(crate) fn turn<'a>(&'a self, conversation: &'a Conversation) -> Option<&'a Turn> {
         match self {
             Self::Asked(at) => conversation.turns.get(*at),
@@ -68,7 +68,7 @@ impl Said {
 impl Request<'_> {
     /// Everything said so far, where it is not in a list of items.
     pub fn turns(&self) -> impl Iterator<Item = &Turn> {
-        self.said.iter().filter_map(|said| said.turn(self.conversation))
+        self.history.iter().filter_map(|entry| entry.turn(self.conversation))
     }
 
     pub fn model(&self) -> Value {

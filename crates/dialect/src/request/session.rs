@@ -1,10 +1,10 @@
 //! A conversation as it goes on: turns and answers in, bodies out.
 
 use super::items::{Items, encode_item};
-use super::{DialectError, Frame, Request, Said, inputs};
+use super::{DialectError, Frame, HistoryEntry, Request, inputs};
 use crate::api::Api;
 use crate::kinds::Carries;
-use aiperf_types::{Body, BodyKind, ContextMode, Conversation, EndpointKind, Reply, SaidSoFar, Turn};
+use aiperf_types::{Body, BodyKind, ContextMode, Conversation, EndpointKind, Reply, Turn};
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -19,6 +19,41 @@ pub struct EncodedRequest {
     pub headers: Vec<(String, String)>,
 }
 
+/// Pieces that the items of most bodies are.
+const FEW_PIECES: usize = 8;
+
+/// What a request says that the one before it in its session did not, for whoever counts prompts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptDelta {
+    /// It comes after the deltas before it. Otherwise it is the whole prompt.
+    pub continues: bool,
+    /// Encoded items, each with a comma before it.
+    pub items: Vec<Bytes>,
+}
+
+/// The members of a body and their encoding, around the items.
+struct EncodedFrame {
+    frame: Frame,
+    before: Vec<Bytes>,
+    after: Vec<Bytes>,
+}
+
+impl EncodedFrame {
+    fn new(frame: Frame) -> Result<Self, DialectError> {
+        let (before, after) = frame.encode()?;
+        Ok(Self { frame, before, after })
+    }
+}
+
+/// A frame, and the settings that it says.
+#[derive(Clone)]
+struct SteadyFrame {
+    model: Option<String>,
+    max_tokens: Option<u32>,
+    tools: Option<Bytes>,
+    frame: Arc<EncodedFrame>,
+}
+
 /// One execution of a conversation. What was said stays encoded, so that a turn costs what it adds. Cheap to clone while
 /// little was said.
 #[derive(Clone)]
@@ -27,15 +62,21 @@ pub struct Session {
     conversation: Arc<Conversation>,
     mode: ContextMode,
     /// What was said, unless it is among the items.
-    said: Vec<Said>,
+    history: Vec<HistoryEntry>,
     /// Turns of the conversation that were said.
     asked: usize,
     items: Items,
+    /// The frame of an earlier turn, where it serves for others.
+    frame: Option<SteadyFrame>,
     /// Images that the last request carries, where that is known without looking into its body.
     images: Option<u32>,
-    /// What was said up to the last request that can be counted by what each adds, and whether that is the last of all.
-    said_so_far: Option<Arc<SaidSoFar>>,
-    is_said_so_far: bool,
+    /// Whether prompts are counted by what each adds. Once one cannot be, none after it is.
+    has_deltas: bool,
+    /// What was added since the last request, where that is counted.
+    added: Vec<Bytes>,
+    /// A request before was counted: the next one continues it.
+    continues: bool,
+    delta: Option<PromptDelta>,
     /// The tools that hold, encoded.
     tools: Option<Bytes>,
     /// The system blocks likewise.
@@ -46,16 +87,27 @@ pub struct Session {
 impl Session {
     pub fn new(api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
         let mode = conversation.context_mode.unwrap_or_default();
+        Self::in_mode(mode, api, conversation)
+    }
+
+    fn in_mode(mode: ContextMode, api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
+        let has_deltas = api.dialect.kind == EndpointKind::Chat
+            && !api.endpoint.server_token_count
+            && conversation.turns.len() > 1
+            && mode != ContextMode::MessageArrayWithResponses;
         Self {
             api,
             conversation,
             mode,
-            said: Vec::new(),
+            history: Vec::new(),
             asked: 0,
             items: Items::default(),
+            frame: None,
             images: None,
-            said_so_far: None,
-            is_said_so_far: false,
+            has_deltas,
+            added: Vec::new(),
+            continues: false,
+            delta: None,
             tools: None,
             system: None,
             response_id: None,
@@ -64,7 +116,7 @@ impl Session {
 
     /// The same conversation, each turn of which is asked as if it were the only one.
     pub fn of_turns_alone(api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
-        Self { mode: ContextMode::MessageArrayWithResponses, ..Self::new(api, conversation) }
+        Self::in_mode(ContextMode::MessageArrayWithResponses, api, conversation)
     }
 
     /// Fails where a turn can never be asked after those before it, whatever the answers are.
@@ -91,43 +143,57 @@ impl Session {
             self.asked = turn;
         }
         while self.asked <= turn {
-            self.say(Said::Asked(self.asked))?;
+            self.say(HistoryEntry::Asked(self.asked))?;
             self.asked += 1;
         }
         if asked.reset_context {
             self.response_id = None;
         }
-        let frame = match &asked.raw_payload {
-            Some(payload) => {
-                let mut frame = Frame::default();
-                frame.extend(payload);
-                frame
-            }
-            None => (self.api.dialect.frame)(&self.request(asked)?)?,
-        };
-        self.images = self.images_of(&frame, asked);
+        let framed = self.frame_of(asked)?;
+        let frame = &framed.frame;
+        self.images = self.images_of(frame, asked);
         // The texts of all messages one after the other, and no others.
         let is_in_items = frame.has_items() && frame.get("tools").is_none() && frame.get("input").is_none();
-        let encoded = self.encode(frame, asked)?;
-        self.is_said_so_far = is_in_items && self.is_counted_by_turn() && !self.items.replaces_first();
-        if self.is_said_so_far {
-            let items = self.items.take_added(self.said_so_far.is_none());
-            self.said_so_far = Some(Arc::new(SaidSoFar::new(self.said_so_far.take(), items)));
-        }
+        let encoded = self.encode(framed, asked)?;
+        self.has_deltas &= is_in_items && !self.items.replaces_first();
+        self.delta = self.make_delta();
         Ok(encoded)
     }
 
-    /// What the last request says, by what it adds to those before it, where it can be counted so.
-    pub fn said_so_far(&self) -> Option<&Arc<SaidSoFar>> {
-        self.said_so_far.as_ref().filter(|_| self.is_said_so_far)
+    fn frame_of(&mut self, turn: &Turn) -> Result<Arc<EncodedFrame>, DialectError> {
+        if let Some(payload) = &turn.raw_payload {
+            let mut frame = Frame::default();
+            frame.extend(payload);
+            return EncodedFrame::new(frame).map(Arc::new);
+        }
+        let is_steady = self.api.dialect.has_steady_frame && turn.extra_body.is_none();
+        let fits = |steady: &&SteadyFrame| {
+            steady.model == turn.model && steady.max_tokens == turn.max_tokens && steady.tools == self.tools
+        };
+        if let Some(steady) = self.frame.as_ref().filter(|_| is_steady).filter(fits) {
+            return Ok(steady.frame.clone());
+        }
+        let frame = Arc::new(EncodedFrame::new((self.api.dialect.frame)(&self.request(turn)?)?)?);
+        if is_steady {
+            let (model, max_tokens, tools) = (turn.model.clone(), turn.max_tokens, self.tools.clone());
+            self.frame = Some(SteadyFrame { model, max_tokens, tools, frame: frame.clone() });
+        }
+        Ok(frame)
     }
 
-    /// Whether a request says what the one before it did, then what it adds, and that is counted here.
-    fn is_counted_by_turn(&self) -> bool {
-        self.api.dialect.kind == EndpointKind::Chat
-            && !self.api.endpoint.server_token_count
-            && self.conversation.turns.len() > 1
-            && self.mode != ContextMode::MessageArrayWithResponses
+    /// What the last request adds to those before it, where prompts can be counted so.
+    pub fn take_delta(&mut self) -> Option<PromptDelta> {
+        self.delta.take()
+    }
+
+    fn make_delta(&mut self) -> Option<PromptDelta> {
+        let added = std::mem::take(&mut self.added);
+        if !self.has_deltas {
+            return None;
+        }
+        let continues = std::mem::replace(&mut self.continues, true);
+        let opening = if continues { &[] } else { self.items.opening() };
+        Some(PromptDelta { continues, items: opening.iter().cloned().chain(added).collect() })
     }
 
     /// Images that the last request carries; `None` where its body alone says, because somebody else wrote it or it is a
@@ -164,19 +230,19 @@ impl Session {
         }
         self.continue_from(reply.response_id);
         match reply.turn {
-            Some(turn) => self.say(Said::Answered(Box::new(turn))),
+            Some(turn) => self.say(HistoryEntry::Answered(Box::new(turn))),
             None => Ok(()),
         }
     }
 
     fn forget(&mut self) {
-        self.said.clear();
+        self.history.clear();
         self.items = Items::default();
         (self.tools, self.system) = (None, None);
     }
 
-    fn say(&mut self, said: Said) -> Result<(), DialectError> {
-        let turn = said.turn(&self.conversation).ok_or(DialectError::NoTurn)?;
+    fn say(&mut self, entry: HistoryEntry) -> Result<(), DialectError> {
+        let turn = entry.turn(&self.conversation).ok_or(DialectError::NoTurn)?;
         super::carriable(self.api.dialect.kind, turn)?;
         let history = match &self.api.dialect.carries {
             Carries::History(history) => Some(history),
@@ -190,9 +256,13 @@ impl Session {
             };
             if turn.reset_context && turn.raw_messages.is_some() {
                 self.items = Items::default();
-                self.said_so_far = None;
+                self.added.clear();
+                self.continues = false;
             }
             self.items.add(items, images)?;
+            if self.has_deltas {
+                self.added.extend_from_slice(self.items.of_last_turn());
+            }
         }
         if let Some(tools) = &turn.raw_tools {
             self.tools = Some(encoded(tools)?);
@@ -202,42 +272,47 @@ impl Session {
         }
         // What the items hold is not kept twice.
         if history.is_none() {
-            self.said.push(said);
+            self.history.push(entry);
         }
         Ok(())
     }
 
     fn request<'a>(&'a self, turn: &'a Turn) -> Result<Request<'a>, DialectError> {
         let dialect = self.api.dialect;
-        if matches!(dialect.carries, Carries::OneTurn) && self.said.len() > 1 {
+        if matches!(dialect.carries, Carries::OneTurn) && self.history.len() > 1 {
             return Err(DialectError::OneTurnOnly(dialect.kind.name()));
         }
         Ok(Request {
             api: &self.api,
             conversation: &self.conversation,
             turn,
-            said: &self.said,
+            history: &self.history,
             tools: self.tools.as_ref(),
             system: self.system.as_ref(),
             previous_response_id: self.response_id.as_deref(),
         })
     }
 
-    fn encode(&mut self, frame: Frame, turn: &Turn) -> Result<EncodedRequest, DialectError> {
+    fn encode(&mut self, framed: Arc<EncodedFrame>, turn: &Turn) -> Result<EncodedRequest, DialectError> {
         let headers = turn.extra_headers.clone();
         if self.api.endpoint.body == BodyKind::Multipart {
-            let payload = frame.encode()?.0.concat().into();
+            let payload = framed.before.concat().into();
+            let frame = Arc::try_unwrap(framed).map_or_else(|shared| shared.frame.clone(), |own| own.frame);
             let form = crate::request::multipart::encode(&frame.into_members()?)?;
             let body = Body::with_payload(form.pieces, payload);
             return Ok(EncodedRequest { body, content_type: Some(form.content_type.into()), headers });
         }
-        let (mut pieces, after) = frame.encode()?;
+        let EncodedFrame { frame, before, after } = &*framed;
+        let mut pieces = Vec::with_capacity(before.len() + after.len() + FEW_PIECES);
+        pieces.extend_from_slice(before);
+        let mut shared = 0;
         if frame.has_items() {
             self.open(turn)?;
             let first = pieces.len();
             if frame.is_of_last_turn() {
                 pieces.extend_from_slice(self.items.of_last_turn());
             } else {
+                shared = self.items.take_shared();
                 pieces.extend(self.items.all().cloned());
             }
             // Without the comma before it.
@@ -245,10 +320,10 @@ impl Session {
                 *first = first.slice(1..);
             }
         }
-        pieces.extend(after);
+        pieces.extend_from_slice(after);
         // Nobody shares the pieces of a conversation that has no more turns.
         let is_shared = self.conversation.turns.len() > 1;
-        let body = if is_shared { Body::new(pieces) } else { pieces.concat().into() };
+        let body = if is_shared { Body::sharing(pieces, shared) } else { pieces.concat().into() };
         Ok(EncodedRequest { body, content_type: None, headers })
     }
 
@@ -274,4 +349,34 @@ fn images(turn: &Turn) -> u32 {
 fn encoded(values: &[Value]) -> Result<Bytes, DialectError> {
     let bytes = serde_json::to_vec(values).map_err(|error| DialectError::Encode(error.to_string()))?;
     Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_plan::{BaseUrl, EndpointPlan};
+
+    #[test]
+    fn what_turns_add_is_kept_for_counting_only_where_it_is_counted() {
+        let kept = |kind, server_token_count, tools: Option<Vec<Value>>| {
+            let url = BaseUrl::parse("http://localhost:8000").unwrap();
+            let endpoint = EndpointPlan { server_token_count, ..EndpointPlan::new(kind, vec![url]) };
+            let first = Turn { raw_tools: tools, ..Turn::text("1") };
+            let turns = vec![first, Turn::text("2"), Turn::text("3")];
+            let conversation = Conversation { turns, ..Conversation::default() };
+            let mut session = Session::new(Arc::new(Api::new(&endpoint, "m").unwrap()), conversation.into());
+            for turn in 0..2 {
+                session.ask(turn).unwrap();
+                let answer = Turn { role: Some("assistant".into()), ..Turn::text("a") };
+                session.take(Reply { turn: Some(answer), response_id: None }).unwrap();
+            }
+            session.added.len()
+        };
+        let tools = Some(vec![serde_json::json!({"name": "f"})]);
+        assert_eq!(kept(EndpointKind::Chat, false, None), 1, "the last answer");
+        assert_eq!(kept(EndpointKind::Chat, true, None), 0);
+        assert_eq!(kept(EndpointKind::Chat, false, tools), 0);
+        assert_eq!(kept(EndpointKind::Responses, false, None), 0);
+        assert_eq!(kept(EndpointKind::Messages, false, None), 0);
+    }
 }

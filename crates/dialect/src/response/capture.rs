@@ -8,6 +8,13 @@ pub trait Capture {
     /// Takes one response: what was read of it, and its text.
     fn take(&mut self, piece: &Piece<'_>, text: &str);
 
+    /// Takes a response that is a text of one choice and differs from an earlier one in nothing else; `false` where all of it
+    /// has to be seen.
+    fn take_text(&mut self, choice: u32, said: &str) -> bool {
+        let _ = (choice, said);
+        false
+    }
+
     fn finish(self: Box<Self>) -> Reply;
 }
 
@@ -18,6 +25,11 @@ pub struct TextCapture {
 }
 
 impl TextCapture {
+    /// What was said so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Its text as a turn of the assistant, if there is any.
     pub(crate) fn turn(self) -> Option<Turn> {
         if self.text.is_empty() {
@@ -38,6 +50,13 @@ impl Capture for TextCapture {
                 other => other.content().unwrap_or_default(),
             });
         }
+    }
+
+    fn take_text(&mut self, choice: u32, said: &str) -> bool {
+        if choice == 0 {
+            self.text.push_str(said);
+        }
+        true
     }
 
     fn finish(self: Box<Self>) -> Reply {

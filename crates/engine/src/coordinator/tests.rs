@@ -91,11 +91,12 @@ impl Bench {
 
     fn push(&self, numbers: std::ops::Range<u64>) {
         for number in numbers {
-            self.queue.push(Exchange {
+            let exchange = Exchange {
                 tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
                 failure: Some(Failure::TimedOut),
                 ..Exchange::default()
-            });
+            };
+            self.queue.push(exchange.into());
         }
     }
 
@@ -223,7 +224,7 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     let mut recorder = Bench::recorder(&bench.context);
     let mut record = |numbers: std::ops::Range<u64>| {
         let buffers = vec![BufferReturn::default()].into();
-        let batch = Batch::new(numbers.start, numbers.map(answered).collect(), buffers);
+        let batch = Batch::new(numbers.start, numbers.map(|number| answered(number).into()).collect(), buffers);
         assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
         recorder.add_up(&batch);
     };

@@ -109,8 +109,12 @@ impl Desk {
         self.came.lock().unwrap().iter().map(field).collect()
     }
 
+    fn finished(&self) -> Vec<Finished> {
+        self.arrivals.try_iter().map(|(_, finished)| finished).collect()
+    }
+
     fn exchanges(&self) -> Vec<Exchange> {
-        self.arrivals.try_iter().map(|(_, exchange)| exchange).collect()
+        self.finished().into_iter().map(|finished| finished.exchange).collect()
     }
 
     fn reader(&self) -> Reader {
@@ -398,17 +402,16 @@ fn records_say_of_each_turn_what_it_was() {
             let scheduled_send_ms = Some(f64::from(turn) + 0.5);
             desk.send(Dispatch { scheduled_send_ms, ..dispatch(0, turn, 3) }).await;
         }
-        let (reader, exchanges) = (desk.reader(), desk.exchanges());
+        let (reader, exchanges) = (desk.reader(), desk.finished());
         let tags: Vec<_> = exchanges.iter().map(|exchange| (exchange.tag.turn, exchange.tag.is_last)).collect();
         assert_eq!(tags, [(0, false), (1, false), (2, true)]);
-        let records: Vec<_> = exchanges.iter().map(|exchange| reader.read(exchange, 0)).collect();
+        let records: Vec<_> = exchanges.iter().map(|exchange| reader.read_finished(exchange, 0)).collect();
         let counts = |text: &str| Some(Tokenizer::builtin().count(text) as u64);
         let input: Vec<_> = records.iter().map(|record| record.measured.tokens.input).collect();
         let wanted = ["one", "one a0 two three", "one a0 two three a1 four"].map(counts);
         assert_eq!(input, wanted, "all that a request says, joined by blanks");
-        assert!(exchanges.iter().all(|exchange| exchange.said.is_some()), "what each adds alone is counted");
-        let whole = exchanges.iter().map(|exchange| Exchange { said: None, ..exchange.clone() });
-        let whole = whole.map(|exchange| reader.read(&exchange, 0).measured.tokens.input);
+        assert!(exchanges.iter().all(|exchange| exchange.prompt.is_some()), "what each adds alone is counted");
+        let whole = exchanges.iter().map(|exchange| reader.read(exchange, 0).measured.tokens.input);
         assert_eq!(whole.collect::<Vec<_>>(), wanted, "and that is what the whole has");
         let of = |record: &crate::record::Record| {
             let measured = &record.measured;
@@ -475,14 +478,18 @@ fn a_turn_that_a_conversation_does_not_have_is_a_record_that_says_so() {
 
 #[test]
 fn bodies_that_nobody_keeps_count_in_the_budget() {
-    let long = "word ".repeat(10_000);
-    at_desk(vec![talk("s", &[&long, "2"])], Reuse::Always, counting, async |desk| {
-        desk.send(dispatch(0, 0, 2)).await;
-        let first = desk.queue.peak_bytes();
-        assert!(first < long.len(), "the first is kept beforehand: {first}");
-        desk.send(dispatch(0, 1, 2)).await;
-        assert!(desk.queue.peak_bytes() > first + long.len());
+    let long = "word ".repeat(100_000);
+    at_desk(vec![talk("s", &[&long, &long, "3"])], Reuse::Always, counting, async |desk| {
+        let mut peaks = Vec::new();
+        for turn in 0..3 {
+            desk.send(dispatch(0, turn, 3)).await;
+            peaks.push(desk.queue.peak_bytes());
+        }
+        assert!(peaks[0] < long.len(), "the first is kept beforehand: {peaks:?}");
+        let added = peaks[1] - peaks[0];
+        assert!(long.len() < added && added < 2 * long.len(), "what came before is kept: {peaks:?}");
+        assert!(peaks[2] - peaks[1] < long.len(), "what came before is counted already: {peaks:?}");
         let bodies: Vec<Body> = desk.exchanges().into_iter().map(|exchange| exchange.request_body).collect();
-        assert!(bodies[1].len() > long.len());
+        assert!(bodies[2].len() > 2 * long.len());
     });
 }

@@ -1,0 +1,161 @@
+//! Tokens of sessions' prompts, counted by what each request adds.
+
+use aiperf_dialect::{Dialect, PromptDelta, inputs};
+use aiperf_tokenize::Tokenizer;
+use std::sync::{Arc, Mutex, TryLockError};
+
+/// The prompt of a request: what it adds, after the prompt before it. Counted once, it keeps the count alone, so that a
+/// long conversation is not counted anew for every turn.
+///
+/// Nobody waits for it: whoever finds it in use gets nothing.
+#[derive(Debug)]
+pub(crate) struct PromptHistory(Mutex<State>);
+
+#[derive(Clone, Debug)]
+enum State {
+    Uncounted { before: Option<Arc<PromptHistory>>, delta: PromptDelta },
+    Counted(PromptCount),
+}
+
+/// The tokens of a prompt, as far as they are certain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct PromptCount {
+    tokens: u64,
+    /// The end of the text, which may share a token with what follows.
+    open: String,
+    says_anything: bool,
+}
+
+impl PromptHistory {
+    /// What a request adds to the prompt before it.
+    pub(crate) fn new(before: Option<&Arc<Self>>, delta: PromptDelta) -> Self {
+        let before = before.filter(|_| delta.continues).cloned();
+        Self(Mutex::new(State::Uncounted { before, delta }))
+    }
+
+    /// `None` while somebody else looks.
+    fn state(&self) -> Option<State> {
+        match self.0.try_lock() {
+            Ok(state) => Some(state.clone()),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner().clone()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Keeps a count, and lets go of what was counted; unless somebody else looks, who will count it again.
+    fn set(&self, count: PromptCount) {
+        if let Ok(mut state) = self.0.try_lock() {
+            *state = State::Counted(count);
+        }
+    }
+
+    fn take_before(&mut self) -> Option<Arc<Self>> {
+        match self.0.get_mut() {
+            Ok(State::Uncounted { before, .. }) => before.take(),
+            Ok(State::Counted(_)) | Err(_) => None,
+        }
+    }
+}
+
+impl Drop for PromptHistory {
+    /// One after the other: of a long conversation, as many as nobody counted hang on each other.
+    fn drop(&mut self) {
+        let mut next = self.take_before();
+        while let Some(mut prompt) = next.and_then(Arc::into_inner) {
+            next = prompt.take_before();
+        }
+    }
+}
+
+/// Tokens of all texts up to a request, joined by blanks: the same as of the whole. `None` where the tokenizer or
+/// somebody else at work leaves no other way than to count the whole, or where nothing is said.
+pub(crate) fn count(prompt: &Arc<PromptHistory>, dialect: &Dialect, tokenizer: &Tokenizer) -> Option<u64> {
+    if !tokenizer.cuts_before_blanks() {
+        return None;
+    }
+    let (mut uncounted, mut count) = (Vec::new(), PromptCount::default());
+    let mut next = Some(prompt.clone());
+    while let Some(prompt) = next {
+        match prompt.state()? {
+            State::Counted(known) => {
+                count = known;
+                break;
+            }
+            State::Uncounted { before, delta } => {
+                uncounted.push((prompt, delta));
+                next = before;
+            }
+        }
+    }
+    for (prompt, delta) in uncounted.into_iter().rev() {
+        for text in inputs::texts_of_items(dialect, &delta.items)? {
+            add(&mut count, &text, tokenizer);
+        }
+        prompt.set(count.clone());
+    }
+    count.says_anything.then(|| count.tokens + tokenizer.count(&count.open) as u64)
+}
+
+/// Adds a text, after a blank. What ends in white space may share a token with what follows.
+fn add(count: &mut PromptCount, text: &str, tokenizer: &Tokenizer) {
+    if count.says_anything {
+        count.open.push(' ');
+    }
+    count.says_anything = true;
+    count.open.push_str(text);
+    if !count.open.ends_with(char::is_whitespace) && !count.open.is_empty() {
+        count.tokens += tokenizer.count(&count.open) as u64;
+        count.open.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_dialect::kinds::chat;
+    use proptest::prelude::*;
+
+    fn after(before: Option<&Arc<PromptHistory>>, items: &[String]) -> Arc<PromptHistory> {
+        let items = items.iter().map(|item| item.clone().into()).collect();
+        Arc::new(PromptHistory::new(before, PromptDelta { continues: before.is_some(), items }))
+    }
+
+    #[test]
+    fn what_is_counted_lets_go_of_what_it_was_counted_from() {
+        let first = after(None, &["a".to_owned()]);
+        let second = after(Some(&first), &["b".to_owned()]);
+        assert!(matches!(second.state(), Some(State::Uncounted { before: Some(_), delta }) if delta.items == ["b"]));
+        let count = PromptCount { tokens: 2, ..PromptCount::default() };
+        second.set(count.clone());
+        assert!(matches!(second.state(), Some(State::Counted(kept)) if kept == count));
+        assert_eq!(Arc::strong_count(&first), 1);
+    }
+
+    #[test]
+    fn a_very_long_conversation_that_nobody_counted_goes_without_a_deep_stack() {
+        drop((0..1_000_000).fold(None, |before, _| Some(after(before.as_ref(), &[]))));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_counted_by_turns_is_what_the_whole_has(
+            turns in prop::collection::vec(prop::collection::vec("[ a-zA-Z0-9'\\n\\t.,!/\u{e9}\u{301}\u{4e2d}\u{a0}]{0,12}", 0..3), 1..6),
+            looks in prop::collection::vec(any::<bool>(), 6),
+            name in prop::sample::select(vec!["builtin", "cl100k_base", "o200k_harmony"]),
+        ) {
+            let tokenizer = Tokenizer::load(name, &Default::default()).unwrap();
+            let mut prompt: Option<Arc<PromptHistory>> = None;
+            let mut texts: Vec<String> = Vec::new();
+            for (turn, look) in turns.iter().zip(looks) {
+                let item = |text: &String| format!(",{}", serde_json::json!({"role": "user", "content": text}));
+                let now = after(prompt.as_ref(), &turn.iter().map(item).collect::<Vec<_>>());
+                texts.extend(turn.iter().cloned());
+                if look {
+                    let wanted = (!texts.is_empty()).then(|| tokenizer.count(&texts.join(" ")) as u64);
+                    prop_assert_eq!(count(&now, &chat::DIALECT, &tokenizer), wanted, "{:?}", &texts);
+                }
+                prompt = Some(now);
+            }
+        }
+    }
+}
