@@ -154,7 +154,8 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         conduct.holds > 0,
         format!(
-            "sending was held back {} times ({:.1} s) because records could not be computed as fast: the rate is this client's",
+            "sending was held back {} times ({:.1} s) because requests could not be begun, or records computed, as \
+             fast: the rate is this client's",
             conduct.holds,
             conduct.held.as_secs_f64()
         ),

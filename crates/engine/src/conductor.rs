@@ -6,6 +6,7 @@ use crate::phases::PhaseTrack;
 use crate::progress::ProgressReports;
 use crate::queue::Queue;
 use crate::stop::Stop;
+use crate::unsent::Unsent;
 use crate::worker::Command;
 use crate::workers::Workers;
 use aiperf_plan::Plan;
@@ -66,6 +67,7 @@ impl Sources {
 pub(crate) struct Parts {
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) unsent: Arc<Unsent>,
     pub(crate) tracks: Arc<[PhaseTrack]>,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
@@ -80,6 +82,7 @@ pub(crate) struct Conductor {
     workers: RefCell<Option<Workers>>,
     sources: RefCell<Sources>,
     queue: Arc<Queue>,
+    unsent: Arc<Unsent>,
     events: Events,
     stop: Stop,
     tracks: Arc<[PhaseTrack]>,
@@ -106,7 +109,7 @@ enum Cause {
 
 impl Conductor {
     pub(crate) fn new(plan: &Plan, parts: Parts) -> Rc<Self> {
-        let Parts { shapes, queue, tracks, events, stop, sources } = parts;
+        let Parts { shapes, queue, unsent, tracks, events, stop, sources } = parts;
         let schedule = Schedule::new(Setup { asks_hooks: sources.hooks.is_some(), ..Setup::of(plan, shapes) });
         let reports = ProgressReports::new(plan.timing.warmup_log_interval, &tracks, &queue, &events);
         Rc::new(Self {
@@ -116,6 +119,7 @@ impl Conductor {
             actions: RefCell::default(),
             workers: RefCell::default(),
             queue,
+            unsent,
             events,
             stop,
             reports: RefCell::new(reports),
@@ -145,6 +149,11 @@ impl Conductor {
 
     /// Something happened: decide and act at once, on the caller's time. A response that frees a slot is followed by
     /// the next request without a hop between tasks.
+    ///
+    /// Never from within what is decided here: `pump` has the schedule and its actions borrowed while workers carry them
+    /// out, and a second one would panic. So a worker tells nothing while it performs a command; what it knows then
+    /// (a request that cannot be made, one that was never sent) it tells from a task of its own. A request that starts
+    /// at once only spawns its task.
     pub(crate) fn tell(&self, event: Event) {
         self.inbox.borrow_mut().push(event);
         if self.pump(Cause::Told) {
@@ -311,16 +320,16 @@ impl Conductor {
         self.sources.borrow().hooks.iter().for_each(ask);
     }
 
-    /// Back-pressure stops dispatch, never reading.
+    /// Back-pressure, of records that are not written or requests that are not begun, stops dispatch, never reading.
     fn check_budget(&self, now: MonoNs) {
-        let queue = &self.queue;
+        let (queue, unsent) = (&self.queue, &self.unsent);
         match self.held.get() {
-            None if queue.is_behind(now) => {
+            None if queue.is_behind(now) || unsent.is_behind() => {
                 self.held.set(Some(now));
                 self.holds.set(self.holds.get() + 1);
                 self.inbox.borrow_mut().push(Event::Hold);
             }
-            Some(since) if queue.has_caught_up(now) => {
+            Some(since) if queue.has_caught_up(now) && unsent.has_caught_up() => {
                 self.held.set(None);
                 self.held_total.set(self.held_total.get() + now.since(since).0);
                 self.inbox.borrow_mut().push(Event::Release);
@@ -344,8 +353,29 @@ async fn reach(timer: &mut DeadlineTimer, at: Option<MonoNs>) -> io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phases;
     use crate::testing::plan;
+    use aiperf_plan::{Arrival, ArrivalLaw, RatePlan, StopWhen};
+    use aiperf_schedule::RequestEnd;
     use aiperf_types::{Exchange, WallAnchor};
+    use std::collections::VecDeque;
+    use std::time::Duration;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    fn conductor(plan: &Plan, queue: Queue, unsent: Arc<Unsent>) -> Rc<Conductor> {
+        Conductor::new(
+            plan,
+            Parts {
+                shapes: Arc::new(Shapes::single(1)),
+                queue: Arc::new(queue),
+                unsent,
+                tracks: phases::of(plan),
+                events: Events::new(WallAnchor::default()),
+                stop: Stop::default(),
+                sources: Sources::default(),
+            },
+        )
+    }
 
     #[test]
     fn a_hold_that_is_still_on_counts() {
@@ -353,21 +383,54 @@ mod tests {
         // Every finished exchange is one too many, and nobody takes it out.
         let (queue, _arrivals) = Queue::new(0, 1);
         queue.push(Exchange::default());
-        let conductor = Conductor::new(
-            &plan,
-            Parts {
-                shapes: Arc::new(Shapes::single(1)),
-                queue: Arc::new(queue),
-                tracks: crate::phases::of(&plan),
-                events: Events::new(WallAnchor::default()),
-                stop: Stop::default(),
-                sources: Sources::default(),
-            },
-        );
+        let conductor = conductor(&plan, queue, Arc::new(Unsent::up_to(u64::MAX)));
         conductor.pump(Cause::Told);
         let (holds, held) = conductor.holds();
         assert!(holds == 1 && held > Nanos::ZERO, "{held:?}");
         assert!(conductor.holds().1 > held, "it goes on");
+    }
+
+    #[test]
+    fn dispatch_is_held_while_too_many_requests_wait_for_their_worker() {
+        const ALL: u64 = 40;
+        let mut plan = plan("http://127.0.0.1:1");
+        plan.phases[0].concurrency = None;
+        plan.phases[0].stop = vec![StopWhen::Requests(ALL)];
+        plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(10_000.0) };
+        let (queue, _arrivals) = Queue::new(1 << 30, 1);
+        let unsent = Arc::new(Unsent::up_to(4));
+        let conductor = conductor(&plan, queue, unsent.clone());
+        let (link, mut commands) = unbounded_channel();
+        conductor.set_workers(Workers::remote(vec![link], unsent.clone()));
+        // A worker that begins nothing until dispatch is held, then one request at a time.
+        let work = async {
+            let (mut waiting, mut most) = (VecDeque::new(), 0);
+            loop {
+                while let Ok(command) = commands.try_recv() {
+                    waiting.extend(if let Command::Send(dispatch, _) = command { Some(dispatch) } else { None });
+                }
+                most = unsent.waiting().max(most);
+                if conductor.holds().0 > 0
+                    && let Some(dispatch) = waiting.pop_front()
+                {
+                    unsent.remove(1);
+                    let (session, turn) = (dispatch.session, dispatch.turn);
+                    conductor.hear(0, Event::Returned { session, turn, end: RequestEnd::Answered, at: mono_now() });
+                }
+                if conductor.finished.get() {
+                    return most;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (driven, most) = runtime.block_on(async {
+            let both = async { tokio::join!(conductor.drive(), work) };
+            tokio::time::timeout(Duration::from_secs(60), both).await.unwrap()
+        });
+        driven.unwrap();
+        assert!(most > 4 && conductor.holds().0 > 0, "{most}");
+        assert_eq!(conductor.phase_runs()[0].as_ref().unwrap().counts.completed, ALL, "none is lost");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use aiperf_plan::{PhasePlan, overlapping};
 use aiperf_types::{PhaseKind, WallNs};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// The sweeps of a run.
 pub(crate) struct Sweeps {
@@ -68,7 +68,6 @@ impl Sweeps {
         if let Some((joint, _)) = self.joint_of(phase).filter(|_| records.jointly_unswept() > 0)
             && let Ok(mut sweep) = joint.shared.sweep.try_lock()
         {
-            joint.shared.align(&mut sweep);
             records.hand_over_jointly(&mut sweep);
             self.close_phases(joint, &mut sweep);
             joint.shared.sweep_on(&mut sweep, courtesy);
@@ -121,11 +120,17 @@ struct SharedSlices {
     first_start: AtomicU64,
     /// Where the first sweep that began has its slices: a request that comes later moves them no more.
     origin: AtomicU64,
+    /// Whoever has it may begin a sweep while there is no origin: two that begin at once would each have their own.
+    beginning: Mutex<()>,
 }
 
 impl SharedSlices {
     fn new() -> Self {
-        Self { first_start: AtomicU64::new(u64::MAX), origin: AtomicU64::new(u64::MAX) }
+        Self { first_start: AtomicU64::new(u64::MAX), origin: AtomicU64::new(u64::MAX), beginning: Mutex::new(()) }
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.origin.load(Relaxed) == u64::MAX
     }
 
     fn origin(&self) -> Option<WallNs> {
@@ -151,13 +156,22 @@ impl SharedSweepLine {
         }
         self.note_start(records);
         if let Ok(mut sweep) = self.sweep.try_lock() {
-            self.align(&mut sweep);
             records.hand_over(&mut sweep);
             self.sweep_on(&mut sweep, courtesy);
         }
     }
 
+    /// Sweeps on, unless a sweep of another phase is just about to begin and to decide where slices lie: then later.
     fn sweep_on(&self, sweep: &mut SweepLine, courtesy: Courtesy) {
+        let beginning = match self.slices.as_ref().filter(|slices| slices.is_undecided()) {
+            None => None,
+            Some(slices) => match slices.beginning.try_lock() {
+                Ok(beginning) => Some(beginning),
+                Err(TryLockError::Poisoned(beginning)) => Some(beginning.into_inner()),
+                Err(TryLockError::WouldBlock) => return,
+            },
+        };
+        self.align(sweep);
         while sweep.go_on() {
             courtesy.give_way();
         }
@@ -165,6 +179,7 @@ impl SharedSweepLine {
             // Whichever phase began first stays.
             let _ = slices.origin.compare_exchange(u64::MAX, origin.0, Relaxed, Relaxed);
         }
+        drop(beginning);
     }
 
     fn note_start(&self, records: &Accumulator) {
@@ -187,6 +202,9 @@ impl SharedSweepLine {
         self.note_start(records);
         let mut sweep = self.lock();
         self.align(&mut sweep);
+        if let Some((slices, origin)) = self.slices.as_ref().and_then(|slices| Some((slices, slices.origin()?))) {
+            let _ = slices.origin.compare_exchange(u64::MAX, origin.0, Relaxed, Relaxed);
+        }
         records.finish_sweep(std::mem::replace(&mut sweep, SweepLine::new(None)));
     }
 }
@@ -285,6 +303,37 @@ mod tests {
         let [one, two] = origins.try_into().unwrap();
         assert_eq!(one, measured(1).start_wall);
         assert_eq!((two.0 - one.0) % slice.0, 0);
+    }
+
+    #[test]
+    fn of_two_sweeps_that_could_begin_at_once_one_decides_where_slices_lie() {
+        let slice = Nanos::from_millis(70);
+        let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)).with_slices(slice);
+        let slices = Arc::new(SharedSlices::new());
+        let [one, two] = [(), ()].map(|()| SharedSweepLine {
+            sweep: Mutex::new(SweepLine::new(Some(slice))),
+            slices: Some(Arc::clone(&slices)),
+        });
+        let origin = |shared: &SharedSweepLine| shared.sweep.lock().unwrap().slice_origin();
+        let mut computed = RecordMetrics::default();
+        let mut records_of = |requests: std::ops::Range<u64>| {
+            let mut records = Accumulator::new(&metrics);
+            for (number, request) in requests.enumerate() {
+                let m = Measured { number: number as u64, ..measured(request) };
+                metrics.record(&m, &mut computed);
+                records.add(&m, &computed);
+            }
+            records
+        };
+        let (mut early, mut late, mut more) = (records_of(0..2000), records_of(3003..5000), records_of(5000..5016));
+        let beginning = slices.beginning.lock().unwrap();
+        two.tend(&mut late, Courtesy::GivesWay);
+        assert_eq!(origin(&two), None, "the other one is about to decide");
+        drop(beginning);
+        one.tend(&mut early, Courtesy::GivesWay);
+        two.tend(&mut more, Courtesy::GivesWay);
+        let [Some(one), Some(two)] = [&one, &two].map(origin) else { panic!("both have begun") };
+        assert_eq!((one, (two.0 - one.0) % slice.0), (measured(0).start_wall, 0));
     }
 
     #[test]

@@ -114,22 +114,8 @@ fn serve(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Noted;
     use aiperf_types::PhaseKind;
-    use std::sync::Mutex;
-
-    /// Writes down what it was asked for; a phase named `bad` cannot start.
-    struct Noted(Arc<Mutex<Vec<String>>>);
-
-    impl PhaseHooks for Noted {
-        fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
-            self.0.lock().unwrap().push(format!("before {}", phase.name));
-            if &*phase.name == "bad" { Err("no".to_owned()) } else { Ok(()) }
-        }
-
-        fn after(&mut self, phase: &PhaseId) {
-            self.0.lock().unwrap().push(format!("after {}", phase.name));
-        }
-    }
 
     fn phase(index: u16, name: &str) -> Arc<PhaseId> {
         Arc::new(PhaseId { index, profiling_index: None, name: name.into(), kind: PhaseKind::Profiling })

@@ -10,6 +10,7 @@ use crate::requests::Requests;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
+use crate::unsent::Unsent;
 use crate::worker::{Command, Ids, Patience, Worker};
 use crate::workers::Workers;
 use aiperf_dialect::sse;
@@ -88,6 +89,7 @@ pub(crate) struct Load {
     pub(crate) plan: Arc<Plan>,
     pub(crate) requests: Arc<Requests>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) unsent: Arc<Unsent>,
     pub(crate) phases: Arc<[PhaseTrack]>,
     pub(crate) stop: Stop,
     pub(crate) events: Events,
@@ -122,7 +124,7 @@ impl Load {
                 }
             };
             let worker = self.worker(setup, Box::new(tell));
-            conductor.set_workers(Workers::Local(worker.clone()));
+            conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
             tokio::task::spawn_local(worker.clone().launch());
@@ -151,7 +153,7 @@ impl Load {
         sharpen_timers();
         let driven = runtime.block_on(async {
             let conductor = self.conductor(sources);
-            conductor.set_workers(Workers::remote(links));
+            conductor.set_workers(Workers::remote(links, self.unsent.clone()));
             let listener = conductor.clone();
             let listen = tokio::task::spawn_local(async move {
                 while let Some((worker, event)) = reports.recv().await {
@@ -178,6 +180,7 @@ impl Load {
         let parts = Parts {
             shapes: self.requests.shapes().clone(),
             queue: self.queue.clone(),
+            unsent: self.unsent.clone(),
             tracks: self.phases.clone(),
             events: self.events.clone(),
             stop: self.stop.clone(),
@@ -226,6 +229,7 @@ impl Load {
             self.queue.clone(),
             Ids::new(key ^ self.started()),
             Patience::of(&self.plan),
+            self.unsent.clone(),
             tell,
         )
     }

@@ -20,6 +20,7 @@ use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use crate::travel;
+use crate::unsent::Unsent;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, Timestamps};
@@ -168,7 +169,16 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
 
     let warnings = events.clone();
     let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
-    let load = Load { plan, requests, queue: queue.clone(), phases: phases.clone(), stop: stop.clone(), events, pace };
+    let load = Load {
+        unsent: Arc::new(Unsent::of(&plan, sizing.workers)),
+        plan,
+        requests,
+        queue: queue.clone(),
+        phases: phases.clone(),
+        stop: stop.clone(),
+        events,
+        pace,
+    };
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let driven = load.drive(workers, Sources { hooks: calls, recorded });
     // Whatever happened, what was measured is written.

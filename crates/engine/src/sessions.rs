@@ -4,15 +4,14 @@ use crate::prompt_counts::PromptHistory;
 use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use aiperf_dialect::{DialectError, Session};
 use aiperf_schedule::Dispatch;
-use aiperf_types::{PhaseIndex, Reply};
-use std::collections::HashMap;
+use aiperf_types::{CorrelationId, NumberMap, PhaseIndex, Reply};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Open sessions, by their number within the run.
 #[derive(Default)]
 pub(crate) struct Sessions {
-    open: HashMap<u64, OpenSession>,
+    open: NumberMap<OpenSession>,
 }
 
 struct OpenSession {
@@ -20,14 +19,22 @@ struct OpenSession {
     session_id: Arc<str>,
     /// What was said; `None` as long as what is sent does not depend on it.
     session: Option<Box<Session>>,
+    /// Once it was made, for the turns after.
+    correlation_id: Option<CorrelationId>,
     /// What its prompts so far are counted by.
     prompt: Option<Arc<PromptHistory>>,
     /// An answer could not be carried: nothing can be said after it.
     fault: Option<DialectError>,
 }
 
+impl OpenSession {
+    fn new(phase: PhaseIndex, session_id: Arc<str>) -> Self {
+        Self { phase, session_id, session: None, correlation_id: None, prompt: None, fault: None }
+    }
+}
+
 impl Sessions {
-    /// What is sent for a turn. A session is open from its first turn to its last.
+    /// What is sent for a turn. A session is open from its first turn until it is closed.
     pub(crate) fn ask(
         &mut self,
         requests: &Requests,
@@ -38,18 +45,28 @@ impl Sessions {
             if !dispatch.is_last() {
                 let session = first.session().map(|session| Box::new(session.clone()));
                 let (phase, session_id, prompt) = (dispatch.phase, first.session_id.clone(), first.prompt.clone());
-                self.open.insert(dispatch.session, OpenSession { phase, session_id, session, prompt, fault: None });
+                self.open
+                    .insert(dispatch.session, OpenSession { prompt, session, ..OpenSession::new(phase, session_id) });
             }
             return Ok(first);
         }
-        let asked = match requests.later_turn(dispatch.conversation, dispatch.turn) {
+        match requests.later_turn(dispatch.conversation, dispatch.turn) {
             Some(prepared) => Ok(prepared.clone()),
             None => self.go_on(requests, dispatch).map(Arc::new),
-        };
-        if dispatch.is_last() {
-            self.open.remove(&dispatch.session);
         }
-        asked
+    }
+
+    /// The id of a session whose turn was just asked for: made at its first turn, and kept for those after it.
+    pub(crate) fn correlation_id(&mut self, session: u64, make: impl FnOnce() -> CorrelationId) -> CorrelationId {
+        match self.open.get_mut(&session) {
+            Some(open) => open.correlation_id.get_or_insert_with(make).clone(),
+            None => make(),
+        }
+    }
+
+    /// No turn of a session follows.
+    pub(crate) fn close(&mut self, session: u64) {
+        self.open.remove(&session);
     }
 
     /// What is sent for a turn that goes on from what was said. A session whose first turn could not be made opens late.
@@ -61,7 +78,7 @@ impl Sessions {
             Entry::Vacant(place) => {
                 let session = begin()?;
                 let (phase, session_id) = (dispatch.phase, session.conversation().session_id.as_str().into());
-                place.insert(OpenSession { phase, session_id, session: Some(session), prompt: None, fault: None })
+                place.insert(OpenSession { session: Some(session), ..OpenSession::new(phase, session_id) })
             }
         };
         let session_id = open.session_id.clone();

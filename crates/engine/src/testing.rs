@@ -1,10 +1,11 @@
 //! What several tests of this crate need.
 
+use crate::hooks::PhaseHooks;
 use aiperf_transport::{
     Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Resolution, Reuse,
     SocketOptions, StampMode, StreamEnd,
 };
-use aiperf_types::{MonoNs, Nanos, RequestTag};
+use aiperf_types::{MonoNs, Nanos, PhaseId, RequestTag};
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -31,6 +32,20 @@ impl Write for Shown {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Hooks that write down what they are asked for; a phase named `bad` cannot start.
+pub(crate) struct Noted(pub(crate) Arc<Mutex<Vec<String>>>);
+
+impl PhaseHooks for Noted {
+    fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
+        self.0.lock().unwrap().push(format!("before {}", phase.name));
+        if &*phase.name == "bad" { Err("no".to_owned()) } else { Ok(()) }
+    }
+
+    fn after(&mut self, phase: &PhaseId) {
+        self.0.lock().unwrap().push(format!("after {}", phase.name));
     }
 }
 

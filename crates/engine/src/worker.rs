@@ -3,9 +3,12 @@
 use crate::legs::VideoLegs;
 use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
-use crate::requests::Requests;
+use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use crate::sessions::Sessions;
+use crate::unsent::Unsent;
+use aiperf_dialect::request::head::field_value;
 use aiperf_plan::Plan;
+use aiperf_plan::draw::mix;
 use aiperf_schedule::{Dispatch, Event, Identity, RequestEnd};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{
@@ -73,6 +76,7 @@ pub(crate) struct Worker {
     queue: Arc<Queue>,
     ids: Ids,
     patience: Patience,
+    unsent: Arc<Unsent>,
     /// Requests to start, in order.
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
@@ -100,11 +104,12 @@ impl Worker {
         queue: Arc<Queue>,
         ids: Ids,
         patience: Patience,
+        unsent: Arc<Unsent>,
         tell: Box<dyn Fn(Event)>,
     ) -> Rc<Self> {
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
-        Rc::new(Self { number, client, requests, queue, ids, patience, waiting, more, flying, sessions, tell })
+        Rc::new(Self { number, client, requests, queue, ids, patience, unsent, waiting, more, flying, sessions, tell })
     }
 
     /// Steps of the wall clock that reading noticed.
@@ -126,13 +131,14 @@ impl Worker {
         }
     }
 
-    /// Starts a request without a turn of the other tasks, unless others wait before it.
-    pub(crate) fn start_at_once(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
-        if self.waiting.borrow().is_empty() {
+    /// Starts a request without a turn of the other tasks; `false`, and nothing, when others wait before it.
+    #[must_use]
+    pub(crate) fn start_at_once(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) -> bool {
+        let is_first = self.waiting.borrow().is_empty();
+        if is_first {
             self.send(dispatch, issued);
-        } else {
-            self.perform(Command::Send(dispatch, issued));
         }
+        is_first
     }
 
     /// Starts requests, for ever: a few, then whatever has arrived is read, then a few more. A thousand streams that
@@ -141,6 +147,7 @@ impl Worker {
         loop {
             for _ in 0..LAUNCHES_A_ROUND {
                 let Some((dispatch, issued)) = self.waiting.borrow_mut().pop_front() else { break };
+                self.unsent.remove(1);
                 self.send(dispatch, issued);
             }
             if self.waiting.borrow().is_empty() {
@@ -153,11 +160,11 @@ impl Worker {
 
     fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
         let target = dispatch.url as usize;
-        let asked = self.sessions.borrow_mut().ask(&self.requests, &dispatch);
+        let (asked, correlation_id) = self.ask(&dispatch);
         let request = match asked {
             Ok(request) => request,
             Err(error) => {
-                let tag = self.tag(dispatch, error.session_id.clone());
+                let tag = self.tag(dispatch, error.session_id.clone(), correlation_id);
                 return self.fail(tag, dispatch.intended, issued, (&error).into());
             }
         };
@@ -165,7 +172,7 @@ impl Worker {
             requested_osl: request.requested_osl,
             images: request.images,
             audio_seconds: request.audio_seconds,
-            ..self.tag(dispatch, request.session_id.clone())
+            ..self.tag(dispatch, request.session_id.clone(), correlation_id)
         };
         let head = self.requests.head(target, tag.request_id, &tag.correlation_id, &request);
         let body = request.encoded.body.clone();
@@ -224,7 +231,22 @@ impl Worker {
         exchange
     }
 
-    fn tag(&self, dispatch: Dispatch, session_id: Arc<str>) -> RequestTag {
+    /// What is sent for a turn, and the id of its session.
+    fn ask(&self, dispatch: &Dispatch) -> (Result<Arc<PreparedRequest>, Unbuildable>, CorrelationId) {
+        let mut sessions = self.sessions.borrow_mut();
+        let asked = sessions.ask(&self.requests, dispatch);
+        let id = match &asked {
+            Ok(request) => &request.session_id,
+            Err(error) => &error.session_id,
+        };
+        let correlation_id = sessions.correlation_id(dispatch.session, || self.correlation_id(dispatch, id));
+        if dispatch.is_last() {
+            sessions.close(dispatch.session);
+        }
+        (asked, correlation_id)
+    }
+
+    fn tag(&self, dispatch: Dispatch, session_id: Arc<str>, correlation_id: CorrelationId) -> RequestTag {
         RequestTag {
             phase: dispatch.phase,
             number: dispatch.number,
@@ -233,7 +255,7 @@ impl Worker {
             is_last: dispatch.is_last(),
             session: dispatch.session,
             request_id: self.ids.request(dispatch.phase, dispatch.number),
-            correlation_id: self.correlation_id(&dispatch, &session_id),
+            correlation_id,
             scheduled_send_ms: dispatch.scheduled_send_ms,
             worker: self.number,
             session_id,
@@ -244,7 +266,10 @@ impl Worker {
     fn correlation_id(&self, dispatch: &Dispatch, conversation_id: &str) -> CorrelationId {
         match dispatch.identity {
             Identity::Drawn => CorrelationId::Uuid(self.ids.session(dispatch.session)),
-            Identity::Conversation => CorrelationId::of_text(&format!("fixed-schedule-{conversation_id}")),
+            Identity::Conversation => {
+                let text = format!("fixed-schedule-{conversation_id}");
+                CorrelationId::Text(field_value(&text).into())
+            }
             Identity::User(user) => CorrelationId::Text(user.to_string().into()),
         }
     }
@@ -281,6 +306,7 @@ impl Worker {
         let (never_begun, stay): (VecDeque<_>, VecDeque<_>) =
             waiting.into_iter().partition(|(dispatch, _)| dispatch.phase == phase);
         self.waiting.replace(stay);
+        self.unsent.remove(never_begun.len() as u64);
         let cancels: Vec<Cancel> = self
             .flying
             .borrow()
@@ -371,17 +397,9 @@ impl Ids {
     }
 
     fn bits(self, kind: u64, number: u64) -> u128 {
-        let first = mix(self.key ^ mix(kind.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number));
+        let first = mix(self.key ^ mix((kind + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number));
         u128::from(first) << 64 | u128::from(mix(first ^ number.rotate_left(32) ^ self.key))
     }
-}
-
-/// SplitMix64's finaliser.
-fn mix(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ x >> 31
 }
 
 #[cfg(test)]

@@ -1,15 +1,21 @@
 //! Who carries out what the conductor decides: the one worker on the same thread, or several on threads of their own.
 
+use crate::unsent::Unsent;
 use crate::worker::{Command, Worker};
 use aiperf_schedule::{Dispatch, Event};
-use aiperf_types::{MonoNs, PhaseIndex};
+use aiperf_types::{MonoNs, NumberMap, PhaseIndex};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// The workers of a run.
-pub(crate) enum Workers {
+pub(crate) struct Workers {
+    place: Place,
+    unsent: Arc<Unsent>,
+}
+
+enum Place {
     /// The one worker, on the same thread.
     Local(Rc<Worker>),
     /// Several workers on threads of their own, by number.
@@ -17,16 +23,21 @@ pub(crate) enum Workers {
 }
 
 impl Workers {
-    pub(crate) fn remote(links: Vec<UnboundedSender<Command>>) -> Self {
-        let placement = Placement::over(links.len());
-        Self::Remote(links, RefCell::new(placement))
+    pub(crate) fn local(worker: Rc<Worker>, unsent: Arc<Unsent>) -> Self {
+        Self { place: Place::Local(worker), unsent }
+    }
+
+    pub(crate) fn remote(links: Vec<UnboundedSender<Command>>, unsent: Arc<Unsent>) -> Self {
+        let placement = RefCell::new(Placement::over(links.len()));
+        Self { place: Place::Remote(links, placement), unsent }
     }
 
     pub(crate) fn send(&self, dispatch: Dispatch, issued: MonoNs) {
         let command = Command::Send(dispatch, issued);
-        match self {
-            Self::Local(worker) => worker.perform(command),
-            Self::Remote(links, placement) => {
+        self.unsent.add();
+        match &self.place {
+            Place::Local(worker) => worker.perform(command),
+            Place::Remote(links, placement) => {
                 let worker = placement.borrow_mut().place(&dispatch);
                 // A worker that is gone ends the run when its thread is joined.
                 let _ = links[worker].send(command);
@@ -36,16 +47,16 @@ impl Workers {
 
     /// Sends a request that a timer released: it starts before anything else happens on its worker, if that is here.
     pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
-        match self {
-            Self::Local(worker) => worker.start_at_once(dispatch, issued),
-            Self::Remote(..) => self.send(dispatch, issued),
+        match &self.place {
+            Place::Local(worker) if worker.start_at_once(dispatch, issued) => {}
+            Place::Local(_) | Place::Remote(..) => self.send(dispatch, issued),
         }
     }
 
     pub(crate) fn everywhere(&self, command: Command) {
-        match self {
-            Self::Local(worker) => worker.perform(command),
-            Self::Remote(links, _) => links.iter().for_each(|link| {
+        match &self.place {
+            Place::Local(worker) => worker.perform(command),
+            Place::Remote(links, _) => links.iter().for_each(|link| {
                 let _ = link.send(command);
             }),
         }
@@ -53,14 +64,14 @@ impl Workers {
 
     /// A worker far away told of something.
     pub(crate) fn note(&self, worker: usize, event: &Event) {
-        if let (Self::Remote(_, placement), Event::Returned { .. }) = (self, event) {
+        if let (Place::Remote(_, placement), Event::Returned { .. }) = (&self.place, event) {
             placement.borrow_mut().unload(worker);
         }
     }
 
     /// None of a phase's sessions goes on.
     pub(crate) fn forget(&self, phase: PhaseIndex) {
-        if let Self::Remote(_, placement) = self {
+        if let Place::Remote(_, placement) = &self.place {
             placement.borrow_mut().forget(phase);
         }
     }
@@ -75,7 +86,7 @@ pub(crate) struct Placement {
     /// Where to look first, so that equals take turns.
     next: usize,
     /// Where sessions are that have a turn to come. One of a single turn is never here.
-    homes: HashMap<u64, Home>,
+    homes: NumberMap<Home>,
 }
 
 #[derive(Clone, Copy, Debug)]

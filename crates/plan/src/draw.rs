@@ -56,6 +56,13 @@ impl Purpose {
     }
 }
 
+/// Spreads the bits of a number over all of another: SplitMix64's finaliser. Zero stays zero.
+pub fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Which conversation a session says: a function of the seed and of its position alone, for all phases together.
 
-use aiperf_plan::draw::Purpose;
+use aiperf_plan::draw::{Purpose, mix};
 use aiperf_plan::{Draws, Sampling};
 
 /// Draws conversations.
@@ -52,13 +52,6 @@ impl Sampler {
 /// A number below a bound, all equally likely.
 fn below(bits: u128, bound: u64) -> u64 {
     (((bits >> 64) * u128::from(bound)) >> 64) as u64
-}
-
-/// SplitMix64's finaliser.
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 
 use crate::limit::Slot;
 use crate::message::Identity;
-use aiperf_types::{MonoNs, PhaseIndex};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use aiperf_types::{MonoNs, NumberMap, PhaseIndex};
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -33,7 +31,7 @@ impl Session {
 /// Live sessions by number.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    live: HashMap<u64, Session, BuildHasherDefault<NumberHasher>>,
+    live: NumberMap<Session>,
     opened: u64,
 }
 
@@ -66,25 +64,5 @@ impl Sessions {
     /// Closes all sessions of a phase.
     pub(crate) fn close_phase(&mut self, phase: PhaseIndex, mut closed: impl FnMut(Session)) {
         self.live.extract_if(|_, session| session.phase == phase).for_each(|(_, session)| closed(session));
-    }
-}
-
-/// Numbers that count up need no more than to be spread: nobody chooses them to collide.
-#[derive(Debug, Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(self.0 ^ u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        // An odd constant near 2^64 over the golden ratio; the halves are folded, as both ends of a hash are used.
-        let wide = u128::from(number) * 0x9E37_79B9_7F4A_7C15;
-        self.0 = (wide >> 64) as u64 ^ wide as u64;
     }
 }

@@ -31,6 +31,14 @@ impl Engine {
         }
     }
 
+    /// Whether no token has a blank after anything that is none, as far as that is certain.
+    pub(crate) fn cuts_before_blanks(&self) -> bool {
+        match self {
+            Self::ByteLevel(ours) => ours.cuts_before_blanks(),
+            Self::Library(_) => false,
+        }
+    }
+
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         match self {
             Self::ByteLevel(ours) => ours.encode(text),

@@ -66,6 +66,11 @@ impl HuggingFace {
         self.engine.count(text)
     }
 
+    /// Whether no token has a blank after anything that is none, as far as that is certain.
+    pub fn cuts_before_blanks(&self) -> bool {
+        self.engine.cuts_before_blanks()
+    }
+
     /// The tokens of a text, none added.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.engine.encode(text)

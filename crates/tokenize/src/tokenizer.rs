@@ -90,7 +90,7 @@ impl Tokenizer {
             // Of their patterns, what begins with a word, a number or a sign ends before any blank; no special token
             // has one.
             Kind::Builtin(_) => true,
-            Kind::HuggingFace(_) => false,
+            Kind::HuggingFace(tokenizer) => tokenizer.cuts_before_blanks(),
         }
     }
 

@@ -30,27 +30,6 @@ pub enum CorrelationId {
 }
 
 impl CorrelationId {
-    /// The id that a text is. It goes out in a header field: what would break or lose it there, control characters and a
-    /// blank at either end, is percent-encoded.
-    pub fn of_text(text: &str) -> Self {
-        let (first, last) = (text.starts_with(' '), text.ends_with(' '));
-        if !first && !last && !text.contains(|c: char| c.is_ascii_control()) {
-            return Self::Text(text.into());
-        }
-        let mut out = String::with_capacity(text.len() + 8);
-        for (at, c) in text.char_indices() {
-            let is_blank_at_an_end = c == ' ' && (at == 0 || at + 1 == text.len());
-            if c.is_ascii_control() || is_blank_at_an_end {
-                let byte = c as u8;
-                let digit = |nibble: u8| char::from(HEX[usize::from(nibble)].to_ascii_uppercase());
-                out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
-            } else {
-                out.push(c);
-            }
-        }
-        Self::Text(out.into())
-    }
-
     /// Appends its text.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -83,14 +62,6 @@ mod tests {
     fn random_bits_become_a_version_four_uuid() {
         assert_eq!(&uuid_text(u128::MAX), b"ffffffff-ffff-4fff-bfff-ffffffffffff");
         assert_eq!(&uuid_text(0), b"00000000-0000-4000-8000-000000000000");
-    }
-
-    #[test]
-    fn a_text_becomes_an_id_that_fits_into_a_header_field() {
-        let id = |text: &str| CorrelationId::of_text(text).to_string();
-        assert_eq!(id("fixed-schedule-\u{e9} 100% a"), "fixed-schedule-\u{e9} 100% a", "what fits stays as it is");
-        assert_eq!(id("a\r\nX-Own: 1"), "a%0D%0AX-Own: 1");
-        assert_eq!(id(" a\tb\u{7f}\0 "), "%20a%09b%7F%00%20");
     }
 
     #[test]

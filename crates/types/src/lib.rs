@@ -18,6 +18,7 @@
 //! - [`limits`]: what results are held against
 //! - [`stats`]: the statistics of a metric
 //! - [`log`]: levels of messages
+//! - [`number_map`]: maps by numbers that count up
 //! - [`media_type`]: what the type of a body says
 //! - [`event`]: what a run tells those who watch it
 
@@ -32,6 +33,7 @@ pub mod id;
 pub mod limits;
 pub mod log;
 pub mod media_type;
+pub mod number_map;
 pub mod record;
 pub mod response;
 pub mod shape;
@@ -52,6 +54,7 @@ pub use failure::Failure;
 pub use id::{CorrelationId, uuid_text};
 pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;
+pub use number_map::NumberMap;
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};

@@ -5,6 +5,7 @@ use crate::request::EncodedRequest;
 use crate::request::url;
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{BodyKind, CorrelationId, uuid_text};
+use std::borrow::Cow;
 
 /// One piece of a head.
 #[derive(Clone, Debug)]
@@ -197,4 +198,38 @@ fn collapse(fields: &[(String, Field)]) -> Vec<(String, Field)> {
         }
     }
     out
+}
+
+/// A text as the value of a header field: what would break or lose it there, control characters and a blank at either
+/// end, is percent-encoded.
+pub fn field_value(text: &str) -> Cow<'_, str> {
+    let is_at_an_end = |at: usize| at == 0 || at + 1 == text.len();
+    let is_unfit = |(at, c): (usize, char)| c.is_ascii_control() || c == ' ' && is_at_an_end(at);
+    if !text.char_indices().any(is_unfit) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for (at, c) in text.char_indices() {
+        match is_unfit((at, c)) {
+            true => out.push_str(&format!("%{:02X}", u32::from(c))),
+            false => out.push(c),
+        }
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_fits_into_a_header_field() {
+        assert_eq!(
+            field_value("fixed-schedule-\u{e9} 100% a"),
+            "fixed-schedule-\u{e9} 100% a",
+            "what fits stays as it is"
+        );
+        assert_eq!(field_value("a\r\nX-Own: 1"), "a%0D%0AX-Own: 1");
+        assert_eq!(field_value(" a\tb\u{7f}\0 "), "%20a%09b%7F%00%20");
+    }
 }

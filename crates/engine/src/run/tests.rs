@@ -19,6 +19,15 @@ fn plan_of(port: u16, requests: u64) -> Plan {
     plan
 }
 
+/// Ends a run that hangs, so that the test can say so.
+fn end_if_hung(stop: &Stop) {
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(60));
+        stop.stop();
+    });
+}
+
 /// Runs a plan whose requests are changed before they are sent.
 fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
     let plan = Arc::new(plan);
@@ -27,12 +36,7 @@ fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
     let requests = Arc::new(change(Requests::new(plan.clone(), dataset, "1").unwrap()));
     let anchor = aiperf_transport::clock::anchor();
     let stop = Stop::default();
-    let hung = stop.clone();
-    // A run that hangs is ended, so that the test can say so.
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(60));
-        hung.stop();
-    });
+    end_if_hung(&stop);
     run(Setup {
         plan: plan.clone(),
         anchor,

@@ -21,23 +21,27 @@ struct Desk {
     requests: Arc<Requests>,
     plan: Arc<Plan>,
     queue: Arc<Queue>,
+    unsent: Arc<Unsent>,
     arrivals: Receiver<Arrival>,
     told: Rc<RefCell<Vec<Event>>>,
     news: Rc<Notify>,
     /// Requests as they came: the connection that each came on, its head and its body.
     came: Arc<Mutex<Vec<(usize, String, String)>>>,
+    coming: Arc<Notify>,
 }
 
 impl Desk {
     fn new(conversations: Vec<Conversation>, reuse: Reuse, answer: Answer) -> Self {
         let came: Arc<Mutex<Vec<(usize, String, String)>>> = Arc::default();
-        let kept = came.clone();
+        let coming = Arc::new(Notify::new());
+        let (kept, wake) = (came.clone(), coming.clone());
         let port = serve(move |connection, request| {
             let (head, body) = request.split_once("\r\n\r\n").unwrap();
             let mut came = kept.lock().unwrap();
             came.push((connection, head.to_owned(), body.to_owned()));
             let number = came.len() - 1;
             drop(came);
+            wake.notify_one();
             answer(number, connection, request)
         });
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
@@ -46,7 +50,7 @@ impl Desk {
         let (requests, (queue, arrivals)) = (Arc::new(requests), Queue::new(1 << 30, 2));
         let told: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
-        let (kept, wake) = (told.clone(), news.clone());
+        let (kept, wake, unsent) = (told.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
         let tell = move |event| {
             kept.borrow_mut().push(event);
             wake.notify_one();
@@ -58,15 +62,21 @@ impl Desk {
             queue.clone(),
             Ids::new(7),
             Patience::of(&plan),
+            unsent.clone(),
             Box::new(tell),
         );
-        Self { worker, requests, plan, queue, arrivals, told, news, came }
+        Self { worker, requests, plan, queue, unsent, arrivals, told, news, came, coming }
     }
 
     /// Sends a request and waits until it has returned.
     async fn send(&self, dispatch: Dispatch) -> RequestEnd {
-        self.worker.perform(Command::Send(dispatch, mono_now()));
+        self.release(dispatch);
         self.returned(dispatch).await
+    }
+
+    fn release(&self, dispatch: Dispatch) {
+        self.unsent.add();
+        self.worker.perform(Command::Send(dispatch, mono_now()));
     }
 
     async fn returned(&self, dispatch: Dispatch) -> RequestEnd {
@@ -81,6 +91,13 @@ impl Desk {
                 Some(end) => return end,
                 None => self.news.notified().await,
             }
+        }
+    }
+
+    /// Waits until so many requests have come.
+    async fn request_came(&self, number: usize) {
+        while self.came.lock().unwrap().len() < number {
+            self.coming.notified().await;
         }
     }
 
@@ -314,10 +331,8 @@ fn sessions_that_were_cut_off_are_forgotten_with_their_phase() {
         let other = |turn| Dispatch { phase: PhaseIndex(1), ..dispatch(9, turn, 2) };
         desk.send(dispatch(0, 0, 3)).await;
         desk.send(other(0)).await;
-        desk.worker.perform(Command::Send(dispatch(0, 1, 3), mono_now()));
-        while desk.came.lock().unwrap().len() < 3 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        desk.release(dispatch(0, 1, 3));
+        desk.request_came(3).await;
         assert_eq!(desk.worker.sessions.borrow().len(), 2);
         desk.worker.perform(Command::Cancel(PhaseIndex(0)));
         assert_eq!(desk.returned(dispatch(0, 1, 3)).await, RequestEnd::Cancelled);
@@ -438,6 +453,21 @@ fn a_sticky_session_keeps_its_connection_until_its_last_turn() {
 }
 
 #[test]
+fn the_id_of_a_session_is_made_once() {
+    at_desk(vec![talk("s", &["1", "2", "3"])], Reuse::Always, counting, async |desk| {
+        for turn in 0..3 {
+            desk.send(Dispatch { identity: Identity::Conversation, ..dispatch(0, turn, 3) }).await;
+        }
+        let ids = desk.exchanges().into_iter().map(|exchange| match exchange.tag.correlation_id {
+            CorrelationId::Text(text) => text,
+            CorrelationId::Uuid(_) => panic!("it is that of a recording"),
+        });
+        let ids: Vec<Arc<str>> = ids.collect();
+        assert!(ids.iter().all(|id| &**id == "fixed-schedule-s" && Arc::ptr_eq(id, &ids[0])));
+    });
+}
+
+#[test]
 fn turns_that_depend_on_no_answer_are_not_read_on_the_worker() {
     let conversation =
         Conversation { context_mode: Some(ContextMode::DeltasWithResponses), ..talk("s", &["1", "2", "3"]) };
@@ -479,17 +509,17 @@ fn a_turn_that_a_conversation_does_not_have_is_a_record_that_says_so() {
 #[test]
 fn bodies_that_nobody_keeps_count_in_the_budget() {
     let long = "word ".repeat(100_000);
-    at_desk(vec![talk("s", &[&long, &long, "3"])], Reuse::Always, counting, async |desk| {
+    at_desk(vec![talk("s", &[&long, &long, "3", "4"])], Reuse::Always, counting, async |desk| {
         let mut peaks = Vec::new();
-        for turn in 0..3 {
-            desk.send(dispatch(0, turn, 3)).await;
+        for turn in 0..4 {
+            desk.send(dispatch(0, turn, 4)).await;
             peaks.push(desk.queue.peak_bytes());
         }
         assert!(peaks[0] < long.len(), "the first is kept beforehand: {peaks:?}");
         let added = peaks[1] - peaks[0];
         assert!(long.len() < added && added < 2 * long.len(), "what came before is kept: {peaks:?}");
-        assert!(peaks[2] - peaks[1] < long.len(), "what came before is counted already: {peaks:?}");
+        assert!(peaks[3] - peaks[2] < long.len(), "what came before is counted already: {peaks:?}");
         let bodies: Vec<Body> = desk.exchanges().into_iter().map(|exchange| exchange.request_body).collect();
-        assert!(bodies[2].len() > 2 * long.len());
+        assert!(bodies[3].len() > 2 * long.len());
     });
 }

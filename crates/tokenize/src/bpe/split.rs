@@ -97,6 +97,12 @@ impl Splitter {
         Self { words: GPT2.words.clone(), cuts_space: true, ascii: GPT2.ascii, compiled: OnceLock::new() }
     }
 
+    /// Whether no piece has a blank after anything but white space: so it is in all patterns that are known here. What
+    /// begins with a word, a number or a sign ends before any blank.
+    pub(crate) fn cuts_before_blanks(&self) -> bool {
+        self.ascii.is_some()
+    }
+
     /// The pieces of a text, which together are the text.
     pub(crate) fn pieces<'a>(&self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let mut rest = text;

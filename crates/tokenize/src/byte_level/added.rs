@@ -69,6 +69,11 @@ impl AddedTokens {
         self.bytes.get(&id).map(Vec::as_slice)
     }
 
+    /// Whether one has a blank after anything that is none: it may lie across the beginning of a text.
+    pub(super) fn have_inner_blanks(&self) -> bool {
+        self.ids.keys().any(|content| content.trim_start_matches(' ').contains(' '))
+    }
+
     pub(super) fn special_ids(&self) -> impl Iterator<Item = u32> {
         self.special.iter().copied()
     }

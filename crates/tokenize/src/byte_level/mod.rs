@@ -57,6 +57,12 @@ impl ByteLevel {
         count
     }
 
+    /// Whether no token has a blank after anything that is none. What the first pattern cuts stays cut; composing
+    /// characters joins nothing to a blank.
+    pub(crate) fn cuts_before_blanks(&self) -> bool {
+        self.splitters.first().is_some_and(Splitter::cuts_before_blanks) && !self.added.have_inner_blanks()
+    }
+
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         let mut ids = Vec::with_capacity(text.len() / 4 + 1);
         self.search(text, &mut |found| match found {

@@ -179,3 +179,38 @@ fn unusual_files_are_left_to_the_library() {
         assert!(ByteLevel::from_json(file.to_string().as_bytes()).is_none(), "{path:?} {value}");
     }
 }
+
+#[test]
+fn a_text_cut_before_a_blank_has_the_tokens_of_its_parts() {
+    let mut cut = Vec::new();
+    for (name, file) in files() {
+        let ours = ByteLevel::from_json(file.to_string().as_bytes()).unwrap();
+        if !ours.cuts_before_blanks() {
+            continue;
+        }
+        let mut runner = TestRunner::new(Config::with_cases(CASES));
+        let agree = runner.run(&(snippet(), snippet()), |(before, after)| {
+            let (before, after) = (before.trim_end(), format!(" {after}"));
+            let whole = ours.count(&format!("{before}{after}"));
+            prop_assert_eq!(whole, ours.count(before) + ours.count(&after), "{}: {:?} {:?}", name, before, after);
+            Ok(())
+        });
+        if let Err(error) = agree {
+            panic!("{error}");
+        }
+        cut.push(name);
+    }
+    assert!(["GPT-2", "composing"].iter().all(|name| cut.iter().any(|cut| cut == name)), "{cut:?}");
+    assert!(["no pattern", "several steps"].iter().all(|name| cut.iter().all(|cut| cut != name)), "{cut:?}");
+}
+
+#[test]
+fn a_text_is_not_cut_where_an_added_token_may_lie() {
+    for (content, cuts) in [("<a b>", false), ("a ", false), ("    ", true), (" a", true)] {
+        let mut file = file();
+        file["added_tokens"] = json!([added(4000, content, false, false)]);
+        let ours = ByteLevel::from_json(file.to_string().as_bytes());
+        let known = ours.unwrap_or_else(|| panic!("{content:?}: not read"));
+        assert_eq!(known.cuts_before_blanks(), cuts, "{content:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::events::{Interest, Subscription};
+use crate::testing::Noted;
 use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan, Transport};
 use aiperf_types::RunEvent;
 use std::sync::{Condvar, Mutex};
@@ -21,6 +22,7 @@ fn run_around(plan: Plan, around: Around) -> (Outcome, Vec<RunEvent>) {
     let anchor = aiperf_transport::clock::anchor();
     let mut events = Events::new(anchor);
     let heard: Subscription = events.subscribe(Interest::default());
+    end_if_hung(&around.stop);
     let outcome = run(Setup {
         plan: plan.clone(),
         anchor,
@@ -83,20 +85,6 @@ fn told(events: &[RunEvent]) -> Vec<String> {
         _ => None,
     };
     events.iter().filter_map(told).collect()
-}
-
-/// Writes down what it was asked for.
-struct Noted(Arc<Mutex<Vec<String>>>);
-
-impl PhaseHooks for Noted {
-    fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
-        self.0.lock().unwrap().push(format!("before {}", phase.name));
-        Ok(())
-    }
-
-    fn after(&mut self, phase: &PhaseId) {
-        self.0.lock().unwrap().push(format!("after {}", phase.name));
-    }
 }
 
 #[test]

@@ -1,0 +1,156 @@
+use super::*;
+use crate::testing::plan;
+use aiperf_types::{ContextMode, Media, Turn};
+use serde_json::json;
+
+fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
+    let mut plan = plan("http://127.0.0.1:1");
+    (plan.endpoint.kind, plan.endpoint.body) = (kind, kind.traits().body);
+    let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).unwrap();
+    Requests::new(Arc::new(plan), Arc::new(dataset), "1")
+}
+
+#[test]
+fn what_cannot_be_built_is_found_before_anything_is_sent_and_named() {
+    let Err(RequestsError::Conversation(error)) = requests(EndpointKind::ImageEdit) else { panic!("it needs images") };
+    assert!(error.to_string().starts_with("conversation session_000000: "), "{error}");
+    assert_eq!(&*error.session_id, "session_000000");
+}
+
+#[test]
+fn what_an_api_has_no_place_for_is_told_apart_from_what_is_wrong() {
+    let is_unsupported = |kind, source| {
+        let (place, session_id) = ("line 3".to_owned(), "s".into());
+        let source: DialectError = source;
+        let failure = Failure::from(&Unbuildable { place, session_id, kind, source: source.into() });
+        assert!(failure.to_string().starts_with("line 3: "), "{failure}");
+        matches!(failure, Failure::Unbuildable { is_unsupported: true, .. })
+    };
+    assert!(is_unsupported(EndpointKind::Messages, DialectError::Unsupported("messages", "audio")));
+    assert!(is_unsupported(EndpointKind::Raw, DialectError::Missing("raw", "a payload")));
+    assert!(!is_unsupported(EndpointKind::ImageEdit, DialectError::Missing("image_edit", "an image")));
+    assert!(!is_unsupported(EndpointKind::Chat, DialectError::NoTurn));
+}
+
+fn talk(mode: ContextMode, turns: Vec<Turn>) -> Arc<Conversation> {
+    let (session_id, context_mode) = ("s".to_owned(), Some(mode));
+    Arc::new(Conversation { session_id, context_mode, turns, ..Conversation::default() })
+}
+
+fn bodies(requests: &[&PreparedRequest]) -> Vec<String> {
+    requests.iter().map(|request| String::from_utf8_lossy(&request.encoded.body.joined()).into_owned()).collect()
+}
+
+#[test]
+fn images_are_those_of_the_turns_that_are_carried_or_those_found_in_a_payload() {
+    let requests = requests(EndpointKind::Chat).unwrap();
+    let image = |contents: &[&str]| Media {
+        contents: contents.iter().map(|&content| content.to_owned()).collect(),
+        ..Media::default()
+    };
+    let first = Turn { images: vec![image(&["a", "b"]), image(&[""])], ..Turn::default() };
+    let second = Turn { images: vec![image(&["c"])], ..Turn::default() };
+    let payload = json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]});
+    let raw_payload = payload.as_object().cloned();
+    let verbatim = Turn { raw_payload, ..first.clone() };
+    let talk = talk(ContextMode::DeltasWithResponses, vec![first, second, verbatim]);
+    let (first, _) = requests.keep(0, &talk).unwrap();
+    let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
+    assert_eq!((first.images, later[0].images, later[1].images), (2, 3, 1));
+}
+
+#[test]
+fn later_turns_are_encoded_beforehand_where_they_depend_on_no_answer() {
+    let requests = requests(EndpointKind::Chat).unwrap();
+    let turns = vec![Turn::text("one"), Turn { max_tokens: Some(7), ..Turn::text("two") }];
+    let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithResponses, turns.clone())).unwrap();
+    let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
+    let sent = bodies(&[&first, &later[0]]);
+    assert_eq!(held, sent.iter().map(String::len).sum::<usize>());
+    assert!(sent[1].contains(r#"{"role":"user","content":"one"},{"role":"user","content":"two"}"#), "{sent:?}");
+    assert_eq!((later[0].requested_osl, first.requested_osl, later[0].wants_reply), (Some(7), None, false));
+    assert_eq!((first.encoded.body.owned(), later[0].encoded.body.owned()), (0, 0));
+    let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithoutResponses, turns)).unwrap();
+    assert!(first.wants_reply && first.session().is_some());
+    assert!(held > sent[0].len() * 2, "what is still to be encoded is kept too");
+}
+
+#[test]
+fn a_conversation_of_more_turns_than_a_type_sends_is_refused_before_anything_is_sent() {
+    let requests = requests(EndpointKind::Completions).unwrap();
+    let turns = vec![Turn::text("one"), Turn::text("two")];
+    let error = requests.keep(0, &talk(ContextMode::DeltasWithoutResponses, turns.clone())).err().unwrap();
+    assert!(error.to_string().starts_with("conversation s: the completions endpoint sends one turn"), "{error}");
+    assert!(requests.keep(0, &talk(ContextMode::MessageArrayWithResponses, turns)).is_ok());
+    let image = Media { contents: vec!["data:image/png;base64,AA".into()], ..Media::default() };
+    let turns = vec![Turn::text("one"), Turn { images: vec![image], ..Turn::text("two") }];
+    let error = requests.keep(0, &talk(ContextMode::MessageArrayWithResponses, turns)).err().unwrap();
+    assert!(error.to_string().ends_with("cannot carry images"), "{error}");
+}
+
+#[test]
+fn each_turn_is_shown_alone() {
+    let requests = requests(EndpointKind::Chat).unwrap();
+    let talk = talk(ContextMode::DeltasWithoutResponses, vec![Turn::text("one"), Turn::text("two")]);
+    let shown = requests.payloads(0, &talk).unwrap();
+    assert_eq!((&*shown.session_id, shown.bodies.len()), ("s", 2));
+    let said = |body: &Body| serde_json::from_slice::<serde_json::Value>(&body.joined()).unwrap()["messages"].clone();
+    assert_eq!(said(&shown.bodies[0]), json!([{"role": "user", "content": "one"}]));
+    assert_eq!(said(&shown.bodies[1]), json!([{"role": "user", "content": "two"}]));
+    assert_eq!(shown.bodies[0], requests.keep(0, &talk).unwrap().0.encoded.body, "as it is sent");
+}
+
+#[test]
+fn a_later_turn_is_counted_by_what_it_sends() {
+    let (requests, tokenizer) = (requests(EndpointKind::Chat).unwrap(), Tokenizer::builtin());
+    let body = |texts: &[&str]| -> Body {
+        let messages: Vec<_> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
+        json!({ "messages": messages }).to_string().into()
+    };
+    let count = |turn, texts: &[&str]| requests.input_tokens(0, turn, &body(texts), &tokenizer);
+    assert_eq!(count(0, &["one"]), Some(1));
+    assert_eq!((count(1, &["one", "two"]), count(2, &["one", "two", "three"])), (Some(2), Some(3)));
+    assert_eq!(count(1, &["one", "two", "four", "five"]), Some(4), "another session was told something else");
+}
+
+#[test]
+fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
+    let plan = Arc::new(plan("http://127.0.0.1:1"));
+    let tokenizer = Tokenizer::builtin();
+    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+    let kept = |bytes| Requests::of_counted(plan.clone(), dataset.clone(), "1", bytes, || ()).unwrap();
+    assert_eq!(kept(usize::MAX).kept().0, dataset.len());
+    assert_eq!((kept(1).kept().0, kept(0).kept().0), (1, 0));
+    let requests = kept(0);
+    let body = requests.request(0).unwrap().encoded.body.clone();
+    let counted = requests.input_tokens(0, 0, &body, &tokenizer);
+    assert!(counted > Some(0));
+    assert_eq!(requests.input_tokens(0, 0, &"{}".into(), &tokenizer), counted, "it is not looked at again");
+}
+
+#[test]
+fn a_form_is_counted_before_what_it_was_made_from_goes() {
+    let tokenizer = Tokenizer::builtin();
+    let (mut dropped, whole) =
+        (requests(EndpointKind::VideoGeneration).unwrap(), requests(EndpointKind::VideoGeneration).unwrap());
+    dropped.drop_payloads(Some(&tokenizer));
+    assert!(dropped.kept().1 < whole.kept().1);
+    let (one, other) = (dropped.request(0).unwrap(), whole.request(0).unwrap());
+    assert_eq!(one.encoded.body, other.encoded.body);
+    let wanted = whole.input_tokens(0, 0, &other.encoded.body, &tokenizer);
+    assert!(wanted > Some(0));
+    assert_eq!(dropped.input_tokens(0, 0, &one.encoded.body, &tokenizer), wanted);
+}
+
+#[test]
+fn header_fields_of_a_request_are_in_its_head_alone() {
+    let requests = requests(EndpointKind::Chat).unwrap();
+    let mut request = requests.make(0).unwrap();
+    let plain = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
+    request.encoded.headers = vec![("X-Own".to_owned(), "1".to_owned())];
+    let own = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
+    requests.hold(&mut request);
+    assert_eq!(own.as_bytes(), requests.head(0, 1, &CorrelationId::Uuid(2), &request), "kept or not");
+    assert!(!plain.contains("X-Own") && own.contains("X-Own: 1\r\n"), "{own}");
+    assert_eq!(own.replace("X-Own: 1\r\n", ""), plain);
+}
