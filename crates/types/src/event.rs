@@ -128,10 +128,17 @@ pub struct PhaseProgress {
     pub session_turns: u64,
     /// Requests that no longer wait for their first content.
     pub prefills_released: u64,
-    /// Requests that a rate or a recording asked for so far.
+    /// Requests that a rate, users or a recording asked for so far. Once a phase sends no more, each of them was sent, or
+    /// is one of the three that follow.
     pub offered: u64,
     /// Of these, those that found no free slot and were dropped.
     pub missed: u64,
+    /// Of these, those that were due while this client held back, and were not sent when the phase stopped sending.
+    pub unsent_held: u64,
+    /// Of these, those that were due and still waited for a slot when the phase stopped sending.
+    pub unsent_waiting: u64,
+    /// Ticks of a rate that had nothing to say: all sessions were begun, and none had a turn due. They are not offered.
+    pub idle: u64,
     /// How far the schedule was moved because it could not be caught up.
     pub slip: Nanos,
 }
