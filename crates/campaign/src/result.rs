@@ -139,6 +139,7 @@ fn sending(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseSending> {
         plan: plan.phases.get(usize::from(phase.id.index))?.clone(),
         rate: RateCurve::in_plan(plan, PhaseIndex(phase.id.index)),
         counts: phase.counts,
+        cut_off: phase.cut_off,
     })
 }
 

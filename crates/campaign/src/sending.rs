@@ -20,6 +20,8 @@ pub struct PhaseSending {
     /// Its rate over time, where it has one.
     pub rate: Option<RateCurve>,
     pub counts: PhaseProgress,
+    /// Requests that the run itself ended after they were begun.
+    pub cut_off: u64,
 }
 
 impl PhaseSending {
@@ -69,6 +71,9 @@ impl PhaseSending {
 struct Sum {
     offered: u64,
     missed: u64,
+    unsent_held: u64,
+    unsent_waiting: u64,
+    idle: u64,
     sent: u64,
     slip: Nanos,
     seconds: f64,
@@ -80,9 +85,10 @@ struct Sum {
 
 impl Sum {
     fn of(phase: &PhaseSending) -> Self {
-        let PhaseProgress { offered, missed, sent, slip, .. } = phase.counts;
+        let PhaseProgress { offered, missed, unsent_held, unsent_waiting, idle, sent, slip, .. } = phase.counts;
         let (seconds, within) = (phase.asking().as_secs_f64(), phase.intervals(sent));
-        Self { offered, missed, sent, slip, seconds, within, asked: phase.asked() }
+        let asked = phase.asked();
+        Self { offered, missed, unsent_held, unsent_waiting, idle, sent, slip, seconds, within, asked }
     }
 
     fn all(phases: &[PhaseSending]) -> Self {
@@ -93,6 +99,9 @@ impl Sum {
         Self {
             offered: self.offered + other.offered,
             missed: self.missed + other.missed,
+            unsent_held: self.unsent_held + other.unsent_held,
+            unsent_waiting: self.unsent_waiting + other.unsent_waiting,
+            idle: self.idle + other.idle,
             sent: self.sent + other.sent,
             slip: Nanos(self.slip.0 + other.slip.0),
             seconds: self.seconds + other.seconds,
@@ -120,15 +129,23 @@ impl Sum {
         self.asked.is_some_and(|asked| sent < ENOUGH * asked && sent + 1.0 < asked)
     }
 
-    /// Requests that were asked for, found their slot, and were not sent.
-    fn unsent(&self) -> u64 {
-        self.offered.saturating_sub(self.missed + self.sent)
+    /// Whether so many of those that were due are more than are always under way when a phase ends.
+    fn are_many(&self, unsent: u64) -> bool {
+        unsent as f64 > UNSENT_SHARE * self.offered as f64 && unsent > 1
+    }
+
+    /// Requests that were due and not sent without waiting for a slot: this client had not got to them.
+    fn not_got_to(&self) -> u64 {
+        self.offered.saturating_sub(self.missed + self.unsent_waiting + self.sent)
     }
 
     fn fields(&self) -> Value {
         json!({
             "offered": self.offered,
             "missed": self.missed,
+            "unsent_held": self.unsent_held,
+            "unsent_waiting": self.unsent_waiting,
+            "idle": self.idle,
             "sent": self.sent,
             "asked_rate": self.asked_rate(),
             "achieved_rate": self.achieved_rate(),
@@ -186,8 +203,7 @@ fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
     };
     let mut out = Vec::new();
     if missed > 0 {
-        let ways = phase.limits().into_iter().map(|flag| format!("raise {flag}")).chain(["lower the rate".to_owned()]);
-        let ways = ways.collect::<Vec<_>>().join(" or ");
+        let ways = ways_to_slots(phase);
         out.push(format!("{missed} of {offered} offers found no free slot and were dropped{rates}: {ways}"));
     }
     if sum.slip > Nanos(0) {
@@ -197,16 +213,45 @@ fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
             sum.slip.as_secs_f64()
         ));
     }
-    if !was_stopped && sum.unsent() as f64 > UNSENT_SHARE * offered as f64 && sum.unsent() > 1 {
+    let waiting = sum.unsent_waiting;
+    if !was_stopped && sum.are_many(waiting) {
+        let ways = ways_to_slots(phase);
+        out.push(format!("{waiting} of {offered} requests that were due still waited for a slot{rates}: {ways}"));
+    }
+    let not_got_to = sum.not_got_to();
+    if !was_stopped && sum.are_many(not_got_to) {
+        let held = sum.unsent_held;
+        let held = if held > 0 { format!(", {held} of them because it held back") } else { String::new() };
         out.push(format!(
-            "{} of {offered} requests that were due were not sent{rates}: this client could not keep up",
-            sum.unsent(),
+            "{not_got_to} of {offered} requests that were due were not sent{rates}: this client could not keep up{held}"
         ));
     }
-    if out.is_empty() && sum.is_short() {
+    if sum.idle > 0 && sum.is_short() {
+        out.push(format!(
+            "{} ticks of the rate found nothing to send{rates}: all sessions were begun, and none had a turn due",
+            sum.idle
+        ));
+    }
+    if out.is_empty() && !was_stopped && sum.is_short() {
         out.extend(late_users(&phase.plan).map(|why| format!("users came back late{rates}: {why}")));
     }
+    if !was_stopped && phase.cut_off > 0 {
+        out.push(format!(
+            "{}: they have a line in the records and count in no metric",
+            phase.plan.cut_off_in_words(phase.cut_off)
+        ));
+    }
     out
+}
+
+/// What to do so that fewer find no slot: only limits that are set can be raised.
+fn ways_to_slots(phase: &PhaseSending) -> String {
+    let raise = phase.limits().into_iter().map(|flag| format!("raise {flag}"));
+    let lower = match phase.plan.arrival {
+        Arrival::Rate { .. } | Arrival::UserCentric { .. } => Some("lower the rate".to_owned()),
+        Arrival::Concurrency | Arrival::FixedSchedule { .. } => None,
+    };
+    raise.chain(lower).collect::<Vec<_>>().join(" or ")
 }
 
 /// Why users sent less than they were asked to, where nothing that is counted kept them.
@@ -233,7 +278,7 @@ mod tests {
             _ => None,
         };
         let plan = PhasePlan { name: "load".into(), ..PhasePlan::new(PhaseKind::Profiling, arrival) };
-        PhaseSending { index: 1, start, sent_end, plan, rate, counts }
+        PhaseSending { index: 1, start, sent_end, plan, rate, counts, cut_off: 0 }
     }
 
     /// It had to stop after this time.
@@ -351,5 +396,47 @@ mod tests {
     fn intervals_that_were_drawn_long_are_nothing_to_doubt() {
         let drawn = Arrival::Rate { law: ArrivalLaw::Poisson, rate: RatePlan::fixed(20.0) };
         assert!(doubts(&[phase(drawn, 10.0, counts(150, 0, 150))], false).is_empty());
+    }
+
+    #[test]
+    fn what_a_limit_kept_waiting_is_told_from_what_the_client_did_not_get_to() {
+        let counts = PhaseProgress { unsent_waiting: 30, unsent_held: 15, ..counts(100, 0, 50) };
+        let replay = Arrival::FixedSchedule { zero: ScheduleZero::First };
+        assert_eq!(
+            doubts(&[limited(phase(replay, 10.0, counts), Some(4), None)], false),
+            [
+                "30 of 100 requests that were due still waited for a slot (5.0 instead of 10.0 requests a second): raise \
+                 --concurrency",
+                "20 of 100 requests that were due were not sent (5.0 instead of 10.0 requests a second): this client could \
+                 not keep up, 15 of them because it held back",
+            ]
+        );
+    }
+
+    #[test]
+    fn ticks_with_nothing_to_send_are_said_where_they_made_it_another_load() {
+        let idle = |idle, sent| phase(at(20.0), 10.0, PhaseProgress { idle, ..counts(sent, 0, sent) });
+        assert_eq!(
+            doubts(&[idle(50, 150)], false),
+            [
+                "50 ticks of the rate found nothing to send (15.0 instead of 20.0 requests a second): all sessions were begun, \
+              and none had a turn due"
+            ]
+        );
+        assert!(doubts(&[idle(1, 199)], false).is_empty());
+    }
+
+    #[test]
+    fn what_was_cut_off_is_said_with_its_phase_and_what_ended_it() {
+        let cut = |grace: u64| {
+            let phase = phase(Arrival::Concurrency, 1.0, counts(0, 0, 5));
+            let plan = PhasePlan { grace: Some(Nanos::from_millis(grace)), ..phase.plan };
+            PhaseSending { cut_off: 2, plan, ..phase }
+        };
+        let why = "they have a line in the records and count in no metric";
+        assert_eq!(doubts(&[cut(0)], false), [format!("2 requests were cut off when the time was up: {why}")]);
+        let two = doubts(&[cut(100), cut(0)], false);
+        assert_eq!(two[0], format!("phase load: 2 requests were cut off by the end of the grace period: {why}"));
+        assert!(doubts(&[cut(0)], true).is_empty());
     }
 }
