@@ -207,14 +207,6 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
     );
     say(
-        quality.cut_off > 0 && !was_stopped,
-        format!(
-            "{} requests were cut off by the end of the grace period: they have a line in the records and count in no \
-             metric",
-            quality.cut_off
-        ),
-    );
-    say(
         quality.unreadable_events > 0,
         format!(
             "{} events of streams could not be read: what they said is lost, and first tokens may have come earlier than \

@@ -8,7 +8,8 @@ use aiperf_metrics::{Accumulator, Context, Metrics, Summary, SweepLine, Window};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
-use aiperf_types::{PhaseKind, WallNs};
+use aiperf_schedule::RateCurve;
+use aiperf_types::{PhaseIndex, PhaseKind, WallNs};
 
 /// The result of a run, and what people should be told of it.
 pub(crate) struct Summarised {
@@ -29,7 +30,7 @@ pub(crate) fn summarise(
         .or(phases.first().map(|phase| (phase.start, phase.end)))
         .unwrap_or_default();
     let profiled = phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
-    let sending = profiled.map(|phase| sending(phase, plan)).collect();
+    let sending = profiled.filter_map(|phase| sending(phase, plan)).collect();
     let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics)).collect();
     let (warmups, profiling): (Vec<_>, Vec<_>) =
         phases.into_iter().partition(|phase| phase.id.kind == PhaseKind::Warmup);
@@ -130,16 +131,17 @@ fn window(phases: &[PhaseOutcome], kind: PhaseKind) -> Option<(WallNs, WallNs)> 
 }
 
 /// What a phase was asked to send, and what it sent.
-fn sending(phase: &PhaseOutcome, plan: &Plan) -> PhaseSending {
-    PhaseSending {
-        name: phase.id.name.to_string(),
+fn sending(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseSending> {
+    Some(PhaseSending {
         index: phase.id.index,
         start: phase.start,
         sent_end: phase.sent_end,
-        length: plan.phases.get(usize::from(phase.id.index)).and_then(PhasePlan::duration),
+        plan: plan.phases.get(usize::from(phase.id.index))?.clone(),
+        rate: RateCurve::in_plan(plan, PhaseIndex(phase.id.index)),
         counts: phase.counts,
         never_left: phase.never_left,
-    }
+        cut_off: phase.cut_off,
+    })
 }
 
 fn phase_result(phase: &PhaseOutcome, metrics: &Metrics) -> PhaseResult {

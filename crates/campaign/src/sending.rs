@@ -1,23 +1,71 @@
 //! What phases were asked to send and what they sent: a part of what a run says of itself.
 
+use aiperf_plan::{Arrival, PhasePlan};
+use aiperf_schedule::RateCurve;
 use aiperf_types::{Nanos, PhaseProgress, WallNs};
 use serde_json::{Value, json};
 
 /// Of the requests that were asked for, the share that may be missing at the end of a phase: some are always under way.
 const UNSENT_SHARE: f64 = 0.01;
+/// The share of what was asked for below which a phase sent another load than it was to.
+const ENOUGH: f64 = 0.98;
 
 /// One profiling phase as it sent.
 pub struct PhaseSending {
-    pub name: String,
     pub index: u16,
     pub start: WallNs,
     /// When it sent no more.
     pub sent_end: WallNs,
-    /// After which time it had to stop sending, if it had to.
-    pub length: Option<Nanos>,
+    pub plan: PhasePlan,
+    /// Its rate over time, where it has one.
+    pub rate: Option<RateCurve>,
     pub counts: PhaseProgress,
     /// Of what was sent by its counters, what was cut off before it left this machine.
     pub never_left: u64,
+    /// Requests that the run itself ended after they were begun.
+    pub cut_off: u64,
+}
+
+impl PhaseSending {
+    fn ended_by_time(&self) -> bool {
+        self.plan.duration().is_some_and(|length| self.until_sent_end() >= length)
+    }
+
+    /// The time in which it asked: a limit that is noticed late makes it no longer.
+    fn asking(&self) -> Nanos {
+        self.plan.duration().map_or(self.until_sent_end(), |length| length.min(self.until_sent_end()))
+    }
+
+    fn until_sent_end(&self) -> Nanos {
+        Nanos(self.sent_end.0.saturating_sub(self.start.0))
+    }
+
+    /// Requests of which each stands for an interval within that time. A rate sends after each interval. The first of
+    /// users comes at once, so that the one that ends the phase has no interval of its own.
+    fn intervals(&self, requests: u64) -> u64 {
+        let closing = matches!(self.plan.arrival, Arrival::UserCentric { .. }) && !self.ended_by_time();
+        requests.saturating_sub(u64::from(closing))
+    }
+
+    /// Requests that the user asked for within that time; `None` where the server sets the pace.
+    fn asked(&self) -> Option<f64> {
+        let time = self.asking();
+        match (&self.plan.arrival, &self.rate) {
+            (Arrival::Rate { .. }, Some(curve)) => Some(curve.expected(time)),
+            (Arrival::UserCentric { rate, .. }, _) => Some(rate * time.as_secs_f64()),
+            (Arrival::FixedSchedule { .. }, _) => Some(self.counts.offered as f64),
+            (Arrival::Concurrency | Arrival::Rate { .. }, _) => None,
+        }
+    }
+
+    /// The limits of slots it has, by their flags.
+    fn limits(&self) -> Vec<&'static str> {
+        let limits = [
+            ("--concurrency", self.plan.concurrency.is_some()),
+            ("--prefill-concurrency", self.plan.prefill_concurrency.is_some()),
+        ];
+        limits.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag).collect()
+    }
 }
 
 /// Phases whose counts and times are added up.
@@ -25,24 +73,25 @@ pub struct PhaseSending {
 struct Sum {
     offered: u64,
     missed: u64,
+    unsent_held: u64,
+    unsent_waiting: u64,
+    idle: u64,
     sent: u64,
     never_left: u64,
     slip: Nanos,
     seconds: f64,
-    /// Requests after which another interval began: those that end a phase by their number have none.
-    closing: u64,
-    /// All of them offered requests, instead of sending as slots came free.
-    is_open: bool,
+    /// What was sent within that time.
+    within: u64,
+    /// What all of them were asked to send within it, if all were asked.
+    asked: Option<f64>,
 }
 
 impl Sum {
     fn of(phase: &PhaseSending) -> Self {
-        let PhaseProgress { offered, missed, sent, slip, .. } = phase.counts;
-        let sending = Nanos(phase.sent_end.0.saturating_sub(phase.start.0));
-        let ended_by_time = phase.length.is_some_and(|length| sending >= length);
-        let closing = u64::from(!ended_by_time);
-        let (never_left, seconds) = (phase.never_left, sending.as_secs_f64());
-        Self { offered, missed, sent, never_left, slip, seconds, closing, is_open: offered > 0 }
+        let PhaseProgress { offered, missed, unsent_held, unsent_waiting, idle, sent, slip, .. } = phase.counts;
+        let (seconds, within) = (phase.asking().as_secs_f64(), phase.intervals(sent.saturating_sub(phase.never_left)));
+        let (asked, never_left) = (phase.asked(), phase.never_left);
+        Self { offered, missed, unsent_held, unsent_waiting, idle, sent, never_left, slip, seconds, within, asked }
     }
 
     fn all(phases: &[PhaseSending]) -> Self {
@@ -53,50 +102,66 @@ impl Sum {
         Self {
             offered: self.offered + other.offered,
             missed: self.missed + other.missed,
+            unsent_held: self.unsent_held + other.unsent_held,
+            unsent_waiting: self.unsent_waiting + other.unsent_waiting,
+            idle: self.idle + other.idle,
             sent: self.sent + other.sent,
             never_left: self.never_left + other.never_left,
             slip: Nanos(self.slip.0 + other.slip.0),
             seconds: self.seconds + other.seconds,
-            closing: self.closing + other.closing,
-            is_open: self.is_open && other.is_open,
+            within: self.within + other.within,
+            asked: self.asked.zip(other.asked).map(|(one, two)| one + two),
         }
     }
 
-    /// So many requests over the time of sending, in requests a second: one interval follows each but the last ones.
-    fn rate(&self, requests: u64) -> Option<f64> {
-        let intervals = requests.saturating_sub(self.closing);
-        (self.seconds > 0.0 && intervals > 0).then(|| intervals as f64 / self.seconds)
+    /// So many requests over the time of asking, in requests a second.
+    fn rate(&self, requests: f64) -> Option<f64> {
+        (self.seconds > 0.0 && requests > 0.0).then(|| requests / self.seconds)
     }
 
-    fn asked(&self) -> Option<f64> {
-        self.rate(self.offered).filter(|_| self.is_open)
+    fn asked_rate(&self) -> Option<f64> {
+        self.asked.and_then(|asked| self.rate(asked))
     }
 
-    fn achieved(&self) -> Option<f64> {
-        self.rate(self.sent.saturating_sub(self.never_left))
+    fn achieved_rate(&self) -> Option<f64> {
+        self.rate(self.within as f64)
     }
 
     /// Both, in words; nothing where one is not known.
     fn rates(&self) -> String {
-        match (self.achieved(), self.asked()) {
+        match (self.achieved_rate(), self.asked_rate()) {
             (Some(achieved), Some(asked)) => format!(" ({achieved:.1} instead of {asked:.1} requests a second)"),
             _ => String::new(),
         }
     }
 
-    /// Requests that were asked for, found their slot, and were not sent.
-    fn unsent(&self) -> u64 {
-        self.offered.saturating_sub(self.missed + self.sent)
+    /// Whether so much less was sent than was asked that it was another load; a request is always between two ticks.
+    fn is_short(&self) -> bool {
+        let sent = self.within as f64;
+        self.asked.is_some_and(|asked| sent < ENOUGH * asked && sent + 1.0 < asked)
+    }
+
+    /// Whether so many of those that were due are more than are always under way when a phase ends.
+    fn are_many(&self, unsent: u64) -> bool {
+        unsent as f64 > UNSENT_SHARE * self.offered as f64 && unsent > 1
+    }
+
+    /// Requests that were due and not sent without waiting for a slot: this client had not got to them.
+    fn not_got_to(&self) -> u64 {
+        self.offered.saturating_sub(self.missed + self.unsent_waiting + self.sent)
     }
 
     fn fields(&self) -> Value {
         json!({
             "offered": self.offered,
             "missed": self.missed,
+            "unsent_held": self.unsent_held,
+            "unsent_waiting": self.unsent_waiting,
+            "idle": self.idle,
             "sent": self.sent,
             "never_left": self.never_left,
-            "asked_rate": self.asked(),
-            "achieved_rate": self.achieved(),
+            "asked_rate": self.asked_rate(),
+            "achieved_rate": self.achieved_rate(),
             "slip_seconds": self.slip.as_secs_f64(),
         })
     }
@@ -113,7 +178,7 @@ fn entry(phase: &PhaseSending) -> Value {
     let counts = &phase.counts;
     let mut entry = Sum::of(phase).fields();
     let more = [
-        ("phase_name", phase.name.as_str().into()),
+        ("phase_name", phase.plan.name.as_str().into()),
         ("phase_index", phase.index.into()),
         ("start_ns", phase.start.0.into()),
         ("sent_end_ns", phase.sent_end.0.into()),
@@ -131,33 +196,59 @@ fn entry(phase: &PhaseSending) -> Value {
 
 /// What to know of it, one sentence each.
 pub(crate) fn doubts(phases: &[PhaseSending], was_stopped: bool) -> Vec<String> {
-    phases.iter().flat_map(|phase| of_phase(phase, phases.len() > 1, was_stopped)).collect()
+    let named = |phase: &PhaseSending| match phases.len() {
+        1 => String::new(),
+        _ => format!("phase {}: ", phase.plan.name),
+    };
+    let of = |phase| {
+        let name = named(phase);
+        of_phase(phase, was_stopped).into_iter().map(move |doubt| format!("{name}{doubt}"))
+    };
+    phases.iter().flat_map(of).collect()
 }
 
-fn of_phase(phase: &PhaseSending, is_named: bool, was_stopped: bool) -> Vec<String> {
+fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
     let sum = Sum::of(phase);
-    let name = if is_named { format!("phase {}: ", phase.name) } else { String::new() };
+    let Sum { missed, offered, .. } = sum;
     let rates = sum.rates();
     let mut out = Vec::new();
-    if sum.missed > 0 {
-        let Sum { missed, offered, .. } = sum;
-        out.push(format!(
-            "{name}{missed} of {offered} offers found no free slot and were dropped{rates}: raise --concurrency or lower \
-             the rate"
-        ));
+    if missed > 0 {
+        let ways = ways_to_slots(phase);
+        out.push(format!("{missed} of {offered} offers found no free slot and were dropped{rates}: {ways}"));
     }
     if sum.slip > Nanos(0) {
         out.push(format!(
-            "{name}the schedule was moved back by {:.2} s because it could not be caught up: what was due in that time was \
+            "the schedule was moved back by {:.2} s because it could not be caught up{rates}: what was due in that time was \
              never sent",
             sum.slip.as_secs_f64()
         ));
     }
-    if !was_stopped && sum.unsent() as f64 > UNSENT_SHARE * sum.offered as f64 && sum.unsent() > 1 {
+    let waiting = sum.unsent_waiting;
+    if !was_stopped && sum.are_many(waiting) {
+        let ways = ways_to_slots(phase);
+        out.push(format!("{waiting} of {offered} requests that were due still waited for a slot{rates}: {ways}"));
+    }
+    let not_got_to = sum.not_got_to();
+    if !was_stopped && sum.are_many(not_got_to) {
+        let held = sum.unsent_held;
+        let held = if held > 0 { format!(", {held} of them because it held back") } else { String::new() };
         out.push(format!(
-            "{name}{} of {} requests that were due were not sent{rates}: this client could not keep up",
-            sum.unsent(),
-            sum.offered
+            "{not_got_to} of {offered} requests that were due were not sent{rates}: this client could not keep up{held}"
+        ));
+    }
+    if sum.idle > 0 && sum.is_short() {
+        out.push(format!(
+            "{} ticks of the rate found nothing to send{rates}: all sessions were begun, and none had a turn due",
+            sum.idle
+        ));
+    }
+    if out.is_empty() && !was_stopped && sum.is_short() {
+        out.extend(late_users(&phase.plan).map(|why| format!("users came back late{rates}: {why}")));
+    }
+    if !was_stopped && phase.cut_off > 0 {
+        out.push(format!(
+            "{}: they have a line in the records and count in no metric",
+            phase.plan.cut_off_in_words(phase.cut_off)
         ));
     }
     out
@@ -175,28 +266,98 @@ pub(crate) fn never_begun(phases: &[PhaseSending], count: u64) -> Option<String>
     })
 }
 
+/// What to do so that fewer find no slot: only limits that are set can be raised.
+fn ways_to_slots(phase: &PhaseSending) -> String {
+    let raise = phase.limits().into_iter().map(|flag| format!("raise {flag}"));
+    let lower = match phase.plan.arrival {
+        Arrival::Rate { .. } | Arrival::UserCentric { .. } => Some("lower the rate".to_owned()),
+        Arrival::Concurrency | Arrival::FixedSchedule { .. } => None,
+    };
+    raise.chain(lower).collect::<Vec<_>>().join(" or ")
+}
+
+/// Why users sent less than they were asked to, where nothing that is counted kept them.
+fn late_users(plan: &PhasePlan) -> Option<String> {
+    let Arrival::UserCentric { users, rate } = plan.arrival else { return None };
+    let gap = f64::from(users) / rate;
+    let ended = plan.sessions().map(|sessions| format!(", or all {sessions} sessions were begun"));
+    Some(format!("answers took longer than the {gap:.1} s after which a user sends again{}", ended.unwrap_or_default()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aiperf_plan::{ArrivalLaw, Draws, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen};
+    use aiperf_types::PhaseKind;
 
-    fn phase(seconds: f64, counts: PhaseProgress) -> PhaseSending {
+    fn phase(arrival: Arrival, seconds: f64, counts: PhaseProgress) -> PhaseSending {
         let start = WallNs(1_760_000_000_000_000_000);
         let sent_end = WallNs(start.0 + Nanos::from_secs_f64(seconds).0);
-        PhaseSending { name: "load".into(), index: 1, start, sent_end, length: None, counts, never_left: 0 }
+        let rate = match &arrival {
+            Arrival::Rate { rate, .. } => {
+                Some(RateCurve::new(rate, Nanos::from_millis(100), &Draws::new(Some(1), "").purpose("")))
+            }
+            _ => None,
+        };
+        let plan = PhasePlan { name: "load".into(), ..PhasePlan::new(PhaseKind::Profiling, arrival) };
+        PhaseSending { index: 1, start, sent_end, plan, rate, counts, never_left: 0, cut_off: 0 }
+    }
+
+    /// It had to stop after this time.
+    fn ended(phase: PhaseSending, seconds: f64) -> PhaseSending {
+        let stop = vec![StopWhen::Elapsed(Nanos::from_secs_f64(seconds))];
+        PhaseSending { plan: PhasePlan { stop, ..phase.plan }, ..phase }
+    }
+
+    fn limited(phase: PhaseSending, concurrency: Option<u32>, prefill_concurrency: Option<u32>) -> PhaseSending {
+        PhaseSending { plan: PhasePlan { concurrency, prefill_concurrency, ..phase.plan }, ..phase }
+    }
+
+    fn constant(rate: RatePlan) -> Arrival {
+        Arrival::Rate { law: ArrivalLaw::Constant, rate }
+    }
+
+    fn at(rate: f64) -> Arrival {
+        constant(RatePlan::fixed(rate))
     }
 
     fn counts(offered: u64, missed: u64, sent: u64) -> PhaseProgress {
         PhaseProgress { offered, missed, sent, ..PhaseProgress::default() }
     }
 
+    /// What it was asked and what it achieved.
+    fn rates(phase: &PhaseSending) -> (Option<f64>, Option<f64>) {
+        let sum = Sum::of(phase);
+        (sum.asked_rate(), sum.achieved_rate())
+    }
+
     #[test]
-    fn a_rate_counts_the_intervals_between_requests() {
-        // Ten requests, one every 100 ms: the last is sent after 0.9 s.
-        let by_count = phase(0.9, counts(10, 0, 10));
-        assert_eq!(Sum::of(&by_count).achieved(), Some(10.0));
-        let by_time = PhaseSending { length: Some(Nanos::from_millis(1000)), ..phase(1.0, counts(10, 0, 10)) };
-        assert_eq!(Sum::of(&by_time).achieved(), Some(10.0));
-        assert_eq!(Sum::of(&phase(0.0, counts(1, 0, 1))).achieved(), None);
+    fn a_rate_sends_after_each_interval_however_it_ends() {
+        // Five requests, one after each 50 ms.
+        assert_eq!(rates(&phase(at(20.0), 0.25, counts(5, 0, 5))), (Some(20.0), Some(20.0)));
+        // The end of its time is noticed late.
+        assert_eq!(rates(&ended(phase(at(20.0), 1.01, counts(20, 0, 20)), 1.0)), (Some(20.0), Some(20.0)));
+        assert_eq!(rates(&phase(at(20.0), 0.0, counts(0, 0, 0))), (None, None));
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_asked_for_by_its_integral() {
+        let points = [(0.0, 2.0), (4.0, 6.0)].map(|(seconds, rate)| RatePoint { seconds, rate });
+        let climbing = constant(RatePlan { level: RateLevel::Series(points.into()), ramp: None });
+        assert_eq!(rates(&phase(climbing, 2.0, counts(6, 0, 6))), (Some(3.0), Some(3.0)));
+    }
+
+    #[test]
+    fn the_first_of_users_comes_at_once_and_the_last_ends_their_phase() {
+        let users = || Arrival::UserCentric { users: 4, rate: 8.0 };
+        assert_eq!(rates(&phase(users(), 0.5, counts(5, 0, 5))), (Some(8.0), Some(8.0)));
+        assert_eq!(rates(&ended(phase(users(), 1.0, counts(8, 0, 8)), 1.0)), (Some(8.0), Some(8.0)));
+    }
+
+    #[test]
+    fn a_recording_asks_for_its_requests_over_their_span() {
+        let replay = Arrival::FixedSchedule { zero: ScheduleZero::First };
+        assert_eq!(rates(&phase(replay, 1.0, counts(5, 0, 4))), (Some(5.0), Some(4.0)));
     }
 
     #[test]
@@ -226,8 +387,8 @@ mod tests {
 
     #[test]
     fn what_was_asked_of_all_phases_is_known_only_where_all_were_asked() {
-        let open = || PhaseSending { length: Some(Nanos::from_millis(1000)), ..phase(1.0, counts(10, 2, 8)) };
-        let closed = || PhaseSending { length: Some(Nanos::from_millis(1000)), ..phase(1.0, counts(0, 0, 500)) };
+        let open = || ended(phase(at(10.0), 1.0, counts(10, 2, 8)), 1.0);
+        let closed = || ended(phase(Arrival::Concurrency, 1.0, counts(0, 0, 500)), 1.0);
         let both = block(&[open(), open()]);
         assert_eq!((&both["offered"], &both["missed"], &both["sent"]), (&20.into(), &4.into(), &16.into()));
         assert_eq!((&both["asked_rate"], &both["achieved_rate"]), (&10.0.into(), &8.0.into()));
@@ -238,25 +399,91 @@ mod tests {
     }
 
     #[test]
-    fn offers_without_a_slot_are_said_with_the_way_out() {
-        let length = Some(Nanos::from_millis(10_000));
-        let missed = PhaseSending { length, ..phase(10.0, counts(200, 50, 150)) };
+    fn offers_without_a_slot_are_said_with_the_limits_that_are_set() {
+        let missed = || ended(phase(at(20.0), 10.0, counts(200, 50, 150)), 10.0);
+        let said = |concurrency, prefill| doubts(&[limited(missed(), concurrency, prefill)], false);
+        let dropped =
+            "50 of 200 offers found no free slot and were dropped (15.0 instead of 20.0 requests a second): raise ";
+        assert_eq!(said(Some(8), None), [format!("{dropped}--concurrency or lower the rate")]);
+        assert_eq!(said(None, Some(2)), [format!("{dropped}--prefill-concurrency or lower the rate")]);
         assert_eq!(
-            doubts(&[missed], false),
-            ["50 of 200 offers found no free slot and were dropped (15.0 instead of 20.0 requests a second): raise \
-              --concurrency or lower the rate"]
+            said(Some(8), Some(2)),
+            [format!("{dropped}--concurrency or raise --prefill-concurrency or lower the rate")]
         );
-        assert!(doubts(&[phase(10.0, counts(0, 0, 500))], false).is_empty());
-        assert!(doubts(&[phase(10.0, counts(200, 0, 199))], false).is_empty());
+        assert!(doubts(&[phase(Arrival::Concurrency, 10.0, counts(0, 0, 500))], false).is_empty());
+        assert!(doubts(&[phase(at(20.0), 10.0, counts(200, 0, 199))], false).is_empty());
     }
 
     #[test]
     fn what_the_client_did_not_send_is_said_unless_it_was_stopped() {
-        let late = || phase(10.0, PhaseProgress { slip: Nanos::from_millis(1500), ..counts(200, 0, 150) });
-        let said = doubts(&[late(), phase(1.0, counts(5, 0, 5))], false);
+        let slipped = PhaseProgress { slip: Nanos::from_millis(1500), ..counts(200, 0, 150) };
+        let late = || phase(at(20.0), 10.0, slipped);
+        let said = doubts(&[late(), phase(at(5.0), 1.0, counts(5, 0, 5))], false);
         assert!(said[0].starts_with("phase load: the schedule was moved back by 1.50 s"), "{said:?}");
         assert!(said[1].starts_with("phase load: 50 of 200 requests that were due were not sent"), "{said:?}");
         assert_eq!(said.len(), 2);
         assert_eq!(doubts(&[late()], true).len(), 1);
+    }
+
+    #[test]
+    fn users_whose_answers_take_longer_than_their_interval_are_said() {
+        let users =
+            |sent| ended(phase(Arrival::UserCentric { users: 4, rate: 2.0 }, 10.0, counts(sent, 0, sent)), 10.0);
+        assert_eq!(
+            doubts(&[users(15)], false),
+            [
+                "users came back late (1.5 instead of 2.0 requests a second): answers took longer than the 2.0 s after which \
+              a user sends again"
+            ]
+        );
+        assert!(doubts(&[users(19)], false).is_empty(), "one is always between two turns");
+    }
+
+    #[test]
+    fn intervals_that_were_drawn_long_are_nothing_to_doubt() {
+        let drawn = Arrival::Rate { law: ArrivalLaw::Poisson, rate: RatePlan::fixed(20.0) };
+        assert!(doubts(&[phase(drawn, 10.0, counts(150, 0, 150))], false).is_empty());
+    }
+
+    #[test]
+    fn what_a_limit_kept_waiting_is_told_from_what_the_client_did_not_get_to() {
+        let counts = PhaseProgress { unsent_waiting: 30, unsent_held: 15, ..counts(100, 0, 50) };
+        let replay = Arrival::FixedSchedule { zero: ScheduleZero::First };
+        assert_eq!(
+            doubts(&[limited(phase(replay, 10.0, counts), Some(4), None)], false),
+            [
+                "30 of 100 requests that were due still waited for a slot (5.0 instead of 10.0 requests a second): raise \
+                 --concurrency",
+                "20 of 100 requests that were due were not sent (5.0 instead of 10.0 requests a second): this client could \
+                 not keep up, 15 of them because it held back",
+            ]
+        );
+    }
+
+    #[test]
+    fn ticks_with_nothing_to_send_are_said_where_they_made_it_another_load() {
+        let idle = |idle, sent| phase(at(20.0), 10.0, PhaseProgress { idle, ..counts(sent, 0, sent) });
+        assert_eq!(
+            doubts(&[idle(50, 150)], false),
+            [
+                "50 ticks of the rate found nothing to send (15.0 instead of 20.0 requests a second): all sessions were begun, \
+              and none had a turn due"
+            ]
+        );
+        assert!(doubts(&[idle(1, 199)], false).is_empty());
+    }
+
+    #[test]
+    fn what_was_cut_off_is_said_with_its_phase_and_what_ended_it() {
+        let cut = |grace: u64| {
+            let phase = phase(Arrival::Concurrency, 1.0, counts(0, 0, 5));
+            let plan = PhasePlan { grace: Some(Nanos::from_millis(grace)), ..phase.plan };
+            PhaseSending { cut_off: 2, plan, ..phase }
+        };
+        let why = "they have a line in the records and count in no metric";
+        assert_eq!(doubts(&[cut(0)], false), [format!("2 requests were cut off when the time was up: {why}")]);
+        let two = doubts(&[cut(100), cut(0)], false);
+        assert_eq!(two[0], format!("phase load: 2 requests were cut off by the end of the grace period: {why}"));
+        assert!(doubts(&[cut(0)], true).is_empty());
     }
 }

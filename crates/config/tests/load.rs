@@ -236,6 +236,20 @@ fn conversations_have_the_turns_delays_and_order_that_were_asked_for() {
 }
 
 #[test]
+fn delays_of_conversations_are_capped_by_flag_and_by_key() {
+    let cap = |resolved: Resolved| match resolved.plan.dataset {
+        DatasetPlan::File(read) => read.delay_cap_ms,
+        _ => panic!("a file"),
+    };
+    assert_eq!(cap(line("--input-file turns.jsonl --inter-turn-delay-cap-seconds 1.5")), Some(1500.0));
+    assert_eq!(cap(line("--input-file turns.jsonl --inter-turn-delay-cap-seconds 0")), Some(0.0));
+    assert_eq!(cap(line("--input-file turns.jsonl")), None);
+    let phase = "    - {name: profiling, type: concurrency, sessions: 4}\n";
+    let keyed = file("{type: file, path: turns.jsonl, inter_turn_delay_cap_seconds: 2}", phase);
+    assert_eq!(cap(keyed.expect("a plan")), Some(2000.0));
+}
+
+#[test]
 fn very_many_turns_are_made_only_as_far_as_prompts_go() {
     let resolved = line("--request-count 100000000 --session-turns-mean 100 --isl 100");
     assert_eq!(resolved.plan.dataset.entries(), Some(400_000));
@@ -270,6 +284,18 @@ fn what_changes_nothing_is_noted() {
         assert!(notes.iter().any(|note| note.starts_with(says)), "{args}: {notes:?}");
     }
     assert_eq!(line("--arrival-pattern concurrency-burst --concurrency 4").notes.len(), 1, "GPU telemetry alone");
+}
+
+#[test]
+fn failures_of_a_warmup_do_not_end_the_run() {
+    let phases = "    - {name: warm, kind: warmup, type: concurrency, requests: 3, failed_request_threshold: 0.5}
+    - {name: main, kind: profiling, type: concurrency, requests: 3, failed_request_threshold: 0.5}\n";
+    let resolved = file("{type: synthetic}", phases).expect("a plan");
+    let thresholds: Vec<Option<f64>> =
+        resolved.plan.phases.iter().map(|phase| phase.failed_request_threshold).collect();
+    assert_eq!(thresholds, [None, Some(0.5)]);
+    let told = |note: &String| note.contains("phases.0.failed_request_threshold") && note.contains("has no effect");
+    assert!(resolved.notes.iter().any(told), "{:?}", resolved.notes);
 }
 
 #[test]
@@ -308,6 +334,14 @@ fn flags_that_cannot_stand_together_are_refused_before_anything_is_sent() {
             &["--dataset-sampling-strategy shuffle"],
         ),
         ("--user-centric-rate 1 --num-users 2 --input-file one.jsonl", &["one.jsonl", "multi_turn"]),
+        (
+            "--user-centric-rate 1 --num-users 2 --input-file one.jsonl --custom-dataset-type single_turn",
+            &["one.jsonl", "rows of single_turn", "multi_turn"],
+        ),
+        ("--input-file one.jsonl --inter-turn-delay-cap-seconds 5", &["--inter-turn-delay-cap-seconds", "multi_turn"]),
+        ("--input-file bodies.jsonl --inter-turn-delay-cap-seconds 5", &["--inter-turn-delay-cap-seconds"]),
+        ("--session-turns-mean 2 --inter-turn-delay-cap-seconds 5", &["--inter-turn-delay-cap-seconds"]),
+        ("--input-file turns.jsonl --inter-turn-delay-cap-seconds -1", &["--inter-turn-delay-cap-seconds"]),
         ("--user-centric-rate 1 --num-users 2", &["--session-turns-mean 2"]),
         ("--user-centric-rate 1 --session-turns-mean 2", &["users", "--num-users"]),
         (

@@ -202,6 +202,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--request-content-type", "the first choice is the default"),
         ("--input-file", "needs a file"),
         ("--custom-dataset-type", "needs a file"),
+        ("--inter-turn-delay-cap-seconds", "needs a file"),
         ("--rankings-passages-mean", "needs a type that ranks"),
         ("--rankings-passages-stddev", "needs a mean"),
         ("--rankings-passages-prompt-token-mean", "needs a type that ranks"),

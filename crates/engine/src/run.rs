@@ -23,7 +23,7 @@ use crate::travel;
 use crate::unsent::Unsent;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Plan, Timestamps};
+use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
@@ -201,8 +201,15 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
             "No more requests are sent"
         }
         false => {
-            load.events.say(LogLevel::Notice, "All credits completed");
-            "All requests have completed"
+            let cut_off = driven.as_ref().map(|(_, conductor)| cut_off(&load.plan, &conductor.phase_runs()));
+            let cut_off = cut_off.unwrap_or_default();
+            if cut_off.is_empty() {
+                load.events.say(LogLevel::Notice, "All credits completed");
+                "All requests have completed"
+            } else {
+                cut_off.into_iter().for_each(|text| load.events.say(LogLevel::Notice, text));
+                "No more requests are sent"
+            }
         }
     };
     load.events.say(
@@ -240,6 +247,16 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         hooks: hook_thread,
         sink_failures: failures,
     })
+}
+
+/// Of which phases requests were cut off, a sentence each; a phase is named where there are several.
+fn cut_off(plan: &Plan, runs: &[Option<PhaseRun>]) -> Vec<String> {
+    let text = |(phase, run): (&PhasePlan, &Option<PhaseRun>)| {
+        let cancelled = run.as_ref().map(|run| run.counts.cancelled).filter(|cancelled| *cancelled > 0)?;
+        let name = if plan.phases.len() > 1 { format!("Phase {}: ", phase.name) } else { String::new() };
+        Some(name + &phase.cut_off_in_words(cancelled))
+    };
+    plan.phases.iter().zip(runs).filter_map(text).collect()
 }
 
 /// What was decided, for those who want to know.

@@ -1,8 +1,9 @@
 //! Phases in words, for logs and for people who ask what a plan will do.
 
-use crate::arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan};
+use crate::arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, ScheduleZero};
 use crate::phase::{PhasePlan, StopWhen};
 use crate::ramp::{Ramp, RampStrategy};
+use aiperf_types::Nanos;
 
 impl PhasePlan {
     /// What it does and for how long: `profiling: Poisson arrivals at 20 req/s, at most 64 sessions, for 60 s`.
@@ -48,6 +49,16 @@ impl PhasePlan {
         }
     }
 
+    /// That so many of its requests were cut off, and what did it: `2 requests were cut off when the time was up`.
+    pub fn cut_off_in_words(&self, requests: u64) -> String {
+        let were = if requests == 1 { "was" } else { "were" };
+        let end = match self.grace {
+            Some(grace) if grace > Nanos::ZERO => "by the end of the grace period",
+            _ => "when the time was up",
+        };
+        format!("{} {were} cut off {end}", counted(requests, "request"))
+    }
+
     fn arrival_in_words(&self) -> String {
         match &self.arrival {
             Arrival::Concurrency => {
@@ -63,9 +74,12 @@ impl PhasePlan {
                 format!("{law} {}", rate_in_words(rate))
             }
             Arrival::UserCentric { users, rate } => {
-                format!("{} at {rate} req/s together", counted((*users).into(), "user"))
+                let gap = f64::from(*users) / rate;
+                let gap = (gap * 1e3).round() / 1e3;
+                format!("{}, each of whom sends every {gap} s, {rate} req/s together", counted((*users).into(), "user"))
             }
-            Arrival::FixedSchedule { .. } => "replay of a recording".to_owned(),
+            Arrival::FixedSchedule { zero: ScheduleZero::First } => "replay of a recording".to_owned(),
+            Arrival::FixedSchedule { zero: ScheduleZero::At(ms) } => format!("replay of a recording from {ms} ms on"),
         }
     }
 }
@@ -76,12 +90,9 @@ fn rate_in_words(rate: &RatePlan) -> String {
         RateLevel::Fixed(rate) => format!("at {rate} req/s{climbing}"),
         RateLevel::Series(points) => {
             let last = points.last().map_or(0.0, |point| point.seconds);
-            let rates: Vec<String> = match points.as_slice() {
-                [first, .., last] if points.len() > 3 => vec![first.rate.to_string(), last.rate.to_string()],
-                few => few.iter().map(|point| point.rate.to_string()).collect(),
-            };
-            let by = if points.len() > 3 { format!(" by {} points", points.len()) } else { String::new() };
-            format!("at {} req/s{by} within {last} s{climbing}", rates.join(" to "))
+            let rates = || points.iter().map(|point| point.rate);
+            let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+            format!("at {low} to {high} req/s, a series of {} points over {last} s{climbing}", points.len())
         }
     }
 }
@@ -104,9 +115,9 @@ fn counted(count: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrival::{RatePoint, ScheduleZero};
+    use crate::arrival::RatePoint;
     use crate::cancellation::Cancellation;
-    use aiperf_types::{Nanos, PhaseKind};
+    use aiperf_types::PhaseKind;
 
     fn phase(arrival: Arrival) -> PhasePlan {
         PhasePlan::new(PhaseKind::Profiling, arrival)
@@ -155,12 +166,14 @@ mod tests {
         };
         assert_eq!(
             users.in_words(),
-            "profiling: 12 users at 1.5 req/s together, 5% cancelled after 0.5 s, without waiting for the phase before \
-             it, until stopped"
+            "profiling: 12 users, each of whom sends every 8 s, 1.5 req/s together, 5% cancelled after 0.5 s, without \
+             waiting for the phase before it, until stopped"
         );
         let replay = phase(Arrival::FixedSchedule { zero: ScheduleZero::First });
         assert_eq!(replay.in_words(), "profiling: replay of a recording, to its end");
         assert_eq!(replay.target_in_words(), "the whole recording");
+        let later = phase(Arrival::FixedSchedule { zero: ScheduleZero::At(500.0) });
+        assert_eq!(later.load_in_words(), "replay of a recording from 500 ms on");
     }
 
     #[test]
@@ -169,9 +182,12 @@ mod tests {
         let series = |points: &[(f64, f64)]| {
             phase(poisson(RateLevel::Series(points.iter().copied().map(point).collect()), None)).load_in_words()
         };
-        assert_eq!(series(&[(0.0, 2.0), (60.0, 4.5)]), "Poisson arrivals at 2 to 4.5 req/s within 60 s");
+        assert_eq!(
+            series(&[(0.0, 2.0), (60.0, 4.5)]),
+            "Poisson arrivals at 2 to 4.5 req/s, a series of 2 points over 60 s"
+        );
         let many = [(0.0, 2.0), (10.0, 8.0), (20.0, 8.0), (30.0, 1.0)];
-        assert_eq!(series(&many), "Poisson arrivals at 2 to 1 req/s by 4 points within 30 s");
+        assert_eq!(series(&many), "Poisson arrivals at 1 to 8 req/s, a series of 4 points over 30 s");
         let climb = phase(poisson(RateLevel::Fixed(20.0), Some(Ramp::linear(seconds(30)))));
         assert_eq!(climb.load_in_words(), "Poisson arrivals at 20 req/s (reached over 30 s)");
     }

@@ -26,6 +26,8 @@ pub struct LogLines {
     anchor: WallAnchor,
     /// When each phase started and, once they are, when its requests were done, by its index.
     lasted: BTreeMap<u16, (MonoNs, Option<MonoNs>)>,
+    /// The phase that started last.
+    latest: Option<(Arc<PhaseId>, MonoNs)>,
     stats_due: MonoNs,
     /// Records and seconds of the statistics shown last.
     shown: Option<(u64, f64)>,
@@ -40,8 +42,8 @@ impl LogLines {
     /// Lines of this level and above, without secrets; statistics as often as asked for, if at all.
     pub fn new(level: LogLevel, stats_every: Option<Nanos>, redactor: Arc<Redactor>) -> Self {
         let (anchor, stats_due, said) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
-        let (lasted, shown, server) = (BTreeMap::new(), None, None);
-        Self { level, stats_every, anchor, lasted, stats_due, shown, server, redactor, said }
+        let (lasted, latest, shown, server) = (BTreeMap::new(), None, None, None);
+        Self { level, stats_every, anchor, lasted, latest, stats_due, shown, server, redactor, said }
     }
 
     /// The lines of one event, most often none or one.
@@ -59,6 +61,7 @@ impl LogLines {
             }
             RunEvent::PhaseStarted(started) => {
                 self.lasted.insert(started.phase.index, (started.at, None));
+                self.latest = Some((started.phase.clone(), started.at));
                 Some(self.notice(started.at, announcement(started)))
             }
             RunEvent::SendingComplete(moment) => Some(self.notice(moment.at, sending_complete(moment))),
@@ -70,7 +73,7 @@ impl LogLines {
             RunEvent::PhaseComplete(moment) => {
                 let (started, done) = self.lasted.get(&moment.phase.index).copied().unwrap_or((moment.at, None));
                 let elapsed = done.unwrap_or(moment.at).since(started);
-                Some(self.notice(moment.at, complete(moment, elapsed)))
+                Some(self.notice(moment.at, complete(moment, elapsed) + &self.before_the_latest(moment, done)))
             }
             RunEvent::SourceFound { at, source } => Some(self.source(*at, LogLevel::Debug, "found", source)),
             RunEvent::SourceLost { at, source } => Some(self.source(*at, LogLevel::Warning, "lost", source)),
@@ -97,6 +100,17 @@ impl LogLines {
 
     fn notice(&self, at: MonoNs, text: String) -> LogLine {
         LogLine { at: self.anchor.wall(at), level: LogLevel::Notice, text }
+    }
+
+    /// Records take their time: a phase that is told complete after the next one started did not overlap with it, unless
+    /// its requests did.
+    fn before_the_latest(&self, moment: &PhaseMoment, done: Option<MonoNs>) -> String {
+        match (&self.latest, done) {
+            (Some((latest, started)), Some(done)) if latest.index > moment.phase.index && done <= *started => {
+                format!(" | ended before phase {} started", latest.name)
+            }
+            _ => String::new(),
+        }
     }
 
     fn source(&self, at: MonoNs, level: LogLevel, what: &str, source: &Source) -> LogLine {
@@ -235,6 +249,28 @@ mod tests {
                  elapsed=0.21s",
             ]
         );
+    }
+
+    #[test]
+    fn a_phase_whose_records_come_late_does_not_read_as_if_it_overlapped_the_next() {
+        let phase = |index: u16, name: &str| {
+            Arc::new(PhaseId { index, profiling_index: None, name: name.into(), kind: PhaseKind::Profiling })
+        };
+        let (first, second) = (phase(0, "first"), phase(1, "second"));
+        let started = |phase: &Arc<PhaseId>, at: u64| {
+            let (phase, at, targets) = (phase.clone(), MonoNs(at), PhaseTargets::default());
+            RunEvent::PhaseStarted(Arc::new(PhaseStarted { phase, at, targets, load: "".into(), target: "".into() }))
+        };
+        let moment = |at: u64| PhaseMoment { phase: first.clone(), at: MonoNs(at), counts: PhaseProgress::default() };
+        let last_line = |done: u64| {
+            let mut lines = log_lines(LogLevel::Info, None);
+            let mut events = vec![started(&first, 0)];
+            events.extend([RunEvent::RequestsDone(moment(done)), started(&second, 100)]);
+            events.push(RunEvent::PhaseComplete(moment(200)));
+            events.iter().flat_map(|event| lines.lines(event)).last().unwrap().text
+        };
+        assert!(last_line(100).ends_with("| elapsed=0.00s | ended before phase second started"), "{}", last_line(100));
+        assert!(last_line(150).ends_with("| elapsed=0.00s"), "it is seamless: {}", last_line(150));
     }
 
     fn snapshot(at: u64, records: u64, kind: PhaseKind) -> RunEvent {

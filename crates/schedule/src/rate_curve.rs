@@ -7,7 +7,7 @@
 use crate::ramp::EventTimes;
 use crate::schedule::Setup;
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Ramp, RampStrategy, RateLevel, RatePlan};
+use aiperf_plan::{Arrival, Draws, Plan, Ramp, RampStrategy, RateLevel, RatePlan, TimingPlan};
 use aiperf_types::{Nanos, PhaseIndex};
 
 /// A ramp in random steps has at most so many: past this they are too small to be seen.
@@ -105,8 +105,20 @@ impl RateCurve {
 
     /// The rate of a phase as its schedule has it.
     pub fn of_phase(plan: &RatePlan, setup: &Setup, phase: PhaseIndex) -> Self {
-        let purpose = setup.draws.purpose(&format!("rate_ramp:{}", phase.0));
-        Self::new(plan, setup.timing.rate_ramp_step, &purpose)
+        Self::drawn(plan, &setup.draws, &setup.timing, phase)
+    }
+
+    /// The same of a plan, for those who ask after the run; `None` where the phase has no rate.
+    pub fn in_plan(plan: &Plan, phase: PhaseIndex) -> Option<Self> {
+        match &plan.phases.get(usize::from(phase.0))?.arrival {
+            Arrival::Rate { rate, .. } => Some(Self::drawn(rate, &plan.draws(), &plan.timing, phase)),
+            Arrival::Concurrency | Arrival::UserCentric { .. } | Arrival::FixedSchedule { .. } => None,
+        }
+    }
+
+    fn drawn(plan: &RatePlan, draws: &Draws, timing: &TimingPlan, phase: PhaseIndex) -> Self {
+        let purpose = draws.purpose(&format!("rate_ramp:{}", phase.0));
+        Self::new(plan, timing.rate_ramp_step, &purpose)
     }
 
     fn climb(&mut self, target: f64, ramp: &Ramp, step: Nanos, purpose: &Purpose) {
@@ -182,7 +194,7 @@ fn seconds_between(from: Nanos, to: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_plan::{Draws, RatePoint};
+    use aiperf_plan::RatePoint;
     use proptest::prelude::*;
 
     const SECOND: u64 = 1_000_000_000;

@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 pub(crate) enum Holder {
     /// Whoever sends to a target next.
     Anyone,
-    /// One session, by its correlation id.
+    /// One session, by its number in the run, which no other session of any phase has.
     Session(u64),
 }
 

@@ -10,8 +10,9 @@ use std::sync::Arc;
 /// Something that happened in a run. Instants are on the run's monotonic clock; [`RunStarted::anchor`] turns them into
 /// wall time.
 ///
-/// The events of one phase come in the order of this list. Phases follow one another as soon as their requests are
-/// done, so a phase may be complete after the next one started.
+/// The events of one phase come in the order of this list. A phase starts when the requests of the one before are done,
+/// or, where it is seamless, when that one sends no more: then both are on at once. A phase may be complete after the
+/// next one started in either case, since records take their time.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     RunStarted(Arc<RunStarted>),
@@ -80,7 +81,7 @@ pub struct PhaseTargets {
     pub requests: Option<u64>,
     pub sessions: Option<u64>,
     pub length: Option<Nanos>,
-    /// Slots for requests in flight.
+    /// Slots for sessions that are under way, each with a request in flight at most.
     pub concurrency: Option<u32>,
 }
 

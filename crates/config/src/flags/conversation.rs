@@ -73,7 +73,8 @@ flags! { CONVERSATION_INPUT_FLAGS:
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("inter_turn_delay_cap_seconds"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
+        limited_to: Some("multi_turn so far"),
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",

@@ -1,16 +1,19 @@
-//! `golden/load`: flags to phases, and durations.
+//! `golden/load`: flags to phases, durations, and files with rates over time.
 
-use super::{Kind, all_have, list, no_groups, resolve, strings};
+use super::{Kind, all_have, in_directory, list, no_groups, resolve, strings};
 use crate::flags::{self, Flag};
+use crate::plan::resolve_profile;
 use crate::setting::Seconds;
 use aiperf_golden::Tally;
+use aiperf_plan::{Arrival, RateLevel};
 use serde_json::{Value, json};
 
 #[test]
-fn golden_flags_give_the_recorded_phases_and_durations_are_read() {
+fn golden_flags_give_the_recorded_phases_and_durations_and_series_are_read() {
     let phases = Kind { looks_like: |cases| all_have(cases, &["/flags", "/expected"]), run: phases };
     let durations = Kind { looks_like: |cases| all_have(cases, &["/input", "/expected"]), run: duration };
-    super::run("load", &[phases, durations], no_groups);
+    let series = Kind { looks_like: |cases| cases.iter().any(|case| case["op"] == "load_json"), run: series };
+    super::run("load", &[phases, durations, series], no_groups);
 }
 
 /// The flag that a name means: the internal names of the reference may have the same words in another order.
@@ -91,6 +94,37 @@ fn mentions(text: &str, refused: &[&Value]) {
             assert!(text.contains(wanted) || text.contains(ours), "does not mention {wanted}: {text}");
         }
     }
+}
+
+fn series(case: &Value, tally: &mut Tally) {
+    if case["op"] != "load_json" {
+        return tally.skip("the rates between points are the schedule's");
+    }
+    tally.run(case["text"].to_string(), || {
+        let args = strings(&["-m", "m", "--request-rate-series", "series.json"]);
+        let read = in_directory(&json!({"series.json": case["text"]}), &Value::Null, |ctx| resolve_profile(&args, ctx));
+        match (read, case["expected"].get("error")) {
+            (Ok(resolved), None) => {
+                assert_eq!(Some(&points(&resolved.plan.phases[0].arrival)), case["expected"].get("ok"))
+            }
+            // Numbers among what is mentioned are those of the validator there; keys are the user's, and so is the file.
+            (Err(error), Some(refused)) => {
+                let wanted = list(&refused["mentions"]).iter().filter_map(Value::as_str);
+                let keys = wanted.filter(|text| text.parse::<f64>().is_err());
+                let keys: Vec<&str> =
+                    keys.map(|key| if key.contains("<path>") { "series.json" } else { key }).collect();
+                mentions(&error.to_string(), &[&json!({"mentions": keys})]);
+            }
+            (Ok(_), Some(_)) => panic!("accepted"),
+            (Err(error), None) => panic!("refused: {error}"),
+        }
+    });
+}
+
+fn points(arrival: &Arrival) -> Value {
+    let Arrival::Rate { rate, .. } = arrival else { panic!("not a rate: {arrival:?}") };
+    let RateLevel::Series(points) = &rate.level else { panic!("not a series: {rate:?}") };
+    points.iter().map(|point| json!([point.seconds, point.rate])).collect()
 }
 
 fn duration(case: &Value, tally: &mut Tally) {

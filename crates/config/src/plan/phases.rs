@@ -58,7 +58,7 @@ fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
         stop: stop(tree, phase, at),
         grace,
         seamless: kind == PhaseKind::Profiling && phase.seamless(),
-        failed_request_threshold: phase.failed_request_threshold,
+        failed_request_threshold: phase.failed_request_threshold.filter(|_| kind == PhaseKind::Profiling),
         cancellation: cancellation(phase),
         ..PhasePlan::new(kind, arrival)
     }
@@ -158,6 +158,11 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
             "seamless",
             phase.seamless() && is_warmup,
             Some("a warmup begins when the phase before it has ended".to_owned()),
+        ),
+        (
+            "failed_request_threshold",
+            phase.failed_request_threshold.is_some() && is_warmup,
+            Some("failures of a warmup do not end the run".to_owned()),
         ),
         ("concurrency_ramp", phase.concurrency_ramp.is_some(), no_climb(slots, "concurrency")),
         ("prefill_ramp", phase.prefill_ramp.is_some(), no_climb(phase.prefill_concurrency, "prefill concurrency")),

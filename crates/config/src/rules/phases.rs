@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use crate::choice::{Choice, joined};
 use crate::error::Problem;
-use crate::sections::dataset::{DatasetType, FileFormat, Sampling};
+use crate::sections::dataset::{DatasetType, Sampling};
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{KEYS_OF, Phase, PhaseType, Ramp};
 use crate::sections::scale::ScaleVariable;
@@ -373,15 +373,6 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
                 facts
                     .problem("datasets.0.sampling", what)
                     .because("requests are sent in the order of their timestamps"),
-            );
-        }
-        if kind == PhaseType::UserCentric && dataset.format.is_some_and(|format| format != FileFormat::MultiTurn) {
-            let what = format!("{} cannot be used with user-centric load", facts.subject("datasets.0.format"));
-            problems.push(
-                facts
-                    .problem("datasets.0.format", what)
-                    .because("users come back to conversations of several turns")
-                    .hint(facts.ask("--concurrency N", "type: concurrency, concurrency: N")),
             );
         }
     }

@@ -221,7 +221,6 @@ fn phases() {
         "-m m --fixed-schedule --fixed-schedule-start-offset 5 --fixed-schedule-end-offset 1",
         "-m m --fixed-schedule --request-rate 2",
         "-m m --input-file t.jsonl --fixed-schedule --dataset-sampling-strategy shuffle",
-        "-m m --input-file d.jsonl --custom-dataset-type single_turn --user-centric-rate 1 --num-users 2",
         "-m m --benchmark-grace-period 5",
         "-m m --request-rate-ramp-duration 5",
         "-m m --request-cancellation-delay 1",

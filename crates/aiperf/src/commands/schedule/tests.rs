@@ -120,7 +120,7 @@ fn a_closed_loop_in_words() {
         of_three_turns(),
         "\
 profiling
-  mode          concurrency 4, reached linearly over 3 s
+  mode          concurrency 4 (reached over 3 s)
   requests      27 in 10 sessions, 6 of them completed
   dispatches    from 0.000 s to 9.602 s
   rate          2.7 requests/s while sending
@@ -145,9 +145,9 @@ fn a_rate_with_a_cap_in_words() {
         Shapes::single(10),
         "\
 profiling
-  mode          gamma arrivals of smoothness 2.5, 20 requests/s, reached slowly
-                at first over 5 s; at most 8 live sessions; at most 2 without a
-                first token; 12.5% given up after 0.25 s
+  mode          gamma arrivals (smoothness 2.5) at 20 req/s (reached over 5 s,
+                slow at first), at most 8 sessions, at most 2 prefills, 12.5%
+                cancelled after 0.25 s
   requests      1,200 in 1,200 sessions; 157 given up on purpose
   dispatches    from 1.630 s to 151.503 s
   offered       3,011, of which 1,811 missed a slot
@@ -169,7 +169,8 @@ fn a_series_in_words() {
         Shapes::single(10),
         "\
 profiling
-  mode          constant rate, a series from 2 to 12.5 requests/s over 30 s
+  mode          constant arrivals at 2 to 12.5 req/s, a series of 3 points over
+                30 s
   requests      277 in 277 sessions
   dispatches    from 0.447 s to 39.875 s
   offered       277, of which 0 missed a slot
@@ -189,7 +190,7 @@ fn users_in_words() {
         of_three_turns(),
         "\
 profiling
-  mode          6 users who each come back after 2 s, 3 requests/s together
+  mode          6 users, each of whom sends every 2 s, 3 req/s together
   requests      52 in 20 sessions, 20 of them completed
   dispatches    from 0.000 s to 18.667 s
   offered       52, of which 0 missed a slot
@@ -209,7 +210,7 @@ fn a_recording_in_words() {
         recorded(),
         "\
 profiling
-  mode          at recorded times, from the first on
+  mode          replay of a recording
   requests      8 in 8 sessions
   dispatches    from 0.000 s to 1.750 s
   offered       8, of which 0 missed a slot
@@ -242,7 +243,7 @@ warmup
                 is in flight is awaited
 
 profiling
-  mode          Poisson arrivals, 10 requests/s
+  mode          Poisson arrivals at 10 req/s
   requests      20 in 20 sessions
   dispatches    from 2.623 s to 5.088 s
   offered       20, of which 0 missed a slot
@@ -252,8 +253,7 @@ profiling
                 is in flight is awaited
 
 storm (profiling)
-  mode          concurrency 1; starts while the phase before still waits for
-                answers
+  mode          concurrency 1, without waiting for the phase before it
   requests      50 in 50 sessions
   dispatches    from 5.088 s to 57.242 s
   rate          0.9587 requests/s while sending

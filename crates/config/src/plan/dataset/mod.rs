@@ -267,7 +267,31 @@ fn file(
     let entries = asked.and_then(|entries| u64::try_from(entries).ok());
     let hoist_system = kind.traits().system_message;
     let (window, delay_ratio) = (window(tree, problems), dataset.turn_delay_ratio());
-    Some(DatasetPlan::File(FilePlan { entries, osl, window, delay_ratio, hoist_system, ..FilePlan::new(path, format) }))
+    let delay_cap_ms = delay_cap(tree, dataset, format, problems);
+    Some(DatasetPlan::File(FilePlan {
+        entries,
+        osl,
+        window,
+        delay_ratio,
+        delay_cap_ms,
+        hoist_system,
+        ..FilePlan::new(path, format)
+    }))
+}
+
+/// The longest delay that is kept to, in milliseconds: where conversations are written out with theirs.
+fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut Vec<Problem>) -> Option<f64> {
+    let cap = dataset.inter_turn_delay_cap_seconds?;
+    if format != FileFormat::MultiTurn {
+        let at = "benchmark.datasets.0.inter_turn_delay_cap_seconds";
+        problems.push(
+            Problem::new(format!("{} is for conversations of multi_turn", subject(tree, at)))
+                .because(format!("{} holds rows of {}", subject(tree, "benchmark.datasets.0.path"), format.name()))
+                .hint("rows of multi_turn, or leave it out")
+                .at(at),
+        );
+    }
+    Some(cap * 1e3)
 }
 
 /// Which timestamps are used: those between the offsets of the fixed schedule. They are cut out when the file is read, so

@@ -147,6 +147,22 @@ fn a_run_that_is_stopped_tells_the_end_of_every_phase_that_was_on() {
 }
 
 #[test]
+fn requests_that_were_cut_off_are_told_instead_of_that_all_completed() {
+    // Nobody gets an answer.
+    let mut plan = plan_of(serve(|_, _| Vec::new()), 2);
+    let stop = vec![StopWhen::Elapsed(Nanos::from_millis(100))];
+    plan.phases[0] = PhasePlan { concurrency: Some(2), stop, grace: Some(Nanos::ZERO), ..plan.phases[0].clone() };
+    let (outcome, events) = run_around(plan, Around::default());
+    assert!(!outcome.was_stopped && outcome.phases[0].cut_off == 2);
+    let said: Vec<&str> = events
+        .iter()
+        .filter_map(|event| if let RunEvent::Message(message) = event { Some(&*message.text) } else { None })
+        .collect();
+    assert!(said.contains(&"2 requests were cut off when the time was up"), "{said:?}");
+    assert!(!said.iter().any(|text| text.contains("completed")), "{said:?}");
+}
+
+#[test]
 fn a_run_in_which_too_many_fail_is_ended_early() {
     let port = serve(|_, _| b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec());
     let mut plan = plan_of(port, 1_000_000);
