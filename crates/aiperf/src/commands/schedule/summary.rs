@@ -1,7 +1,7 @@
 //! A rehearsal in words, at 80 columns.
 
 use super::account::{Account, PhaseAccount};
-use super::words::{count, mode, number, seconds, server, several};
+use super::words::{count, number, seconds, server, several};
 use aiperf_campaign::rehearsal::AssumedServer;
 use aiperf_plan::{Arrival, PhasePlan, Plan};
 use aiperf_report::wrap_hanging;
@@ -35,7 +35,15 @@ pub(super) fn summary(plan: &Plan, assumed: &AssumedServer, account: &Account) -
 
 fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'static str, String)> {
     let counts = &account.counts;
-    let mut rows = vec![("mode", mode(phase))];
+    let mut rows = vec![("mode", phase.load_in_words())];
+    if account.in_flight_before > 0 {
+        let others = several(account.in_flight_before, "request");
+        let are = if account.in_flight_before == 1 { "is" } else { "are" };
+        rows.push((
+            "starts",
+            format!("at {}, while {others} of earlier phases {are} in flight", seconds(account.started)),
+        ));
+    }
     let turns = if counts.sessions_sent == counts.sent {
         String::new()
     } else {
