@@ -248,24 +248,35 @@ impl Picture {
     }
 
     fn bands(&self, out: &mut String) {
-        let mut free_from = LEFT;
         for (index, band) in self.phases.iter().enumerate() {
             let (from, to) = (self.x(band.from), self.x(band.to));
             let class = if index % 2 == 0 { "odd" } else { "even" };
             let (top, height) = (RATES.0 - 20.0, FLIGHT.1 - RATES.0 + 20.0);
-            let name = escape(&band.name);
+            let (name, width) = (escape(&band.name), (to - from).max(0.5));
             let _ = writeln!(
                 out,
-                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{height}\"><title>{name}</title></rect>",
-                (to - from).max(0.5)
+                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\">\
+                 <title>{name}</title></rect>"
             );
             let sends_to = self.x(band.sends_to);
             let _ = writeln!(out, "<path class=\"sent\" d=\"M{sends_to:.1} {}V{}\"/>", RATES.0, FLIGHT.1);
-            // Names stand beside each other: those of phases too short for them are cut, or left out.
+        }
+        self.names(out);
+    }
+
+    /// Names stand beside each other: those of phases too short for them are cut, or left out.
+    fn names(&self, out: &mut String) {
+        let mut free_from = LEFT;
+        for (index, band) in self.phases.iter().enumerate() {
+            let next = self.phases.get(index + 1);
+            let end = |band: &Band, next: Option<&Band>| next.map_or(RIGHT, |next| self.x(next.from.min(band.to)));
+            let (from, own_end) = (self.x(band.from), end(band, next));
             let at = from.max(free_from) + 4.0;
-            let room = to.max(at + SHORT_NAME).min(RIGHT) - at;
+            // One that is too short may take of the next, where that has enough for both.
+            let next_end = next.map_or(RIGHT, |next| end(next, self.phases.get(index + 2)));
+            let room = if next_end - at >= 3.0 * SHORT_NAME { own_end.max(at + SHORT_NAME) } else { own_end } - at;
             let name = cut(&band.name, room);
-            if !name.is_empty() && at <= to.max(from + 8.0) {
+            if !name.is_empty() {
                 let _ = writeln!(out, "<text class=\"name\" x=\"{at:.1}\" y=\"{NAMES}\">{}</text>", escape(&name));
                 free_from = at + width(&name);
             }

@@ -6,9 +6,9 @@
 use aiperf_types::PhaseIndex;
 
 /// A stretch holds so many arrivals, unless that takes too long.
-const ENOUGH: u64 = 8;
+const ENOUGH: u64 = 12;
 /// The shortest and the longest one, as parts of the whole.
-const SHORTEST: f64 = 1.0 / 80.0;
+const SHORTEST: f64 = 1.0 / 40.0;
 const LONGEST: f64 = 1.0 / 8.0;
 
 /// A stretch of time, in seconds, and what was asked for in it.
@@ -118,7 +118,7 @@ mod tests {
             let stretches = of(f64::from(count) / 10.0, (1..=count).map(|number| f64::from(number) / 10.0));
             assert!(stretches.iter().all(|one| (one.sent_rate() - 10.0).abs() < 1e-6), "{count}: {stretches:?}");
             assert_eq!(stretches.iter().map(|one| one.sent).sum::<u64>(), u64::from(count));
-            assert!(stretches.len() <= 81, "{count}: {}", stretches.len());
+            assert!(stretches.len() <= 41, "{count}: {}", stretches.len());
         }
     }
 
