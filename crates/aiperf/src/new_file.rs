@@ -1,8 +1,9 @@
 //! Files that users ask for by name.
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Opens a file to be written. One that is there is written over only by `force`; a device or a pipe loses nothing.
 pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {
@@ -13,4 +14,170 @@ pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {
         false => options.write(true).create_new(true),
     };
     options.open(path)
+}
+
+/// Files that are not whole yet.
+static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what is not whole, for a process that ends now: no part begins or becomes whole after this.
+pub(crate) fn discard_parts() {
+    let parts = parts();
+    parts.iter().for_each(|part| drop(fs::remove_file(part)));
+    std::mem::forget(parts);
+}
+
+/// A file that is there when it is whole, and not before: until then it is written beside its place. What was there
+/// stays as it is until then.
+#[derive(Debug)]
+pub(crate) struct WholeFile {
+    file: File,
+    /// `None` for a device or a pipe: nothing stands beside those.
+    place: Option<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    part: PathBuf,
+    path: PathBuf,
+    force: bool,
+}
+
+impl WholeFile {
+    /// As [`create`]; what cannot be written later on, and can be known now, is an error now.
+    pub(crate) fn create(path: &Path, force: bool) -> io::Result<Self> {
+        let there = match path.metadata() {
+            Ok(there) if !there.is_file() => return Ok(Self { file: create(path, force)?, place: None }),
+            // A link that leads nowhere is there too.
+            Ok(_) | Err(_) if !force && path.symlink_metadata().is_ok() => return Err(ErrorKind::AlreadyExists.into()),
+            there => there.ok(),
+        };
+        // What a link leads to is replaced, not the link, and only where it could have been written to.
+        let path = if there.is_some() { path.canonicalize()? } else { path.to_owned() };
+        if there.is_some() {
+            OpenOptions::new().write(true).open(&path)?;
+        }
+        let mut parts = parts();
+        let (part, file) = begin(path.parent().unwrap_or(Path::new("")))?;
+        if let Some(there) = there {
+            let _ = file.set_permissions(there.permissions());
+        }
+        parts.push(part.clone());
+        Ok(Self { file, place: Some(Place { part, path, force }) })
+    }
+
+    /// Puts it in its place.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let Some(place) = self.place.take() else { return Ok(()) };
+        let mut parts = parts();
+        parts.retain(|part| *part != place.part);
+        let placed = place.take();
+        if placed.is_err() {
+            let _ = fs::remove_file(&place.part);
+        }
+        placed
+    }
+}
+
+impl Place {
+    fn take(&self) -> io::Result<()> {
+        if self.force {
+            return fs::rename(&self.part, &self.path);
+        }
+        // A link takes no place that somebody took in the meantime, as renaming would.
+        match fs::hard_link(&self.part, &self.path) {
+            Ok(()) => fs::remove_file(&self.part),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+            // Not every file system has links.
+            Err(_) => fs::rename(&self.part, &self.path),
+        }
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some(Place { part, .. }) = &self.place {
+            parts().retain(|one| one != part);
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// A new file in a folder, under a name of no importance.
+fn begin(folder: &Path) -> io::Result<(PathBuf, File)> {
+    let mut number = 0;
+    loop {
+        let part = folder.join(format!(".aiperf-{}-{number}.part", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&part) {
+            // Left behind by a process that was killed.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            opened => return opened.map(|file| (part, file)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn names(dir: &TempDir) -> Vec<String> {
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_there_stays_until_the_new_one_is_whole() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("a");
+        fs::write(&path, "old").unwrap();
+        let mut file = WholeFile::create(&path, true).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(file);
+        assert_eq!((names(&dir), fs::read(&path).unwrap()), (vec!["a".to_owned()], b"old".to_vec()));
+        let mut file = WholeFile::create(&path, true).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert_eq!((names(&dir), fs::read(&path).unwrap()), (vec!["a".to_owned()], b"new".to_vec()));
+    }
+
+    #[test]
+    fn nothing_is_written_over_without_force_not_even_what_came_meanwhile() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("a");
+        let file = WholeFile::create(&path, false).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert_eq!(file.finish().unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(WholeFile::create(&path, false).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!((names(&dir), fs::read(&path).unwrap()), (vec!["a".to_owned()], b"mine".to_vec()));
+    }
+
+    #[test]
+    fn a_link_stays_one() {
+        let dir = TempDir::new().unwrap();
+        let (path, link) = (dir.path().join("a"), dir.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let mut file = WholeFile::create(&link, true).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
 }

@@ -38,13 +38,7 @@ impl Signals {
     /// background.
     pub(crate) fn watch() -> Self {
         let signals = Self::default();
-        let ignored = ignored();
-        let watched: SigSet = ENDING.into_iter().filter(|signal| ignored & bit(*signal) == 0).collect();
-        // A file that may not grow any further (ulimit -f) is an error of that file, not the end of the process.
-        let blocked: SigSet = watched.iter().chain([Signal::SIGXFSZ]).collect();
-        if blocked.thread_block().is_err() {
-            return signals;
-        }
+        let Some(watched) = take() else { return signals };
         let Self { state, stop } = signals.clone();
         // The thread sleeps in the kernel until a signal comes, and ends with the process.
         let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
@@ -85,6 +79,27 @@ impl Signals {
     pub(crate) fn run_is_over(&self) {
         self.state.is_over.store(true, Ordering::Release);
     }
+}
+
+/// The first signal ends the process, with something done before: for commands that have no results to save. To be
+/// called before any thread is started.
+pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
+    let Some(watched) = take() else { return };
+    let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
+        if let Ok(signal) = watched.wait() {
+            first();
+            std::process::exit(128 + signal as i32);
+        }
+    });
+}
+
+/// Keeps the signals that end the process from this thread and those that it starts, for one that waits for them.
+fn take() -> Option<SigSet> {
+    let ignored = ignored();
+    let watched: SigSet = ENDING.into_iter().filter(|signal| ignored & bit(*signal) == 0).collect();
+    // A file that may not grow any further (ulimit -f) is an error of that file, not the end of the process.
+    let blocked: SigSet = watched.iter().chain([Signal::SIGXFSZ]).collect();
+    blocked.thread_block().is_ok().then_some(watched)
 }
 
 fn bit(signal: Signal) -> u64 {

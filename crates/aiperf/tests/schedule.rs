@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 fn schedule(dir: &Path, more: &str) -> Output {
@@ -53,7 +56,7 @@ fn lines_on_stdout_leave_the_summary_to_stderr() {
 #[test]
 fn files_come_again_byte_for_byte_with_their_seed() {
     let dir = TempDir::new().unwrap();
-    let more = "--benchmark-duration 20 --assume-latency lognormal:300,0.5 --assume-ttft normal:50,10";
+    let more = "--benchmark-duration 20 --assume-latency lognormal:300,150 --assume-ttft normal:50,10";
     for name in ["a", "b"] {
         let output = schedule(dir.path(), &format!("{more} --jsonl {name}.jsonl --svg {name}.svg"));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -105,6 +108,8 @@ fn what_is_wrong_is_refused_as_profile_refuses_it() {
     let dir = TempDir::new().unwrap();
     for (more, told) in [
         ("--assume-latency soon", "--assume-latency soon is no length of time"),
+        ("--assume-latency 1e308", "--assume-latency 1e308 is longer than a day"),
+        ("--assume-ttft 25h", "--assume-ttft 25h is no length of time"),
         ("--svg", "--svg needs a file"),
         ("--request-count 0", "--request-count"),
         ("--no-such-flag 3", "--no-such-flag"),
@@ -114,5 +119,48 @@ fn what_is_wrong_is_refused_as_profile_refuses_it() {
         assert_eq!(output.status.code(), Some(2), "{more}: {}", stderr(&output));
         assert!(stderr(&output).contains(told), "{more}: {}", stderr(&output));
         assert!(files(dir.path()).is_empty(), "{more}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_a_failure_and_leaves_nothing() {
+    let dir = TempDir::new().unwrap();
+    let line = format!(
+        "ulimit -f 8; '{}' schedule -m m --concurrency 3 --request-count 20000 --jsonl big.jsonl",
+        env!("CARGO_BIN_EXE_aiperf")
+    );
+    let output = Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("error: cannot write big.jsonl: "), "{}", stderr(&output));
+    assert_eq!(files(dir.path()), Vec::<String>::new());
+}
+
+/// A schedule that takes long, once it has begun to write.
+fn long_one(dir: &Path) -> Child {
+    let line =
+        "schedule -m m --concurrency 3 --request-count 1000000000 --random-seed 5 --jsonl a.jsonl --svg a.svg --force";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
+    let command = command.args(line.split(' ')).current_dir(dir).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let is_begun = || files(dir).iter().filter(|name| name.ends_with(".part")).count() == 2;
+    let begins = Instant::now();
+    while !is_begun() {
+        assert!(begins.elapsed() < Duration::from_secs(30), "it does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
+#[test]
+fn a_signal_ends_it_at_once_and_leaves_what_was_there() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let dir = TempDir::new().unwrap();
+        std::fs::write(dir.path().join("a.svg"), "mine").unwrap();
+        let child = long_one(dir.path());
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert_eq!(files(dir.path()), ["a.svg"]);
+        assert_eq!(std::fs::read(dir.path().join("a.svg")).unwrap(), b"mine");
     }
 }

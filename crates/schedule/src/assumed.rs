@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 /// No answer takes less, so that time passes whatever is assumed.
 const SHORTEST_NS: f64 = 1_000.0;
+/// None takes more than a day, so that virtual time has an end.
+const LONGEST_NS: f64 = 86_400e9;
 
 /// How long a server is assumed to take for a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,37 +20,57 @@ pub struct AssumedServer {
     pub latency: AssumedTime,
 }
 
-/// A length of time in milliseconds, written `250`, `normal:MEAN,STDDEV` or `lognormal:MEDIAN,SIGMA`.
+/// A length of time in milliseconds. Written `250`, `constant:250`, `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where
+/// mean and deviation are those of the drawn values themselves; each number may carry `us`, `ms` or `s`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AssumedTime {
     Fixed(f64),
     /// Cut at zero.
     Normal {
         mean: f64,
-        stddev: f64,
+        deviation: f64,
     },
     LogNormal {
-        median: f64,
-        sigma: f64,
+        mean: f64,
+        deviation: f64,
     },
 }
 
-impl FromStr for AssumedTime {
-    type Err = ();
+/// Why a text is no time to be assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTime {
+    Unreadable,
+    /// A mean of zero: nothing takes no time.
+    Nothing,
+    /// More than a day.
+    TooLong,
+}
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (law, numbers) = text.split_once(':').unwrap_or(("", text));
-        let numbers = numbers.split(',').map(|number| number.trim().parse::<f64>().ok());
-        let numbers: Vec<f64> = numbers.collect::<Option<_>>().ok_or(())?;
-        if !numbers.iter().all(|number| number.is_finite() && *number >= 0.0) {
-            return Err(());
-        }
-        match (law.trim(), numbers.as_slice()) {
-            ("", &[fixed]) if fixed > 0.0 => Ok(Self::Fixed(fixed)),
-            ("normal", &[mean, stddev]) if mean > 0.0 => Ok(Self::Normal { mean, stddev }),
-            ("lognormal", &[median, sigma]) if median > 0.0 => Ok(Self::LogNormal { median, sigma }),
-            _ => Err(()),
-        }
+impl FromStr for AssumedTime {
+    type Err = NoTime;
+
+    fn from_str(text: &str) -> Result<Self, NoTime> {
+        let (law, numbers) = text.split_once(':').unwrap_or(("constant", text));
+        let numbers: Vec<f64> =
+            numbers.split(',').map(|number| milliseconds(number.trim())).collect::<Result<_, _>>()?;
+        let time = match (law.trim(), numbers.as_slice()) {
+            ("constant", &[fixed]) => Self::Fixed(fixed),
+            ("normal", &[mean, deviation]) => Self::Normal { mean, deviation },
+            ("lognormal", &[mean, deviation]) => Self::LogNormal { mean, deviation },
+            _ => return Err(NoTime::Unreadable),
+        };
+        if numbers[0] > 0.0 { Ok(time) } else { Err(NoTime::Nothing) }
+    }
+}
+
+fn milliseconds(text: &str) -> Result<f64, NoTime> {
+    // `us` and `ms` before `s`: the longer ending wins.
+    const UNITS: [(&str, f64); 4] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("", 1.0)];
+    let read = |(unit, scale): &(&str, f64)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * scale);
+    match UNITS.iter().find_map(read).ok_or(NoTime::Unreadable)? {
+        long if long > LONGEST_NS / 1e6 && long.is_finite() => Err(NoTime::TooLong),
+        time if time >= 0.0 && time.is_finite() => Ok(time),
+        _ => Err(NoTime::Unreadable),
     }
 }
 
@@ -57,12 +79,14 @@ impl AssumedTime {
         let random = || purpose.at(request);
         let millis = match *self {
             Self::Fixed(millis) => millis,
-            Self::Normal { mean, stddev } => Normal::new(mean, stddev).map_or(mean, |law| law.sample(&mut random())),
-            Self::LogNormal { median, sigma } => {
-                LogNormal::new(median.ln(), sigma).map_or(median, |law| law.sample(&mut random()))
+            Self::Normal { mean, deviation } => {
+                Normal::new(mean, deviation).map_or(mean, |law| law.sample(&mut random()))
+            }
+            Self::LogNormal { mean, deviation } => {
+                LogNormal::from_mean_cv(mean, deviation / mean).map_or(mean, |law| law.sample(&mut random()))
             }
         };
-        Nanos((millis * 1e6).max(SHORTEST_NS).round() as u64)
+        Nanos((millis * 1e6).clamp(SHORTEST_NS, LONGEST_NS).round() as u64)
     }
 }
 
@@ -104,27 +128,57 @@ mod tests {
     }
 
     #[test]
-    fn drawn_times_have_their_middle_and_depend_on_the_request_alone() {
-        for latency in ["normal:200,20", "lognormal:200,0.5"] {
+    fn a_time_may_carry_its_unit() {
+        for (text, millis) in [("50ms", 50.0), ("constant:2s", 2000.0), ("500us", 0.5), ("1e3", 1000.0), (" 7 ", 7.0)] {
+            assert_eq!(text.parse(), Ok(AssumedTime::Fixed(millis)), "{text}");
+        }
+        assert_eq!("normal:1s, 20".parse(), Ok(AssumedTime::Normal { mean: 1000.0, deviation: 20.0 }));
+    }
+
+    #[test]
+    fn drawn_times_have_their_mean_and_deviation_and_depend_on_the_request_alone() {
+        for latency in ["normal:200,50", "lognormal:200,50"] {
             let answers = answers("10", latency);
-            let mut drawn: Vec<u64> = (0..4001).map(|number| answers.times(number).1.0).collect();
-            assert_eq!(answers.times(17).1.0, drawn[17]);
-            drawn.sort_unstable();
-            assert!((195_000_000..205_000_000).contains(&drawn[2000]), "{latency}: {}", drawn[2000]);
+            let drawn: Vec<f64> = (0..20_000).map(|number| answers.times(number).1.as_millis_f64()).collect();
+            assert_eq!(answers.times(17).1.as_millis_f64(), drawn[17]);
+            let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+            let variance = drawn.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
+            assert!((mean - 200.0).abs() < 2.0, "{latency}: mean {mean}");
+            assert!((variance.sqrt() - 50.0).abs() < 2.0, "{latency}: deviation {}", variance.sqrt());
         }
     }
 
     #[test]
-    fn time_passes_whatever_is_drawn() {
-        let answers = answers("1", "normal:0.001,100");
-        assert!((0..1000).all(|number| answers.times(number).1 >= Nanos(1000)));
+    fn time_passes_whatever_is_drawn_and_no_answer_takes_more_than_a_day() {
+        let answers_of = |latency| answers("1", latency);
+        let (short, long) = (answers_of("normal:0.001,100"), answers_of("lognormal:86400s,86400s"));
+        assert!((0..1000).all(|number| short.times(number).1 >= Nanos(1000)));
+        assert!((0..1000).all(|number| long.times(number).1 <= Nanos(86_400_000_000_000)));
     }
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "0", "-1", "nan", "inf", "normal:1", "normal:0,1", "lognormal:0,1", "gamma:1,2", "1,2", "5ms"]
-        {
-            assert!(text.parse::<AssumedTime>().is_err(), "{text}");
+        for text in [
+            "",
+            "x",
+            "-1",
+            "nan",
+            "inf",
+            "1e999",
+            "normal:1",
+            "gamma:1,2",
+            "1,2",
+            "normal:1,2,3",
+            "5m",
+            "lognormal:1,-1",
+        ] {
+            assert_eq!(text.parse::<AssumedTime>(), Err(NoTime::Unreadable), "{text}");
+        }
+        for text in ["0", "normal:0,1", "lognormal:0s,1"] {
+            assert_eq!(text.parse::<AssumedTime>(), Err(NoTime::Nothing), "{text}");
+        }
+        for text in ["1e308", "86401s", "normal:5,1e300", "lognormal:86400001,1"] {
+            assert_eq!(text.parse::<AssumedTime>(), Err(NoTime::TooLong), "{text}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub mod slots;
 mod turns;
 
 pub use arrivals::user_centric::{GridUser, UserGrid};
-pub use assumed::{AssumedServer, AssumedTime};
+pub use assumed::{AssumedServer, AssumedTime, NoTime};
 pub use failures::FailureCount;
 pub use intervals::Intervals;
 pub use limit::Limit;

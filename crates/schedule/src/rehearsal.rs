@@ -5,7 +5,7 @@
 
 use crate::assumed::{Answers, AssumedServer};
 use crate::message::{Action, Dispatch, Event, RequestEnd};
-use crate::phase::PhaseEnd;
+use crate::phase::{PhaseEnd, PhaseState};
 use crate::schedule::{Schedule, Setup};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 use std::cmp::Reverse;
@@ -27,6 +27,8 @@ pub enum Happening {
     Started(PhaseIndex),
     /// A request goes out, with when it should have, since the start.
     Sent(Dispatch, Nanos),
+    /// So many requests are dropped, because their time came and no slot was free.
+    Missed(PhaseIndex, u64),
     /// The first content of a request comes.
     FirstContent(Answered),
     Returned(Answered, RequestEnd),
@@ -77,6 +79,8 @@ pub struct Rehearsal {
     in_flight: HashMap<u64, InFlight>,
     /// Requests sent so far.
     sent: u64,
+    /// Requests dropped so far, by phase.
+    missed: Vec<u64>,
     happened: VecDeque<Moment>,
     actions: Vec<Action>,
     is_begun: bool,
@@ -88,6 +92,7 @@ impl Rehearsal {
     pub fn new(setup: Setup, server: AssumedServer) -> Self {
         let phases = 0..setup.phases.len();
         Self {
+            missed: vec![0; phases.len()],
             answers: phases.map(|phase| Answers::of_phase(server, &setup.draws, phase)).collect(),
             schedule: Schedule::new(Setup { asks_hooks: false, ..setup }),
             now: START,
@@ -104,6 +109,26 @@ impl Rehearsal {
 
     fn tell(&mut self, what: Happening) {
         self.happened.push_back(Moment { at: self.now.since(START), what });
+    }
+
+    /// The schedule counts what it drops: what is new of that count is what was dropped now.
+    fn tell_missed(&mut self, phase: PhaseIndex, counts: &PhaseProgress) {
+        let known = &mut self.missed[usize::from(phase.0)];
+        let more = counts.missed - std::mem::replace(known, counts.missed);
+        if more > 0 {
+            self.tell(Happening::Missed(phase, more));
+        }
+    }
+
+    fn tell_missed_of_running(&mut self) {
+        let news = |&(phase, counts, ..): &(PhaseIndex, &PhaseProgress, PhaseState, MonoNs)| {
+            counts.missed > self.missed[usize::from(phase.0)]
+        };
+        // One phase at a time sends, so one at most drops.
+        let news = self.schedule.running().find(news).map(|(phase, counts, ..)| (phase, *counts));
+        if let Some((phase, counts)) = news {
+            self.tell_missed(phase, &counts);
+        }
     }
 
     /// Goes on to whatever comes next. `false` when nothing does.
@@ -123,6 +148,7 @@ impl Rehearsal {
         self.deadline = self.schedule.poll(self.now, event, &mut actions);
         actions.drain(..).for_each(|action| self.act(action));
         self.actions = actions;
+        self.tell_missed_of_running();
         true
     }
 
@@ -154,7 +180,10 @@ impl Rehearsal {
         match action {
             Action::Start(phase) => self.tell(Happening::Started(phase)),
             Action::Send(dispatch) => self.send(dispatch),
-            Action::SendingComplete(phase, counts) => self.tell(Happening::SendingComplete(phase, counts)),
+            Action::SendingComplete(phase, counts) => {
+                self.tell_missed(phase, &counts);
+                self.tell(Happening::SendingComplete(phase, counts));
+            }
             Action::Cancel(phase) => self.cancel(phase),
             // Nothing has to be done before a phase, and no record is ever bad: nothing is recorded.
             Action::AskHooks(_) | Action::TooManyFailed { .. } => {}

@@ -194,3 +194,17 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
         }
     }
 }
+
+#[test]
+fn what_a_full_limit_drops_is_told_when_its_time_comes() {
+    let capped = PhasePlan { concurrency: Some(1), ..phase(rate(ArrivalLaw::Constant, 20.0), StopWhen::Requests(3)) };
+    let moments = rehearse(vec![capped.clone(), capped], Shapes::single(10));
+    let missed = |one: &Moment| match one.what {
+        Happening::Missed(phase, count) => Some((phase.0, one.at.0 / MS, count)),
+        _ => None,
+    };
+    assert_eq!(instants(&moments), [50, 150, 250, 400, 500, 600]);
+    let wanted = [(0, 100, 1), (0, 200, 1), (1, 450, 1), (1, 550, 1)];
+    assert_eq!(moments.iter().filter_map(missed).collect::<Vec<_>>(), wanted);
+    assert_eq!([end(&moments, 0).1.missed, end(&moments, 1).1.missed], [2, 2]);
+}

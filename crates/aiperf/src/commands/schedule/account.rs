@@ -15,6 +15,8 @@ pub(super) struct Account {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PhaseAccount {
     pub(super) started: Nanos,
+    /// Requests of other phases that were in flight then.
+    pub(super) in_flight_before: u64,
     /// First and last dispatch.
     pub(super) sent: Option<(Nanos, Nanos)>,
     /// When it sent no more.
@@ -60,7 +62,11 @@ impl Account {
         let at = moment.at;
         self.end = at;
         match moment.what {
-            Happening::Started(phase) => self.of(phase).started = at,
+            Happening::Started(phase) => {
+                let in_flight = self.phases.iter().map(|account| account.in_flight.now).sum();
+                let account = self.of(phase);
+                (account.started, account.in_flight_before) = (at, in_flight);
+            }
             Happening::Sent(dispatch, _) => {
                 let account = self.of(dispatch.phase);
                 account.sent = Some((account.sent.map_or(at, |(first, _)| first), at));
@@ -83,6 +89,8 @@ impl Account {
                     account.sessions.fall();
                 }
             }
+            // Their sum is in the counts of the end.
+            Happening::Missed(..) => {}
             Happening::SendingComplete(phase, _) => self.of(phase).sending_complete = at,
             Happening::Complete(phase, end, counts) => {
                 let account = self.of(phase);

@@ -1,8 +1,83 @@
-//! A line of JSON for each dispatch.
+//! A line of JSON for each dispatch, and where it goes.
 
+use super::Unwritten;
+use super::options::LinesTo;
+use crate::new_file::WholeFile;
 use aiperf_campaign::rehearsal::Dispatch;
 use aiperf_types::Nanos;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Where lines of dispatches go.
+pub(super) struct Lines<'a> {
+    path: Option<&'a Path>,
+    out: BufWriter<Sink>,
+}
+
+enum Sink {
+    Stdout(io::StdoutLock<'static>),
+    File(WholeFile),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(out) => out.flush(),
+        }
+    }
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn open(to: &'a LinesTo, force: bool) -> Result<Self, Unwritten> {
+        let (path, sink) = match to {
+            LinesTo::Stdout => (None, Sink::Stdout(io::stdout().lock())),
+            LinesTo::File(path) => {
+                (Some(path.as_path()), Sink::File(WholeFile::create(path, force).map_err(Unwritten::to(path))?))
+            }
+        };
+        Ok(Self { path, out: BufWriter::with_capacity(1 << 16, sink) })
+    }
+
+    pub(super) fn add(
+        &mut self,
+        phase: &str,
+        at: Nanos,
+        intended: Nanos,
+        dispatch: &Dispatch,
+    ) -> Result<(), Unwritten> {
+        write(&mut self.out, phase, at, intended, dispatch).map_err(|error| self.unwritten(error))
+    }
+
+    /// All lines are written, though a file is not in its place yet.
+    pub(super) fn flush(&mut self) -> Result<(), Unwritten> {
+        self.out.flush().map_err(|error| self.unwritten(error))
+    }
+
+    /// Puts a file in its place.
+    pub(super) fn finish(mut self) -> Result<(), Unwritten> {
+        self.flush()?;
+        let path = self.path;
+        match (self.out.into_parts().0, path) {
+            (Sink::File(file), Some(path)) => file.finish().map_err(Unwritten::to(path)),
+            _ => Ok(()),
+        }
+    }
+
+    fn unwritten(&self, error: io::Error) -> Unwritten {
+        match self.path {
+            Some(path) => Unwritten::to(path)(error),
+            None => Unwritten::to_stdout(error),
+        }
+    }
+}
 
 /// Writes one dispatch. Times are seconds from the start of the run, to the nanosecond.
 pub(super) fn write(

@@ -4,12 +4,15 @@
 //! - [`options`]: its own options, apart from those of `profile`
 //! - [`account`]: what becomes of each phase, counted as it goes by
 //! - [`summary`]: that in words; [`words`]: plans and numbers as people say them
-//! - [`lines`]: a line of JSON for each dispatch; [`picture`]: all of them as SVG
+//! - [`lines`]: a line of JSON for each dispatch
+//! - [`picture`]: all of them as SVG, with the rates of [`stretches`] of time and the scales of [`axis`]
 
 mod account;
+mod axis;
 mod lines;
 mod options;
 mod picture;
+mod stretches;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -17,17 +20,19 @@ mod words;
 
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
-use crate::{new_file, terminal};
+use crate::new_file::{WholeFile, discard_parts};
+use crate::{signals, terminal};
 use account::Account;
 use aiperf_campaign::rehearsal::{self, Happening, Rehearsal, Setup};
 use aiperf_config::{ConfigError, Resolved, resolve_profile, secrets_in_arguments};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
+use lines::Lines;
 use options::{LinesTo, Options, USUAL_LATENCY, USUAL_TTFT};
 use picture::Picture;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 pub(crate) use options::completed;
 
@@ -48,10 +53,10 @@ Options:
   --svg FILE              A picture of the arrivals
   --force                 Write over files that are there
 
-A TIME is a number of milliseconds, normal:MEAN,STDDEV in milliseconds, or lognormal:MEDIAN,SIGMA with the median in \
-milliseconds. All else is as for aiperf profile:
+A TIME is 250 or 250ms (also us, s), normal:MEAN,DEVIATION or lognormal:MEAN,DEVIATION, as for aiperf sim, up to a day. All \
+else is as for aiperf profile:
 
-  aiperf schedule -m MODEL --request-rate 20 --benchmark-duration 60 --assume-latency lognormal:800,0.4 --svg load.svg
+  aiperf schedule -m MODEL --request-rate 20 --benchmark-duration 60 --assume-latency lognormal:800,300 --svg load.svg
 "
     )
 }
@@ -61,6 +66,8 @@ pub(crate) fn run(args: &[String]) -> Exit {
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
         return exit::print_help(&help());
     }
+    // Nothing is worth waiting for: the first signal ends it, and what is not whole goes away.
+    signals::leave_at_once(discard_parts);
     let given = Redactor::new(secrets_in_arguments(args));
     let options = match Options::take(args) {
         Ok(options) => options,
@@ -86,7 +93,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         }
     };
     notes.iter().chain(&of_data).for_each(|note| exit::say("note", &secrets, note));
-    match rehearse(&plan, &setup, &options) {
+    match rehearse(&plan, &setup, &options, &secrets) {
         Ok(()) => Exit::Success,
         // A reader that has seen enough is no failure.
         Err(Unwritten { of: None, error }) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
@@ -127,79 +134,67 @@ impl Unwritten {
     }
 }
 
-fn rehearse(plan: &Plan, setup: &Setup, options: &Options) -> Result<(), Unwritten> {
+fn rehearse(plan: &Plan, setup: &Setup, options: &Options, secrets: &Redactor) -> Result<(), Unwritten> {
     // Both before anything is rehearsed: what cannot be written is told at once.
     let mut lines = options.lines.as_ref().map(|to| Lines::open(to, options.force)).transpose()?;
-    let picture = match &options.picture {
-        Some(path) => Some((path, new_file::create(path, options.force).map_err(Unwritten::to(path))?)),
-        None => None,
-    };
+    let open = |path| WholeFile::create(path, options.force).map(|file| (path, file)).map_err(Unwritten::to(path));
+    let mut picture_file = options.picture.as_deref().map(open).transpose()?;
     let mut account = Account::new(plan.phases.len());
+    let mut patience = Patience::new(secrets);
     for moment in Rehearsal::new(setup.clone(), options.server) {
+        patience.goes_on();
         account.add(&moment);
         if let (Some(lines), Happening::Sent(dispatch, intended)) = (&mut lines, moment.what) {
             let phase = &plan.phases[usize::from(dispatch.phase.0)].name;
-            lines.write(|out| lines::write(out, phase, moment.at, intended, &dispatch))?;
+            lines.add(phase, moment.at, intended, &dispatch)?;
         }
     }
-    let to_stdout = matches!(lines, Some(Lines { path: None, .. }));
-    lines.map_or(Ok(()), |mut lines| lines.write(|out| out.flush()))?;
-    if let Some((path, mut file)) = picture {
+    if let Some(lines) = &mut lines {
+        lines.flush()?;
+    }
+    if let Some((path, file)) = &mut picture_file {
         // Once more, now that it is known how long it takes: so the picture is exact, and nothing has to be kept.
         let mut picture = Picture::new(plan, setup, &account);
-        Rehearsal::new(setup.clone(), options.server).for_each(|moment| picture.add(&moment));
+        for moment in Rehearsal::new(setup.clone(), options.server) {
+            patience.goes_on();
+            picture.add(&moment);
+        }
         file.write_all(picture.svg().as_bytes()).map_err(Unwritten::to(path))?;
     }
+    // All are whole: only now any takes the place of what was there.
+    lines.map_or(Ok(()), Lines::finish)?;
+    picture_file.map_or(Ok(()), |(path, file)| file.finish().map_err(Unwritten::to(path)))?;
     let summary = summary::summary(plan, &options.server, &account);
-    if to_stdout {
+    if options.lines == Some(LinesTo::Stdout) {
         terminal::complain(&summary);
         return Ok(());
     }
     terminal::try_print(&summary).map_err(Unwritten::to_stdout)
 }
 
-/// Where lines of dispatches go.
-struct Lines<'a> {
-    path: Option<&'a Path>,
-    out: BufWriter<Sink>,
+/// Says once that it takes long, when it does.
+struct Patience<'a> {
+    secrets: &'a Redactor,
+    since: Instant,
+    moments: u64,
+    is_told: bool,
 }
 
-enum Sink {
-    Stdout(io::StdoutLock<'static>),
-    File(File),
-}
+impl<'a> Patience<'a> {
+    const ENDS_AFTER: Duration = Duration::from_secs(10);
+    /// The clock is looked at each time so much has happened.
+    const LOOKS_AFTER: u64 = 1 << 14;
 
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File(out) => out.write(bytes),
+    fn new(secrets: &'a Redactor) -> Self {
+        Self { secrets, since: Instant::now(), moments: 0, is_told: false }
+    }
+
+    fn goes_on(&mut self) {
+        self.moments += 1;
+        let looks = !self.is_told && self.moments.is_multiple_of(Self::LOOKS_AFTER);
+        if looks && self.since.elapsed() >= Self::ENDS_AFTER {
+            self.is_told = true;
+            exit::say("note", self.secrets, "a plan of so many requests takes a while to go through; Ctrl-C ends it");
         }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File(out) => out.flush(),
-        }
-    }
-}
-
-impl<'a> Lines<'a> {
-    fn open(to: &'a LinesTo, force: bool) -> Result<Self, Unwritten> {
-        let (path, sink) = match to {
-            LinesTo::Stdout => (None, Sink::Stdout(io::stdout().lock())),
-            LinesTo::File(path) => {
-                (Some(path.as_path()), Sink::File(new_file::create(path, force).map_err(Unwritten::to(path))?))
-            }
-        };
-        Ok(Self { path, out: BufWriter::with_capacity(1 << 16, sink) })
-    }
-
-    fn write(&mut self, write: impl FnOnce(&mut BufWriter<Sink>) -> io::Result<()>) -> Result<(), Unwritten> {
-        write(&mut self.out).map_err(|error| match self.path {
-            Some(path) => Unwritten::to(path)(error),
-            None => Unwritten::to_stdout(error),
-        })
     }
 }

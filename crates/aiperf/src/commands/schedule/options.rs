@@ -1,6 +1,6 @@
 //! The options of `aiperf schedule` itself, apart from those of `profile`.
 
-use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime};
+use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime, NoTime};
 use aiperf_config::completion::{Values, Word};
 use std::path::PathBuf;
 
@@ -43,8 +43,8 @@ enum Takes {
 }
 
 const OWN: &[Own] = &[
-    Own { name: "--assume-ttft", about: "Time to the first token, in milliseconds", takes: Takes::Time },
-    Own { name: "--assume-latency", about: "Time to the end of an answer, in milliseconds", takes: Takes::Time },
+    Own { name: "--assume-ttft", about: "Time to the first token", takes: Takes::Time },
+    Own { name: "--assume-latency", about: "Time to the end of an answer", takes: Takes::Time },
     Own { name: "--jsonl", about: "A line of JSON for each dispatch, on stdout or in a file", takes: Takes::MaybeFile },
     Own { name: "--svg", about: "A picture of the arrivals", takes: Takes::File },
     Own { name: "--force", about: "Write over files that are there", takes: Takes::Nothing },
@@ -106,11 +106,12 @@ impl Options {
     }
 
     fn assume(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let time = text.parse().map_err(|()| {
-            format!(
-                "{name} {text} is no length of time\n  try: milliseconds above 0 as in {name} 250, {name} normal:250,50 \
-                 (mean and deviation), or {name} lognormal:250,0.5 (median and sigma)"
-            )
+        let time = text.parse().map_err(|why| match why {
+            NoTime::Unreadable | NoTime::Nothing => format!(
+                "{name} {text} is no length of time\n  try: a time above 0 as in {name} 250 (milliseconds) or {name} 2s, \
+                 or {name} normal:250,50 or {name} lognormal:250,50 (mean and deviation)"
+            ),
+            NoTime::TooLong => format!("{name} {text} is longer than a day\n  try: 86400s or less"),
         })?;
         match name {
             "--assume-ttft" => self.server.ttft = time,
@@ -154,6 +155,8 @@ mod tests {
             ("--assume-ttft", "--assume-ttft needs a time"),
             ("--assume-latency 0", "--assume-latency 0 is no length of time"),
             ("--assume-ttft normal:1", "--assume-ttft normal:1 is no length of time"),
+            ("--assume-ttft 1e308", "--assume-ttft 1e308 is longer than a day"),
+            ("--assume-latency lognormal:2s,90000s", "--assume-latency lognormal:2s,90000s is longer than a day"),
             ("--svg a --svg b", "--svg is given twice"),
             ("--force=yes", "--force takes no value"),
             ("--svg a --jsonl a", "both to be written to a"),

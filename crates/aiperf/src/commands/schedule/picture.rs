@@ -3,47 +3,55 @@
 //! A plain SVG of 800 x 360 without scripts, fonts or links; its colours follow the reader's light or dark scheme.
 
 use super::account::Account;
-use super::words::number;
+use super::axis::{Axis, time_unit};
+use super::stretches::{Stretch, Stretches};
+use super::words::{count, number};
 use aiperf_campaign::rehearsal::{Happening, Moment, RateCurve, Setup};
-use aiperf_plan::{Arrival, Plan};
+use aiperf_plan::{Arrival, PhasePlan, Plan};
 use aiperf_types::{Nanos, PhaseIndex};
 use std::fmt::Write;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 56.0;
-const RIGHT: f64 = 788.0;
+pub(super) const LEFT: f64 = 56.0;
+pub(super) const RIGHT: f64 = 780.0;
+/// The line of the legend, and that of the names of phases.
+const LEGEND: f64 = 16.0;
+const NAMES: f64 = 39.0;
 /// Upper and lower edge of the rates, of the row of ticks, and of what is in flight.
 const RATES: (f64, f64) = (46.0, 176.0);
-const TICKS: (f64, f64) = (180.0, 192.0);
+const TICKS: (f64, f64) = (180.0, 194.0);
 const FLIGHT: (f64, f64) = (222.0, 318.0);
-/// Rates are those of so many slices of time.
-const SLICES: usize = 122;
-/// What is in flight is drawn at so many places.
+/// Levels and rows are drawn at so many places.
 const COLUMNS: usize = (RIGHT - LEFT) as usize;
 /// More arrivals than this are no longer told apart by their ticks.
 const MOST_TICKS: usize = 600;
+/// Width of a letter: wide enough for most fonts.
+const LETTER: f64 = 6.6;
+/// Names of short phases may be so wide.
+const SHORT_NAME: f64 = 44.0;
 
 const STYLE: &str = "\
 text{font:11px system-ui,sans-serif;fill:#333}.name{font-weight:600}.paper{fill:#fff}.odd{fill:#eef2f7}.even{fill:#f8f4ea}\
 .grid{stroke:#d5d9de}.axis{stroke:#888}.area{fill:#7aa6d6;fill-opacity:.55}.tick{stroke:#2f6db3;stroke-width:1}\
+.missed{fill:#c04a9a;fill-opacity:.45}.missed-tick{stroke:#b0307f;stroke-width:1}\
 .wanted{fill:none;stroke:#c2410c;stroke-width:1.5}.flight{fill:#8dbb8d;fill-opacity:.5;stroke:#3d7a3d;stroke-width:1}\
+.waiting{fill:none;stroke:#6b4fa0;stroke-width:1.2}.sent{stroke:#777;stroke-dasharray:2 3}\
 @media(prefers-color-scheme:dark){text{fill:#ddd}.paper{fill:#16181c}.odd{fill:#1e242d}.even{fill:#26231b}\
-.grid{stroke:#383d45}.axis{stroke:#888}.area{fill:#4b7fb8}.tick{stroke:#8ab8ea}.wanted{stroke:#fb923c}\
-.flight{fill:#3f6f3f;stroke:#86c286}}";
+.grid{stroke:#383d45}.axis{stroke:#888}.area{fill:#4b7fb8}.tick{stroke:#8ab8ea}.missed{fill:#c85aa5}.missed-tick{stroke:#ee8fcb}\
+.wanted{stroke:#fb923c}.flight{fill:#3f6f3f;stroke:#86c286}.waiting{stroke:#b9a0ec}.sent{stroke:#999}}";
 
 /// A picture in the making: the whole length of the rehearsal is known, and what happens is added.
 pub(super) struct Picture {
     /// Never zero.
     length: f64,
     phases: Vec<Band>,
-    /// Arrivals by slice.
-    arrivals: Vec<u64>,
-    /// Each arrival, unless there are too many.
-    ticks: Option<Vec<f64>>,
-    in_flight: u64,
-    /// Most in flight by column, as far as they were reached.
-    flight: Vec<u64>,
+    stretches: Stretches,
+    sent: Row,
+    missed: Row,
+    in_flight: Levels,
+    /// Those without a first token, where answers are streamed.
+    waiting: Option<Levels>,
 }
 
 struct Band {
@@ -56,100 +64,146 @@ struct Band {
     wanted: Vec<(f64, f64)>,
 }
 
+/// A row of ticks.
+#[derive(Default)]
+struct Row {
+    count: u64,
+    /// Each of them, until there are too many.
+    ticks: Vec<f64>,
+    /// Whether there are any, by column.
+    columns: Vec<bool>,
+}
+
+/// A number that rises and falls, with the most of it by column as far as they were reached.
+#[derive(Default)]
+struct Levels {
+    now: u64,
+    most: Vec<u64>,
+}
+
+impl Row {
+    fn add(&mut self, share: f64, column: usize, count: u64) {
+        self.count += count;
+        if self.ticks.len() < MOST_TICKS {
+            self.ticks.push(share);
+        }
+        self.columns.resize(self.columns.len().max(column + 1), false);
+        self.columns[column] = true;
+    }
+
+    fn draw(&self, out: &mut String, tick: &str, area: &str, (top, bottom): (f64, f64)) {
+        if self.count as usize <= MOST_TICKS {
+            let _ = write!(out, "<path class=\"{tick}\" d=\"");
+            for share in &self.ticks {
+                let _ = write!(out, "M{:.2} {top}V{bottom}", LEFT + (RIGHT - LEFT) * share);
+            }
+        } else {
+            let _ = write!(out, "<path class=\"{area}\" d=\"");
+            let mut column = 0;
+            for run in self.columns.chunk_by(|one, next| one == next) {
+                if run[0] {
+                    let from = LEFT + column as f64;
+                    let _ = write!(out, "M{from} {top}H{}V{bottom}H{from}Z", from + run.len() as f64);
+                }
+                column += run.len();
+            }
+        }
+        out.push_str("\"/>\n");
+    }
+}
+
+impl Levels {
+    fn reach(&mut self, column: usize) {
+        while self.most.len() <= column {
+            self.most.push(self.now);
+        }
+    }
+
+    fn change(&mut self, column: usize, rises: bool) {
+        self.now = if rises { self.now + 1 } else { self.now.saturating_sub(1) };
+        self.most[column] = self.most[column].max(self.now);
+    }
+
+    fn bars(&self, axis: &Axis) -> Vec<Bar> {
+        let bar =
+            |(column, level): (usize, &u64)| (LEFT + column as f64, LEFT + column as f64 + 1.0, axis.y(*level as f64));
+        self.most.iter().enumerate().map(bar).collect()
+    }
+}
+
+/// From, to and upper edge.
+type Bar = (f64, f64, f64);
+
 impl Picture {
     pub(super) fn new(plan: &Plan, setup: &Setup, account: &Account) -> Self {
-        let length = account.end.as_secs_f64().max(1e-9);
+        let length = if account.end == Nanos::ZERO { 1.0 } else { account.end.as_secs_f64() };
         let bands = plan.phases.iter().zip(account.phases()).enumerate().map(|(index, (phase, account))| {
-            let sends = account.sending_complete.0.saturating_sub(account.started.0);
-            let from = account.started.as_secs_f64();
-            let wanted = match &phase.arrival {
-                Arrival::Rate { rate, .. } => {
-                    let curve = RateCurve::of_phase(rate, setup, PhaseIndex(index as u16));
-                    let places =
-                        (0..=COLUMNS).map(|place| Nanos((sends as f64 * place as f64 / COLUMNS as f64) as u64));
-                    places.map(|at| (from + at.as_secs_f64(), curve.rate_at(at))).collect()
-                }
-                Arrival::UserCentric { rate, .. } => {
-                    vec![(from, *rate), (account.sending_complete.as_secs_f64(), *rate)]
-                }
-                Arrival::Concurrency | Arrival::FixedSchedule { .. } => Vec::new(),
-            };
-            let (to, sends_to) = (account.complete.as_secs_f64(), account.sending_complete.as_secs_f64());
-            Band { name: phase.name.clone(), from, to, sends_to, wanted }
+            let (from, sends_to) = (account.started.as_secs_f64(), account.sending_complete.as_secs_f64());
+            let wanted = wanted(phase, setup, PhaseIndex(index as u16), account.started, account.sending_complete);
+            Band { name: phase.name.clone(), from, to: account.complete.as_secs_f64(), sends_to, wanted }
         });
         Self {
             length,
             phases: bands.collect(),
-            arrivals: vec![0; SLICES],
-            ticks: Some(Vec::new()),
-            in_flight: 0,
-            flight: Vec::with_capacity(COLUMNS),
+            stretches: Stretches::new(length),
+            sent: Row::default(),
+            missed: Row::default(),
+            in_flight: Levels::default(),
+            waiting: plan.endpoint.streaming.then(Levels::default),
         }
     }
 
     pub(super) fn add(&mut self, moment: &Moment) {
-        let share = (moment.at.as_secs_f64() / self.length).min(1.0);
+        let at = moment.at.as_secs_f64();
+        let share = (at / self.length).min(1.0);
         let column = ((share * COLUMNS as f64) as usize).min(COLUMNS - 1);
-        while self.flight.len() <= column {
-            self.flight.push(self.in_flight);
-        }
+        self.in_flight.reach(column);
+        self.waiting.iter_mut().for_each(|waiting| waiting.reach(column));
+        let mut waits = |rises| self.waiting.iter_mut().for_each(|waiting| waiting.change(column, rises));
         match moment.what {
-            Happening::Sent(..) => {
-                self.arrivals[((share * SLICES as f64) as usize).min(SLICES - 1)] += 1;
-                self.ticks = self.ticks.take().filter(|ticks| ticks.len() < MOST_TICKS);
-                if let Some(ticks) = &mut self.ticks {
-                    ticks.push(share);
-                }
-                self.in_flight += 1;
+            Happening::Sent(dispatch, _) => {
+                waits(true);
+                self.in_flight.change(column, true);
+                self.sent.add(share, column, 1);
+                self.stretches.add(dispatch.phase, at, 1, 0);
             }
-            Happening::Returned(..) => self.in_flight = self.in_flight.saturating_sub(1),
+            Happening::Missed(phase, count) => {
+                self.missed.add(share, column, count);
+                self.stretches.add(phase, at, 0, count);
+            }
+            Happening::FirstContent(_) => waits(false),
+            Happening::Returned(answered, _) => {
+                if !answered.has_content {
+                    waits(false);
+                }
+                self.in_flight.change(column, false);
+            }
             _ => {}
         }
-        self.flight[column] = self.flight[column].max(self.in_flight);
     }
 
     /// The whole picture.
-    pub(super) fn svg(&self) -> String {
+    pub(super) fn svg(mut self) -> String {
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
              role=\"img\" aria-label=\"Arrivals over time\">\n<style>{STYLE}</style>\n\
              <rect class=\"paper\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
         );
-        let slice = self.length / SLICES as f64;
-        let rates: Vec<f64> = self.arrivals.iter().map(|arrivals| *arrivals as f64 / slice).collect();
+        let stretches = std::mem::replace(&mut self.stretches, Stretches::new(self.length)).all();
         let wanted = self.phases.iter().flat_map(|band| band.wanted.iter().map(|(_, rate)| *rate));
-        let most_rate = rates.iter().copied().chain(wanted).fold(0.0, f64::max);
-        let most_flight = self.flight.iter().copied().max().unwrap_or(0).max(1) as f64;
-        let (rate_axis, flight_axis) = (Axis::new(most_rate, RATES), Axis::new(most_flight, FLIGHT));
+        let most_rate = stretches.iter().map(Stretch::offered_rate).chain(wanted).fold(0.0, f64::max);
+        let most_flight = self.in_flight.most.iter().copied().max().unwrap_or(0);
+        let (rate_axis, flight_axis) = (Axis::of_rates(most_rate, RATES), Axis::of_counts(most_flight, FLIGHT));
         self.bands(&mut out);
         self.time_axis(&mut out);
         rate_axis.draw(&mut out, "requests/s");
-        flight_axis.draw(&mut out, "requests in flight");
-        let place = |index: usize, of: usize| LEFT + (RIGHT - LEFT) * index as f64 / of as f64;
-        area(
-            &mut out,
-            "area",
-            RATES.1,
-            rates
-                .iter()
-                .enumerate()
-                .map(|(index, rate)| (place(index, SLICES), place(index + 1, SLICES), rate_axis.y(*rate))),
-        );
-        area(
-            &mut out,
-            "flight",
-            FLIGHT.1,
-            self.flight.iter().enumerate().map(|(index, flight)| {
-                (place(index, COLUMNS), place(index + 1, COLUMNS), flight_axis.y(*flight as f64))
-            }),
-        );
-        if let Some(ticks) = &self.ticks {
-            out.push_str("<path class=\"tick\" d=\"");
-            for share in ticks {
-                let _ = write!(out, "M{:.2} {}V{}", LEFT + (RIGHT - LEFT) * share, TICKS.0, TICKS.1);
-            }
-            out.push_str("\"/>\n");
+        flight_axis.draw(&mut out, "requests");
+        self.rates(&mut out, &stretches, &rate_axis);
+        area(&mut out, "flight", FLIGHT.1, &self.in_flight.bars(&flight_axis));
+        if let Some(waiting) = &self.waiting {
+            line(&mut out, "waiting", &waiting.bars(&flight_axis));
         }
+        self.ticks(&mut out);
         for band in self.phases.iter().filter(|band| !band.wanted.is_empty()) {
             out.push_str("<polyline class=\"wanted\" points=\"");
             for (at, rate) in &band.wanted {
@@ -157,6 +211,7 @@ impl Picture {
             }
             out.push_str("\"/>\n");
         }
+        self.legend(&mut out);
         out.push_str("</svg>\n");
         out
     }
@@ -165,41 +220,72 @@ impl Picture {
         LEFT + (RIGHT - LEFT) * (seconds / self.length).clamp(0.0, 1.0)
     }
 
+    /// What was sent, and on top of it what was dropped.
+    fn rates(&self, out: &mut String, stretches: &[Stretch], axis: &Axis) {
+        for of_phase in stretches.chunk_by(|one, next| one.phase == next.phase) {
+            let Some(band) = of_phase.first().and_then(|one| self.phases.get(usize::from(one.phase.0))) else {
+                continue;
+            };
+            let place = |at: f64| self.x(at.clamp(band.from, band.sends_to.max(band.from)));
+            let bars = |rate: fn(&Stretch) -> f64| -> Vec<Bar> {
+                of_phase.iter().map(|one| (place(one.from), place(one.to), axis.y(rate(one)))).collect()
+            };
+            let sent = bars(Stretch::sent_rate);
+            area(out, "area", RATES.1, &sent);
+            if of_phase.iter().any(|one| one.missed > 0) {
+                between(out, "missed", &bars(Stretch::offered_rate), &sent);
+            }
+        }
+    }
+
+    fn ticks(&self, out: &mut String) {
+        let middle = (TICKS.0 + TICKS.1) / 2.0;
+        let is_missed = self.missed.count > 0;
+        self.sent.draw(out, "tick", "area", if is_missed { (TICKS.0, middle) } else { TICKS });
+        if is_missed {
+            self.missed.draw(out, "missed-tick", "missed", (middle, TICKS.1));
+        }
+    }
+
     fn bands(&self, out: &mut String) {
-        let mut free_from = LEFT;
         for (index, band) in self.phases.iter().enumerate() {
             let (from, to) = (self.x(band.from), self.x(band.to));
             let class = if index % 2 == 0 { "odd" } else { "even" };
             let (top, height) = (RATES.0 - 20.0, FLIGHT.1 - RATES.0 + 20.0);
+            let (name, width) = (escape(&band.name), (to - from).max(0.5));
             let _ = writeln!(
                 out,
-                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{height}\"/>",
-                (to - from).max(0.5)
+                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\">\
+                 <title>{name}</title></rect>"
             );
             let sends_to = self.x(band.sends_to);
-            let _ = writeln!(
-                out,
-                "<path class=\"grid\" stroke-dasharray=\"2 3\" d=\"M{sends_to:.1} {}V{}\"/>",
-                RATES.0, FLIGHT.1
-            );
-            // Names stand beside each other: those of phases too short for them are left out.
+            let _ = writeln!(out, "<path class=\"sent\" d=\"M{sends_to:.1} {}V{}\"/>", RATES.0, FLIGHT.1);
+        }
+        self.names(out);
+    }
+
+    /// Names stand beside each other: those of phases too short for them are cut, or left out.
+    fn names(&self, out: &mut String) {
+        let mut free_from = LEFT;
+        for (index, band) in self.phases.iter().enumerate() {
+            let next = self.phases.get(index + 1);
+            let end = |band: &Band, next: Option<&Band>| next.map_or(RIGHT, |next| self.x(next.from.min(band.to)));
+            let (from, own_end) = (self.x(band.from), end(band, next));
             let at = from.max(free_from) + 4.0;
-            let width = band.name.chars().count() as f64 * 6.6;
-            if at + width <= RIGHT && at <= to.max(from + 8.0) {
-                let name = escape(&band.name);
-                let _ = writeln!(out, "<text class=\"name\" x=\"{at:.1}\" y=\"{}\">{name}</text>", RATES.0 - 7.0);
-                free_from = at + width;
+            // One that is too short may take of the next, where that has enough for both.
+            let next_end = next.map_or(RIGHT, |next| end(next, self.phases.get(index + 2)));
+            let room = if next_end - at >= 3.0 * SHORT_NAME { own_end.max(at + SHORT_NAME) } else { own_end } - at;
+            let name = cut(&band.name, room);
+            if !name.is_empty() {
+                let _ = writeln!(out, "<text class=\"name\" x=\"{at:.1}\" y=\"{NAMES}\">{}</text>", escape(&name));
+                free_from = at + width(&name);
             }
         }
     }
 
     fn time_axis(&self, out: &mut String) {
-        // Short ones in milliseconds.
-        let (unit, scale) = if self.length < 2.0 { ("ms", 1000.0) } else { ("s", 1.0) };
-        let step = nice_step(self.length * scale, 8.0);
-        let mut index = 0;
-        while index as f64 * step <= self.length * scale {
-            let value = index as f64 * step;
+        let (unit, scale) = time_unit(self.length);
+        for value in Axis::steps(self.length * scale, 8.0) {
             let x = self.x(value / scale);
             let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {}V{}\"/>", RATES.0, FLIGHT.1 + 4.0);
             let _ = writeln!(
@@ -208,7 +294,6 @@ impl Picture {
                 FLIGHT.1 + 17.0,
                 number(value)
             );
-            index += 1;
         }
         let middle = (LEFT + RIGHT) / 2.0;
         let _ = writeln!(
@@ -217,70 +302,103 @@ impl Picture {
             HEIGHT - 8.0
         );
     }
-}
 
-/// A scale from zero up.
-struct Axis {
-    most: f64,
-    step: f64,
-    top: f64,
-    bottom: f64,
-}
-
-impl Axis {
-    fn new(most: f64, (top, bottom): (f64, f64)) -> Self {
-        let step = nice_step(most.max(1e-9), 4.0);
-        Self { most: (most / step).ceil().max(1.0) * step, step, top, bottom }
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        self.bottom - (self.bottom - self.top) * (value / self.most).clamp(0.0, 1.0)
-    }
-
-    fn draw(&self, out: &mut String, title: &str) {
-        let mut value = 0.0;
-        while value <= self.most * (1.0 + 1e-9) {
-            let y = self.y(value);
-            let class = if value == 0.0 { "axis" } else { "grid" };
-            let _ = writeln!(out, "<path class=\"{class}\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>");
-            let _ = writeln!(
-                out,
-                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                LEFT - 5.0,
-                y + 4.0,
-                number(value)
-            );
-            value += self.step;
+    fn legend(&self, out: &mut String) {
+        let missed = format!("missed: {}", count(self.missed.count));
+        let is_wanted = self.phases.iter().any(|band| !band.wanted.is_empty());
+        let (middle, low) = (LEGEND - 4.0, LEGEND);
+        let (block, stroke) = (format!("V{}h14V{low}Z", LEGEND - 8.0), "h14".to_owned());
+        let entries = [
+            ("area", &block, low, "arrivals", true),
+            ("missed", &block, low, missed.as_str(), self.missed.count > 0),
+            ("wanted", &stroke, middle, "wanted rate", is_wanted),
+            ("flight", &block, low, "in flight", true),
+            ("waiting", &stroke, middle, "waiting for first token", self.waiting.is_some()),
+            ("sent", &stroke, middle, "sending ends", true),
+        ];
+        let mut x = LEFT;
+        for (class, shape, y, text, _) in entries.into_iter().filter(|entry| entry.4) {
+            let _ = writeln!(out, "<path class=\"{class}\" d=\"M{x:.1} {y}{shape}\"/>");
+            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{LEGEND}\">{text}</text>", x + 19.0);
+            x += 19.0 + width(text) + 14.0;
         }
-        // Beside the numbers, upwards: nothing is in the way there.
-        let (x, y) = (12.0, (self.top + self.bottom) / 2.0);
-        let _ = writeln!(
-            out,
-            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y})\">{title}</text>"
-        );
     }
 }
 
-/// Bars without gaps: from, to and upper edge of each, above a base.
-fn area(out: &mut String, class: &str, base: f64, bars: impl Iterator<Item = (f64, f64, f64)>) {
-    let _ = write!(out, "<path class=\"{class}\" d=\"M{LEFT} {base}");
-    let mut last = LEFT;
-    for (from, to, y) in bars {
-        let _ = write!(out, "L{from:.1} {y:.1}H{to:.1}");
-        last = to;
-    }
-    let _ = writeln!(out, "L{last:.1} {base}Z\"/>");
+/// The rate that a phase asks for, as a line of no more points than it needs.
+fn wanted(phase: &PhasePlan, setup: &Setup, index: PhaseIndex, from: Nanos, to: Nanos) -> Vec<(f64, f64)> {
+    let rate_at: Box<dyn Fn(Nanos) -> f64> = match &phase.arrival {
+        Arrival::Rate { rate, .. } => {
+            let curve = RateCurve::of_phase(rate, setup, index);
+            Box::new(move |at| curve.rate_at(at))
+        }
+        Arrival::UserCentric { rate, .. } => {
+            let rate = *rate;
+            Box::new(move |_| rate)
+        }
+        Arrival::Concurrency | Arrival::FixedSchedule { .. } => return Vec::new(),
+    };
+    let sends = to.0.saturating_sub(from.0) as f64;
+    let place = |place| Nanos((sends * place as f64 / COLUMNS as f64) as u64);
+    let all: Vec<_> = (0..=COLUMNS).map(place).map(|at| (from.as_secs_f64() + at.as_secs_f64(), rate_at(at))).collect();
+    let turns = |index: usize| {
+        index == 0 || index == COLUMNS || all[index - 1].1 != all[index].1 || all[index + 1].1 != all[index].1
+    };
+    (0..=COLUMNS).filter(|index| turns(*index)).map(|index| all[index]).collect()
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that divides a length into so many parts at most.
-fn nice_step(length: f64, parts: f64) -> f64 {
-    let least = length / parts;
-    let power = 10_f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|step| step * power)
-        .find(|step| *step >= least * (1.0 - 1e-9))
-        .unwrap_or(least)
+/// Bars beside each other, above a base.
+fn area(out: &mut String, class: &str, base: f64, bars: &[Bar]) {
+    let (Some((from, ..)), Some((_, to, _))) = (bars.first(), bars.last()) else { return };
+    let _ = write!(out, "<path class=\"{class}\" d=\"M{from:.1} {base}");
+    outline(out, bars);
+    let _ = writeln!(out, "L{to:.1} {base}Z\"/>");
+}
+
+/// What is between the upper edges of bars and those of others.
+fn between(out: &mut String, class: &str, upper: &[Bar], lower: &[Bar]) {
+    let Some((from, _, y)) = lower.first() else { return };
+    let _ = write!(out, "<path class=\"{class}\" d=\"M{from:.1} {y:.1}");
+    outline(out, upper);
+    let back: Vec<Bar> = lower.iter().rev().map(|(from, to, y)| (*to, *from, *y)).collect();
+    outline(out, &back);
+    out.push_str("Z\"/>\n");
+}
+
+/// The upper edges of bars.
+fn line(out: &mut String, class: &str, bars: &[Bar]) {
+    let Some((from, _, y)) = bars.first() else { return };
+    let _ = write!(out, "<path class=\"{class}\" d=\"M{from:.1} {y:.1}");
+    outline(out, bars);
+    out.push_str("\"/>\n");
+}
+
+fn outline(out: &mut String, bars: &[Bar]) {
+    // Those of one height, as it is written, are one.
+    for same in bars.chunk_by(|one, next| (one.2 - next.2).abs() < 0.01) {
+        let _ = write!(out, "L{:.1} {:.1}H{:.1}", same[0].0, same[0].2, same[same.len() - 1].1);
+    }
+}
+
+fn width(text: &str) -> f64 {
+    let wide = |c: char| if c < '\u{1100}' { LETTER } else { 2.0 * LETTER };
+    text.chars().map(wide).sum()
+}
+
+/// As much of a text as there is room for; nothing where that would say nothing.
+fn cut(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for c in text.chars() {
+        kept.push(c);
+        if width(&kept) + LETTER > room {
+            kept.pop();
+            break;
+        }
+    }
+    if kept.chars().count() < 2 { String::new() } else { kept + "\u{2026}" }
 }
 
 fn escape(text: &str) -> String {
@@ -291,7 +409,7 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -303,15 +421,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_of_an_axis_are_round() {
-        assert_eq!(
-            [nice_step(8.0, 8.0), nice_step(9.0, 8.0), nice_step(30.0, 8.0), nice_step(0.7, 4.0)],
-            [1.0, 2.0, 5.0, 0.2]
-        );
+    fn text_of_users_stays_text() {
+        assert_eq!(escape("a<b>&\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}");
     }
 
     #[test]
-    fn text_of_users_stays_text() {
-        assert_eq!(escape("a<b>&\"\u{1b}"), "a&lt;b&gt;&amp;&quot;\u{fffd}");
+    fn names_are_cut_where_they_do_not_fit() {
+        assert_eq!([cut("warmup", 44.0), cut("a long name", 44.0), cut("long", 9.0)], ["warmup", "a lon\u{2026}", ""]);
     }
 }

@@ -36,6 +36,14 @@ pub(super) fn summary(plan: &Plan, assumed: &AssumedServer, account: &Account) -
 fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'static str, String)> {
     let counts = &account.counts;
     let mut rows = vec![("mode", phase.load_in_words())];
+    if account.in_flight_before > 0 {
+        let others = several(account.in_flight_before, "request");
+        let are = if account.in_flight_before == 1 { "is" } else { "are" };
+        rows.push((
+            "starts",
+            format!("at {}, while {others} of earlier phases {are} in flight", seconds(account.started)),
+        ));
+    }
     let turns = if counts.sessions_sent == counts.sent {
         String::new()
     } else {

@@ -15,8 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
-const SERVER: AssumedServer =
-    AssumedServer { ttft: AssumedTime::Fixed(100.0), latency: AssumedTime::LogNormal { median: 1000.0, sigma: 0.25 } };
+const SERVER: AssumedServer = AssumedServer {
+    ttft: AssumedTime::Fixed(100.0),
+    latency: AssumedTime::LogNormal { mean: 1_031.743_407_499_102_7, deviation: 262.019_072_109_201_15 },
+};
 
 fn plan(phases: Vec<PhasePlan>) -> Plan {
     let (env, cwd) = (BTreeMap::new(), Path::new("/nowhere"));
@@ -65,8 +67,14 @@ fn phases_told(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
 }
 
 #[track_caller]
+/// Without the rows of modes, which are in the plan's own words.
 fn assert_told(phases: Vec<PhasePlan>, shapes: Shapes, wanted: &str) {
-    let got = phases_told(phases, shapes);
+    let mut is_mode = false;
+    let is_kept = |line: &&str| {
+        is_mode = line.starts_with("  mode ") || (is_mode && line.starts_with("    "));
+        !is_mode
+    };
+    let got: String = phases_told(phases, shapes).lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
     assert!(got == wanted, "got:\n{got}\nwanted:\n{wanted}");
 }
 
@@ -102,9 +110,30 @@ fn elements(svg: &str) -> Vec<&str> {
 fn what_is_assumed_is_told_first() {
     let text = told(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))], Shapes::single(1));
     assert!(text.starts_with(
-        "Nothing was sent. Assumed of the server: first token after 100 ms, end of the\nanswer after 1000 ms (log-normal, sigma \
-         0.25).\n\n"
+        "Nothing was sent. Assumed of the server: first token after 100 ms, end of the\nanswer after 1031.7 ms (log-normal, deviation \
+         262 ms).\n\n"
     ));
+}
+
+#[test]
+fn what_a_phase_does_is_told_in_the_words_of_the_plan() {
+    let phase = PhasePlan { concurrency: Some(4), ..phase(Arrival::Concurrency, StopWhen::Requests(1)) };
+    let row = format!("  mode          {}\n", phase.load_in_words());
+    let text = told(vec![phase], Shapes::single(1));
+    assert!(text.contains(&row), "{text}");
+}
+
+#[test]
+fn a_seamless_phase_overlaps_only_where_something_is_in_flight() {
+    let first = PhasePlan { concurrency: Some(3), ..phase(Arrival::Concurrency, StopWhen::Requests(3)) };
+    let first = PhasePlan { name: "first".to_owned(), ..first };
+    let second = PhasePlan { seamless: true, ..phase(Arrival::Concurrency, StopWhen::Requests(1)) };
+    let text = told(vec![first.clone(), second.clone()], Shapes::single(1));
+    assert!(text.contains("  starts        at 0.000 s, while 3 requests of earlier phases are in flight\n"), "{text}");
+    let slow = PhasePlan { stop: vec![StopWhen::Elapsed(Nanos(9 * SECOND))], ..first };
+    let slow = PhasePlan { arrival: rate(ArrivalLaw::Constant, 0.2, None), ..slow };
+    let text = told(vec![slow, second], Shapes::single(1));
+    assert!(!text.contains("  starts "), "{text}");
 }
 
 #[test]
@@ -120,7 +149,6 @@ fn a_closed_loop_in_words() {
         of_three_turns(),
         "\
 profiling
-  mode          concurrency 4 (reached over 3 s)
   requests      27 in 10 sessions, 6 of them completed
   dispatches    from 0.000 s to 9.602 s
   rate          2.7 requests/s while sending
@@ -145,9 +173,6 @@ fn a_rate_with_a_cap_in_words() {
         Shapes::single(10),
         "\
 profiling
-  mode          gamma arrivals (smoothness 2.5) at 20 req/s (reached over 5 s,
-                slow at first), at most 8 sessions, at most 2 prefills, 12.5%
-                cancelled after 0.25 s
   requests      1,200 in 1,200 sessions; 157 given up on purpose
   dispatches    from 1.630 s to 151.503 s
   offered       3,011, of which 1,811 missed a slot
@@ -169,8 +194,6 @@ fn a_series_in_words() {
         Shapes::single(10),
         "\
 profiling
-  mode          constant arrivals at 2 to 12.5 req/s, a series of 3 points over
-                30 s
   requests      277 in 277 sessions
   dispatches    from 0.447 s to 39.875 s
   offered       277, of which 0 missed a slot
@@ -190,7 +213,6 @@ fn users_in_words() {
         of_three_turns(),
         "\
 profiling
-  mode          6 users, each of whom sends every 2 s, 3 req/s together
   requests      52 in 20 sessions, 20 of them completed
   dispatches    from 0.000 s to 18.667 s
   offered       52, of which 0 missed a slot
@@ -210,7 +232,6 @@ fn a_recording_in_words() {
         recorded(),
         "\
 profiling
-  mode          replay of a recording
   requests      8 in 8 sessions
   dispatches    from 0.000 s to 1.750 s
   offered       8, of which 0 missed a slot
@@ -234,7 +255,6 @@ fn several_phases_in_words() {
         Shapes::single(10),
         "\
 warmup
-  mode          concurrency 2
   requests      4 in 4 sessions
   dispatches    from 0.000 s to 1.620 s
   rate          2.47 requests/s while sending
@@ -243,7 +263,6 @@ warmup
                 is in flight is awaited
 
 profiling
-  mode          Poisson arrivals at 10 req/s
   requests      20 in 20 sessions
   dispatches    from 2.623 s to 5.088 s
   offered       20, of which 0 missed a slot
@@ -253,7 +272,7 @@ profiling
                 is in flight is awaited
 
 storm (profiling)
-  mode          concurrency 1, without waiting for the phase before it
+  starts        at 5.088 s, while 5 requests of earlier phases are in flight
   requests      50 in 50 sessions
   dispatches    from 5.088 s to 57.242 s
   rate          0.9587 requests/s while sending
@@ -281,7 +300,72 @@ fn a_picture_is_whole_and_names_its_phases() {
     let ticks = svg.lines().find(|line| line.contains("class=\"tick\"")).expect("ticks");
     assert_eq!(ticks.matches('M').count(), 99);
     assert_eq!(elements.iter().filter(|name| **name == "polyline").count(), 1);
+    assert_eq!(legend(&svg), ["arrivals", "wanted rate", "in flight", "waiting for first token", "sending ends"]);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
+}
+
+/// What stands in the legend.
+fn legend(svg: &str) -> Vec<&str> {
+    let entries = svg.lines().filter(|line| line.starts_with("<text") && line.contains("y=\"16\""));
+    entries.filter_map(|line| line.split(['<', '>']).nth(2)).collect()
+}
+
+/// Where the upper edges of a shape are.
+fn edges(svg: &str, class: &str) -> Vec<f64> {
+    let shapes = svg.lines().filter(|line| line.starts_with(&format!("<path class=\"{class}\" d=\"M56.0 ")));
+    let places = shapes.flat_map(|line| line.split('L').skip(1));
+    places.filter_map(|place| place.split([' ', 'H', 'Z', '"']).nth(1)?.parse().ok()).collect()
+}
+
+#[test]
+fn a_constant_rate_is_flat() {
+    let plan = plan(vec![phase(rate(ArrivalLaw::Constant, 10.0, None), StopWhen::Elapsed(Nanos(4 * SECOND)))]);
+    let svg = svg(&plan, Shapes::single(10));
+    let area = svg.lines().find(|line| line.starts_with("<path class=\"area\" d=\"M")).expect("rates");
+    // Up, along one edge, and down.
+    assert_eq!((area.matches('L').count(), area.matches('H').count()), (2, 1), "{area}");
+    let wanted = svg.lines().find(|line| line.contains("class=\"wanted\" points")).expect("the wanted rate");
+    let height = |place: &str| place.split(['H', ',', ' ']).nth(1).expect("a height").to_owned();
+    assert_eq!(
+        height(area.split('L').nth(1).expect("an edge")),
+        height(wanted.split("points=\"").nth(1).expect("points"))
+    );
+}
+
+#[test]
+fn what_was_missed_is_drawn_and_counted() {
+    let capped = PhasePlan {
+        concurrency: Some(6),
+        ..phase(rate(ArrivalLaw::Constant, 20.0, None), StopWhen::Elapsed(Nanos(4 * SECOND)))
+    };
+    let plan = plan(vec![capped]);
+    let (_, account) = rehearsed(&plan, Shapes::single(10));
+    let missed = account.phases()[0].counts.missed;
+    assert!(missed > 10, "{missed}");
+    let svg = svg(&plan, Shapes::single(10));
+    elements(&svg);
+    assert!(legend(&svg).contains(&format!("missed: {missed}").as_str()), "{:?}", legend(&svg));
+    let ticks = svg.lines().find(|line| line.contains("class=\"missed-tick\"")).expect("ticks of what was missed");
+    assert_eq!(ticks.matches('M').count() as u64, missed);
+    // On top of what was sent, it makes up the rate that was asked for: one edge.
+    let area = svg.lines().find(|line| line.starts_with("<path class=\"missed\" d=\"M")).expect("what was missed");
+    let top: f64 =
+        area.split('L').nth(1).and_then(|edge| edge.split([' ', 'H']).nth(1)?.parse().ok()).expect("an edge");
+    assert!(edges(&svg, "area").iter().all(|edge| *edge >= top), "{svg}");
+}
+
+#[test]
+fn many_phases_with_long_names_are_whole() {
+    let named = |index: usize| PhasePlan {
+        name: format!("{index} {}", "a very long name ".repeat(9)),
+        concurrency: Some(2),
+        ..phase(Arrival::Concurrency, StopWhen::Requests(5))
+    };
+    let svg = svg(&plan((0..20).map(named).collect()), Shapes::single(10));
+    elements(&svg);
+    let names: Vec<&str> = svg.lines().filter(|line| line.contains("class=\"name\"")).collect();
+    assert!(names.len() >= 10 && names.iter().all(|line| line.contains('\u{2026}')), "{names:?}");
+    assert!(svg.len() < 64_000, "{}", svg.len());
 }
 
 #[test]

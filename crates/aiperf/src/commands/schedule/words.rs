@@ -1,4 +1,4 @@
-//! Numbers as people say them.
+//! Numbers as people say them. What a phase does is said by the plan itself.
 
 use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime};
 use aiperf_types::Nanos;
@@ -45,11 +45,11 @@ pub(super) fn server(assumed: &AssumedServer) -> String {
 fn time(assumed: &AssumedTime) -> String {
     match *assumed {
         AssumedTime::Fixed(ms) => format!("{} ms", number(ms)),
-        AssumedTime::Normal { mean, stddev } => {
-            format!("{} ms (normal, deviation {} ms)", number(mean), number(stddev))
+        AssumedTime::Normal { mean, deviation } => {
+            format!("{} ms (normal, deviation {} ms)", number(mean), number(deviation))
         }
-        AssumedTime::LogNormal { median, sigma } => {
-            format!("{} ms (log-normal, sigma {})", number(median), number(sigma))
+        AssumedTime::LogNormal { mean, deviation } => {
+            format!("{} ms (log-normal, deviation {} ms)", number(mean), number(deviation))
         }
     }
 }
