@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use crate::choice::{Choice, joined};
 use crate::error::Problem;
-use crate::sections::dataset::{DatasetType, Sampling};
+use crate::sections::dataset::{Dataset, DatasetType, Sampling};
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{KEYS_OF, Phase, PhaseType, Ramp};
 use crate::sections::scale::ScaleVariable;
@@ -366,15 +366,13 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
     }
     let dataset = benchmark.datasets.as_ref().and_then(|datasets| datasets.first());
     let Some(kind) = phase.r#type else { return };
-    if let Some(dataset) = dataset.filter(|dataset| dataset.r#type() == DatasetType::File) {
-        if kind == PhaseType::FixedSchedule && dataset.sampling() != Sampling::Sequential {
-            let what = format!("{} cannot be used with a fixed schedule", facts.subject("datasets.0.sampling"));
-            problems.push(
-                facts
-                    .problem("datasets.0.sampling", what)
-                    .because("requests are sent in the order of their timestamps"),
-            );
-        }
+    let is_shuffled =
+        |dataset: &Dataset| dataset.r#type() == DatasetType::File && dataset.sampling() != Sampling::Sequential;
+    if kind == PhaseType::FixedSchedule && dataset.is_some_and(is_shuffled) {
+        let what = format!("{} cannot be used with a fixed schedule", facts.subject("datasets.0.sampling"));
+        problems.push(
+            facts.problem("datasets.0.sampling", what).because("requests are sent in the order of their timestamps"),
+        );
     }
     adaptive(phase, kind, at, facts, problems);
 }
