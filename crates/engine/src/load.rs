@@ -11,7 +11,7 @@ use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
 use crate::unsent::Unsent;
-use crate::worker::{Command, Ids, Patience, Worker};
+use crate::worker::{self, Command, Ids, Patience, Worker};
 use crate::workers::Workers;
 use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
@@ -222,16 +222,16 @@ impl Load {
         let origins = self.plan.endpoint.urls.iter().map(travel::origin).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
-        Worker::new(
-            setup.number,
+        let parts = worker::Parts {
+            number: setup.number,
             client,
-            self.requests.clone(),
-            self.queue.clone(),
-            Ids::new(key ^ self.started()),
-            Patience::of(&self.plan),
-            self.unsent.clone(),
-            tell,
-        )
+            requests: self.requests.clone(),
+            queue: self.queue.clone(),
+            unsent: self.unsent.clone(),
+            ids: Ids::new(key ^ self.started()),
+            patience: Patience::of(&self.plan),
+        };
+        Worker::new(parts, tell)
     }
 
     /// The same for every worker of this run, another for the next.

@@ -68,6 +68,17 @@ struct Awaited {
     first_content: bool,
 }
 
+/// What a worker works with.
+pub(crate) struct Parts {
+    pub(crate) number: u16,
+    pub(crate) client: Client,
+    pub(crate) requests: Arc<Requests>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) unsent: Arc<Unsent>,
+    pub(crate) ids: Ids,
+    pub(crate) patience: Patience,
+}
+
 /// One worker. It lives on its thread; `tell` tells the conductor.
 pub(crate) struct Worker {
     number: u16,
@@ -97,16 +108,8 @@ struct InFlight {
 }
 
 impl Worker {
-    pub(crate) fn new(
-        number: u16,
-        client: Client,
-        requests: Arc<Requests>,
-        queue: Arc<Queue>,
-        ids: Ids,
-        patience: Patience,
-        unsent: Arc<Unsent>,
-        tell: Box<dyn Fn(Event)>,
-    ) -> Rc<Self> {
+    pub(crate) fn new(parts: Parts, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
+        let Parts { number, client, requests, queue, unsent, ids, patience } = parts;
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         Rc::new(Self { number, client, requests, queue, ids, patience, unsent, waiting, more, flying, sessions, tell })

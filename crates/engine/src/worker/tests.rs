@@ -55,16 +55,16 @@ impl Desk {
             kept.borrow_mut().push(event);
             wake.notify_one();
         };
-        let worker = Worker::new(
-            3,
-            client(port, reuse, 1 << 20),
-            requests.clone(),
-            queue.clone(),
-            Ids::new(7),
-            Patience::of(&plan),
-            unsent.clone(),
-            Box::new(tell),
-        );
+        let parts = Parts {
+            number: 3,
+            client: client(port, reuse, 1 << 20),
+            requests: requests.clone(),
+            queue: queue.clone(),
+            unsent: unsent.clone(),
+            ids: Ids::new(7),
+            patience: Patience::of(&plan),
+        };
+        let worker = Worker::new(parts, Box::new(tell));
         Self { worker, requests, plan, queue, unsent, arrivals, told, news, came, coming }
     }
 
