@@ -8,7 +8,7 @@ use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::{DatasetPlan, FileFormat, Plan, redact};
+use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan, redact};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};

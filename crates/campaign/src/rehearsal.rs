@@ -3,7 +3,7 @@
 use crate::campaign::CampaignError;
 use crate::memory;
 use aiperf_dataset::Dataset;
-use aiperf_plan::{DatasetPlan, Plan, SyntheticPlan};
+use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, Happening, Moment, NoTime, PhaseEnd, RateCurve, Rehearsal,
     RequestEnd, Setup,

@@ -362,8 +362,7 @@ mod tests {
 
     #[test]
     fn what_never_left_this_machine_is_in_no_rate_that_was_achieved() {
-        let length = Some(Nanos::from_millis(1000));
-        let behind = PhaseSending { length, never_left: 60, ..phase(1.0, counts(100, 0, 100)) };
+        let behind = PhaseSending { never_left: 60, ..ended(phase(at(100.0), 1.0, counts(100, 0, 100)), 1.0) };
         let block = block(&[behind]);
         assert_eq!((&block["sent"], &block["never_left"]), (&100.into(), &60.into()));
         assert_eq!((&block["asked_rate"], &block["achieved_rate"]), (&100.0.into(), &40.0.into()));
@@ -371,15 +370,14 @@ mod tests {
 
     #[test]
     fn requests_that_nobody_came_to_begin_are_said_where_they_are_more_than_a_few() {
-        let length = Some(Nanos::from_millis(1000));
-        let behind = [PhaseSending { length, never_left: 60, ..phase(1.0, counts(100, 0, 100)) }];
+        let behind = [PhaseSending { never_left: 60, ..ended(phase(at(100.0), 1.0, counts(100, 0, 100)), 1.0) }];
         assert_eq!(
             never_begun(&behind, 60).unwrap(),
             "60 of 100 requests were due and never left this machine (40.0 instead of 100.0 requests a second): it could \
              not keep up; they have a line in the records and count in no metric"
         );
         assert_eq!((never_begun(&behind, 0), never_begun(&behind, 1)), (None, None), "some are always under way");
-        let closed = [PhaseSending { never_left: 3, ..phase(1.0, counts(0, 0, 100)) }];
+        let closed = [PhaseSending { never_left: 3, ..phase(Arrival::Concurrency, 1.0, counts(0, 0, 100)) }];
         assert!(
             never_begun(&closed, 3).unwrap().starts_with("3 of 100 requests were due and never left this machine: it")
         );

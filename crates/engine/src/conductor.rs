@@ -382,7 +382,7 @@ mod tests {
         let plan = plan("http://127.0.0.1:1");
         // Every finished exchange is one too many, and nobody takes it out.
         let (queue, _arrivals) = Queue::new(0, 1);
-        queue.push(Exchange::default());
+        queue.push(Exchange::default().into());
         let conductor = conductor(&plan, queue, Arc::new(Unsent::up_to(u64::MAX)));
         conductor.pump(Cause::Told);
         let (holds, held) = conductor.holds();

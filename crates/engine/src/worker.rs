@@ -324,8 +324,10 @@ impl Worker {
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
             for (at, (dispatch, issued)) in never_begun.into_iter().enumerate() {
-                let tag = worker.tag(dispatch, worker.requests.session_id(dispatch.conversation));
-                worker.hand_over(unsent(tag, dispatch.intended, issued, Failure::NeverBegun));
+                let id = worker.requests.session_id(dispatch.conversation);
+                let correlation_id = worker.correlation_id(&dispatch, &id);
+                let tag = worker.tag(dispatch, id, correlation_id);
+                worker.hand_over(unsent(tag, dispatch.intended, issued, Failure::NeverBegun).into());
                 // They may be thousands, and another phase may be on.
                 if at % LAUNCHES_A_ROUND == 0 {
                     tokio::task::yield_now().await;

@@ -143,7 +143,7 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
     };
     let by_default = slots.filter(|_| phase.concurrency.is_none());
     let spare = phase.prefill_concurrency.zip(by_default).is_some_and(|(prefills, sessions)| prefills > sessions);
-    let rows: [(&str, bool, Option<String>); 6] = [
+    let rows: [(&str, bool, Option<String>); 7] = [
         (
             "prefill_concurrency",
             spare,
