@@ -163,7 +163,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "profile", "--replay-s"]), [""; 0]);
     assert_eq!(
         offered(&["aiperf", "profile", "--custom-dataset-type", ""]),
-        ["multi_turn", "raw_payload", "single_turn"]
+        ["raw_payload", "multi_turn", "single_turn"]
     );
     assert!(!offered(&["aiperf", "profile", "--ui", ""]).contains(&"dashboard".to_owned()));
     assert!(!offered(&["aiperf", "config", "init", "--template", ""]).contains(&"search".to_owned()));

@@ -174,11 +174,11 @@ fn a_rate_with_a_cap_in_words() {
         "\
 profiling
   requests      1,200 in 1,200 sessions; 157 given up on purpose
-  dispatches    from 1.630 s to 151.503 s
-  offered       3,011, of which 1,811 missed a slot
-  rate          7.92 requests/s while sending
+  dispatches    from 1.630 s to 151.365 s
+  offered       2,974, of which 1,774 missed a slot
+  rate          7.93 requests/s while sending
   at most       8 live sessions, 8 requests in flight, 2 without a first token
-  ends          at 152.547 s: its request count is reached at 151.503 s, then
+  ends          at 152.441 s: its request count is reached at 151.365 s, then
                 what is in flight is awaited
 ",
     );
@@ -264,20 +264,20 @@ warmup
 
 profiling
   requests      20 in 20 sessions
-  dispatches    from 2.623 s to 5.088 s
+  dispatches    from 2.623 s to 4.121 s
   offered       20, of which 0 missed a slot
-  rate          8.09 requests/s while sending
-  at most       10 live sessions, 10 requests in flight, 3 without a first token
-  ends          at 5.965 s: its request count is reached at 5.088 s, then what
+  rate          13.27 requests/s while sending
+  at most       15 live sessions, 15 requests in flight, 5 without a first token
+  ends          at 5.155 s: its request count is reached at 4.121 s, then what
                 is in flight is awaited
 
 storm (profiling)
-  starts        at 5.088 s, while 5 requests of earlier phases are in flight
+  starts        at 4.121 s, while 13 requests of earlier phases are in flight
   requests      50 in 50 sessions
-  dispatches    from 5.088 s to 57.242 s
+  dispatches    from 4.121 s to 56.275 s
   rate          0.9587 requests/s while sending
   at most       1 live session, 1 request in flight, 1 without a first token
-  ends          at 58.425 s: its request count is reached at 57.242 s, then what
+  ends          at 57.459 s: its request count is reached at 56.275 s, then what
                 is in flight is awaited
 ",
     );
