@@ -134,23 +134,9 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_schedule::Identity;
 
     fn turn(session: u64, turn: u32, turns: u32) -> Dispatch {
-        Dispatch {
-            phase: PhaseIndex(session as u16 / 100),
-            number: 0,
-            session,
-            identity: Identity::Drawn,
-            conversation: 0,
-            turn,
-            turns,
-            url: 0,
-            intended: MonoNs(0),
-            cancel_after: None,
-            tells_first_content: false,
-            scheduled_send_ms: None,
-        }
+        Dispatch { phase: PhaseIndex(session as u16 / 100), session, turn, turns, ..Dispatch::default() }
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub enum Action {
 }
 
 /// A request to send: one turn of a session.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dispatch {
     pub phase: PhaseIndex,
     /// Its number within the phase, from 0.

@@ -8,7 +8,7 @@ use crate::sampler::Sampler;
 use crate::sender::Sender;
 use crate::sessions::Sessions;
 use crate::slots::Slots;
-use aiperf_plan::{PhasePlan, Plan, TimingPlan, WaitsFor};
+use aiperf_plan::{Draws, PhasePlan, Plan, Sampling, TimingPlan, WaitsFor};
 use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress, Shapes};
 use std::sync::Arc;
 
@@ -21,24 +21,28 @@ pub struct Setup {
     /// How many URLs sessions take turns at, at least one.
     pub urls: u32,
     pub sampler: Sampler,
-    pub draws: aiperf_plan::Draws,
+    pub draws: Draws,
     pub timing: TimingPlan,
     /// Whether phases start only after the schedule asked and was told that they may.
     pub asks_hooks: bool,
 }
 
 impl Setup {
+    /// Phases over these conversations, one after the other, at one URL.
+    pub fn new(phases: Vec<PhasePlan>, shapes: impl Into<Arc<Shapes>>, draws: Draws) -> Self {
+        let (shapes, timing) = (shapes.into(), TimingPlan::default());
+        let sampler = Sampler::new(Sampling::Sequential, shapes.len(), &draws);
+        Self { phases, shapes, urls: 1, sampler, draws, timing, asks_hooks: false }
+    }
+
     /// For a plan over these conversations.
     pub fn of(plan: &Plan, shapes: Arc<Shapes>) -> Self {
         let draws = plan.draws();
         Self {
-            phases: plan.phases.clone(),
             urls: plan.endpoint.urls.len().max(1) as u32,
             sampler: Sampler::new(plan.sampling, shapes.len(), &draws),
-            shapes,
-            draws,
             timing: plan.timing,
-            asks_hooks: false,
+            ..Self::new(plan.phases.clone(), shapes, draws)
         }
     }
 }

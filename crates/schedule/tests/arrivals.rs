@@ -1,11 +1,8 @@
 //! Arrivals driven by hand: rates, recordings and users, what limits do to them, and phases that overlap.
 
-use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, RatePlan, Sampling, ScheduleZero, StopWhen, TimingPlan,
-};
-use aiperf_schedule::{Action, Dispatch, Event, Identity, RequestEnd, Sampler, Schedule, Setup};
+use aiperf_plan::{Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, RatePlan, ScheduleZero, StopWhen, TimingPlan};
+use aiperf_schedule::{Action, Dispatch, Event, Identity, RequestEnd, Schedule, Setup};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, Shape, Shapes, TurnShape};
-use std::sync::Arc;
 
 const START: MonoNs = MonoNs(1_000_000_000);
 
@@ -53,16 +50,7 @@ fn recorded(timestamps: &[&[f64]]) -> Shapes {
 }
 
 fn setup(phases: Vec<PhasePlan>, shapes: Shapes) -> Setup {
-    let draws = Draws::new(Some(1), "");
-    Setup {
-        phases,
-        urls: 1,
-        sampler: Sampler::new(Sampling::Sequential, shapes.len(), &draws),
-        shapes: Arc::new(shapes),
-        draws,
-        timing: TimingPlan::default(),
-        asks_hooks: false,
-    }
+    Setup::new(phases, shapes, Draws::new(Some(1), ""))
 }
 
 fn schedule(phases: Vec<PhasePlan>, shapes: Shapes) -> Schedule {

@@ -1,23 +1,13 @@
 //! Rehearsals: what a run would send, in virtual time.
 
-use aiperf_plan::{Arrival, Draws, PhasePlan, Sampling, StopWhen, TimingPlan};
-use aiperf_schedule::{AssumedServer, Happening, Moment, Rehearsal, RequestEnd, Sampler, Setup};
+use aiperf_plan::{Arrival, Draws, PhasePlan, StopWhen};
+use aiperf_schedule::{AssumedServer, Happening, Moment, Rehearsal, RequestEnd, Setup};
 use aiperf_types::{Nanos, PhaseKind, Shapes};
-use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
 fn setup(phases: Vec<PhasePlan>) -> Setup {
-    let draws = Draws::new(Some(1), "");
-    Setup {
-        phases,
-        shapes: Arc::new(Shapes::single(10)),
-        urls: 1,
-        sampler: Sampler::new(Sampling::Sequential, 10, &draws),
-        draws,
-        timing: TimingPlan::default(),
-        asks_hooks: true,
-    }
+    Setup { asks_hooks: true, ..Setup::new(phases, Shapes::single(10), Draws::new(Some(1), "")) }
 }
 
 fn closed(concurrency: u32, stop: StopWhen) -> PhasePlan {

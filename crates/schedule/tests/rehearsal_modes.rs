@@ -1,12 +1,10 @@
 //! Rehearsals of every way to offer load, against a server of known times.
 
 use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, Sampling, ScheduleZero,
-    StopWhen, TimingPlan,
+    Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen,
 };
-use aiperf_schedule::{AssumedServer, Happening, Moment, PhaseEnd, Rehearsal, RequestEnd, Sampler, Setup};
+use aiperf_schedule::{AssumedServer, Happening, Moment, PhaseEnd, Rehearsal, RequestEnd, Setup};
 use aiperf_types::{Nanos, PhaseIndex, PhaseKind, PhaseProgress, Shape, Shapes, TurnShape};
-use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -28,16 +26,7 @@ fn conversations(turns: &[usize], delay_ms: u64) -> Shapes {
 }
 
 fn rehearse(phases: Vec<PhasePlan>, shapes: Shapes) -> Vec<Moment> {
-    let draws = Draws::new(Some(3), "");
-    let setup = Setup {
-        phases,
-        urls: 1,
-        sampler: Sampler::new(Sampling::Sequential, shapes.len(), &draws),
-        shapes: Arc::new(shapes),
-        draws,
-        timing: TimingPlan::default(),
-        asks_hooks: false,
-    };
+    let setup = Setup::new(phases, shapes, Draws::new(Some(3), ""));
     let time = |text: &str| text.parse().expect("a time");
     let moments: Vec<Moment> =
         Rehearsal::new(setup, AssumedServer { ttft: time("20"), latency: time("100") }).collect();

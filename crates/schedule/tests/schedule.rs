@@ -1,10 +1,9 @@
 //! The schedule driven by hand: what users rely on, without waiting for anything.
 
-use aiperf_plan::{Arrival, Draws, PhasePlan, Sampling, StopWhen, TimingPlan};
-use aiperf_schedule::{Action, Event, RequestEnd, Sampler, Schedule, Setup};
+use aiperf_plan::{Arrival, Draws, PhasePlan, StopWhen};
+use aiperf_schedule::{Action, Event, RequestEnd, Schedule, Setup};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, Shapes};
 use proptest::prelude::*;
-use std::sync::Arc;
 
 /// An end that lies ahead is one that is seen when it comes.
 const READ_AT_ONCE: MonoNs = MonoNs(u64::MAX);
@@ -16,16 +15,7 @@ fn phase(concurrency: u32, stop: Vec<StopWhen>, grace: Option<Nanos>) -> PhasePl
 
 /// Over a hundred conversations of one turn.
 fn setup(phases: Vec<PhasePlan>) -> Setup {
-    let draws = Draws::new(Some(1), "");
-    Setup {
-        phases,
-        shapes: Arc::new(Shapes::single(100)),
-        urls: 1,
-        sampler: Sampler::new(Sampling::Sequential, 100, &draws),
-        draws,
-        timing: TimingPlan::default(),
-        asks_hooks: false,
-    }
+    Setup::new(phases, Shapes::single(100), Draws::new(Some(1), ""))
 }
 
 fn schedule(phases: Vec<PhasePlan>) -> Schedule {

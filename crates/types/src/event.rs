@@ -148,11 +148,6 @@ impl PhaseProgress {
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.completed + self.cancelled)
     }
-
-    /// Sessions begun and not over.
-    pub fn sessions_in_flight(&self) -> u64 {
-        self.sessions_sent.saturating_sub(self.sessions_completed + self.sessions_cancelled)
-    }
 }
 
 /// The phase now running, about ten times a second.

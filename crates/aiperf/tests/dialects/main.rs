@@ -1,6 +1,7 @@
 //! The real binary against the simulated server, in every dialect there is.
 //!
 //! # Layout
+//! - [`logged`]: a server that writes down what came
 //! - [`rows`]: the endpoint types and what each is asked; [`bench`] is that of the tests of whole runs
 //! - [`answers`]: what is read, streamed and not
 //! - [`failures`]: answers that fail, and requests that are given up
@@ -18,6 +19,7 @@ mod bench;
 mod bodies;
 mod examples;
 mod failures;
+mod logged;
 mod refused;
 mod rows;
 mod videos;

@@ -1,9 +1,7 @@
 //! The endpoint types, and what each is asked.
 
-use crate::bench::{Bench, Run, serve};
-use aiperf_sim::{SimConfig, SimHandle};
-use serde_json::Value;
-use tempfile::TempDir;
+use crate::bench::{Bench, Run};
+pub(crate) use crate::logged::Server;
 
 pub(crate) const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 pub(crate) const SILENCE: &str = "wav,UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
@@ -106,30 +104,7 @@ pub(crate) fn in_every_way(check: impl Fn(&'static Row, bool) + Sync) {
     });
 }
 
-/// A server that writes down what came.
-pub(crate) struct Server {
-    sim: SimHandle,
-    pub(crate) dir: TempDir,
-}
-
 impl Server {
-    pub(crate) fn start(config: SimConfig) -> Self {
-        let dir = TempDir::new().unwrap();
-        let sim = serve(SimConfig { truth_log: Some(dir.path().join("truth.jsonl")), ..config });
-        Self { sim, dir }
-    }
-
-    pub(crate) fn url(&self) -> String {
-        self.sim.url()
-    }
-
-    /// Writes a file beside its own, and gives the path.
-    pub(crate) fn write(&self, name: &str, text: &str) -> String {
-        let path = self.dir.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-
     /// A benchmark of it by one endpoint type, with the line that is made for it.
     pub(crate) fn bench(&self, row: &Row, streaming: bool) -> Bench {
         let file = self.write(&format!("{}-{streaming}.jsonl", row.name), &row.line(streaming));
@@ -146,13 +121,6 @@ impl Server {
         // What has no text takes no tokenizer.
         let has_text = !matches!(kind, "image_retrieval" | "audio_transcription");
         if has_text { bench.with(&["--tokenizer", "builtin"]) } else { bench }
-    }
-
-    /// What it says of every request, in the order in which answers ended.
-    pub(crate) fn stop(self) -> Vec<Value> {
-        let path = self.dir.path().join("truth.jsonl");
-        self.sim.stop().unwrap();
-        std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 

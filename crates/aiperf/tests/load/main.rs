@@ -1,7 +1,8 @@
 //! The real binary against the simulated server, in every way to offer load.
 //!
 //! # Layout
-//! - [`server`]: a server that writes down when requests came; [`bench`] is that of the tests of whole runs
+//! - [`server`]: when requests came to a server, by its own account; [`bench`] is that of the tests of whole runs, [`logged`]
+//!   that of the dialects
 //! - [`rates`]: arrivals at a rate: laws, caps, ramps, series
 //! - [`slots`]: limits of sessions and of prefills, and how they climb
 //! - [`turns`]: conversations of several turns
@@ -19,6 +20,8 @@
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
 mod endings;
+#[path = "../dialects/logged.rs"]
+mod logged;
 mod phases;
 mod rates;
 mod recordings;

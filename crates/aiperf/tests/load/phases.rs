@@ -38,7 +38,7 @@ fn any_list_of_phases_runs_in_order_and_each_has_its_results() {
             serde_json::from_str(&run.text(&format!("phases/{name}/profile_export_aiperf.json"))).unwrap();
         assert_eq!(phase["request_count"]["avg"], requests);
     }
-    assert_eq!(server.stop().len(), 37);
+    assert_eq!(server.arrivals().len(), 37);
 }
 
 #[test]

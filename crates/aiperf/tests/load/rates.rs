@@ -12,7 +12,7 @@ fn a_constant_rate_sends_what_it_offers_and_no_more() {
     let measured = &summary["measurement"]["sending"];
     assert_eq!((&measured["offered"], &measured["missed"], &measured["sent"]), (&40.into(), &0.into(), &40.into()));
     // The first one an interval after the start, the last one after forty.
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     assert!(arrivals[39].at - arrivals[0].at >= 190_000_000, "{}", arrivals[39].at - arrivals[0].at);
 }
 
@@ -23,7 +23,7 @@ fn a_rate_alone_is_poisson_and_a_smoothness_alone_is_gamma() {
         let run = run(server.bench().with(&["--request-rate", "400", "--request-count", "60"]).with(more));
         let phase = run.summary()["input_config"]["phases"][0].clone();
         assert_eq!(phase["type"], kind);
-        assert_eq!(server.stop().len(), 60);
+        assert_eq!(server.arrivals().len(), 60);
     }
 }
 
@@ -38,7 +38,7 @@ fn a_tick_without_a_free_slot_is_dropped_and_counted() {
     assert!(count("missed") > count("sent"), "{measured}");
     assert_eq!(count("offered"), count("missed") + count("sent"));
     assert!(told.contains("no free slot"), "{told}");
-    assert!(peak(&server.stop(), |arrival| arrival.end) <= 2);
+    assert!(peak(&server.arrivals(), |arrival| arrival.end) <= 2);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_rate_that_climbs_sends_what_lies_under_its_line() {
     let rate = ["--request-rate", "200", "--request-rate-ramp-duration", "1", "--arrival-pattern", "constant"];
     run(server.bench().with(&rate).with(&["--benchmark-duration", "1"]));
     // 20 req/s at first, 200 at the end.
-    let sent = server.stop().len();
+    let sent = server.arrivals().len();
     assert!((105..=111).contains(&sent), "{sent}");
 }
 
@@ -58,6 +58,6 @@ fn a_series_of_rates_is_followed() {
         .write("series.json", r#"[{"time_s": 0, "qps": 100}, {"time_s": 0.5, "qps": 300}, {"time_s": 1, "qps": 100}]"#);
     let rate = ["--request-rate-series", &series, "--arrival-pattern", "constant", "--benchmark-duration", "1"];
     run(server.bench().with(&rate));
-    let sent = server.stop().len();
+    let sent = server.arrivals().len();
     assert!((197..=200).contains(&sent), "{sent}");
 }

@@ -15,7 +15,7 @@ const REPLAY: [&str; 3] = ["--custom-dataset-type", "single_turn", "--fixed-sche
 fn requests_go_out_when_their_recording_says() {
     let server = Server::start(paced(2, 1));
     let run = run(server.bench_of_file(ROWS).with(&REPLAY));
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     let sessions: Vec<&str> = arrivals.iter().map(|arrival| arrival.session.as_str()).collect();
     assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-a", "fixed-schedule-b", "fixed-schedule-c"]);
     // Never before their time after the first.
@@ -33,7 +33,7 @@ fn a_piece_of_a_recording_begins_at_its_own_start() {
     let server = Server::start(paced(2, 1));
     let piece = ["--fixed-schedule-start-offset", "1100", "--fixed-schedule-end-offset", "1200"];
     run(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
-    let sessions: Vec<String> = server.stop().into_iter().map(|arrival| arrival.session).collect();
+    let sessions: Vec<String> = server.arrivals().into_iter().map(|arrival| arrival.session).collect();
     assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-b"]);
 }
 
@@ -41,7 +41,7 @@ fn a_piece_of_a_recording_begins_at_its_own_start() {
 fn a_recording_is_cut_by_a_count_of_requests() {
     let server = Server::start(paced(2, 1));
     run(server.bench_of_file(ROWS).with(&REPLAY).with(&["--request-count", "2"]));
-    assert_eq!(server.stop().len(), 2);
+    assert_eq!(server.arrivals().len(), 2);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_recording_waits_for_slots_and_loses_nothing() {
     let server = Server::start(paced(80, 1));
     let rows: String = (0..12).map(|number| format!("{{\"text\": \"{number}\", \"timestamp\": {number}}}\n")).collect();
     let run = run(server.bench_of_file(&rows).with(&REPLAY).with(&["--concurrency", "4"]));
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     assert_eq!((arrivals.len(), crate::server::peak(&arrivals, |arrival| arrival.end)), (12, 4));
     assert_eq!(run.summary()["measurement"]["sending"]["missed"], 0);
 }
@@ -65,5 +65,5 @@ fn a_recording_without_times_or_rows_is_refused_by_file_and_line() {
     let piece = ["--fixed-schedule-start-offset", "9000"];
     let said = refused(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
     assert!(said.contains("input.jsonl") && said.contains("1300"), "{said}");
-    assert!(server.stop().is_empty());
+    assert!(server.arrivals().is_empty());
 }

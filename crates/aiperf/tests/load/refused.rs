@@ -38,7 +38,7 @@ fn what_cannot_be_meant_is_refused_by_name() {
         let said = refused(server.bench().with(args));
         assert!(named.iter().all(|name| said.contains(name)), "{args:?}: {said}");
     }
-    assert!(server.stop().is_empty());
+    assert!(server.arrivals().is_empty());
 }
 
 #[test]

@@ -1,15 +1,10 @@
-//! A server that writes down when requests came.
+//! When requests came to a server, by its own account.
 
-use crate::bench::{Bench, Run, quick, serve};
-use aiperf_sim::{Latency, SimConfig, SimHandle};
+use crate::bench::{Bench, Run, quick};
+pub(crate) use crate::logged::Server;
+use aiperf_sim::{Latency, SimConfig};
 use serde_json::Value;
 use std::time::Duration;
-use tempfile::TempDir;
-
-pub(crate) struct Server {
-    sim: SimHandle,
-    dir: TempDir,
-}
 
 /// Answers that take so many milliseconds to their first token and as many from each to the next.
 pub(crate) fn paced(ttft_ms: u64, itl_ms: u64) -> SimConfig {
@@ -18,44 +13,24 @@ pub(crate) fn paced(ttft_ms: u64, itl_ms: u64) -> SimConfig {
 }
 
 impl Server {
-    pub(crate) fn start(config: SimConfig) -> Self {
-        let dir = TempDir::new().unwrap();
-        let sim = serve(SimConfig { truth_log: Some(dir.path().join("truth.jsonl")), ..config });
-        Self { sim, dir }
-    }
-
     /// A streaming chat benchmark of it.
     pub(crate) fn bench(&self) -> Bench {
-        Bench::of(&self.sim.url()).with(&["--streaming", "--random-seed", "7"])
+        Bench::of(&self.url()).with(&["--streaming", "--random-seed", "7"])
     }
 
     /// The same of a file, whose texts are as long as they are.
     pub(crate) fn bench_of_file(&self, text: &str) -> Bench {
         let file = self.write("input.jsonl", text);
         Bench::bare()
-            .with(&["--model", "m", "--url", &self.sim.url(), "--tokenizer", "builtin", "--streaming", "--ui", "none"])
+            .with(&["--model", "m", "--url", &self.url(), "--tokenizer", "builtin", "--streaming", "--ui", "none"])
             .with(&["--no-server-metrics", "--no-gpu-telemetry", "--input-file", &file])
     }
 
-    pub(crate) fn url(&self) -> String {
-        self.sim.url()
-    }
-
-    /// Writes a file beside its own, and gives the path.
-    pub(crate) fn write(&self, name: &str, text: &str) -> String {
-        let path = self.dir.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-
     /// What it says of every request, in the order in which they came.
-    pub(crate) fn stop(self) -> Vec<Arrival> {
-        let path = self.dir.path().join("truth.jsonl");
-        self.sim.stop().unwrap();
-        let text = std::fs::read_to_string(path).unwrap();
-        let mut lines: Vec<Arrival> = text.lines().map(Arrival::read).collect();
-        lines.sort_by_key(|line| line.at);
-        lines
+    pub(crate) fn arrivals(self) -> Vec<Arrival> {
+        let mut arrivals: Vec<Arrival> = self.stop().iter().map(Arrival::read).collect();
+        arrivals.sort_by_key(|arrival| arrival.at);
+        arrivals
     }
 }
 
@@ -71,8 +46,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    fn read(line: &str) -> Self {
-        let line: Value = serde_json::from_str(line).unwrap();
+    fn read(line: &Value) -> Self {
         let at = line["received_read_ns"].as_u64().unwrap();
         let chunks = line["chunks"].as_array().unwrap();
         let end = chunks.last().map_or(at, |chunk| chunk[0].as_u64().unwrap());

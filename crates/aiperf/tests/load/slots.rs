@@ -7,7 +7,7 @@ fn no_more_requests_wait_for_their_first_token_than_allowed() {
     let server = Server::start(paced(10, 4));
     let slots = ["--concurrency", "16", "--prefill-concurrency", "3", "--request-count", "80"];
     run(server.bench().with(&slots));
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     assert_eq!(peak(&arrivals, |arrival| arrival.first_token), 3);
     assert!(peak(&arrivals, |arrival| arrival.end) > 3);
 }
@@ -18,7 +18,7 @@ fn answers_that_do_not_stream_a_first_token_give_their_slot_back_at_their_end() 
         Server::start(aiperf_sim::SimConfig { faults: vec!["status:500=0.5".parse().unwrap()], ..paced(5, 1) });
     let slots = ["--concurrency", "8", "--prefill-concurrency", "2", "--request-count", "60"];
     run(server.bench().with(&slots));
-    assert_eq!(server.stop().len(), 60);
+    assert_eq!(server.arrivals().len(), 60);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_limit_that_climbs_is_never_ahead_of_its_line() {
     let server = Server::start(paced(20, 1));
     let slots = ["--concurrency", "8", "--concurrency-ramp-duration", "0.7", "--benchmark-duration", "1"];
     run(server.bench().with(&slots));
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     // From one slot at the first arrival to eight 0.7 s after the start, which was before it.
     for (number, arrival) in arrivals.iter().enumerate() {
         let there = arrivals[..number].iter().filter(|earlier| earlier.end > arrival.at).count() as f64 + 1.0;
@@ -41,6 +41,6 @@ fn a_prefill_limit_may_climb_too() {
     let server = Server::start(paced(10, 2));
     let slots = ["--concurrency", "8", "--prefill-concurrency", "4", "--prefill-concurrency-ramp-duration", "0.3"];
     run(server.bench().with(&slots).with(&["--request-count", "100"]));
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     assert_eq!((arrivals.len(), peak(&arrivals, |arrival| arrival.first_token)), (100, 4));
 }

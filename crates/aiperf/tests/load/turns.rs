@@ -14,7 +14,7 @@ fn the_turns_of_a_session_follow_each_other_after_their_delay_and_say_more_and_m
     let run = run(server.bench().with(&turns));
     assert_eq!(run.records().len(), 24);
     let mut sessions: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for arrival in server.stop() {
+    for arrival in server.arrivals() {
         sessions.entry(arrival.session.clone()).or_default().push(arrival);
     }
     assert_eq!(sessions.len(), 6);
@@ -72,7 +72,7 @@ fn a_turn_that_fails_does_not_end_its_session() {
         Server::start(aiperf_sim::SimConfig { faults: vec!["status:500=0.4".parse().unwrap()], ..paced(2, 1) });
     let turns = ["--session-turns-mean", "5", "--num-sessions", "8", "--concurrency", "2"];
     let run = run(server.bench().with(&turns));
-    assert_eq!(server.stop().len(), 40);
+    assert_eq!(server.arrivals().len(), 40);
     let failed = run.records().iter().filter(|record| record["error"].is_object()).count();
     assert!(failed > 0 && failed < 40, "{failed}");
 }
@@ -83,7 +83,7 @@ fn a_count_of_requests_cuts_sessions_in_the_middle_and_their_number_does_not() {
     let turns = ["--session-turns-mean", "4", "--concurrency", "2"];
     assert_eq!(run(server.bench().with(&turns).with(&["--request-count", "10"])).records().len(), 10);
     assert_eq!(run(server.bench().with(&turns).with(&["--num-sessions", "3"])).records().len(), 12);
-    assert_eq!(server.stop().len(), 22);
+    assert_eq!(server.arrivals().len(), 22);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn turns_share_a_rate_with_new_sessions() {
         "60",
     ];
     run(server.bench().with(&turns));
-    let arrivals = server.stop();
+    let arrivals = server.arrivals();
     let sessions: std::collections::BTreeSet<&String> = arrivals.iter().map(|arrival| &arrival.session).collect();
     assert_eq!((arrivals.len(), sessions.len() < 40), (60, true), "{}", sessions.len());
 }

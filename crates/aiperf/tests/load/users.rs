@@ -10,7 +10,7 @@ fn users_come_back_at_their_own_interval_under_their_own_number() {
         ["--user-centric-rate", "40", "--num-users", "4", "--session-turns-mean", "3", "--benchmark-duration", "1"];
     let run = run(server.bench().with(&users));
     let mut by_user: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for arrival in server.stop() {
+    for arrival in server.arrivals() {
         by_user.entry(arrival.session.parse().unwrap()).or_default().push(arrival.at);
     }
     // Four users at 40 turns a second: each comes back every 100 ms, if not later.

@@ -42,7 +42,7 @@ pub(crate) fn most_at(path: &str) -> i64 {
     let count = COUNTS.iter().find(|count| Some(count.key) == key).map(|count| count.most as i64);
     count.unwrap_or(i64::MAX)
 }
-/// Requests a second: a hundred times what one machine sends.
+/// Requests a second: far more than a machine sends, and few enough to count.
 const MOST_RATE: f64 = 1e7;
 /// One request in thirty years.
 const LEAST_RATE: f64 = 1.0 / LONGEST;

@@ -1,11 +1,12 @@
 mod phases;
 
 use super::*;
+use crate::events::{Interest, Subscription};
 use crate::testing::{json, plan, serve};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RunTraits, Summary, Window};
 use aiperf_plan::{EndpointPlan, StopWhen};
-use aiperf_types::EndpointKind;
+use aiperf_types::{EndpointKind, RunEvent};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -28,16 +29,29 @@ fn end_if_hung(stop: &Stop) {
     });
 }
 
+/// What is done around a run in a test.
+#[derive(Default)]
+struct Around {
+    stop: Stop,
+    hooks: Option<Box<dyn PhaseHooks>>,
+}
+
 /// Runs a plan whose requests are changed before they are sent.
 fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
+    run_changed(plan, change, Around::default()).0
+}
+
+/// The same, and what was told of it.
+fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Around) -> (Outcome, Vec<RunEvent>) {
     let plan = Arc::new(plan);
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
     let requests = Arc::new(change(Requests::new(plan.clone(), dataset, "1").unwrap()));
     let anchor = aiperf_transport::clock::anchor();
-    let stop = Stop::default();
-    end_if_hung(&stop);
-    run(Setup {
+    let mut events = Events::new(anchor);
+    let heard: Subscription = events.subscribe(Interest::default());
+    end_if_hung(&around.stop);
+    let outcome = run(Setup {
         plan: plan.clone(),
         anchor,
         requests,
@@ -45,11 +59,13 @@ fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
         metrics: metrics(&plan),
         redactor: Arc::default(),
         sinks: Vec::new(),
-        stop,
-        events: Events::new(anchor),
-        hooks: None,
-    })
-    .unwrap()
+        stop: around.stop,
+        events,
+        hooks: around.hooks,
+    });
+    let mut outcome = outcome.unwrap();
+    outcome.hooks.take().into_iter().for_each(HookThread::finish);
+    (outcome, heard.collect())
 }
 
 fn metrics(plan: &Plan) -> Arc<Metrics> {

@@ -166,20 +166,8 @@ fn talk(session_id: &str, texts: &[&str]) -> Conversation {
 }
 
 fn dispatch(session: u64, turn: u32, turns: u32) -> Dispatch {
-    Dispatch {
-        phase: PhaseIndex(0),
-        number: session * 10 + u64::from(turn),
-        session,
-        identity: Identity::Drawn,
-        conversation: 0,
-        turn,
-        turns,
-        url: 0,
-        intended: mono_now(),
-        cancel_after: None,
-        tells_first_content: false,
-        scheduled_send_ms: None,
-    }
+    let number = session * 10 + u64::from(turn);
+    Dispatch { number, session, turn, turns, intended: mono_now(), ..Dispatch::default() }
 }
 
 /// Says the number of each request.

@@ -2,14 +2,12 @@
 
 use aiperf_golden::has;
 use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, Sampling, ScheduleZero,
-    StopWhen, TimingPlan,
+    Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen,
 };
-use aiperf_schedule::{Action, Dispatch, Event, PhaseEnd, RequestEnd, Sampler, Schedule, Setup};
+use aiperf_schedule::{Action, Dispatch, Event, PhaseEnd, RequestEnd, Schedule, Setup};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, Shape, Shapes, TurnShape};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(crate) fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
@@ -86,17 +84,10 @@ fn shape(conversation: &Value) -> Shape {
 }
 
 fn setup(config: &Value) -> Setup {
-    let draws = Draws::new(Some(1), "");
     let shapes = Shapes::listed(list(&config["dataset"]["conversations"]).map(shape).collect());
-    Setup {
-        phases: list(&config["phases"]).map(phase).collect(),
-        urls: config["num_urls"].as_u64().unwrap_or(1) as u32,
-        sampler: Sampler::new(Sampling::Sequential, shapes.len(), &draws),
-        shapes: Arc::new(shapes),
-        draws,
-        timing: TimingPlan::default(),
-        asks_hooks: false,
-    }
+    let phases = list(&config["phases"]).map(phase).collect();
+    let urls = config["num_urls"].as_u64().unwrap_or(1) as u32;
+    Setup { urls, ..Setup::new(phases, shapes, Draws::new(Some(1), "")) }
 }
 
 /// What happened, in the words of the golden timelines. A request is named by its number within the run.

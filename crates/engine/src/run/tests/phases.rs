@@ -1,43 +1,12 @@
 //! Whole runs of several phases, open loops and early ends, against small servers here.
 
 use super::*;
-use crate::events::{Interest, Subscription};
 use crate::testing::Noted;
 use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan, Transport};
-use aiperf_types::RunEvent;
 use std::sync::{Condvar, Mutex};
 
-/// What is done around a run in a test.
-#[derive(Default)]
-struct Around {
-    stop: Stop,
-    hooks: Option<Box<dyn PhaseHooks>>,
-}
-
 fn run_around(plan: Plan, around: Around) -> (Outcome, Vec<RunEvent>) {
-    let plan = Arc::new(plan);
-    let tokenizer = Tokenizer::builtin();
-    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
-    let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
-    let anchor = aiperf_transport::clock::anchor();
-    let mut events = Events::new(anchor);
-    let heard: Subscription = events.subscribe(Interest::default());
-    end_if_hung(&around.stop);
-    let outcome = run(Setup {
-        plan: plan.clone(),
-        anchor,
-        requests,
-        tokenizer: Some(tokenizer),
-        metrics: metrics(&plan),
-        redactor: Arc::default(),
-        sinks: Vec::new(),
-        stop: around.stop,
-        events,
-        hooks: around.hooks,
-    });
-    let mut outcome = outcome.unwrap();
-    outcome.hooks.take().into_iter().for_each(HookThread::finish);
-    (outcome, heard.collect())
+    run_changed(plan, |requests| requests, around)
 }
 
 /// Counts requests, and lets some of them wait for others.
