@@ -36,7 +36,8 @@ fn overlapping(port: u16) -> Plan {
     let first = PhasePlan { name: "first".to_owned(), concurrency: Some(2), ..plan.phases[0].clone() };
     let second = PhasePlan {
         name: "second".to_owned(),
-        concurrency: Some(4),
+        // Room for all of them beside the first phase's: they are sent when it starts, whichever the server sees first.
+        concurrency: Some(6),
         stop: vec![StopWhen::Requests(4)],
         seamless: true,
         ..first.clone()
