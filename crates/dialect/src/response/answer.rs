@@ -306,9 +306,9 @@ fn said_by<'a>(choice: u32, first: &'a mut Option<String>, others: &'a mut BTree
     }
 }
 
-/// What stands around the text in a chunk. The chunks of a stream mostly differ in nothing but their text, and one that
-/// begins and ends as an earlier one did says the same with another text: 0.26 us for everything done to such a chunk,
-/// where its JSON alone takes 0.42 us (`cargo bench -p aiperf-dialect --bench parse`).
+/// What stands around the text in a message. The chunks of a stream mostly differ in nothing but their text, and one that
+/// begins and ends as an earlier one did says the same with another text; its JSON is not read again
+/// (`cargo bench -p aiperf-dialect --bench parse` compares both).
 #[derive(Debug, Default)]
 struct Shape {
     before: Vec<u8>,
