@@ -275,6 +275,7 @@ mod tests {
             draining: false,
             records: 0,
             backlog: 0,
+            workers: Arc::default(),
         }
     }
 

@@ -18,7 +18,9 @@ use aiperf_engine::{
 use aiperf_metrics::{Metrics, RunTraits};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{DatasetPlan, PhasePlan, Plan};
-use aiperf_report::{Artifacts, ExportFailure, OpenRecordFile, ReportError, RunResult, Written};
+use aiperf_report::{
+    Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
+};
 use aiperf_tokenize::{TokenizeError, Tokenizer};
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor};
@@ -176,10 +178,12 @@ impl Campaign {
             Some(length) => metrics.with_slices(length),
             None => metrics,
         });
-        let record_files = artifacts.open_record_files()?;
         let id: Arc<str> = plan.run.benchmark_id.as_str().into();
+        let record_run =
+            RecordRun { benchmark_id: id.clone(), metrics: metrics.clone(), redactor: self.redactor.clone() };
+        let (sinks, incomplete) = sinks(artifacts.open_record_files(&record_run)?);
         let directory = artifacts.dir().into();
-        self.events.emit(RunEvent::RunStarted(Arc::new(RunStarted { benchmark_id: id.clone(), anchor, directory })));
+        self.events.emit(RunEvent::RunStarted(Arc::new(RunStarted { benchmark_id: id, anchor, directory })));
         if asks_for_a_length_it_may_not_get(&plan) {
             self.say(
                 LogLevel::Warning,
@@ -200,14 +204,14 @@ impl Campaign {
             tokenizer,
             metrics: metrics.clone(),
             redactor: self.redactor.clone(),
-            sinks: record_files.into_iter().map(|open| sink(open, id.clone())).collect(),
+            sinks,
             stop: self.stop.clone(),
             events,
             hooks,
         });
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
-            let finished = self.finish(&plan, &artifacts, &metrics, outcome, server_metrics);
+            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, server_metrics);
             // Written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
             finished
@@ -241,6 +245,7 @@ impl Campaign {
         artifacts: &Artifacts,
         metrics: &Metrics,
         mut outcome: Outcome,
+        incomplete: Vec<IncompleteFile>,
         server_metrics: Option<ServerWatch>,
     ) -> Finished {
         let failures: Vec<ExportFailure> = outcome
@@ -261,7 +266,7 @@ impl Campaign {
             self.say(LogLevel::Error, &text);
         }
         let told = failures.len();
-        let mut first = artifacts.write_first(&result, failures);
+        let mut first = artifacts.write_first(&result, failures, incomplete);
         if let Some(watch) = server_metrics {
             let (watched, failure) = watch.finish(plan, &result, &self.events, &self.redactor, artifacts);
             result.server_metrics = watched.map(Arc::new);
@@ -275,9 +280,16 @@ impl Campaign {
     }
 }
 
-fn sink(open: OpenRecordFile, benchmark_id: Arc<str>) -> RecordSink {
-    let OpenRecordFile { kind, path, file } = open;
-    RecordSink { name: kind.name, path, encoder: Box::new(move || (kind.encoder)(&benchmark_id)), file: Box::new(file) }
+/// What the engine writes to, and what is to be done with it when the run is summed up.
+fn sinks(open: Vec<OpenRecordFile>) -> (Vec<RecordSink>, Vec<IncompleteFile>) {
+    let mut incomplete = Vec::new();
+    let sink = |OpenRecordFile { name, path, writing }| {
+        let RecordWriting { encoder, file, complete } = writing;
+        incomplete.extend(complete.map(|complete| IncompleteFile { name, path: path.clone(), complete }));
+        RecordSink { name, path, encoder, file }
+    };
+    let sinks = open.into_iter().map(sink).collect();
+    (sinks, incomplete)
 }
 
 fn described(phase: &PhasePlan) -> String {

@@ -81,6 +81,7 @@ impl ProgressReports {
                     draining: state != PhaseState::Sending,
                     records: self.queue.recorded(),
                     backlog: self.queue.waiting(),
+                    workers: Arc::default(),
                 })));
             }
         }

@@ -396,7 +396,7 @@ mod tests {
     fn what_could_not_be_built_is_an_error_without_a_trace() {
         let mut reader = reader(EndpointKind::Chat);
         let mut plan = Plan::clone(&reader.plan);
-        (plan.artifacts.level, plan.artifacts.http_trace) = (aiperf_plan::ExportLevel::Records, true);
+        (plan.artifacts.records.jsonl, plan.artifacts.http_trace) = (true, true);
         reader.plan = Arc::new(plan);
         let record = |failure: Failure| {
             let exchange = Exchange {

@@ -87,5 +87,6 @@ pub(crate) fn snapshot(
         records: live.records(),
         failed: live.failed(),
         metrics,
+        latencies: Vec::new(),
     })
 }

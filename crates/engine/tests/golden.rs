@@ -9,7 +9,7 @@ use aiperf_golden::{Area, File, Shape, Tally, has};
 use aiperf_metrics::{
     CONTEXT_OVERFLOW_PHRASES, Metrics, RecordMetrics, RunTraits, Value as Number, says_context_overflow,
 };
-use aiperf_plan::{BaseUrl, ExportLevel, Plan};
+use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::{
     Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, PlannedCancel, Protocol,
@@ -298,7 +298,7 @@ fn golden_instants_give_the_times_of_http_phases() {
 fn golden_instants_are_those_of_the_trace() {
     let mut reader = reader(1);
     let mut plan = (*reader.plan).clone();
-    (plan.artifacts.http_trace, plan.artifacts.level) = (true, ExportLevel::Records);
+    (plan.artifacts.http_trace, plan.artifacts.records.jsonl) = (true, true);
     reader.plan = Arc::new(plan);
     let mut tally = Tally::new("HTTP traces");
     tally.run_files(

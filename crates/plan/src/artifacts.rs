@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How much is written.
+/// How much is written, as users say it in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportLevel {
@@ -31,18 +31,72 @@ impl ExportLevel {
 pub struct ArtifactPlan {
     /// Absolute directory.
     pub dir: PathBuf,
-    pub level: ExportLevel,
     pub summary: SummaryFiles,
+    pub records: RecordFiles,
+    /// Requests and responses as they were.
+    pub raw: bool,
+    /// What was generated, in `outputs.json`.
+    pub outputs: bool,
+    /// Files with a text of the user's own.
+    pub user_files: Vec<UserFile>,
     /// Records hold the HTTP trace of their request.
     pub http_trace: bool,
     pub names: FileNames,
+    /// Columns of `console.txt`, and of the report where it is shown to no terminal.
+    pub report_width: u16,
 }
 
 impl ArtifactPlan {
+    /// Columns of the report unless the user wants others.
+    pub const REPORT_WIDTH: u16 = 140;
+
+    /// What is written by default.
+    pub fn new(dir: impl Into<PathBuf>, names: FileNames) -> Self {
+        Self {
+            dir: dir.into(),
+            summary: SummaryFiles::default(),
+            records: RecordFiles::default(),
+            raw: false,
+            outputs: false,
+            user_files: Vec::new(),
+            http_trace: false,
+            names,
+            report_width: Self::REPORT_WIDTH,
+        }
+    }
+
+    /// The same, without a file that takes records.
+    pub fn without_records(mut self) -> Self {
+        self.records = RecordFiles { jsonl: false, parquet: false };
+        self
+    }
+
     /// Whether the HTTP trace of each request is written.
     pub fn records_hold_traces(&self) -> bool {
-        self.http_trace && self.level >= ExportLevel::Records
+        self.http_trace && self.records.jsonl
     }
+}
+
+/// Which files take a record of each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordFiles {
+    pub jsonl: bool,
+    pub parquet: bool,
+}
+
+impl Default for RecordFiles {
+    fn default() -> Self {
+        Self { jsonl: true, parquet: true }
+    }
+}
+
+/// A file that the user asked for by its path and text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserFile {
+    /// Inside the directory.
+    pub path: PathBuf,
+    /// As it is written, secrets redacted.
+    pub text: String,
 }
 
 /// Which files the summary of a run is written to; the screen shows it in any case.
@@ -65,6 +119,8 @@ pub struct FileNames {
     pub summary_csv: String,
     /// Records, one JSON line a request.
     pub records_jsonl: String,
+    /// The same as columns.
+    pub records_parquet: String,
     pub raw_jsonl: String,
     pub console_txt: String,
     pub timeslices_json: String,
@@ -102,6 +158,7 @@ impl FileNames {
                 summary_json: "profile_export_aiperf.json".into(),
                 summary_csv: "profile_export_aiperf.csv".into(),
                 records_jsonl: "profile_export.jsonl".into(),
+                records_parquet: "profile_export.parquet".into(),
                 raw_jsonl: "profile_export_raw.jsonl".into(),
                 console_txt: "profile_export_console.txt".into(),
                 timeslices_json: "profile_export_aiperf_timeslices.json".into(),
@@ -116,6 +173,7 @@ impl FileNames {
             summary_json: format!("{base}.json"),
             summary_csv: format!("{base}.csv"),
             records_jsonl: format!("{base}.jsonl"),
+            records_parquet: format!("{base}.parquet"),
             raw_jsonl: format!("{base}_raw.jsonl"),
             console_txt: format!("{base}_console.txt"),
             timeslices_json: format!("{base}_timeslices.json"),

@@ -14,6 +14,8 @@ pub struct RuntimePlan {
     pub log_level: LogLevel,
     /// How often statistics are logged while the run is on; `None` never does.
     pub stats_interval: Option<Nanos>,
+    /// Progress, in percent, after which a bar is drawn anew.
+    pub bar_step_percent: f64,
     /// Bytes of finished exchanges that may wait before dispatch stops.
     pub record_queue_budget: usize,
 }

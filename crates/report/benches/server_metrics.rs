@@ -4,7 +4,7 @@ use aiperf_observe::{
     Family, HistogramSample, MetricKind, Observed, ObservedEndpoint, Samples, ScalarSample, Scrape, ScrapeTimes, Store,
     TimeRange, Windowing, summarise,
 };
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames, ServerMetricsFormats, SummaryFiles};
+use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats};
 use aiperf_report::server_metrics_csv::write_server_metrics_csv;
 use aiperf_report::server_metrics_json::write_server_metrics_json;
 use aiperf_report::server_metrics_parquet::write_server_metrics_parquet;
@@ -111,13 +111,7 @@ fn watched() -> RunResult {
         models: vec!["m".into()],
         concurrency: Some(4),
         input_config: serde_json::json!({}),
-        artifacts: ArtifactPlan {
-            dir: "/runs/one".into(),
-            level: ExportLevel::Records,
-            summary: SummaryFiles::default(),
-            http_trace: false,
-            names: FileNames::new(None),
-        },
+        artifacts: ArtifactPlan::new("/runs/one", FileNames::new(None)),
         metrics: aiperf_metrics::Summary::default(),
         slices: Vec::new(),
         warmup: None,

@@ -2,8 +2,8 @@
 //!
 //! Exporters do not depend on each other: one that fails is reported, and the others still write.
 
-use crate::export::{Folder, RecordFile};
-use crate::files::{self, LinesFile, Staged};
+use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting};
+use crate::files::{self, Staged};
 use crate::inputs_json::write_inputs;
 use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
@@ -105,9 +105,16 @@ impl Drop for Artifacts {
 
 /// A record file that is open for the run.
 pub struct OpenRecordFile {
-    pub kind: &'static RecordFile,
+    pub name: &'static str,
     pub path: PathBuf,
-    pub file: LinesFile,
+    pub writing: RecordWriting,
+}
+
+/// A record file that is complete only with what the run came to.
+pub struct IncompleteFile {
+    pub name: &'static str,
+    pub path: PathBuf,
+    pub complete: Completion,
 }
 
 impl Artifacts {
@@ -178,15 +185,15 @@ impl Artifacts {
     }
 
     /// Opens every file that takes records while the run is on.
-    pub fn open_record_files(&self) -> Result<Vec<OpenRecordFile>, ReportError> {
+    pub fn open_record_files(&self, run: &RecordRun) -> Result<Vec<OpenRecordFile>, ReportError> {
         let kinds = KINDS.iter().filter_map(|kind| match kind {
             FileKind::Records(kind) if (kind.wanted)(&self.plan) => Some(*kind),
             _ => None,
         });
         let open = |kind: &'static RecordFile| {
             let path = self.path((kind.file)(&self.plan.names));
-            match LinesFile::create(&path) {
-                Ok(file) => Ok(OpenRecordFile { kind, path, file }),
+            match (kind.open)(&path, run) {
+                Ok(writing) => Ok(OpenRecordFile { name: kind.name, path, writing }),
                 Err(source) => Err(ReportError::File { path, source }),
             }
         };
@@ -217,10 +224,23 @@ impl Artifacts {
         staged.publish().map_err(|source| ReportError::File { path: self.path(INPUTS), source })
     }
 
-    /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before.
-    pub fn write_first(&self, run: &RunResult, earlier: Vec<ExportFailure>) -> FirstWritten {
+    /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before;
+    /// `incomplete` are files that took its records.
+    pub fn write_first(
+        &self,
+        run: &RunResult,
+        earlier: Vec<ExportFailure>,
+        incomplete: Vec<IncompleteFile>,
+    ) -> FirstWritten {
         let mut failures = earlier;
         self.export(run, false, &mut failures);
+        for IncompleteFile { name, path, complete } in incomplete {
+            if failures.iter().all(|failure| failure.exporter != name)
+                && let Err(source) = complete(run)
+            {
+                failures.push(ExportFailure::of(name, path, source));
+            }
+        }
         FirstWritten { failures }
     }
 

@@ -2,11 +2,13 @@
 
 use crate::files;
 use crate::run::RunResult;
-use aiperf_metrics::RecordEncoder;
+use aiperf_metrics::{Metrics, RecordEncoder};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file that takes every record while the run is on.
 pub struct RecordFile {
@@ -16,9 +18,30 @@ pub struct RecordFile {
     pub file: fn(&FileNames) -> &str,
     /// Whether a plan asks for it.
     pub wanted: fn(&ArtifactPlan) -> bool,
-    /// Makes an encoder for the run with this id.
-    pub encoder: fn(&str) -> Box<dyn RecordEncoder>,
+    pub open: fn(&Path, &RecordRun) -> io::Result<RecordWriting>,
 }
+
+/// The run whose records a file takes.
+#[derive(Clone)]
+pub struct RecordRun {
+    pub benchmark_id: Arc<str>,
+    /// The metrics that its records may have.
+    pub metrics: Arc<Metrics>,
+    pub redactor: Arc<Redactor>,
+}
+
+/// Both ends of a record file: encoders make bytes of records on many threads, and one of them hands these on in order of
+/// completion.
+pub struct RecordWriting {
+    /// Makes an encoder for each thread that computes records.
+    pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
+    /// Takes what encoders made. Whoever writes to it must not be held up for long.
+    pub file: Box<dyn Write + Send>,
+    /// What is left to do when the run is summed up; dropped where writing failed, and then it leaves nothing behind.
+    pub complete: Option<Completion>,
+}
+
+pub type Completion = Box<dyn FnOnce(&RunResult) -> io::Result<()> + Send>;
 
 /// Writes a finished run down.
 pub(crate) struct Exporter {

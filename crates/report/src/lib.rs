@@ -46,7 +46,8 @@ pub mod timeslices_json;
 mod trace_data;
 
 pub use artifacts::{
-    Artifacts, ExportFailure, FirstWritten, OpenRecordFile, ReportError, StagedInputs, Written, WrittenFile,
+    Artifacts, ExportFailure, FirstWritten, IncompleteFile, OpenRecordFile, ReportError, StagedInputs, Written,
+    WrittenFile,
 };
 pub use console::footer::footer;
 pub use console::live::{LiveBlock, ServerLine, live_block};
@@ -55,7 +56,7 @@ pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_p
 pub use console::page::Page;
 pub use console::report;
 pub use console::text::{fit, literal, wrap_hanging};
-pub use export::RecordFile;
+pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::LinesFile;
 pub use log_lines::{LogLine, LogLines};
 pub use records_jsonl::RecordLine;

@@ -275,7 +275,15 @@ mod tests {
 
     fn snapshot(at: u64, records: u64, kind: PhaseKind) -> RunEvent {
         let (at, elapsed) = (MonoNs(at), Nanos(at));
-        RunEvent::Metrics(Arc::new(MetricsSnapshot { kind, at, elapsed, records, failed: 0, metrics: Vec::new() }))
+        RunEvent::Metrics(Arc::new(MetricsSnapshot {
+            kind,
+            at,
+            elapsed,
+            records,
+            failed: 0,
+            metrics: Vec::new(),
+            latencies: Vec::new(),
+        }))
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! (metric keys and units, names of phases) is text already, numbers go straight into a buffer that is reused, and
 //! nothing is allocated. `cargo bench -p aiperf-report` gives its cost.
 
-use crate::export::RecordFile;
+use crate::export::{RecordFile, RecordWriting};
+use crate::files::LinesFile;
 use crate::json::{push_f64, push_int, push_str};
 use crate::trace_data;
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};
-use aiperf_plan::ExportLevel;
 use aiperf_types::{CorrelationId, Measured, PhaseId, RecordMeta, RequestError, SpecDecode, uuid_text};
 use std::sync::Arc;
 
@@ -16,8 +16,15 @@ pub(crate) const SINK: RecordFile = RecordFile {
     name: "records",
     label: "Records JSONL",
     file: |names| &names.records_jsonl,
-    wanted: |plan| plan.level >= ExportLevel::Records,
-    encoder: |benchmark_id| Box::new(RecordLine::new(benchmark_id)),
+    wanted: |plan| plan.records.jsonl,
+    open: |path, run| {
+        let benchmark_id = run.benchmark_id.clone();
+        Ok(RecordWriting {
+            encoder: Box::new(move || Box::new(RecordLine::new(&benchmark_id))),
+            file: Box::new(LinesFile::create(path)?),
+            complete: None,
+        })
+    },
 };
 
 /// Writes record lines. Each record thread has its own.

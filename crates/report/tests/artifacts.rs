@@ -7,7 +7,7 @@ use aiperf_observe::{
     Family, MetricKind, Observed, ObservedEndpoint, ObservedPhase, Samples, ScalarSample, Scrape, ScrapeError,
     ScrapeTimes, Store, TimeRange, Windowing, summarise,
 };
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames, ServerMetricsFormats};
+use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats};
 use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, ServerMetricsResult, scrape_line};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use serde_json::{Value, json};
@@ -17,14 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::*;
 
-fn plan(dir: &Path, level: ExportLevel) -> ArtifactPlan {
-    ArtifactPlan {
-        dir: dir.to_owned(),
-        level,
-        summary: aiperf_plan::SummaryFiles::default(),
-        http_trace: false,
-        names: FileNames::new(None),
-    }
+fn plan(dir: &Path) -> ArtifactPlan {
+    ArtifactPlan::new(dir, FileNames::new(None))
+}
+
+fn summary_only(dir: &Path) -> ArtifactPlan {
+    plan(dir).without_records()
 }
 
 fn run(plan: &ArtifactPlan) -> RunResult {
@@ -65,10 +63,10 @@ fn tree(dir: &Path) -> Vec<String> {
 #[test]
 fn a_run_leaves_its_files_and_the_marker_says_so() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(&dir.path().join("deep/er"), ExportLevel::Records);
+    let plan = plan(&dir.path().join("deep/er"));
     let artifacts = Artifacts::prepare(&plan).unwrap();
-    let mut records = artifacts.open_record_files().unwrap();
-    records[0].file.write_all(b"{}\n").unwrap();
+    let mut records = artifacts.open_record_files(&record_run()).unwrap();
+    records[0].writing.file.write_all(b"{}\n").unwrap();
     drop(records);
     let inputs = artifacts.stage_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
     artifacts.publish_inputs(inputs).unwrap();
@@ -95,7 +93,7 @@ fn a_run_leaves_its_files_and_the_marker_says_so() {
 fn the_marker_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     write_all(&Artifacts::prepare(&plan).unwrap(), &run(&plan), Vec::new());
     let mode = fs::metadata(dir.path().join(".aiperf_results_ready.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -104,8 +102,8 @@ fn the_marker_is_for_its_owner_alone() {
 #[test]
 fn a_summary_run_has_no_records() {
     let dir = tempfile::tempdir().unwrap();
-    let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Summary)).unwrap();
-    assert!(artifacts.open_record_files().unwrap().is_empty());
+    let artifacts = Artifacts::prepare(&summary_only(dir.path())).unwrap();
+    assert!(artifacts.open_record_files(&record_run()).unwrap().is_empty());
 }
 
 #[test]
@@ -131,7 +129,7 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
     for mine in ["notes.txt", ".notes.txt.1.tmp"] {
         fs::write(dir.path().join(mine), "mine").unwrap();
     }
-    let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
+    let artifacts = Artifacts::prepare(&plan(dir.path())).unwrap();
     assert_eq!(tree(dir.path()).len(), stale.len() + 2, "only what is sure to run removes anything");
     artifacts.remove_stale().unwrap();
     assert_eq!(tree(dir.path()), [".notes.txt.1.tmp", "notes.txt"]);
@@ -141,7 +139,7 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
 #[test]
 fn a_directory_belongs_to_one_run_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Records);
+    let plan = plan(dir.path());
     let first = Artifacts::prepare(&plan).unwrap();
     let refused = Artifacts::prepare(&plan).unwrap_err().to_string();
     assert!(refused.starts_with("another run is writing to the artifact directory"), "{refused}");
@@ -153,7 +151,7 @@ fn a_directory_belongs_to_one_run_at_a_time() {
 fn a_folder_in_the_place_of_a_file_is_refused_before_anything_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("profile_export.jsonl")).unwrap();
-    let refused = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap_err().to_string();
+    let refused = Artifacts::prepare(&plan(dir.path())).unwrap_err().to_string();
     assert!(refused.contains("profile_export.jsonl is a folder"), "{refused}");
 }
 
@@ -161,7 +159,7 @@ fn a_folder_in_the_place_of_a_file_is_refused_before_anything_is_removed() {
 fn inputs_that_are_not_published_leave_nothing() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("inputs.json"), "old").unwrap();
-    let artifacts = Artifacts::prepare(&plan(dir.path(), ExportLevel::Records)).unwrap();
+    let artifacts = Artifacts::prepare(&plan(dir.path())).unwrap();
     drop(artifacts.stage_inputs([("session_000000", [b"{}"])]).unwrap());
     assert_eq!(tree(dir.path()), ["inputs.json"]);
     assert_eq!(fs::read(dir.path().join("inputs.json")).unwrap(), b"old");
@@ -170,7 +168,7 @@ fn inputs_that_are_not_published_leave_nothing() {
 #[test]
 fn phases_have_folders_of_their_own_when_there_are_several() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let warmup = phase(0, "warmup", PhaseKind::Warmup);
     let profiling = phase(1, "profiling", PhaseKind::Profiling);
@@ -190,9 +188,9 @@ fn phases_have_folders_of_their_own_when_there_are_several() {
 #[test]
 fn what_observers_have_no_part_in_is_there_before_they_are_done() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
-    let first = artifacts.write_first(&run(&plan), Vec::new());
+    let first = artifacts.write_first(&run(&plan), Vec::new(), Vec::new());
     assert_eq!(tree(dir.path()), ["profile_export_aiperf.csv", "profile_export_aiperf.json"]);
     let written = artifacts.write_rest(&run(&plan), first);
     assert_eq!(written.files.len(), 3);
@@ -202,7 +200,7 @@ fn what_observers_have_no_part_in_is_there_before_they_are_done() {
 #[test]
 fn one_exporter_that_fails_does_not_stop_the_others() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Records);
+    let plan = plan(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
     // A folder in its place: the file cannot be renamed onto it.
     fs::create_dir_all(dir.path().join("profile_export_aiperf.csv/in the way")).unwrap();
@@ -223,7 +221,7 @@ fn a_directory_that_cannot_be_made_is_named_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = Artifacts::prepare(&plan(&file.join("runs"), ExportLevel::Records)).unwrap_err();
+    let error = Artifacts::prepare(&plan(&file.join("runs"))).unwrap_err();
     let text = error.to_string().replace(&dir.path().display().to_string(), "<dir>");
     insta::assert_snapshot!(text);
 }
@@ -285,7 +283,7 @@ const DEFAULT_FORMATS: ServerMetricsFormats =
 #[test]
 fn what_servers_said_is_written_in_the_formats_asked_for() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let profiling = phase(0, "profiling", PhaseKind::Profiling);
     let server_metrics = watched(vec![page(1_500, Some(&profiling), 2.0)], &[], DEFAULT_FORMATS);
@@ -319,7 +317,7 @@ fn what_servers_said_is_written_in_the_formats_asked_for() {
 #[test]
 fn a_run_whose_servers_said_nothing_has_no_file_of_them() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let phases = vec![phase(0, "warmup", PhaseKind::Warmup), phase(1, "profiling", PhaseKind::Profiling)];
     let server_metrics = Some(watched(Vec::new(), &phases, DEFAULT_FORMATS));
@@ -332,7 +330,7 @@ fn a_run_whose_servers_said_nothing_has_no_file_of_them() {
 #[test]
 fn samples_outside_of_profiling_give_no_time_series() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let server_metrics = Some(watched(vec![page(500, None, 2.0)], &[], DEFAULT_FORMATS));
     write_all(&artifacts, &RunResult { server_metrics, ..run(&plan) }, Vec::new());
@@ -342,7 +340,7 @@ fn samples_outside_of_profiling_give_no_time_series() {
 #[test]
 fn each_phase_has_what_servers_said_while_it_was_on() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), ExportLevel::Summary);
+    let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let mut phases = vec![phase(0, "warmup", PhaseKind::Warmup), phase(1, "profiling", PhaseKind::Profiling)];
     (phases[0].start, phases[0].end) = (WallNs(100), WallNs(900));

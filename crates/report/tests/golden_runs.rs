@@ -5,7 +5,7 @@ mod support;
 
 use aiperf_golden::Tally;
 use aiperf_metrics::{ConsoleGroup, MetricResult, registry};
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
+use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::inputs_json::write_inputs;
 use aiperf_report::phases::phase_manifest;
 use aiperf_report::summary_csv::summary_csv;
@@ -237,13 +237,7 @@ fn golden_ready_marker() {
         tally.run(file.name(), || {
             let dir = tempfile::tempdir().unwrap();
             let names = FileNames::new(None);
-            let plan = ArtifactPlan {
-                dir: dir.path().into(),
-                level: ExportLevel::Summary,
-                summary: aiperf_plan::SummaryFiles::default(),
-                http_trace: false,
-                names,
-            };
+            let plan = ArtifactPlan::new(dir.path(), names).without_records();
             let run = RunResult { was_cancelled: file.json["was_cancelled"].as_bool().unwrap(), ..empty_run() };
             write_all(&Artifacts::prepare(&plan).unwrap(), &run, Vec::new());
             let written = fs::read_to_string(dir.path().join(".aiperf_results_ready.json")).unwrap();

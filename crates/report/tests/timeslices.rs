@@ -5,7 +5,7 @@ mod support;
 
 use aiperf_golden::Tally;
 use aiperf_metrics::{Slice, Summary};
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
+use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::timeslices_csv::write_timeslices_csv;
 use aiperf_report::timeslices_json::write_timeslices_json;
 use aiperf_report::{Artifacts, RunResult};
@@ -100,13 +100,7 @@ fn a_slice_says_where_it_stands_and_whether_it_was_cut_short() {
 fn slices_have_files_of_their_own_when_there_are_any() {
     let dir = tempfile::tempdir().unwrap();
     let names = FileNames::new(Some("deep/mine.csv"));
-    let plan = ArtifactPlan {
-        dir: dir.path().into(),
-        level: ExportLevel::Summary,
-        summary: aiperf_plan::SummaryFiles::default(),
-        http_trace: false,
-        names,
-    };
+    let plan = ArtifactPlan::new(dir.path(), names).without_records();
     let files = || ["deep/mine_timeslices.csv", "deep/mine_timeslices.json"].map(|name| dir.path().join(name).exists());
 
     let run = RunResult { artifacts: plan.clone(), ..sliced_run() };

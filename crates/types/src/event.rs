@@ -159,10 +159,25 @@ pub struct Progress {
     pub counts: PhaseProgress,
     /// It stopped sending and waits for what is in flight.
     pub draining: bool,
-    /// Records computed so far, all phases.
+    /// Records of this phase computed so far.
     pub records: u64,
     /// Records waiting to be computed.
     pub backlog: u64,
+    /// Each worker, in the order of their numbers.
+    pub workers: Arc<[WorkerProgress]>,
+}
+
+/// What one worker did so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerProgress {
+    /// Its thread, as the operating system numbers them.
+    pub thread: u32,
+    pub in_flight: u64,
+    /// Requests that came back, failed ones included.
+    pub completed: u64,
+    pub failed: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
 }
 
 /// The metrics so far: percentiles within 0.4%; counts, totals and rates exact.
@@ -177,6 +192,16 @@ pub struct MetricsSnapshot {
     pub records: u64,
     pub failed: u64,
     pub metrics: Vec<MetricSnapshot>,
+    /// How request latencies are distributed, from the shortest.
+    pub latencies: Vec<LatencyBucket>,
+}
+
+/// How many requests took so long, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyBucket {
+    pub from: f64,
+    pub to: f64,
+    pub count: u64,
 }
 
 /// What the servers' own metrics say of the phase so far, by the names of the live display.

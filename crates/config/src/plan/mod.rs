@@ -18,7 +18,7 @@ use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    ArtifactPlan, ExportLevel, FileNames, MetricsPlan, Plan, RunIdentity, RuntimePlan, SummaryFiles, TokenizerPlan,
+    ArtifactPlan, FileNames, MetricsPlan, Plan, RecordFiles, RunIdentity, RuntimePlan, SummaryFiles, TokenizerPlan,
     UiKind,
 };
 use aiperf_types::{Nanos, Slo};
@@ -242,8 +242,7 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: 
         let at = "benchmark.artifacts.records";
         problems.push(not_yet(&subject(tree, at), "records are written as JSON lines only").hint("[jsonl]").at(at));
     }
-    let level =
-        if matches!(artifacts.records, Some(Formats(None))) { ExportLevel::Summary } else { ExportLevel::Records };
+    let records = RecordFiles { jsonl: !matches!(artifacts.records, Some(Formats(None))), parquet: false };
     let summary = match &artifacts.summary {
         None => SummaryFiles::default(),
         Some(Formats(None)) => SummaryFiles { json: false, csv: false },
@@ -251,12 +250,12 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: 
             SummaryFiles { json: formats.contains(&SummaryFormat::Json), csv: formats.contains(&SummaryFormat::Csv) }
         }
     };
-    if artifacts.trace() && level < ExportLevel::Records {
+    if artifacts.trace() && !records.jsonl {
         let what = subject(tree, "benchmark.artifacts.trace");
         notes.push(format!("{what} has no effect: the trace of a request stands in its record, and none are written"));
     }
     let names = FileNames::new(artifacts.prefix.as_deref());
-    ArtifactPlan { dir, level, summary, http_trace: artifacts.trace(), names }
+    ArtifactPlan { summary, records, http_trace: artifacts.trace(), ..ArtifactPlan::new(dir, names) }
 }
 
 fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {
@@ -277,6 +276,7 @@ fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> Runti
         ui,
         stats_interval: stats_interval(tree),
         log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
+        bar_step_percent: 1.0,
         record_queue_budget: 256_000_000,
     }
 }

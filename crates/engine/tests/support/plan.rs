@@ -1,9 +1,9 @@
 //! A plan for tests and benches of this crate.
 
 use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, ExportLevel, FileNames, Length, LogLevel, MetricsPlan,
-    PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SummaryFiles, SyntheticPlan, Timestamps, TimingPlan,
-    TokenizerPlan, Turns, UiKind,
+    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, FileNames, Length, LogLevel, MetricsPlan, PhasePlan,
+    Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, Turns,
+    UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -34,19 +34,14 @@ pub(crate) fn plan(url: &str) -> Plan {
         timing: TimingPlan::default(),
         metrics: MetricsPlan::default(),
         server_metrics: None,
-        artifacts: ArtifactPlan {
-            dir: PathBuf::new(),
-            level: ExportLevel::Summary,
-            summary: SummaryFiles::default(),
-            http_trace: false,
-            names: FileNames::new(None),
-        },
+        artifacts: ArtifactPlan::new(PathBuf::new(), FileNames::new(None)).without_records(),
         runtime: RuntimePlan {
             workers_max: None,
             timestamps: Timestamps::Auto,
             ui: UiKind::None,
             log_level: LogLevel::Error,
             stats_interval: None,
+            bar_step_percent: 1.0,
             record_queue_budget: 1 << 20,
         },
         input_config: serde_json::Value::Null,

@@ -2,7 +2,7 @@
 
 use crate::shown::Shown;
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Thresholds};
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
+use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::summary_csv::summary_csv;
 use aiperf_report::summary_json::summary_json;
 use aiperf_report::{Page, RecordLine, RunInfo, RunResult, report};
@@ -168,13 +168,7 @@ impl Bench {
             models: vec!["m".into()],
             concurrency: Some(4),
             input_config: json!({}),
-            artifacts: ArtifactPlan {
-                dir: "/runs/one".into(),
-                level: ExportLevel::Records,
-                summary: aiperf_plan::SummaryFiles::default(),
-                http_trace: false,
-                names: FileNames::new(None),
-            },
+            artifacts: ArtifactPlan::new("/runs/one", FileNames::new(None)),
             metrics: summary,
             warmup: None,
             phases: Vec::new(),

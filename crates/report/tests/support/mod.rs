@@ -4,13 +4,17 @@
 pub(crate) mod observed;
 
 use aiperf_golden::{Area, has};
-use aiperf_metrics::{ConsoleGroup, Flags, Kind, MetricResult, Stats, Summary, Thresholds, registry};
-use aiperf_plan::{ArtifactPlan, ExportLevel, FileNames};
-use aiperf_report::{Artifacts, ExportFailure, RunInfo, RunResult, Written};
+use aiperf_metrics::{
+    ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
+};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{ArtifactPlan, FileNames};
+use aiperf_report::{Artifacts, ExportFailure, RecordRun, RunInfo, RunResult, Written};
 use aiperf_types::{EndpointKind, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The golden data about what a run leaves behind.
 pub(crate) fn exports() -> Area {
@@ -154,13 +158,7 @@ pub(crate) fn empty_run() -> RunResult {
         models: vec!["m".into()],
         concurrency: Some(4),
         input_config: Value::Object(Map::new()),
-        artifacts: ArtifactPlan {
-            dir: "/runs/one".into(),
-            level: ExportLevel::Records,
-            summary: aiperf_plan::SummaryFiles::default(),
-            http_trace: false,
-            names,
-        },
+        artifacts: ArtifactPlan::new("/runs/one", names),
         metrics: summary(Vec::new()),
         slices: Vec::new(),
         warmup: None,
@@ -178,9 +176,19 @@ pub(crate) fn empty_run() -> RunResult {
     }
 }
 
+/// A run of chat whose records are written.
+pub(crate) fn record_run() -> RecordRun {
+    let traits = RunTraits::new(EndpointKind::Chat, true);
+    RecordRun {
+        benchmark_id: "b".into(),
+        metrics: Arc::new(Metrics::for_run(traits)),
+        redactor: Arc::new(Redactor::new(Vec::<String>::new())),
+    }
+}
+
 /// Writes everything of a run, one part after the other.
 pub(crate) fn write_all(artifacts: &Artifacts, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
-    let first = artifacts.write_first(run, earlier);
+    let first = artifacts.write_first(run, earlier, Vec::new());
     artifacts.write_rest(run, first)
 }
 
