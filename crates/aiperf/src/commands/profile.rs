@@ -125,7 +125,7 @@ fn profile(
     // The screen has them already, and listens only from now on.
     notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
     let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
-    let bar = with_bar.then(Bar::new);
+    let bar = with_bar.then(|| Bar::new(plan.runtime.bar_step_percent));
     if let Some(bar) = &bar {
         signals.take_away(bar);
     }
