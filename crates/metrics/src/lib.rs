@@ -40,6 +40,6 @@ pub use registry::metric::{self, ConsoleGroup, Kind, Metric};
 pub use registry::unit::Unit;
 pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 pub use run::goodput::{self, GoodputError, check_goodput};
-pub use run::record::{BaseValue, RecordMetrics, Value};
+pub use run::record::{BaseValue, RecordMetrics, Value, ValueKind};
 pub use run::view::{RecordEncoder, RecordView};
 pub use run::{Metrics, RunTraits};

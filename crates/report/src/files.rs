@@ -35,16 +35,21 @@ impl Staged {
         mode: Option<u32>,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> io::Result<Self> {
+        let (staged, file) = Self::begin(path, mode)?;
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        fill(&mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(staged)
+    }
+
+    /// An empty file to be written while the run is on.
+    pub(crate) fn begin(path: &Path, mode: Option<u32>) -> io::Result<(Self, File)> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         let beside = temporary_name(path);
         let file = open_new(&beside, mode)?;
-        let staged = Self { path: path.to_owned(), beside: Some(beside) };
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        fill(&mut file)?;
-        file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(staged)
+        Ok((Self { path: path.to_owned(), beside: Some(beside) }, file))
     }
 
     pub(crate) fn publish(mut self) -> io::Result<()> {
@@ -158,7 +163,7 @@ impl Write for LinesFile {
 }
 
 /// A file that was deleted takes everything and keeps nothing.
-fn is_still_there(file: &File) -> io::Result<()> {
+pub(crate) fn is_still_there(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0 {
         return Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted"));

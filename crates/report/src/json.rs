@@ -68,16 +68,24 @@ pub(crate) fn push_str(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// An indented document, written from the top down: two spaces a level, nothing after the last brace.
+/// A document, written from the top down: indented by two spaces a level, unless it is compact; nothing after the last
+/// brace.
 #[derive(Default)]
 pub(crate) struct Pretty {
     out: Vec<u8>,
     /// For each open object or list, whether something is in it already.
     open: Vec<bool>,
     after_key: bool,
+    /// Everything on one line, without a blank.
+    compact: bool,
 }
 
 impl Pretty {
+    /// The same document on one line.
+    pub(crate) fn compact() -> Self {
+        Self { compact: true, ..Self::default() }
+    }
+
     pub(crate) fn begin_object(&mut self) {
         self.begin(b'{');
     }
@@ -113,7 +121,7 @@ impl Pretty {
     pub(crate) fn key(&mut self, key: &str) {
         self.place();
         push_str(&mut self.out, key);
-        self.out.extend_from_slice(b": ");
+        self.out.extend_from_slice(if self.compact { b":" } else { b": " });
         self.after_key = true;
     }
 
@@ -190,7 +198,9 @@ impl Pretty {
     }
 
     fn new_line(&mut self) {
-        push_new_line(&mut self.out, self.open.len());
+        if !self.compact {
+            push_new_line(&mut self.out, self.open.len());
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, phases, records_jsonl, server_metrics_csv, server_metrics_json, server_metrics_jsonl,
+    console, phases, records_jsonl, records_parquet, server_metrics_csv, server_metrics_json, server_metrics_jsonl,
     server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
@@ -16,6 +16,7 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&summary_csv::EXPORTER),
     FileKind::Export(&summary_json::EXPORTER),
     FileKind::Records(&records_jsonl::SINK),
+    FileKind::Records(&records_parquet::SINK),
     FileKind::OfOthers { label: "Raw Records", file: |names| &names.raw_jsonl },
     FileKind::Export(&server_metrics_csv::EXPORTER),
     FileKind::Export(&server_metrics_json::EXPORTER),

@@ -6,11 +6,12 @@
 //! # Layout
 //! - [`run`]: what there is to write down
 //! - [`records_jsonl`]: one line a request, written while the run is on; `trace_data`: its HTTP trace
+//! - `records_parquet`: the same as columns; `parquet_pages`: column chunks of Parquet files
 //! - [`inputs_json`]: what will be sent, written before it
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
-//!   statistics; [`server_metrics_parquet`], `parquet_pages`: every sample; [`server_metrics_jsonl`]: every page, written
+//!   statistics; [`server_metrics_parquet`]: every sample; [`server_metrics_jsonl`]: every page, written
 //!   while the run is on; `server_metrics_phases`: each phase
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
@@ -31,6 +32,7 @@ mod number;
 mod parquet_pages;
 pub mod phases;
 pub mod records_jsonl;
+mod records_parquet;
 pub mod run;
 pub mod server_metrics;
 pub mod server_metrics_csv;

@@ -124,60 +124,89 @@ impl ColumnData {
     /// The chunk of a column, compressed.
     pub(crate) fn chunk(&self, column: &ColumnDescPtr, statistics: Statistics) -> Result<Chunk> {
         let rows: usize = self.present.iter().map(|(_, rows)| rows).sum();
-        let mut sink = TrackedWrite::new(Vec::new());
-        let mut pages = SerializedPageWriter::new(&mut sink);
-        let (mut compressed_size, mut uncompressed_size) = (0, 0);
-        let mut write = |page: fn(Bytes, u32, Encoding) -> Page, bytes: &[u8], count: usize, encoding| {
-            let compressed = snap::raw::Encoder::new().compress_vec(bytes).map_err(external)?;
-            let page = page(compressed.into(), count as u32, encoding);
-            let written = pages.write_page(CompressedPage::new(page, bytes.len()))?;
-            compressed_size += written.compressed_size as i64;
-            uncompressed_size += written.uncompressed_size as i64;
-            Ok::<_, ParquetError>(written.offset as i64)
-        };
         let mut data = self.levels();
-        let (dictionary_at, encoding) = match &self.values {
+        let (dictionary, encoding) = match &self.values {
             Values::Plain(plain) => {
                 data.extend_from_slice(plain);
                 (None, Encoding::PLAIN)
             }
             Values::Dictionary { plain, entries, indices } => {
-                let at = write(dictionary_page, plain, *entries, Encoding::PLAIN)?;
                 indices.push(&mut data, bits(entries.saturating_sub(1)));
-                (Some(at), Encoding::RLE_DICTIONARY)
+                (Some((plain.as_slice(), *entries)), Encoding::RLE_DICTIONARY)
             }
         };
-        let data_at = write(data_page, &data, rows, encoding)?;
-        pages.close()?;
+        let pages = Pages { dictionary, data: &data, parts: &[], encoding, values: rows, rows };
+        let snappy = |bytes: &[u8], _: &[usize]| snap::raw::Encoder::new().compress_vec(bytes).map_err(external);
+        pages.chunk(column, statistics, Compression::SNAPPY, snappy)
+    }
+
+    /// Which rows have a value, with the length before.
+    fn levels(&self) -> Vec<u8> {
+        let mut levels = Vec::new();
+        push_levels(&mut levels, self.present.iter().map(|(present, rows)| (usize::from(*present), *rows)), 1);
+        levels
+    }
+}
+
+/// What a chunk says, before it is compressed: all of it on one page, behind its dictionary.
+pub(crate) struct Pages<'a> {
+    /// Its values one after the other, and how many there are.
+    pub(crate) dictionary: Option<(&'a [u8], usize)>,
+    /// Levels and values.
+    pub(crate) data: &'a [u8],
+    /// Where the data changes its nature, for a compression that asks.
+    pub(crate) parts: &'a [usize],
+    pub(crate) encoding: Encoding,
+    /// Values, also those that are absent.
+    pub(crate) values: usize,
+    pub(crate) rows: usize,
+}
+
+impl Pages<'_> {
+    pub(crate) fn chunk(
+        &self,
+        column: &ColumnDescPtr,
+        statistics: Statistics,
+        compression: Compression,
+        mut compress: impl FnMut(&[u8], &[usize]) -> Result<Vec<u8>>,
+    ) -> Result<Chunk> {
+        let mut sink = TrackedWrite::new(Vec::new());
+        let mut writer = SerializedPageWriter::new(&mut sink);
+        let (mut compressed_size, mut uncompressed_size) = (0, 0);
+        let mut write =
+            |page: fn(Bytes, u32, Encoding) -> Page, bytes: &[u8], parts: &[usize], count: usize, encoding| {
+                let page = page(compress(bytes, parts)?.into(), count as u32, encoding);
+                let written = writer.write_page(CompressedPage::new(page, bytes.len()))?;
+                compressed_size += written.compressed_size as i64;
+                uncompressed_size += written.uncompressed_size as i64;
+                Ok::<_, ParquetError>(written.offset as i64)
+            };
+        let dictionary = self.dictionary;
+        let dictionary_at = dictionary
+            .map(|(plain, entries)| write(dictionary_page, plain, &[], entries, Encoding::PLAIN))
+            .transpose()?;
+        let data_at = write(data_page, self.data, self.parts, self.values, self.encoding)?;
+        writer.close()?;
         let bytes: Bytes = sink.into_inner()?.into();
         let metadata = ColumnChunkMetaData::builder(column.clone())
-            .set_compression(Compression::SNAPPY)
-            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, encoding])
+            .set_compression(compression)
+            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, self.encoding])
             .set_total_compressed_size(compressed_size)
             .set_total_uncompressed_size(uncompressed_size)
-            .set_num_values(rows as i64)
+            .set_num_values(self.values as i64)
             .set_data_page_offset(data_at)
             .set_dictionary_page_offset(dictionary_at)
             .set_statistics(statistics)
             .build()?;
         let close = ColumnCloseResult {
             bytes_written: bytes.len() as u64,
-            rows_written: rows as u64,
+            rows_written: self.rows as u64,
             metadata,
             bloom_filter: None,
             column_index: None,
             offset_index: None,
         };
         Ok(Chunk { bytes, close })
-    }
-
-    /// Which rows have a value, with the length before.
-    fn levels(&self) -> Vec<u8> {
-        let mut levels = vec![0; 4];
-        self.present.iter().for_each(|(present, rows)| push_run(&mut levels, usize::from(*present), *rows, 1));
-        let length = (levels.len() as u32 - 4).to_le_bytes();
-        levels[..4].copy_from_slice(&length);
-        levels
     }
 }
 
@@ -230,7 +259,7 @@ impl Indices {
     }
 }
 
-fn extend<T: PartialEq>(runs: &mut Vec<(T, usize)>, value: T, rows: usize) {
+pub(crate) fn extend<T: PartialEq>(runs: &mut Vec<(T, usize)>, value: T, rows: usize) {
     match runs.last_mut() {
         Some((last, length)) if *last == value => *length += rows,
         _ if rows == 0 => {}
@@ -239,20 +268,29 @@ fn extend<T: PartialEq>(runs: &mut Vec<(T, usize)>, value: T, rows: usize) {
 }
 
 /// Bits that the largest of some values takes, at least one.
-fn bits(largest: usize) -> u8 {
+pub(crate) fn bits(largest: usize) -> u8 {
     (usize::BITS - largest.leading_zeros()).max(1) as u8
 }
 
 /// A value and how often it stands there.
-fn push_run(out: &mut Vec<u8>, value: usize, length: usize, bits: u8) {
-    push_varint(out, length << 1);
+pub(crate) fn push_run(out: &mut Vec<u8>, value: usize, length: usize, bits: u8) {
+    push_varint(out, (length << 1) as u64);
     out.extend_from_slice(&value.to_le_bytes()[..usize::from(bits.div_ceil(8))]);
 }
 
+/// Levels in runs, with their length in bytes before.
+pub(crate) fn push_levels(out: &mut Vec<u8>, runs: impl Iterator<Item = (usize, usize)>, bits: u8) {
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    runs.for_each(|(level, length)| push_run(out, level, length, bits));
+    let length = (out.len() - at - 4) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
 /// Values of so many bits, one behind the other, in groups of eight.
-fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
+pub(crate) fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
     let groups = values.len().div_ceil(8);
-    push_varint(out, groups << 1 | 1);
+    push_varint(out, (groups << 1 | 1) as u64);
     let (mut waiting, mut filled) = (0u64, 0u8);
     for at in 0..groups * 8 {
         waiting |= (values.get(at).copied().unwrap_or(0) as u64) << filled;
@@ -265,7 +303,7 @@ fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
     }
 }
 
-fn push_varint(out: &mut Vec<u8>, mut value: usize) {
+pub(crate) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

@@ -70,6 +70,7 @@ impl RecordLine {
             trace_data::push(out, trace);
         }
         if let Some(spec_decode) = &measured.spec_decode {
+            out.extend_from_slice(b",\"spec_decode_acceptance\":");
             push_spec_decode(out, spec_decode);
         }
         out.extend_from_slice(b",\"error\":");
@@ -212,8 +213,8 @@ fn phase_members(phase: &PhaseId) -> Vec<u8> {
 }
 
 /// What the server told of speculative decoding; what it left out is left out.
-fn push_spec_decode(out: &mut Vec<u8>, told: &SpecDecode) {
-    out.extend_from_slice(b",\"spec_decode_acceptance\":{\"engine\":\"vllm\"");
+pub(crate) fn push_spec_decode(out: &mut Vec<u8>, told: &SpecDecode) {
+    out.extend_from_slice(b"{\"engine\":\"vllm\"");
     let float = |out: &mut Vec<u8>, key: &str, value: Option<f64>| {
         if let Some(value) = value {
             out.extend_from_slice(key.as_bytes());
@@ -283,18 +284,18 @@ fn push_error(out: &mut Vec<u8>, error: &RequestError) {
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-fn hex(value: u32) -> [u8; 8] {
+pub(crate) fn hex(value: u32) -> [u8; 8] {
     std::array::from_fn(|at| HEX[(value >> (28 - 4 * at) & 15) as usize])
 }
 
 /// Names for the workers and record threads of a run: look random, differ from run to run, never collide within one.
 #[derive(Clone, Copy, Debug)]
-struct RunIds {
+pub(crate) struct RunIds {
     seed: u32,
 }
 
 impl RunIds {
-    fn new(benchmark_id: &str) -> Self {
+    pub(crate) fn new(benchmark_id: &str) -> Self {
         // FNV-1a: any hash that spreads short texts will do.
         let seed = benchmark_id
             .bytes()
@@ -302,11 +303,11 @@ impl RunIds {
         Self { seed }
     }
 
-    fn worker(self, number: u16) -> u32 {
+    pub(crate) fn worker(self, number: u16) -> u32 {
         scramble(self.seed ^ u32::from(number))
     }
 
-    fn record_thread(self, number: u16) -> u32 {
+    pub(crate) fn record_thread(self, number: u16) -> u32 {
         scramble(!self.seed ^ u32::from(number))
     }
 }

@@ -109,6 +109,16 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
     json.finish()
 }
 
+/// The stats blocks of a run by tag, as its summary has them, on one line.
+pub(crate) fn metrics_on_one_line(metrics: &Summary) -> String {
+    let (leading, others) = in_file_order(metrics);
+    let mut json = Pretty::compact();
+    json.begin_object();
+    leading.iter().chain(&others).for_each(|metric| push_metric(&mut json, metric));
+    json.end_object();
+    String::from_utf8(json.finish()).unwrap_or_default()
+}
+
 /// Leading metrics by their list, the others by display order and then by tag.
 pub(crate) fn in_file_order(metrics: &Summary) -> (Vec<&MetricResult>, Vec<&MetricResult>) {
     let place = |metric: &MetricResult| LEADING.iter().position(|tag| *tag == metric.tag);

@@ -14,6 +14,26 @@ pub enum Value<'a> {
     List(&'a [f64]),
 }
 
+/// What the values of a metric are like, record by record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    Int,
+    Float,
+    List,
+}
+
+impl ValueKind {
+    /// That of [`Value`]s of a metric; `None` where records have no values of it.
+    pub fn of(metric: &Metric) -> Option<Self> {
+        match metric.compute {
+            Compute::Ints(_) | Compute::Fold(..) if metric.unit == metric.display => Some(Self::Int),
+            Compute::Ints(_) | Compute::Fold(..) | Compute::Floats(_) => Some(Self::Float),
+            Compute::Gaps => Some(Self::List),
+            _ => None,
+        }
+    }
+}
+
 /// A value of one record in the base unit of its metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseValue<'a> {

@@ -1,0 +1,188 @@
+//! A record as cells: what travels from the record threads to the one that makes columns.
+//!
+//! A row is its length in bytes and its cells in the order of columns; a cell is the number of its column and a value
+//! whose form follows from the column. Columns without a cell are absent. All integers are little-endian.
+
+use super::columns::{Columns, Kind, Source};
+use crate::records_jsonl::RunIds;
+use aiperf_metrics::{RecordEncoder, RecordMetrics, RecordView, Value};
+use std::sync::Arc;
+
+/// Puts records into rows. Each record thread has its own.
+pub(crate) struct RecordRow {
+    columns: Arc<Columns>,
+    ids: RunIds,
+}
+
+impl RecordRow {
+    pub(crate) fn new(columns: Arc<Columns>, benchmark_id: &str) -> Self {
+        Self { columns, ids: RunIds::new(benchmark_id) }
+    }
+
+    /// Metrics of a record come in the order of columns: one walk finds them all.
+    fn push_metrics(&self, cells: &mut Cells<'_>, metrics: &RecordMetrics) {
+        let mut columns = self.columns.metrics();
+        for (metric, value) in metrics.iter() {
+            let Some((column, _)) = columns.find(|(_, known)| std::ptr::eq(*known, metric)) else { return };
+            cells.go_to(column);
+            match (self.columns.kind(column), value) {
+                (Some(Kind::Int), Value::Int(value)) => cells.maybe_signed(Some(value)),
+                (Some(Kind::Float), Value::Float(value)) => cells.float(value),
+                (Some(Kind::Floats), Value::List(values)) => cells.floats(values),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl RecordEncoder for RecordRow {
+    /// As in the JSONL, a record with neither a metric nor an error has nothing to say.
+    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
+        if record.measured.error.is_none() && record.metrics.iter().next().is_none() {
+            return;
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let source = Source { ids: self.ids, meta: record.meta, measured: record.measured };
+        self.columns.write(&source, &mut Cells::new(out), |cells| self.push_metrics(cells, record.metrics));
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+/// Writes the cells of a row.
+pub(crate) struct Cells<'o> {
+    out: &'o mut Vec<u8>,
+    column: u16,
+}
+
+impl<'o> Cells<'o> {
+    fn new(out: &'o mut Vec<u8>) -> Self {
+        Self { out, column: 0 }
+    }
+
+    /// What is written next is of this column.
+    pub(crate) fn go_to(&mut self, column: usize) {
+        self.column = column as u16;
+    }
+
+    fn begin(&mut self) {
+        self.out.extend_from_slice(&self.column.to_le_bytes());
+    }
+
+    pub(crate) fn int(&mut self, value: impl Into<u64>) {
+        self.maybe_int(Some(value));
+    }
+
+    pub(crate) fn maybe_int(&mut self, value: Option<impl Into<u64>>) {
+        self.maybe_signed(value.map(|value| i64::try_from(value.into()).unwrap_or(i64::MAX)));
+    }
+
+    pub(crate) fn maybe_signed(&mut self, value: Option<i64>) {
+        if let Some(value) = value {
+            self.begin();
+            self.out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn bool(&mut self, value: bool) {
+        self.begin();
+        self.out.push(value.into());
+    }
+
+    /// What is no number is absent, as it is `null` in the JSONL.
+    pub(crate) fn float(&mut self, value: f64) {
+        if value.is_finite() {
+            self.begin();
+            self.out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn floats(&mut self, values: &[f64]) {
+        self.begin();
+        self.length(values.len());
+        values.iter().for_each(|value| self.out.extend_from_slice(&value.to_le_bytes()));
+    }
+
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        self.begin();
+        self.bytes(text);
+    }
+
+    pub(crate) fn maybe_text(&mut self, text: Option<&str>) {
+        if let Some(text) = text {
+            self.text(text.as_bytes());
+        }
+    }
+
+    pub(crate) fn maybe_texts(&mut self, texts: Option<&[String]>) {
+        if let Some(texts) = texts {
+            self.begin();
+            self.length(texts.len());
+            texts.iter().for_each(|text| self.bytes(text.as_bytes()));
+        }
+    }
+
+    /// A name and a number behind it.
+    pub(crate) fn id(&mut self, name: &str, number: [u8; 8]) {
+        self.begin();
+        self.length(name.len() + number.len());
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(&number);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.length(bytes.len());
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn length(&mut self, length: usize) {
+        self.out.extend_from_slice(&(length as u32).to_le_bytes());
+    }
+}
+
+/// Reads what [`Cells`] wrote: rows, the cells of a row, or the values of a cell.
+pub(crate) struct CellReader<'a>(&'a [u8]);
+
+impl<'a> CellReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    pub(crate) fn row(&mut self) -> Option<CellReader<'a>> {
+        self.text().map(Self)
+    }
+
+    pub(crate) fn column(&mut self) -> Option<usize> {
+        self.take().map(|column| u16::from_le_bytes(column).into())
+    }
+
+    pub(crate) fn int(&mut self) -> Option<i64> {
+        self.take().map(i64::from_le_bytes)
+    }
+
+    pub(crate) fn float(&mut self) -> Option<f64> {
+        self.take().map(f64::from_le_bytes)
+    }
+
+    pub(crate) fn bool(&mut self) -> Option<bool> {
+        self.take().map(|[byte]| byte != 0)
+    }
+
+    pub(crate) fn length(&mut self) -> Option<usize> {
+        self.take().map(|length| u32::from_le_bytes(length) as usize)
+    }
+
+    pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
+        let length = self.length()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(text)
+    }
+}

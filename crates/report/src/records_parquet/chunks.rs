@@ -1,0 +1,291 @@
+//! Rows to compressed column chunks.
+//!
+//! Each kind of value has the encoding that its content calls for: texts that repeat (phases, workers) a dictionary,
+//! those that do not (ids) their lengths and then all their bytes; whole numbers their differences; floats byte by
+//! byte, all first bytes, then all second ones, so that what they share stands together.
+
+use super::cells::CellReader;
+use super::columns::{Columns, Kind};
+use super::delta::push_deltas;
+use super::gzip::Gzip;
+use crate::parquet_pages::{Chunk, Pages, bits, extend, push_levels, push_packed, push_run};
+use parquet::basic::{Compression, Encoding};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::statistics::Statistics;
+use parquet::schema::types::ColumnDescPtr;
+use std::collections::HashMap;
+
+/// The column chunks of a row group.
+pub(crate) fn chunks(columns: &Columns, rows: &[u8]) -> Result<Vec<Chunk>> {
+    let mut data: Vec<ColumnValues<'_>> = columns.iter().map(|column| ColumnValues::new(column.kind)).collect();
+    let (mut rows, mut count) = (CellReader::new(rows), 0);
+    while let Some(mut row) = rows.row() {
+        while let Some(column) = row.column() {
+            let values = data.get_mut(column).ok_or_else(broken)?;
+            // What was passed over since the last cell is absent.
+            values.levels.fill(count);
+            values.read(&mut row).ok_or_else(broken)?;
+        }
+        count += 1;
+    }
+    let mut gzip = Gzip::new();
+    let leaves = columns.leaves().columns();
+    let chunk = |(mut values, leaf): (ColumnValues<'_>, &ColumnDescPtr)| {
+        values.levels.fill(count);
+        values.chunk(leaf, count, &mut gzip)
+    };
+    data.into_iter().zip(leaves).map(chunk).collect()
+}
+
+fn broken() -> ParquetError {
+    ParquetError::General("a row of records does not read back".into())
+}
+
+/// One column of a row group.
+struct ColumnValues<'a> {
+    levels: Levels,
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    Ints(Vec<i64>),
+    Floats(Vec<f64>),
+    Bools(Vec<bool>),
+    Texts(Vec<&'a [u8]>),
+}
+
+/// Which rows have a value, and which values are in one list, in runs.
+struct Levels {
+    is_list: bool,
+    rows: usize,
+    /// 0 is absent; of a list, 1 is empty.
+    definition: Vec<(usize, usize)>,
+    /// 0 starts a row.
+    repetition: Vec<(usize, usize)>,
+}
+
+impl Levels {
+    /// Rows up to this one are absent where nothing was said of them.
+    fn fill(&mut self, rows: usize) {
+        self.push(0, rows - self.rows);
+    }
+
+    /// Rows of one value each, or none.
+    fn push(&mut self, definition: usize, rows: usize) {
+        extend(&mut self.definition, definition, rows);
+        if self.is_list {
+            extend(&mut self.repetition, 0, rows);
+        }
+        self.rows += rows;
+    }
+
+    fn push_list(&mut self, length: usize) {
+        if length == 0 {
+            return self.push(1, 1);
+        }
+        self.push(2, 1);
+        extend(&mut self.definition, 2, length - 1);
+        extend(&mut self.repetition, 1, length - 1);
+    }
+
+    fn most(&self) -> usize {
+        if self.is_list { 2 } else { 1 }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        if self.is_list {
+            push_levels(out, self.repetition.iter().copied(), 1);
+        }
+        push_levels(out, self.definition.iter().copied(), bits(self.most()));
+    }
+
+    fn len(&self) -> usize {
+        self.definition.iter().map(|(_, length)| length).sum()
+    }
+
+    fn nulls(&self) -> u64 {
+        self.definition.iter().filter(|(level, _)| *level < self.most()).map(|(_, length)| *length as u64).sum()
+    }
+}
+
+impl<'a> ColumnValues<'a> {
+    fn new(kind: Kind) -> Self {
+        let values = match kind {
+            Kind::Int => Values::Ints(Vec::new()),
+            Kind::Float | Kind::Floats => Values::Floats(Vec::new()),
+            Kind::Bool => Values::Bools(Vec::new()),
+            Kind::Text | Kind::Texts => Values::Texts(Vec::new()),
+        };
+        let levels = Levels { is_list: kind.is_list(), rows: 0, definition: Vec::new(), repetition: Vec::new() };
+        Self { levels, values }
+    }
+
+    fn read(&mut self, row: &mut CellReader<'a>) -> Option<()> {
+        let length = if self.levels.is_list {
+            let length = row.length()?;
+            self.levels.push_list(length);
+            length
+        } else {
+            self.levels.push(1, 1);
+            1
+        };
+        for _ in 0..length {
+            match &mut self.values {
+                Values::Ints(values) => values.push(row.int()?),
+                Values::Floats(values) => values.push(row.float()?),
+                Values::Bools(values) => values.push(row.bool()?),
+                Values::Texts(values) => values.push(row.text()?),
+            }
+        }
+        Some(())
+    }
+
+    fn chunk(self, leaf: &ColumnDescPtr, rows: usize, gzip: &mut Gzip) -> Result<Chunk> {
+        let mut page = Page::default();
+        self.levels.write(&mut page.data);
+        page.end_part();
+        let statistics = self.values.statistics(self.levels.nulls());
+        match &self.values {
+            // Readers differ in what they expect of no values at all, but for this.
+            values if values.is_empty() => {}
+            Values::Ints(values) => page.ints(values),
+            Values::Floats(values) => page.floats(values),
+            Values::Bools(values) => page.bools(values),
+            Values::Texts(values) => page.texts(values),
+        }
+        let dictionary = page.dictionary.as_ref().map(|(plain, entries)| (plain.as_slice(), *entries));
+        let (data, parts) = (&page.data, &page.parts);
+        let pages = Pages { dictionary, data, parts, encoding: page.encoding, values: self.levels.len(), rows };
+        let compression = Compression::GZIP(Default::default());
+        pages.chunk(leaf, statistics, compression, |bytes, parts| gzip.compress(bytes, parts))
+    }
+}
+
+impl Values<'_> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Ints(values) => values.is_empty(),
+            Self::Floats(values) => values.is_empty(),
+            Self::Bools(values) => values.is_empty(),
+            Self::Texts(values) => values.is_empty(),
+        }
+    }
+
+    /// Bounds of numbers let readers pass over row groups.
+    fn statistics(&self, nulls: u64) -> Statistics {
+        let nulls = Some(nulls);
+        match self {
+            Self::Ints(values) => {
+                Statistics::int64(values.iter().copied().min(), values.iter().copied().max(), None, nulls, false)
+            }
+            Self::Floats(values) => {
+                let least = values.iter().copied().reduce(f64::min);
+                Statistics::double(least, values.iter().copied().reduce(f64::max), None, nulls, false)
+            }
+            Self::Bools(_) => Statistics::boolean(None, None, None, nulls, false),
+            Self::Texts(_) => Statistics::byte_array(None, None, None, nulls, false),
+        }
+    }
+}
+
+/// The page of a chunk while it is made.
+struct Page {
+    data: Vec<u8>,
+    /// Where its bytes change their nature.
+    parts: Vec<usize>,
+    encoding: Encoding,
+    dictionary: Option<(Vec<u8>, usize)>,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { data: Vec::new(), parts: Vec::new(), encoding: Encoding::PLAIN, dictionary: None }
+    }
+}
+
+/// A text that occurs so often on average is worth a place in a dictionary.
+const OFTEN: usize = 3;
+/// Runs that are at least so long on average are shorter than packed values.
+const LONG_RUN: usize = 4;
+
+impl Page {
+    fn end_part(&mut self) {
+        self.parts.push(self.data.len());
+    }
+
+    fn ints(&mut self, values: &[i64]) {
+        self.encoding = Encoding::DELTA_BINARY_PACKED;
+        push_deltas(&mut self.data, values.iter().copied());
+    }
+
+    fn floats(&mut self, values: &[f64]) {
+        self.encoding = Encoding::BYTE_STREAM_SPLIT;
+        self.data.reserve_exact(values.len() * 8);
+        for place in 0..8 {
+            self.data.extend(values.iter().map(|value| value.to_le_bytes()[place]));
+            self.end_part();
+        }
+    }
+
+    fn bools(&mut self, values: &[bool]) {
+        let byte = |bools: &[bool]| bools.iter().rev().fold(0, |byte, one| byte << 1 | u8::from(*one));
+        self.data.extend(values.chunks(8).map(byte));
+    }
+
+    fn texts(&mut self, values: &[&[u8]]) {
+        match Dictionary::of(values) {
+            Some(dictionary) => {
+                self.encoding = Encoding::RLE_DICTIONARY;
+                dictionary.push_indices(&mut self.data);
+                self.dictionary = Some((dictionary.plain, dictionary.entries));
+            }
+            None => {
+                self.encoding = Encoding::DELTA_LENGTH_BYTE_ARRAY;
+                push_deltas(&mut self.data, values.iter().map(|text| text.len() as i64));
+                self.end_part();
+                values.iter().for_each(|text| self.data.extend_from_slice(text));
+            }
+        }
+    }
+}
+
+/// The texts of a column, each once, and which of them each row has.
+struct Dictionary {
+    plain: Vec<u8>,
+    entries: usize,
+    indices: Vec<usize>,
+}
+
+impl Dictionary {
+    /// `None` where most texts occur once or twice.
+    fn of(values: &[&[u8]]) -> Option<Self> {
+        let most = values.len() / OFTEN + 1;
+        let mut known: HashMap<&[u8], usize> = HashMap::new();
+        let (mut plain, mut indices) = (Vec::new(), Vec::with_capacity(values.len()));
+        for text in values {
+            let next = known.len();
+            let index = *known.entry(text).or_insert_with(|| {
+                plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
+                plain.extend_from_slice(text);
+                next
+            });
+            indices.push(index);
+            if known.len() > most {
+                return None;
+            }
+        }
+        Some(Self { plain, entries: known.len(), indices })
+    }
+
+    fn push_indices(&self, out: &mut Vec<u8>) {
+        let bits = bits(self.entries - 1);
+        let mut runs = Vec::new();
+        self.indices.iter().for_each(|index| extend(&mut runs, *index, 1));
+        out.push(bits);
+        if runs.len() * LONG_RUN <= self.indices.len() {
+            runs.iter().for_each(|(index, length)| push_run(out, *index, *length, bits));
+        } else {
+            push_packed(out, &self.indices, bits);
+        }
+    }
+}

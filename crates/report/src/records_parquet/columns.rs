@@ -1,0 +1,274 @@
+//! The columns of the file: metadata as the JSONL names it, a column for each metric that records of the run may have,
+//! what servers told of speculative decoding, and the error.
+
+use super::arrow_schema::ELEMENT;
+use super::cells::Cells;
+use crate::json::push_str;
+use crate::records_jsonl::{RunIds, hex, push_spec_decode};
+use aiperf_metrics::{Metric, Metrics, ValueKind};
+use aiperf_types::{CorrelationId, Measured, RecordMeta, RequestError, uuid_text};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::errors::Result;
+use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use std::io;
+use std::sync::Arc;
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Int,
+    Float,
+    Bool,
+    Text,
+    Floats,
+    Texts,
+}
+
+impl Kind {
+    /// Of a column's values, or those of its lists.
+    pub(crate) fn physical(self) -> Physical {
+        match self {
+            Self::Int => Physical::INT64,
+            Self::Float | Self::Floats => Physical::DOUBLE,
+            Self::Bool => Physical::BOOLEAN,
+            Self::Text | Self::Texts => Physical::BYTE_ARRAY,
+        }
+    }
+
+    pub(crate) fn is_list(self) -> bool {
+        matches!(self, Self::Floats | Self::Texts)
+    }
+}
+
+/// A record, as far as columns other than metrics look at it.
+pub(crate) struct Source<'a> {
+    pub(crate) ids: RunIds,
+    pub(crate) meta: &'a RecordMeta,
+    pub(crate) measured: &'a Measured,
+}
+
+impl Source<'_> {
+    fn error(&self) -> Option<&RequestError> {
+        self.measured.error.as_ref()
+    }
+}
+
+/// A column that every file has. A record that says nothing of it writes no cell.
+struct Fixed {
+    name: &'static str,
+    kind: Kind,
+    cell: CellOf,
+}
+
+type CellOf = fn(&Source<'_>, &mut Cells<'_>);
+
+const fn int(name: &'static str, cell: CellOf) -> Fixed {
+    Fixed { name, kind: Kind::Int, cell }
+}
+
+const fn bool(name: &'static str, cell: CellOf) -> Fixed {
+    Fixed { name, kind: Kind::Bool, cell }
+}
+
+const fn text(name: &'static str, cell: CellOf) -> Fixed {
+    Fixed { name, kind: Kind::Text, cell }
+}
+
+const fn texts(name: &'static str, cell: CellOf) -> Fixed {
+    Fixed { name, kind: Kind::Texts, cell }
+}
+
+const NANOSECONDS: &str = "ns";
+
+const METADATA: &[Fixed] = &[
+    int("session_num", |of, cells| cells.int(of.meta.session_num)),
+    text("x_request_id", |of, cells| cells.text(&uuid_text(of.meta.request_id))),
+    text("x_correlation_id", correlation_id),
+    text("conversation_id", |of, cells| cells.text(of.meta.conversation_id.as_bytes())),
+    int("turn_index", |of, cells| cells.int(of.meta.turn_index)),
+    int("credit_issued_ns", |of, cells| cells.maybe_int(of.meta.credit_issued.map(|at| at.0))),
+    int("request_start_ns", |of, cells| cells.int(of.meta.request_start.0)),
+    int("request_ack_ns", |of, cells| cells.maybe_int(of.meta.request_ack.map(|at| at.0))),
+    int("request_end_ns", |of, cells| cells.int(of.meta.request_end.0)),
+    text("worker_id", |of, cells| cells.id("worker_", hex(of.ids.worker(of.meta.worker)))),
+    text("record_processor_id", |of, cells| {
+        cells.id("record_processor_", hex(of.ids.record_thread(of.meta.record_thread)));
+    }),
+    text("benchmark_phase", phase_kind),
+    int("phase_index", |of, cells| cells.int(of.meta.phase.index)),
+    int("profiling_index", |of, cells| cells.maybe_int(of.meta.phase.profiling_index)),
+    text("phase_name", |of, cells| cells.text(of.meta.phase.name.as_bytes())),
+    text("phase_kind", phase_kind),
+    bool("was_cancelled", |of, cells| cells.bool(of.meta.was_cancelled)),
+    int("cancellation_time_ns", |of, cells| cells.maybe_int(of.meta.cancelled_at.map(|at| at.0))),
+    bool("context_overflow_skip", |_, cells| cells.bool(false)),
+    int("agent_depth", |_, cells| cells.int(0u32)),
+    text("root_correlation_id", correlation_id),
+];
+
+const BEHIND_METRICS: &[Fixed] = &[
+    // Most runs have none of it, so it is one column: the JSON object of the JSONL as text.
+    text("spec_decode_acceptance", spec_decode),
+    int("error_code", |of, cells| cells.maybe_signed(of.error().and_then(|error| error.code))),
+    text("error_type", |of, cells| cells.maybe_text(of.error().and_then(|error| error.kind.as_deref()))),
+    text("error_message", |of, cells| cells.maybe_text(of.error().map(|error| &*error.message))),
+    text("error_cause", |of, cells| cells.maybe_text(of.error().and_then(|error| error.cause.as_deref()))),
+    texts("error_cause_chain", |of, cells| {
+        cells.maybe_texts(of.error().and_then(|error| error.cause_chain.as_deref()));
+    }),
+];
+
+fn correlation_id(of: &Source<'_>, cells: &mut Cells<'_>) {
+    match &of.meta.correlation_id {
+        CorrelationId::Uuid(bits) => cells.text(&uuid_text(*bits)),
+        CorrelationId::Text(text) => cells.text(text.as_bytes()),
+    }
+}
+
+fn phase_kind(of: &Source<'_>, cells: &mut Cells<'_>) {
+    cells.text(of.meta.phase.kind.name().as_bytes());
+}
+
+fn spec_decode(of: &Source<'_>, cells: &mut Cells<'_>) {
+    if let Some(told) = &of.measured.spec_decode {
+        let mut text = Vec::new();
+        push_spec_decode(&mut text, told);
+        cells.text(&text);
+    }
+}
+
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) unit: Option<&'static str>,
+}
+
+/// The columns of a run, in the order of the file.
+pub(crate) struct Columns {
+    columns: Vec<Column>,
+    metrics: Vec<&'static Metric>,
+    schema: TypePtr,
+    leaves: SchemaDescriptor,
+}
+
+impl Columns {
+    pub(crate) fn of(metrics: &Metrics) -> io::Result<Self> {
+        let fixed = |fixed: &Fixed| Column {
+            name: fixed.name,
+            kind: fixed.kind,
+            unit: fixed.name.ends_with("_ns").then_some(NANOSECONDS),
+        };
+        let metric = |(metric, kind): (&'static Metric, ValueKind)| Column {
+            name: metric.tag,
+            kind: match kind {
+                ValueKind::Int => Kind::Int,
+                ValueKind::Float => Kind::Float,
+                ValueKind::List => Kind::Floats,
+            },
+            unit: Some(metric.display.name()),
+        };
+        let shown = metrics.shown_in_records();
+        let columns: Vec<Column> =
+            METADATA.iter().map(fixed).chain(shown.map(metric)).chain(BEHIND_METRICS.iter().map(fixed)).collect();
+        let schema = schema(&columns).map_err(io::Error::other)?;
+        let leaves = SchemaDescriptor::new(schema.clone());
+        Ok(Self { columns, metrics: metrics.shown_in_records().map(|(metric, _)| metric).collect(), schema, leaves })
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.columns.iter()
+    }
+
+    pub(crate) fn schema(&self) -> &TypePtr {
+        &self.schema
+    }
+
+    pub(crate) fn leaves(&self) -> &SchemaDescriptor {
+        &self.leaves
+    }
+
+    /// Writes the cells of a record that are not metrics, and those of its metrics where they belong.
+    pub(crate) fn write(&self, of: &Source<'_>, cells: &mut Cells<'_>, metrics: impl FnOnce(&mut Cells<'_>)) {
+        let write = |fixed: &[Fixed], first: usize, cells: &mut Cells<'_>| {
+            for (at, fixed) in fixed.iter().enumerate() {
+                cells.go_to(first + at);
+                (fixed.cell)(of, cells);
+            }
+        };
+        write(METADATA, 0, cells);
+        metrics(cells);
+        write(BEHIND_METRICS, METADATA.len() + self.metrics.len(), cells);
+    }
+
+    /// The metrics of the run with the numbers of their columns.
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = (usize, &'static Metric)> {
+        self.metrics.iter().enumerate().map(|(at, metric)| (METADATA.len() + at, *metric))
+    }
+
+    pub(crate) fn kind(&self, column: usize) -> Option<Kind> {
+        self.columns.get(column).map(|column| column.kind)
+    }
+
+    /// The units of columns as a JSON object.
+    pub(crate) fn units(&self) -> String {
+        let mut out = Vec::new();
+        for column in &self.columns {
+            let Some(unit) = column.unit else { continue };
+            out.push(if out.is_empty() { b'{' } else { b',' });
+            push_str(&mut out, column.name);
+            out.push(b':');
+            push_str(&mut out, unit);
+        }
+        out.push(b'}');
+        String::from_utf8(out).unwrap_or_default()
+    }
+}
+
+fn schema(columns: &[Column]) -> Result<TypePtr> {
+    let fields: Result<Vec<TypePtr>> = columns.iter().map(field).collect();
+    Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields?).build()?))
+}
+
+/// A list is three levels deep, as the format's rules for lists have it; its elements are never absent.
+fn field(column: &Column) -> Result<TypePtr> {
+    if !column.kind.is_list() {
+        return leaf(column.name, column.kind, Repetition::OPTIONAL);
+    }
+    let element = leaf(ELEMENT, column.kind, Repetition::REQUIRED)?;
+    let list =
+        Type::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(vec![element]).build()?;
+    let group = Type::group_type_builder(column.name)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(Some(LogicalType::List))
+        .with_converted_type(ConvertedType::LIST)
+        .with_fields(vec![Arc::new(list)]);
+    Ok(Arc::new(group.build()?))
+}
+
+fn leaf(name: &str, kind: Kind, repetition: Repetition) -> Result<TypePtr> {
+    let leaf = Type::primitive_type_builder(name, kind.physical()).with_repetition(repetition);
+    let leaf = match kind {
+        Kind::Text | Kind::Texts => {
+            leaf.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8)
+        }
+        _ => leaf,
+    };
+    Ok(Arc::new(leaf.build()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_metrics::RunTraits;
+    use aiperf_types::EndpointKind;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_metric_is_named_like_another_column() {
+        for kind in EndpointKind::ALL {
+            let columns = Columns::of(&Metrics::for_run(RunTraits::new(*kind, true))).unwrap();
+            let names: BTreeSet<&str> = columns.iter().map(|column| column.name).collect();
+            assert_eq!(names.len(), columns.iter().len(), "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The records file as columns: a row for each line of the JSONL, in the same order.
+//!
+//! Encoders put records into cells on the record threads ([`cells`], by the table in [`columns`]). The coordinator
+//! collects these, which costs a copy, and parts them into row groups; a thread of lowest priority turns each group
+//! into compressed column chunks ([`chunks`]), and the coordinator appends what is done to the file ([`writing`]).
+//! Nobody waits for that thread: a group is a value, and what it has not done may be done by others.
+
+mod arrow_schema;
+mod cells;
+mod chunks;
+mod columns;
+mod delta;
+mod gzip;
+mod writing;
+
+use crate::export::{RecordFile, RecordWriting};
+use cells::RecordRow;
+use columns::Columns;
+use std::sync::Arc;
+use writing::Writing;
+
+pub(crate) const SINK: RecordFile = RecordFile {
+    name: "records_parquet",
+    label: "Records Parquet",
+    file: |names| &names.records_parquet,
+    wanted: |plan| plan.records.parquet,
+    open: |path, run| {
+        let columns = Arc::new(Columns::of(&run.metrics)?);
+        let (file, complete) = Writing::open(path, columns.clone())?.ends();
+        let benchmark_id = run.benchmark_id.clone();
+        Ok(RecordWriting {
+            encoder: Box::new(move || Box::new(RecordRow::new(columns.clone(), &benchmark_id))),
+            file: Box::new(file),
+            complete: Some(complete),
+        })
+    },
+};

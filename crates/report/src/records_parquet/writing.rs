@@ -1,0 +1,234 @@
+//! The file while the run is on: rows are collected into row groups, which are turned into chunks by a thread of lowest
+//! priority and appended in order by whoever hands rows on.
+
+use super::arrow_schema::arrow_schema;
+use super::chunks::chunks;
+use super::columns::Columns;
+use crate::export::Completion;
+use crate::files::{Staged, is_still_there};
+use crate::parquet_pages::Chunk;
+use crate::run::RunResult;
+use crate::summary_json::metrics_on_one_line;
+use aiperf_transport::sys;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Version of the file's layout.
+const SCHEMA_VERSION: &str = "1.0";
+/// Bytes of rows that make a row group: some 2,700 records with 100 chunks each, or 6,000 without. While it is turned
+/// into chunks it takes some four times as much.
+const GROUP: usize = 4 << 20;
+/// Groups that may wait for the thread. What is more is done by whoever hands rows on.
+const MOST_WAITING: usize = 6;
+
+/// Rows that belong together, and what came of them.
+struct Group {
+    rows: Vec<u8>,
+    chunks: OnceLock<Result<Vec<Chunk>>>,
+}
+
+/// Everything about the file. Going without having been finished, it leaves nothing behind.
+pub(crate) struct Writing {
+    columns: Arc<Columns>,
+    rows: Vec<u8>,
+    /// In order, the oldest first.
+    waiting: VecDeque<Arc<Group>>,
+    to_thread: Sender<Arc<Group>>,
+    file: SerializedFileWriter<File>,
+    staged: Staged,
+}
+
+impl Writing {
+    pub(crate) fn open(path: &Path, columns: Arc<Columns>) -> io::Result<Self> {
+        let (staged, file) = Staged::begin(path, None)?;
+        let created_by = concat!("aiperf version ", env!("CARGO_PKG_VERSION")).to_owned();
+        let properties = WriterProperties::builder().set_created_by(created_by).build();
+        let file = SerializedFileWriter::new(file, columns.schema().clone(), properties.into()).map_err(as_io)?;
+        let (to_thread, groups) = mpsc::channel();
+        let of_thread = columns.clone();
+        std::thread::Builder::new().name("aiperf-parquet".into()).spawn(move || encode_groups(&groups, &of_thread))?;
+        Ok(Self { columns, rows: Vec::with_capacity(GROUP), waiting: VecDeque::new(), to_thread, file, staged })
+    }
+
+    /// What takes rows, and what is left to do when the run is summed up.
+    pub(crate) fn ends(self) -> (RowsFile, Completion) {
+        let shared = Arc::new(Mutex::new(Some(self)));
+        let rows = RowsFile(shared.clone());
+        let complete = Box::new(move |run: &RunResult| {
+            let writing = lock(&shared).take().ok_or_else(gone)?;
+            writing.finish(run)
+        });
+        (rows, complete)
+    }
+
+    fn take(&mut self, rows: &[u8]) -> io::Result<()> {
+        self.rows.extend_from_slice(rows);
+        if self.rows.len() >= GROUP {
+            self.close_group();
+            self.append_done(MOST_WAITING)?;
+        }
+        Ok(())
+    }
+
+    fn close_group(&mut self) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let group = Arc::new(Group {
+            rows: std::mem::replace(&mut self.rows, Vec::with_capacity(GROUP)),
+            chunks: OnceLock::new(),
+        });
+        // A thread that is gone does nothing, and then it is done here.
+        let _ = self.to_thread.send(group.clone());
+        self.waiting.push_back(group);
+    }
+
+    /// Appends groups that are done, and does itself what is more than may wait.
+    fn append_done(&mut self, may_wait: usize) -> io::Result<()> {
+        let is_due = |waiting: usize, group: &Arc<Group>| waiting > may_wait || group.chunks.get().is_some();
+        while let Some(group) = self.waiting.front().filter(|group| is_due(self.waiting.len(), group)) {
+            let own = if group.chunks.get().is_none() { Some(chunks(&self.columns, &group.rows)) } else { None };
+            match own.as_ref().or(group.chunks.get()) {
+                Some(Ok(chunks)) => append(&mut self.file, chunks).map_err(as_io)?,
+                Some(Err(error)) => return Err(io::Error::other(error.to_string())),
+                None => {}
+            }
+            self.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.append_done(MOST_WAITING)?;
+        self.file.flush()?;
+        is_still_there(self.file.inner())
+    }
+
+    fn finish(mut self, run: &RunResult) -> io::Result<()> {
+        self.close_group();
+        self.append_done(0)?;
+        for (key, value) in [
+            ("aiperf.schema_version", SCHEMA_VERSION.to_owned()),
+            ("aiperf.version", run.version.clone()),
+            ("aiperf.benchmark_id", run.info.benchmark_id.clone()),
+            ("aiperf.units", self.columns.units()),
+            ("aiperf.metrics", metrics_on_one_line(&run.metrics)),
+            ("ARROW:schema", arrow_schema(&self.columns)),
+        ] {
+            self.file.append_key_value_metadata(KeyValue { key: key.to_owned(), value: Some(value) });
+        }
+        self.file.finish().map_err(as_io)?;
+        is_still_there(self.file.inner())?;
+        self.staged.publish()
+    }
+}
+
+/// Turns groups into chunks, one after the other, until nobody sends any more.
+fn encode_groups(groups: &Receiver<Arc<Group>>, columns: &Columns) {
+    // Where that is not possible, it competes with the others for a core.
+    let _ = sys::set_idle_priority();
+    for group in groups {
+        // Whoever was in a hurry did it meanwhile.
+        if Arc::strong_count(&group) > 1 {
+            let _ = group.chunks.set(chunks(columns, &group.rows));
+        }
+    }
+}
+
+fn append(file: &mut SerializedFileWriter<File>, chunks: &[Chunk]) -> Result<()> {
+    let mut group = file.next_row_group()?;
+    for Chunk { bytes, close } in chunks {
+        group.append_column(bytes, close.clone())?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+/// Takes the rows of encoders, in order of completion.
+pub(crate) struct RowsFile(Arc<Mutex<Option<Writing>>>);
+
+impl RowsFile {
+    /// An error is the end of the file: what was written of it goes at once, as the disk may be full.
+    fn put(&self, put: impl FnOnce(&mut Writing) -> io::Result<()>) -> io::Result<()> {
+        let mut writing = lock(&self.0);
+        let result = writing.as_mut().ok_or_else(gone).and_then(put);
+        if result.is_err() {
+            *writing = None;
+        }
+        result
+    }
+}
+
+impl Write for RowsFile {
+    /// Takes whole rows.
+    fn write(&mut self, rows: &[u8]) -> io::Result<usize> {
+        self.put(|writing| writing.take(rows))?;
+        Ok(rows.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.put(Writing::flush)
+    }
+}
+
+/// Nobody else has it while the run is on.
+fn lock(shared: &Mutex<Option<Writing>>) -> MutexGuard<'_, Option<Writing>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn gone() -> io::Error {
+    io::Error::other("it could not be written while the run was on")
+}
+
+/// What the disk said, where it was the disk.
+fn as_io(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_metrics::{Metrics, RunTraits};
+    use aiperf_types::EndpointKind;
+
+    /// A row with one text, which makes a group.
+    fn long_row(columns: &Columns) -> Vec<u8> {
+        let column = columns.iter().position(|column| column.name == "conversation_id").unwrap() as u16;
+        let mut row = ((GROUP + 6) as u32).to_le_bytes().to_vec();
+        row.extend_from_slice(&column.to_le_bytes());
+        row.extend_from_slice(&(GROUP as u32).to_le_bytes());
+        row.resize(row.len() + GROUP, b'a');
+        row
+    }
+
+    #[test]
+    fn what_the_thread_does_not_do_is_done_by_whoever_hands_rows_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let columns = Columns::of(&Metrics::for_run(RunTraits::new(EndpointKind::Chat, true))).unwrap();
+        let mut writing = Writing::open(&dir.path().join("records.parquet"), columns.into()).unwrap();
+        // As if it never got a core.
+        writing.to_thread = mpsc::channel().0;
+        let row = long_row(&writing.columns);
+        for group in 1..MOST_WAITING + 3 {
+            writing.take(&row).unwrap();
+            assert_eq!(writing.waiting.len(), group.min(MOST_WAITING));
+        }
+        assert_eq!(writing.file.flushed_row_groups().len(), 2);
+        writing.append_done(0).unwrap();
+        assert_eq!(writing.file.flushed_row_groups().len(), MOST_WAITING + 2);
+    }
+}
