@@ -73,7 +73,8 @@ fn lines(run: &GoldenRun, ours: &str, theirs: &str) -> Vec<String> {
     if !ours.ends_with('\n') {
         found.push("its last line does not end".to_owned());
     }
-    if let Some((line, _)) = ours.lines().zip(&our_records).find(|(line, record)| *line != record.to_string()) {
+    let compact: Vec<String> = our_records.iter().map(Value::to_string).collect();
+    if let Some((line, _)) = ours.lines().zip(&compact).find(|(line, compact)| line != compact) {
         found.push(format!("not compact: {}", line.chars().take(200).collect::<String>()));
     }
     for fate in fates(&their_records) {
