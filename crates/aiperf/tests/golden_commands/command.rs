@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a run may take before a test says that it hangs.
-const HANGS: Duration = Duration::from_secs(60);
+const HANGS: Duration = Duration::from_secs(120);
 /// The last of two signals may come when the run has ended; then it is tried again, so often.
 const TRIES: usize = 5;
 
@@ -57,18 +57,21 @@ impl GoldenRun {
         std::fs::read_to_string(self.folder.join(name)).ok()
     }
 
-    /// What a file that ends so says, one value a document or line.
-    fn documents(&self, ending: &str) -> Vec<Value> {
-        let named = self.files.iter().find(|name| name.ends_with(ending) && !name.contains("/phases/"));
-        let text = named.and_then(|name| self.text(name)).unwrap_or_default();
-        match serde_json::from_str(&text) {
-            Ok(document) => vec![document],
-            Err(_) => text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
-        }
+    /// Every file of JSON lines that was kept: its name, and what the lines say.
+    fn line_files(&self) -> impl Iterator<Item = (&String, Vec<Value>)> {
+        let parse = |text: String| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let files = self.files.iter().filter(|name| name.ends_with(".jsonl"));
+        files.filter_map(move |name| Some((name, parse(self.text(name)?))))
+    }
+
+    /// The file of records, which has metrics in its lines; nothing where there was none.
+    fn record_file(&self) -> Option<(&String, Vec<Value>)> {
+        self.line_files()
+            .find(|(_, lines)| lines.iter().any(|line| line["metadata"].is_object() && line.get("metrics").is_some()))
     }
 
     pub(crate) fn records(&self) -> Vec<Value> {
-        self.documents("profile_export.jsonl")
+        self.record_file().map(|(_, records)| records).unwrap_or_default()
     }
 
     /// The summary; nothing where there was none.
@@ -119,9 +122,9 @@ impl GoldenRun {
 
     /// Ctrl-C when as many records are there as the recorded run had, and again as soon as it was heard.
     fn interrupt(&self, child: &Child, dir: &Path) {
-        let records = self.files.iter().find(|name| name.ends_with(".jsonl")).unwrap();
-        let wanted = self.records().len().max(1);
-        let lines = || std::fs::read_to_string(dir.join(records)).unwrap_or_default().lines().count();
+        let (name, records) = self.record_file().unwrap();
+        let lines = || std::fs::read_to_string(dir.join(name)).unwrap_or_default().lines().count();
+        let wanted = records.len();
         wait_until(|| lines() >= wanted || has_ended(child));
         for _ in 0..self.interrupts {
             let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();

@@ -24,9 +24,13 @@ pub(crate) fn why_no_file(run: &GoldenRun, name: &str) -> Reason {
 pub(crate) fn why_a_file(run: &GoldenRun, name: &str) -> Reason {
     let all_failed = run.code == 1;
     let is_report = [".json", ".csv", "_console.txt"].iter().any(|ending| name.ends_with(ending));
+    let beside = |ending: &str| {
+        let stem = name.strip_suffix(".parquet");
+        stem.is_some_and(|stem| run.files.contains(&format!("{stem}{ending}")))
+    };
     match name {
-        _ if name.ends_with("server_metrics_export.parquet") => Some("servers' metrics are written as Parquet too"),
-        _ if name.ends_with(".parquet") => Some("records are written as columns too"),
+        _ if name.contains("server_metrics") && beside(".json") => Some("servers' metrics are written as Parquet too"),
+        _ if beside(".jsonl") => Some("records are written as columns too"),
         _ if all_failed && is_report => Some("a run in which every request failed has its results too"),
         _ => None,
     }

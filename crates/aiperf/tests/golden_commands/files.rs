@@ -6,26 +6,25 @@ use crate::outline::Outline;
 use crate::tables::{self, Table};
 use serde_json::Value;
 
-/// A kind of file: what its name ends with, and how two of them are compared.
+/// A kind of file: how its name is known, and how two of them are compared.
 struct Kind {
-    ending: &'static str,
+    is_kind: fn(&str) -> bool,
     compare: fn(&GoldenRun, &str, &str) -> Vec<String>,
 }
 
 const KINDS: &[Kind] = &[
     // What is in them is the server's, and the reference's server is not ours: they have goldens of their own.
-    Kind { ending: "server_metrics_export.json", compare: nothing },
-    Kind { ending: "server_metrics_export.jsonl", compare: nothing },
-    Kind { ending: "server_metrics_export.csv", compare: nothing },
-    Kind { ending: ".jsonl", compare: lines },
-    Kind { ending: ".json", compare: documents },
-    Kind { ending: ".csv", compare: csv },
-    Kind { ending: "_console.txt", compare: console },
+    Kind { is_kind: |name| name.contains("server_metrics"), compare: nothing },
+    Kind { is_kind: |name| name.ends_with(".jsonl"), compare: lines },
+    Kind { is_kind: |name| name.ends_with(".json"), compare: documents },
+    Kind { is_kind: |name| name.ends_with(".csv"), compare: csv },
+    Kind { is_kind: |name| name.ends_with("_console.txt"), compare: console },
 ];
 
 /// How a file differs from that of the reference.
 pub(crate) fn differences(run: &GoldenRun, name: &str, ours: &str, theirs: &str) -> Vec<String> {
-    match KINDS.iter().find(|kind| name.ends_with(kind.ending)) {
+    let file_name = name.rsplit('/').next().unwrap_or(name);
+    match KINDS.iter().find(|kind| (kind.is_kind)(file_name)) {
         Some(kind) => (kind.compare)(run, ours, theirs),
         None => vec!["nothing here compares such a file".to_owned()],
     }
