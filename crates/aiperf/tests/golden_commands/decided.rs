@@ -28,7 +28,9 @@ pub(crate) fn why_a_file(run: &GoldenRun, name: &str) -> Reason {
         let stem = name.strip_suffix(".parquet");
         stem.is_some_and(|stem| run.files.contains(&format!("{stem}{ending}")))
     };
+    let is_hidden = name.rsplit('/').next().is_some_and(|name| name.starts_with('.') && name.ends_with(".tmp"));
     match name {
+        _ if is_hidden && run.interrupts > 1 => Some("what is whole only at the end lies there by another name"),
         _ if name.contains("server_metrics") && beside(".json") => Some("servers' metrics are written as Parquet too"),
         _ if beside(".jsonl") => Some("records are written as columns too"),
         _ if all_failed && is_report => Some("a run in which every request failed has its results too"),
@@ -61,6 +63,8 @@ const VARYING: &[&str] = &[
     "User-Agent",
     "X-Request-ID",
     "X-Correlation-ID",
+    "Host",
+    "Content-Length",
 ];
 
 /// Whether only the kind of text at a place counts, and not the text.
@@ -75,6 +79,10 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
     let place = place.as_str();
     let is_added = matches!(what, What::Added);
     let in_config = place.strip_prefix("input_config.");
+    let of_headers = |part: &str| place.rsplit_once('.').is_some_and(|(object, _)| object.ends_with(part));
+    let chunks = ["trace_data.request_chunks", "trace_data.response_chunks"];
+    // What a server has said when the client gives up is a matter of time.
+    let of_given_up = ["metadata.request_ack_ns", "status", "responses"];
     match what {
         What::Order { ours, theirs } if holds_metrics(place) && fixed(ours) == fixed(theirs) => {
             Some("metrics are in no order in the reference")
@@ -82,6 +90,13 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added | What::Order { .. } if in_config.is_some() => Some("every setting is shown, in one order"),
         What::Values { .. } if in_config == Some("server_metrics.formats[]") => Some("Parquet is one of the defaults"),
         What::Values { .. } if in_config == Some("gpu_telemetry.enabled") => Some("GPUs are not watched yet"),
+        What::Added if of_headers("request_headers") => Some("header fields are told as they were sent"),
+        What::Added | What::Missing if of_headers("response_headers") => Some("every server spells them as it likes"),
+        What::Added | What::Missing if chunks.iter().any(|chunks| place.starts_with(chunks)) => Some("chunks are told"),
+        What::Added | What::Missing if gives_up(run) && tag(place).starts_with("adj_") => Some(OTHERS_GIVEN_UP),
+        What::Added | What::Missing if gives_up(run) && of_given_up.iter().any(|given| place.starts_with(given)) => {
+            Some("what came before a request was given up is told")
+        }
         What::Missing if place.starts_with("telemetry_data") => Some("only where a source of telemetry answered"),
         What::Missing | What::Added if metric(run, tag(place), is_added).is_some() => metric(run, tag(place), is_added),
         What::Added if place.starts_with("measurement") => Some("the run's own error is told"),
@@ -95,6 +110,15 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added if place == "error" => Some("a record without an error says so"),
         _ => None,
     }
+}
+
+const OTHERS_GIVEN_UP: &str = "which requests are given up is drawn, and not as in the reference";
+
+/// Whether requests of a run are given up before their end.
+fn gives_up(run: &GoldenRun) -> bool {
+    let summary = run.summary();
+    let mut errors = summary["error_summary"].as_array().into_iter().flatten();
+    errors.any(|entry| entry["error_details"]["code"] == 499)
 }
 
 fn holds_metrics(place: &str) -> bool {
@@ -144,10 +168,28 @@ const HEADERS: &[(&str, &str)] = &[
     ("Output Sequence Length", "output_sequence_length"),
 ];
 
+/// The reference loses the groups of metrics of an interrupted run.
+const LOST_GROUPS: &str = "groups of metrics are kept when a run is interrupted";
+
 /// Why a row is there, or is not.
 pub(crate) fn why_row(run: &GoldenRun, label: &str, is_added: bool) -> Reason {
+    let of_lost_group =
+        ["Effective ", "Active ", "Tokens In Flight", "Credit-to-Start"].iter().any(|start| label.starts_with(start));
+    if run.interrupts > 0 && !is_added && of_lost_group {
+        return Some(LOST_GROUPS);
+    }
     let (_, tag) = HEADERS.iter().find(|(header, _)| label.starts_with(header))?;
     metric(run, tag, is_added)
+}
+
+/// Whether rows with such a label are in no order in the reference.
+pub(crate) fn has_no_order(label: &str) -> bool {
+    label.contains("(error-adjusted)")
+}
+
+/// Why the numbers of a row are there, or are not.
+pub(crate) fn why_numbers(run: &GoldenRun, label: &str) -> Reason {
+    (label.contains("(error-adjusted)") && gives_up(run)).then_some(OTHERS_GIVEN_UP)
 }
 
 /// A row's label as it is spelt here.
@@ -166,8 +208,9 @@ pub(crate) fn why_no_table(table: &Table) -> Reason {
 }
 
 /// Why there is a table that the reference has not.
-pub(crate) fn why_a_table(table: &Table) -> Reason {
+pub(crate) fn why_a_table(run: &GoldenRun, table: &Table) -> Reason {
     match table.title.rsplit_once(": ") {
+        Some((_, "Effective" | "Active")) if run.interrupts > 0 => Some(LOST_GROUPS),
         Some((_, "Cache")) => Some("the simulated server tells what it had cached"),
         _ if table.title.contains("| Server Metrics: ") => Some("the servers' own metrics are shown"),
         _ => None,
@@ -182,7 +225,7 @@ pub(crate) fn stands_elsewhere(table: &Table) -> bool {
 /// Metrics whose value the command decides, whatever the server.
 pub(crate) fn decided_by_the_command(run: &GoldenRun) -> Vec<&'static str> {
     let summary = run.summary();
-    if run.interrupts > 0 || summary["was_cancelled"] != Value::Bool(false) {
+    if run.interrupts > 0 || gives_up(run) || summary["was_cancelled"] != Value::Bool(false) {
         return Vec::new();
     }
     let mut tags = vec!["request_count", "error_request_count", "completed_request_count"];

@@ -130,7 +130,7 @@ fn console(run: &GoldenRun, ours: &str, theirs: &str) -> Vec<String> {
 fn compare_tables(run: &GoldenRun, ours: &[Table], theirs: &[Table]) -> Vec<String> {
     let name = |table: &Table| format!("{} ({})", table.title, table.columns.join(","));
     let names = |tables: &[&Table]| -> Vec<String> { tables.iter().map(|table| name(table)).collect() };
-    let ours: Vec<&Table> = ours.iter().filter(|table| decided::why_a_table(table).is_none()).collect();
+    let ours: Vec<&Table> = ours.iter().filter(|table| decided::why_a_table(run, table).is_none()).collect();
     let theirs: Vec<&Table> = theirs.iter().filter(|table| decided::why_no_table(table).is_none()).collect();
     let in_place = |tables: &[&Table]| -> Vec<String> {
         names(tables)
@@ -162,7 +162,8 @@ fn compare_rows(run: &GoldenRun, ours: &Table, theirs: &Table) -> Vec<String> {
     found.extend(without(&their_labels, &our_labels, false).iter().map(|label| format!("no row {label:?}")));
     found.extend(without(&our_labels, &their_labels, true).iter().map(|label| format!("a row {label:?}")));
     let common = |labels: &[String], others: &[String]| -> Vec<String> {
-        labels.iter().filter(|label| others.contains(label)).cloned().collect()
+        let common = labels.iter().filter(|label| others.contains(label));
+        common.filter(|label| !decided::has_no_order(label)).cloned().collect()
     };
     let (our_order, their_order) = (common(&our_labels, &their_labels), common(&their_labels, &our_labels));
     if our_order != their_order {
@@ -170,7 +171,8 @@ fn compare_rows(run: &GoldenRun, ours: &Table, theirs: &Table) -> Vec<String> {
     }
     for (row, label) in ours.rows.iter().zip(&our_labels) {
         let others = || theirs.rows.iter().zip(&their_labels).filter(|(_, other)| *other == label).map(|(row, _)| row);
-        if others().next().is_some() && !others().any(|other| other.numbers == row.numbers) {
+        let is_known = others().next().is_none() || others().any(|other| other.numbers == row.numbers);
+        if !is_known && decided::why_numbers(run, label).is_none() {
             found.push(format!("numbers of {label:?} are written {:?}", row.numbers));
         }
     }
