@@ -3,16 +3,20 @@
 Python's standard library only.
 """
 
+import fcntl
 import math
 import json
 import os
 import pathlib
+import pty
 import re
 import shlex
 import signal
 import ssl
+import struct
 import subprocess
 import tempfile
+import termios
 import threading
 import time
 import urllib.request
@@ -110,16 +114,56 @@ def disturbed(share):
     return share > STEAL_LIMIT
 
 
+COLUMNS, ROWS = 120, 40
+
+
+class Terminal:
+    """A terminal that somebody looks at: what is written to it is read at once, and kept in a file."""
+
+    def __init__(self, output):
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self.reader = threading.Thread(target=self.read, args=(output,))
+
+    def start(self, command):
+        process = subprocess.Popen(
+            command, stdin=self.slave, stdout=self.slave, stderr=self.slave, cwd=ROOT, start_new_session=True,
+            env={**os.environ, "TERM": "xterm-256color"}, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(self.slave)
+        self.reader.start()
+        return process
+
+    def read(self, output):
+        while True:
+            try:
+                said = os.read(self.master, 1 << 16)
+            # Its end, when nobody can write to it any more.
+            except OSError:
+                return
+            if not said:
+                return
+            output.write(said)
+
+    def close(self):
+        self.reader.join()
+        os.close(self.master)
+
+
 class ClientRun:
     """One process, measured from outside."""
 
-    def __init__(self, command, log, watch=None):
+    def __init__(self, command, log, watch=None, on_a_terminal=False):
         """Runs `command` to its end. `watch(pid)` is called in a thread of its own until the process ends."""
         self.command = command
         steal = Steal()
         with open(log, "wb") as output:
+            terminal = Terminal(output) if on_a_terminal else None
             self.start_ns = time.time_ns()
-            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
+            if terminal:
+                process = terminal.start(command)
+            else:
+                process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
             over = threading.Event()
             watcher = threading.Thread(target=watch, args=(process.pid, over)) if watch else None
             if watcher:
@@ -131,7 +175,9 @@ class ClientRun:
                 raise
             finally:
                 over.set()
-        self.end_ns = time.time_ns()
+            self.end_ns = time.time_ns()
+            if terminal:
+                terminal.close()
         process.returncode = os.waitstatus_to_exitcode(status)
         if watcher:
             watcher.join()
@@ -181,6 +227,38 @@ def find(folder, name):
     if not found:
         raise SystemExit(f"error: no {name} in {folder}")
     return found[0]
+
+
+def ui_unless(extra):
+    """Arguments for a client without a progress bar, where others do not ask for a display."""
+    return [] if any(word.split("=")[0] == "--ui" for word in extra) else ["--ui", "none"]
+
+
+def joined(words, *flags):
+    """Words of a command line in which values of these flags may look like flags themselves."""
+    found = []
+    for word in words:
+        if found and found[-1] in flags:
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
+
+
+def interleaved(pairs, one, other):
+    """Results of `one()` and `other()` in pairs, each pair in the other order than the one before."""
+    found = []
+    for number in range(pairs):
+        if number % 2:
+            second, first = other(), one()
+        else:
+            first, second = one(), other()
+        found.append((first, second))
+    return found
+
+
+def median(values):
+    return percentile(sorted(values), 0.5)
 
 
 def percentile(ordered, share):

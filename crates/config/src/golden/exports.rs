@@ -147,6 +147,10 @@ fn file_names(case: &Value, tally: &mut Tally) {
             ("records_jsonl", names.records_jsonl),
             ("raw_jsonl", names.raw_jsonl),
             ("console_txt", names.console_txt),
+            ("server_metrics_json", names.server_metrics_json),
+            ("server_metrics_csv", names.server_metrics_csv),
+            ("server_metrics_jsonl", names.server_metrics_jsonl),
+            ("server_metrics_parquet", names.server_metrics_parquet),
         ] {
             assert_eq!(case["expected"][key], name);
         }

@@ -1,0 +1,235 @@
+//! What differs from the reference, and why. A rule looks at what a run is and what a file says, never at its name
+//! among others.
+
+use crate::command::GoldenRun;
+use crate::outline::{Difference, What};
+use crate::tables::Table;
+use serde_json::Value;
+
+type Reason = Option<&'static str>;
+
+/// The exit code that a run has here: one that was interrupted says so.
+pub(crate) fn exit_code(run: &GoldenRun) -> i32 {
+    if run.interrupts > 0 { 130 } else { run.code }
+}
+
+/// Why a file of the reference is not written here.
+pub(crate) fn why_no_file(run: &GoldenRun, name: &str) -> Reason {
+    let folder = name.strip_suffix("logs/aiperf.log")?;
+    let is_beside = |other: &String| other.strip_prefix(folder).is_some_and(|rest| !rest.contains('/'));
+    (!run.files.iter().any(is_beside)).then_some("a log in no run's directory")
+}
+
+/// Why a file is written that the reference has not.
+pub(crate) fn why_a_file(run: &GoldenRun, name: &str) -> Reason {
+    let all_failed = run.code == 1;
+    let is_report = [".json", ".csv", "_console.txt"].iter().any(|ending| name.ends_with(ending));
+    let beside = |ending: &str| {
+        let stem = name.strip_suffix(".parquet");
+        stem.is_some_and(|stem| run.files.contains(&format!("{stem}{ending}")))
+    };
+    let is_hidden = name.rsplit('/').next().is_some_and(|name| name.starts_with('.') && name.ends_with(".tmp"));
+    match name {
+        _ if is_hidden && run.interrupts > 1 => Some("what is whole only at the end lies there by another name"),
+        _ if name.contains("server_metrics") && beside(".json") => Some("servers' metrics are written as Parquet too"),
+        _ if beside(".jsonl") => Some("records are written as columns too"),
+        _ if all_failed && is_report => Some("a run in which every request failed has its results too"),
+        _ => None,
+    }
+}
+
+/// Members whose text is another one in each run, or with each server.
+const VARYING: &[&str] = &[
+    "aiperf_version",
+    "benchmark_id",
+    "cli_command",
+    "start_time",
+    "end_time",
+    "dir",
+    "urls",
+    "x_request_id",
+    "x_correlation_id",
+    "root_correlation_id",
+    "conversation_id",
+    "session_id",
+    "worker_id",
+    "record_processor_id",
+    "content",
+    "prompt",
+    "input",
+    "text",
+    "value",
+    "response_text",
+    "User-Agent",
+    "X-Request-ID",
+    "X-Correlation-ID",
+    "Host",
+    "Content-Length",
+];
+
+/// Whether only the kind of text at a place counts, and not the text.
+pub(crate) fn varies(place: &str) -> bool {
+    let last = place.rsplit('.').next().unwrap_or(place).trim_end_matches("[]");
+    VARYING.contains(&last)
+}
+
+/// Why two documents differ at a place.
+pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
+    let Difference { place, what } = difference;
+    let place = place.as_str();
+    let is_added = matches!(what, What::Added);
+    let in_config = place.strip_prefix("input_config.");
+    let of_headers = |part: &str| place.rsplit_once('.').is_some_and(|(object, _)| object.ends_with(part));
+    let chunks = ["trace_data.request_chunks", "trace_data.response_chunks"];
+    // What a server has said when the client gives up is a matter of time.
+    let of_given_up = ["metadata.request_ack_ns", "status", "responses"];
+    match what {
+        What::Order { ours, theirs } if holds_metrics(place) && fixed(ours) == fixed(theirs) => {
+            Some("metrics are in no order in the reference")
+        }
+        What::Added | What::Order { .. } if in_config.is_some() => Some("every setting is shown, in one order"),
+        What::Values { .. } if in_config == Some("server_metrics.formats[]") => Some("Parquet is one of the defaults"),
+        What::Values { .. } if in_config == Some("gpu_telemetry.enabled") => Some("GPUs are not watched yet"),
+        What::Added if of_headers("request_headers") => Some("header fields are told as they were sent"),
+        What::Added | What::Missing if of_headers("response_headers") => Some("every server spells them as it likes"),
+        What::Added | What::Missing if chunks.iter().any(|chunks| place.starts_with(chunks)) => Some("chunks are told"),
+        What::Added | What::Missing if gives_up(run) && tag(place).starts_with("adj_") => Some(OTHERS_GIVEN_UP),
+        What::Added | What::Missing if gives_up(run) && of_given_up.iter().any(|given| place.starts_with(given)) => {
+            Some("what came before a request was given up is told")
+        }
+        What::Missing if place.starts_with("telemetry_data") => Some("only where a source of telemetry answered"),
+        What::Missing | What::Added if metric(run, tag(place), is_added).is_some() => metric(run, tag(place), is_added),
+        What::Added if place.starts_with("measurement") => Some("the run's own error is told"),
+        What::Added if place.starts_with("run_info.") => Some("every run has its labels"),
+        What::Added if place == "timeslices[].index" => {
+            Some("slices without a request are left out: the others have numbers")
+        }
+        What::Added | What::Missing if place == "timeslices[].is_complete" => {
+            Some("the last slice may end with the run")
+        }
+        What::Added if place == "error" => Some("a record without an error says so"),
+        _ => None,
+    }
+}
+
+const OTHERS_GIVEN_UP: &str = "which requests are given up is drawn, and not as in the reference";
+
+/// Whether requests of a run are given up before their end.
+fn gives_up(run: &GoldenRun) -> bool {
+    let summary = run.summary();
+    let mut errors = summary["error_summary"].as_array().into_iter().flatten();
+    errors.any(|entry| entry["error_details"]["code"] == 499)
+}
+
+fn holds_metrics(place: &str) -> bool {
+    ["", "metrics", "warmup_metrics", "timeslices[]"].contains(&place)
+}
+
+/// The members before those that have no order.
+fn fixed(members: &[String]) -> &[String] {
+    let last = ["end_time", "warmup_metrics", "end_ns", "is_complete"];
+    &members[..members.iter().rposition(|key| last.contains(&key.as_str())).map_or(0, |at| at + 1)]
+}
+
+/// The tag of the metric that a place belongs to, if it is one's.
+fn tag(place: &str) -> &str {
+    let inner = ["metrics.", "warmup_metrics.", "timeslices[]."].iter().find_map(|outer| place.strip_prefix(outer));
+    inner.unwrap_or(place).split('.').next().unwrap_or_default()
+}
+
+/// Why a metric is there that the reference has not, or not there that it has.
+fn metric(run: &GoldenRun, tag: &str, is_added: bool) -> Reason {
+    let summary = run.summary();
+    let is_zero = summary[tag]["avg"] == 0.0;
+    let tells_usage = summary.get("total_usage_prompt_tokens").is_some();
+    match tag {
+        "http_req_tls_handshaking" if is_added => Some("TLS stands apart too"),
+        "min_request_timestamp" | "max_response_timestamp" if is_added => Some("both ends of the run are told"),
+        _ if is_added && tag.contains("prompt_cache_read") => Some("the simulated server tells what it had cached"),
+        _ if is_added && tag.contains("usage_") && !tells_usage => Some("the simulated server tells its usage"),
+        "context_overflow_count" if !is_added && is_zero => Some("what did not happen is not counted"),
+        "output_sequence_length" if !is_added && is_zero => Some("an answer without tokens has no length in tokens"),
+        _ => None,
+    }
+}
+
+/// Tags by the headers of the metrics that differ.
+const HEADERS: &[(&str, &str)] = &[
+    ("HTTP TLS Handshaking", "http_req_tls_handshaking"),
+    ("Minimum Request Timestamp", "min_request_timestamp"),
+    ("Maximum Response Timestamp", "max_response_timestamp"),
+    ("Overall Usage Prompt Cache Read %", "overall_usage_prompt_cache_read_pct"),
+    ("Total Usage Prompt Cache Read Tokens", "total_usage_prompt_cache_read_tokens"),
+    ("Usage Prompt Cache Read", "usage_prompt_cache_read_tokens"),
+    ("Total Usage Prompt Tokens", "total_usage_prompt_tokens"),
+    ("Usage Discrepancy Count", "usage_discrepancy_count"),
+    ("Usage Prompt", "usage_prompt_tokens"),
+    ("Context Overflow Count", "context_overflow_count"),
+    ("Output Sequence Length", "output_sequence_length"),
+];
+
+/// The reference loses the groups of metrics of an interrupted run.
+const LOST_GROUPS: &str = "groups of metrics are kept when a run is interrupted";
+
+/// Why a row is there, or is not.
+pub(crate) fn why_row(run: &GoldenRun, label: &str, is_added: bool) -> Reason {
+    let of_lost_group =
+        ["Effective ", "Active ", "Tokens In Flight", "Credit-to-Start"].iter().any(|start| label.starts_with(start));
+    if run.interrupts > 0 && !is_added && of_lost_group {
+        return Some(LOST_GROUPS);
+    }
+    let (_, tag) = HEADERS.iter().find(|(header, _)| label.starts_with(header))?;
+    metric(run, tag, is_added)
+}
+
+/// Whether rows with such a label are in no order in the reference.
+pub(crate) fn has_no_order(label: &str) -> bool {
+    label.contains("(error-adjusted)")
+}
+
+/// Why the numbers of a row are there, or are not.
+pub(crate) fn why_numbers(run: &GoldenRun, label: &str) -> Reason {
+    (label.contains("(error-adjusted)") && gives_up(run)).then_some(OTHERS_GIVEN_UP)
+}
+
+/// A row's label as it is spelt here.
+pub(crate) fn label(label: &str) -> String {
+    label.replace("GoodRequestFraction", "Good Request Fraction")
+}
+
+/// Why a table of the reference is not there.
+pub(crate) fn why_no_table(table: &Table) -> Reason {
+    let is_of_gpus = table.columns.first().is_some_and(|column| column == "Endpoint");
+    match table.title.rsplit_once(": ") {
+        _ if is_of_gpus => Some("no table of GPUs where there are none"),
+        Some((_, "Usage")) => Some("what servers tell of usage is in files alone"),
+        _ => None,
+    }
+}
+
+/// Why there is a table that the reference has not.
+pub(crate) fn why_a_table(run: &GoldenRun, table: &Table) -> Reason {
+    match table.title.rsplit_once(": ") {
+        Some((_, "Effective" | "Active")) if run.interrupts > 0 => Some(LOST_GROUPS),
+        Some((_, "Cache")) => Some("the simulated server tells what it had cached"),
+        _ if table.title.contains("| Server Metrics: ") => Some("the servers' own metrics are shown"),
+        _ => None,
+    }
+}
+
+/// Whether a table stands elsewhere here: that of the HTTP trace comes after the others.
+pub(crate) fn stands_elsewhere(table: &Table) -> bool {
+    table.title.ends_with("HTTP Trace Timing")
+}
+
+/// Metrics whose value the command decides, whatever the server.
+pub(crate) fn decided_by_the_command(run: &GoldenRun) -> Vec<&'static str> {
+    let summary = run.summary();
+    if run.interrupts > 0 || gives_up(run) || summary["was_cancelled"] != Value::Bool(false) {
+        return Vec::new();
+    }
+    let mut tags = vec!["request_count", "error_request_count", "completed_request_count"];
+    // Later turns of a session carry what the server said before.
+    tags.extend((summary["input_sequence_length"]["std"] == 0.0).then_some("input_sequence_length"));
+    tags
+}

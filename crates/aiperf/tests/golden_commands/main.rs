@@ -1,0 +1,81 @@
+//! Commands of the reference run again, against the simulated server: the same files, of the same form.
+//!
+//! A golden run is a command, its exit code, the files it left and what was in them. The command runs here as it was
+//! typed, but for the server's address; its tokenizer lies where the command looks for it. Numbers differ from run to
+//! run, so files are held against each other by their form: members and their order, kinds of numbers, rows and
+//! columns, line ends. What differs by decision is a rule with its reason.
+//!
+//! # Layout
+//! - [`command`]: a golden run, and its command run again
+//! - [`server`]: a server that fails as the recorded one did
+//! - [`outline`]: what a JSON document looks like
+//! - [`tables`]: what a CSV file or a console's text looks like
+//! - [`files`]: one file held against the other
+//! - [`decided`]: what differs, and why
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+mod command;
+mod decided;
+mod files;
+mod outline;
+mod server;
+mod tables;
+
+use aiperf_golden::{Area, Tally};
+use command::{GoldenRun, Rerun};
+use std::collections::BTreeSet;
+
+/// Runs at once: most of a run's time is spent waiting.
+const AT_ONCE: usize = 4;
+
+#[test]
+fn golden_commands_leave_files_of_the_same_form() {
+    let runs = golden_runs();
+    let mut tally = Tally::new("commands run again");
+    for batch in runs.chunks(AT_ONCE) {
+        let reruns: Vec<Rerun> = std::thread::scope(|scope| {
+            let threads: Vec<_> = batch.iter().map(|run| scope.spawn(|| run.again())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for (run, rerun) in batch.iter().zip(&reruns) {
+            match rerun.not_there_yet() {
+                Some(reason) => tally.skip(reason),
+                None => tally.run(run.name(), || {
+                    let found = differences(run, rerun);
+                    assert!(found.is_empty(), "{} differences\n  {}", found.len(), found.join("\n  "));
+                }),
+            }
+        }
+    }
+    tally.finish();
+}
+
+/// The golden runs. They are those of the report's own tests.
+fn golden_runs() -> Vec<GoldenRun> {
+    let folder = Area::of(concat!(env!("CARGO_MANIFEST_DIR"), "/../report"), "exports").folder().join("runs");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut runs: Vec<GoldenRun> = entries.filter_map(|entry| GoldenRun::read(entry.path())).collect();
+    runs.sort_by_key(GoldenRun::name);
+    runs
+}
+
+fn differences(run: &GoldenRun, rerun: &Rerun) -> Vec<String> {
+    let mut found = Vec::new();
+    let wanted = decided::exit_code(run);
+    if rerun.code != Some(wanted) {
+        found.push(format!("exit code {:?}, not {wanted}: {}", rerun.code, rerun.stderr));
+    }
+    let (ours, theirs): (BTreeSet<&String>, BTreeSet<&String>) =
+        (rerun.files.iter().collect(), run.files.iter().collect());
+    let missing = theirs.difference(&ours).filter(|name| decided::why_no_file(run, name).is_none());
+    found.extend(missing.map(|name| format!("{name} was not written")));
+    let added = ours.difference(&theirs).filter(|name| decided::why_a_file(run, name).is_none());
+    found.extend(added.map(|name| format!("{name} was written")));
+    for name in ours.intersection(&theirs) {
+        let Some(golden) = run.text(name) else { continue };
+        let differences = files::differences(run, name, &rerun.text(name), &golden);
+        found.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
+    }
+    found
+}
