@@ -57,7 +57,7 @@ pub use console::page::Page;
 pub use console::report;
 pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
-pub use files::LinesFile;
+pub use files::{LinesFile, is_still_there};
 pub use log_lines::{LogLine, LogLines};
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
