@@ -1,7 +1,7 @@
 //! `logs/aiperf.log`: what a run said, line by line.
 
 use aiperf_campaign::Subscription;
-use aiperf_report::{LogLines, log_time};
+use aiperf_report::{LogLines, is_still_there, log_time};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,7 +29,7 @@ impl LogFile {
                     failed = file.write_all(text.as_bytes()).err();
                 }
             }
-            failed.map_or(Ok(()), Err)
+            failed.map_or_else(|| is_still_there(&file), Err)
         };
         let thread = std::thread::Builder::new().name("aiperf-log".into()).spawn(write)?;
         Ok(Self { thread })

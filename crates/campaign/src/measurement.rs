@@ -154,12 +154,25 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         conduct.holds > 0,
         format!(
-            "sending was held back {} times ({:.1} s) because requests could not be begun, or records computed, as \
-             fast: the rate is this client's",
+            "sending was held back {} times ({:.1} s) because requests could not be begun, or records computed or \
+             written, as fast: the rate is this client's",
             conduct.holds,
             conduct.held.as_secs_f64()
         ),
     );
+    for stall in &conduct.sink_stalls {
+        say(
+            true,
+            format!(
+                "{} took no records for {:.1} s at a time ({} times, {:.1} s in all), and sending waited for it: use a \
+                 directory on a faster disk",
+                stall.path.display(),
+                stall.longest.as_secs_f64(),
+                stall.times,
+                stall.total.as_secs_f64()
+            ),
+        );
+    }
     say(
         conduct.drain > Nanos::from_secs_f64(BACKLOG_SECONDS),
         format!(

@@ -1,25 +1,24 @@
-//! The thread between the workers and the record threads: it hands out finished exchanges, writes the records in order
-//! of completion, and asks for running statistics.
+//! The thread between the workers and the record threads: it hands out finished exchanges, hands the records to their
+//! sinks in order of completion, and asks for running statistics.
 //!
-//! It runs at normal priority and waits for nobody. Record threads may get no core at all on a busy machine; then it
+//! It runs at normal priority and waits for nobody, no file either: each sink is written by a thread of its own. Record threads may get no core at all on a busy machine; then it
 //! computes what has waited for too long itself, also what it handed out and did not get back. So a record is on disk
 //! within a second of its request's end whatever the record threads do.
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::progress::{PhaseReports, RecordReports};
-use crate::queue::{Arrival, Batch, Claimant, Finished, Queue};
+use crate::queue::{Arrival, Batch, Claimant, Finished, LONGEST_WAIT, Queue};
 use crate::record_thread::Mailboxes;
 use crate::recorder::{Computed, Findings, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::sampler::{self, Sampler};
-use crate::sinks::{OrderedSinks, Ready, SinkFailure};
+use crate::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
-use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -57,6 +56,7 @@ pub(crate) struct Parts {
 pub(crate) struct Coordinated {
     pub(crate) findings: Findings,
     pub(crate) failures: Vec<SinkFailure>,
+    pub(crate) stalls: Vec<SinkStall>,
     /// Time it spent computing while requests were being sent.
     pub(crate) relief: Nanos,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Coordinator {
     /// The oldest arrival that is not handed out yet; those after it stay in the queue.
     oldest: Option<Arrival>,
     /// By record thread, in the order handed out.
-    handed: Vec<VecDeque<Handed>>,
+    handed: Vec<VecDeque<InHand>>,
     next_batch: u64,
     /// When each batch came in that is not written yet, in order.
     unwritten: VecDeque<MonoNs>,
@@ -77,7 +77,7 @@ pub(crate) struct Coordinator {
     relief: Nanos,
 }
 
-struct Handed {
+struct InHand {
     at: MonoNs,
     batch: Arc<Batch>,
 }
@@ -114,14 +114,16 @@ impl Coordinator {
                 std::thread::sleep(if closed { SHORT_SLEEP } else { SLEEP });
             }
         }
-        self.tell_phases(mono_now());
-        self.parts.sinks.flush();
-        self.tell_failures();
-        Coordinated {
-            findings: self.parts.recorder.into_findings(),
-            failures: self.parts.sinks.into_failures(),
-            relief: self.relief,
+        self.parts.sinks.close();
+        // As long as a sink takes: what it does not take is lost.
+        while !self.parts.sinks.have_ended() {
+            self.tell_sinks(mono_now());
+            std::thread::sleep(SHORT_SLEEP);
         }
+        self.tell_sinks(mono_now());
+        self.tell_phases(mono_now());
+        let (failures, stalls) = self.parts.sinks.into_findings();
+        Coordinated { findings: self.parts.recorder.into_findings(), failures, stalls, relief: self.relief }
     }
 
     /// One round; `true` when it computed something itself, so that there may be more of it.
@@ -132,24 +134,24 @@ impl Coordinator {
         let helped = self.help(now);
         // The sweep may have been taken when this thread added up what it computed.
         self.parts.recorder.sweep();
-        self.parts.sinks.flush_if_due(now);
+        self.take_written();
         let oldest = self.unwritten.front().copied().or_else(|| self.oldest_arrival());
         self.parts.queue.set_oldest(oldest);
         self.parts.watch.report_failures();
-        self.tell_failures();
+        self.tell_sinks(now);
         self.sample(now);
         self.tell_phases(now);
         took_over || helped
     }
 
-    /// Writes what the record threads are done with.
+    /// Takes what the record threads are done with.
     fn take_back(&mut self) {
         for thread in 0..self.handed.len() {
-            let is_done = |handed: &Handed| handed.batch.computed.get().is_some();
+            let is_done = |handed: &InHand| handed.batch.computed.get().is_some();
             while self.handed[thread].front().is_some_and(is_done)
-                && let Some(Handed { batch, .. }) = self.handed[thread].pop_front()
+                && let Some(InHand { batch, .. }) = self.handed[thread].pop_front()
             {
-                self.write(batch, None);
+                self.hand_on(batch, None);
             }
         }
     }
@@ -158,12 +160,12 @@ impl Coordinator {
     fn hand_out(&mut self, now: MonoNs) {
         let mut busy = vec![false; self.handed.len()];
         while self.oldest_arrival().is_some() {
-            let free = |(thread, handed): &(usize, &VecDeque<Handed>)| !busy[*thread] && handed.len() < MOST_HANDED;
+            let free = |(thread, handed): &(usize, &VecDeque<InHand>)| !busy[*thread] && handed.len() < MOST_HANDED;
             let least = self.handed.iter().enumerate().filter(free).min_by_key(|(_, handed)| handed.len());
             let Some((thread, _)) = least else { return };
             let batch = self.next_batch();
             if self.parts.mailboxes[thread].try_hand(&batch) {
-                self.handed[thread].push_back(Handed { at: now, batch });
+                self.handed[thread].push_back(InHand { at: now, batch });
             } else {
                 // Numbers follow the order of completion: what cannot be handed over now is computed here.
                 busy[thread] = true;
@@ -196,11 +198,11 @@ impl Coordinator {
         for thread in 0..self.handed.len() {
             // One a round, so that whatever the thread gets done meanwhile is not done twice. A batch that the thread
             // claimed itself is done, and taken back in the next round.
-            let Some(Handed { at, batch }) = self.handed[thread].front() else { continue };
+            let Some(InHand { at, batch }) = self.handed[thread].front() else { continue };
             let is_overdue = now.since(*at) > PATIENCE && batch.computed.get().is_none();
             if is_overdue
                 && batch.claim(Claimant::Coordinator)
-                && let Some(Handed { batch, .. }) = self.handed[thread].pop_front()
+                && let Some(InHand { batch, .. }) = self.handed[thread].pop_front()
             {
                 took_over = true;
                 self.relieve(batch);
@@ -226,15 +228,16 @@ impl Coordinator {
         let start = mono_now();
         if let Some(computed) = self.parts.recorder.compute(&batch, Claimant::RecordThread) {
             self.parts.recorder.add_up(&batch);
-            self.write(batch, Some(computed));
+            self.hand_on(batch, Some(computed));
         }
         if !self.parts.queue.is_closed() {
             self.relief.0 += mono_now().since(start).0;
         }
     }
 
-    fn write(&mut self, batch: Arc<Batch>, own: Option<Computed>) {
-        for ready in self.parts.sinks.write(Ready { batch, own }) {
+    /// Hands a batch to the sinks, with all that waited for it. From here on only its records in bytes are kept.
+    fn hand_on(&mut self, batch: Arc<Batch>, own: Option<Computed>) {
+        for ready in self.parts.sinks.hand_on(Ready { batch, own }) {
             let Batch { exchanges, bytes, .. } = &*ready.batch;
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
             failures.iter().for_each(|(at, _)| self.parts.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
@@ -242,18 +245,40 @@ impl Coordinator {
             if let Some(computed) = ready.computed() {
                 self.parts.watch.see_lengths(&computed.odd_lengths, &self.parts.events);
             }
-            self.parts.queue.finish(exchanges.iter().map(|exchange| usize::from(exchange.tag.phase.0)), *bytes);
+            self.parts.queue.replace(*bytes, ready.encoded_bytes());
+        }
+    }
+
+    /// Lets go of what every sink has written.
+    fn take_written(&mut self) {
+        while let Some(Handed { phases, bytes }) = self.parts.sinks.take_written() {
+            self.parts.queue.finish(phases.into_iter().map(usize::from), bytes);
             self.unwritten.pop_front();
         }
     }
 
-    /// Says so when a file cannot be written, not at the end of a run that may last for hours.
-    fn tell_failures(&mut self) {
-        for SinkFailure { path, error, .. } in self.parts.sinks.new_failures() {
-            // What was in a deleted file is gone with it.
-            let kept = if error.kind() == ErrorKind::NotFound { "" } else { "; the records written so far are kept" };
-            let text = format!("cannot write {}: {error}{kept}", path.display());
-            self.parts.events.say(LogLevel::Error, text);
+    /// Says so when a file cannot be written, or takes nothing for a while: not at the end of a run that may last for
+    /// hours.
+    fn tell_sinks(&mut self, now: MonoNs) {
+        let Parts { sinks, events, queue, .. } = &mut self.parts;
+        for SinkFailure { path, error, .. } in sinks.new_failures() {
+            events.say(LogLevel::Error, format!("cannot write {}: {error}", path.display()));
+        }
+        for (path, over) in sinks.look_for_stalls(now) {
+            let (path, waiting) = (path.display(), queue.waiting());
+            match over {
+                None => events.say(
+                    LogLevel::Warning,
+                    format!(
+                        "{path} takes no records at the moment (a write has taken {:.1} s, {waiting} records wait): no new \
+                         requests are sent until it does",
+                        LONGEST_WAIT.as_secs_f64()
+                    ),
+                ),
+                Some(length) => {
+                    events.say(LogLevel::Notice, format!("{path} takes records again, after {:.1} s", length.as_secs_f64()));
+                }
+            }
         }
     }
 

@@ -65,5 +65,5 @@ pub use events::{Events, Interest, Subscription};
 pub use quality::Quality;
 pub use requests::Requests;
 pub use run::{Outcome, PhaseOutcome, Setup, check, run};
-pub use sinks::{RecordSink, SinkFailure};
+pub use sinks::{RecordSink, SinkFailure, SinkStall};
 pub use stop::Stop;

@@ -2,6 +2,7 @@
 //! says how far it stood in the way.
 
 use crate::record::Record;
+use crate::sinks::SinkStall;
 use aiperf_metrics::Durations;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
 use std::fs;
@@ -185,6 +186,8 @@ pub struct Conduct {
     /// How often dispatch was held back, and for how long in all.
     pub holds: u64,
     pub held: Nanos,
+    /// Sinks that took nothing for so long that dispatch was held back.
+    pub sink_stalls: Vec<SinkStall>,
     /// Steps of the wall clock.
     pub clock_steps: u64,
     /// Cost of one clock read, in nanoseconds.

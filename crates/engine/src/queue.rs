@@ -57,7 +57,7 @@ pub(crate) struct Queue {
 }
 
 /// A record that waits for longer may not be on disk within a second of its request's end.
-const LONGEST_WAIT: Nanos = Nanos(700_000_000);
+pub(crate) const LONGEST_WAIT: Nanos = Nanos(700_000_000);
 
 impl Queue {
     /// A queue, and where what comes in can be taken out.
@@ -92,6 +92,15 @@ impl Queue {
         if self.sender.send((mono_now(), exchange)).is_err() {
             // The coordinator is gone, by a fault of ours: the run ends as it should and then says so.
             self.finish([phase], bytes);
+        }
+    }
+
+    /// Of some exchanges only their records are kept, until they are written.
+    pub(crate) fn replace(&self, exchanges: usize, records: usize) {
+        if records < exchanges {
+            self.waiting_bytes.fetch_sub(exchanges - records, Relaxed);
+        } else {
+            self.waiting_bytes.fetch_add(records - exchanges, Relaxed);
         }
     }
 

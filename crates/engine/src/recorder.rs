@@ -133,7 +133,8 @@ impl Recorder {
     pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
         self.records.clear();
         let (mut failures, mut odd_lengths) = (Vec::new(), Vec::new());
-        let mut encoded: Encoded = self.encoders.iter().map(|_| Vec::with_capacity(ENCODED_BYTES)).collect();
+        let buffer = || Vec::with_capacity(ENCODED_BYTES);
+        let mut encoded: Vec<Vec<u8>> = self.encoders.iter().map(|_| buffer()).collect();
         for (at, exchange) in batch.exchanges.iter().enumerate() {
             if batch.is_claimed_by(other) {
                 return None;
@@ -164,6 +165,7 @@ impl Recorder {
             self.records.push(record);
             self.courtesy.give_way();
         }
+        let encoded = encoded.into_iter().map(Arc::new).collect();
         Some(Computed { encoded, failures, odd_lengths })
     }
 

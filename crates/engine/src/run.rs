@@ -17,7 +17,7 @@ use crate::record_thread::{self, Mailboxes};
 use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
-use crate::sinks::{OrderedSinks, RecordSink, SinkFailure};
+use crate::sinks::{OrderedSinks, RecordSink, SinkFailure, SinkWriter};
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use crate::travel;
@@ -155,12 +155,15 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     }
     let (failures, recorded) = FailureReports::of(&phases).unzip();
     let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
+    let (sinks, writers) = OrderedSinks::new(sinks, mono_now());
+    let spawn_writer = |writer: SinkWriter| spawn(format!("aiperf-sink-{}", writer.name), move || writer.run());
+    let writers: Vec<JoinHandle<()>> = writers.into_iter().map(spawn_writer).collect::<Result<_, _>>()?;
     let parts = Parts {
         queue: queue.clone(),
         arrivals,
         mailboxes,
         recorder: own_recorder,
-        sinks: OrderedSinks::new(sinks, mono_now()),
+        sinks,
         buffers: workers.iter().map(|worker| worker.buffers.clone()).collect(),
         progress: PhaseReports::new(&phases, &queue, &counters, &events),
         phases: phases.clone(),
@@ -223,8 +226,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
     }
     queue.close();
-    let Coordinated { findings, failures, relief } =
+    let Coordinated { findings, failures, stalls, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
+    // One that broke down left a failure.
+    writers.into_iter().for_each(|writer| drop(writer.join()));
     let mut findings = collect(findings, record_threads)?;
     for (phase, records) in findings.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
@@ -236,6 +241,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.drain = mono_now().since(ended);
     conduct.peak_backlog_bytes = queue.peak_bytes();
     conduct.relief = relief;
+    conduct.sink_stalls = stalls;
     conduct.clock_read_ns = read_cost();
     conduct.steal_share = share(stolen, stolen_ticks());
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));

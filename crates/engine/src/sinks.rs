@@ -1,16 +1,34 @@
 //! Where records are written while the run is on: any number of sinks, each in order of completion.
+//!
+//! Each sink has a thread of its own. A write may block for as long as it likes, on a disk that is busy or a server of
+//! files that went away, and nobody can know beforehand: if one thread wrote to all of them, one that blocks would hold
+//! up the others, and everything else that thread does. The coordinator only brings batches into order and hands
+//! their bytes on; what a sink has not taken yet counts in the queue's budget, of bytes and of time, so that memory
+//! has a bound and nothing new is sent while records wait for too long.
+//!
+//! Nobody is woken: a writer looks every [`LOOK_EVERY`] what there is, and writes it in one go.
 
-use crate::queue::Batch;
+use crate::queue::{Batch, LONGEST_WAIT};
 use crate::recorder::Computed;
 use aiperf_metrics::RecordEncoder;
+use aiperf_transport::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What was written is handed to the operating system at least this often, so that it survives the process.
 const FLUSH_EVERY: Nanos = Nanos(200_000_000);
+/// How long a writer sleeps when there is nothing to write.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Batches that are written between two looks whether a flush is due.
+const MOST_A_TURN: usize = 64;
 
 /// Takes every record of a run.
 pub struct RecordSink {
@@ -32,26 +50,81 @@ pub struct SinkFailure {
     pub error: io::Error,
 }
 
-/// The records of a batch in bytes, by sink.
-pub(crate) type Encoded = Vec<Vec<u8>>;
+/// A sink that did not take what it was given for so long that nothing new was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinkStall {
+    pub path: PathBuf,
+    pub times: u64,
+    pub total: Nanos,
+    pub longest: Nanos,
+}
 
-/// Brings batches back into order and writes them.
+/// The records of a batch in bytes, by sink.
+pub(crate) type Encoded = Vec<Arc<Vec<u8>>>;
+
+/// Brings batches back into order and hands them to the sinks.
 pub(crate) struct OrderedSinks {
     sinks: Vec<OpenSink>,
-    /// Batches that wait for an earlier one. Their exchanges count in the queue's budget until they are written.
+    /// Batches that wait for an earlier one. Their exchanges count in the queue's budget.
     early: BTreeMap<u64, Ready>,
     next: u64,
-    flushed: MonoNs,
+    /// What sinks were handed and not all of them have written, in order; the first is that of this number.
+    handed: VecDeque<Handed>,
+    first_handed: u64,
     failures: Vec<SinkFailure>,
     /// Of these, how many were told.
     told: usize,
 }
 
+/// A batch whose records are with the sinks.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Handed {
+    /// The phase of each record.
+    pub(crate) phases: Vec<u16>,
+    /// What its records in bytes count in the budget.
+    pub(crate) bytes: usize,
+}
+
 struct OpenSink {
     name: &'static str,
     path: PathBuf,
+    /// `None` when nothing more comes.
+    batches: Option<Sender<Arc<Vec<u8>>>>,
+    state: Arc<SinkState>,
+    /// Since when it is stalled, as far as that was told.
+    stalled: Option<MonoNs>,
+    stall: SinkStall,
+}
+
+/// What a writer tells of itself.
+#[derive(Default)]
+struct SinkState {
+    /// Batches that it wrote, or will never write.
+    written: AtomicU64,
+    /// Since when it is in the write that it is in; 0 when in none.
+    busy_since: AtomicU64,
+    failure: Mutex<Option<io::Error>>,
+    ended: AtomicBool,
+}
+
+/// The end of a sink that writes; it lives on a thread of its own.
+pub(crate) struct SinkWriter {
+    pub(crate) name: &'static str,
+    batches: Receiver<Arc<Vec<u8>>>,
     /// `None` once it failed.
     file: Option<Box<dyn Write + Send>>,
+    flushed: MonoNs,
+    state: Arc<SinkState>,
+}
+
+/// What follows a turn of a writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    MoreToWrite,
+    /// There is nothing to write for now.
+    Idle,
+    /// Nothing more comes, and all is with the operating system.
+    Over,
 }
 
 /// A batch whose records can be written.
@@ -66,63 +139,168 @@ impl Ready {
         self.own.as_ref().or(self.batch.computed.get())
     }
 
-    fn encoded(&self) -> &[Vec<u8>] {
+    fn encoded(&self) -> &[Arc<Vec<u8>>] {
         self.computed().map_or(&[], |computed| computed.encoded.as_slice())
+    }
+
+    /// What its records in bytes hold in memory.
+    pub(crate) fn encoded_bytes(&self) -> usize {
+        self.encoded().iter().map(|bytes| bytes.capacity()).sum()
     }
 }
 
 impl OrderedSinks {
-    pub(crate) fn new(sinks: Vec<RecordSink>, now: MonoNs) -> Self {
-        let open = |RecordSink { name, path, file, .. }| OpenSink { name, path, file: Some(file) };
-        let sinks = sinks.into_iter().map(open).collect();
-        Self { sinks, early: BTreeMap::new(), next: 0, flushed: now, failures: Vec::new(), told: 0 }
+    /// The sinks, and those who write to them.
+    pub(crate) fn new(sinks: Vec<RecordSink>, now: MonoNs) -> (Self, Vec<SinkWriter>) {
+        let open = |RecordSink { name, path, file, .. }| {
+            let ((sender, batches), state) = (mpsc::channel(), Arc::<SinkState>::default());
+            let writer = SinkWriter { name, batches, file: Some(file), flushed: now, state: state.clone() };
+            let stall = SinkStall { path: path.clone(), times: 0, total: Nanos::ZERO, longest: Nanos::ZERO };
+            (OpenSink { name, path, batches: Some(sender), state, stalled: None, stall }, writer)
+        };
+        let (sinks, writers) = sinks.into_iter().map(open).unzip();
+        let (early, handed) = (BTreeMap::new(), VecDeque::new());
+        (Self { sinks, early, next: 0, handed, first_handed: 0, failures: Vec::new(), told: 0 }, writers)
     }
 
-    /// Takes a batch and writes all that is next in order; gives the batches that were written.
-    pub(crate) fn write(&mut self, ready: Ready) -> Vec<Ready> {
+    /// Takes a batch and hands on all that is next in order; gives the batches that were handed on.
+    pub(crate) fn hand_on(&mut self, ready: Ready) -> Vec<Ready> {
         self.early.insert(ready.batch.number, ready);
-        let mut written = Vec::new();
+        let mut handed = Vec::new();
         while let Some(ready) = self.early.remove(&self.next) {
             self.next += 1;
-            for (sink, bytes) in self.sinks.iter_mut().zip(ready.encoded()) {
-                sink.put(&mut self.failures, |file| file.write_all(bytes));
+            for (sink, bytes) in self.sinks.iter().zip(ready.encoded()) {
+                // A writer that is gone is found out by what it leaves.
+                let _ = sink.batches.as_ref().map(|batches| batches.send(bytes.clone()));
             }
-            written.push(ready);
+            let phases = ready.batch.exchanges.iter().map(|exchange| exchange.tag.phase.0).collect();
+            self.handed.push_back(Handed { phases, bytes: ready.encoded_bytes() });
+            handed.push(ready);
         }
-        written
+        handed
     }
 
-    pub(crate) fn flush_if_due(&mut self, now: MonoNs) {
-        if now.since(self.flushed) >= FLUSH_EVERY {
-            self.flushed = now;
-            self.flush();
+    /// The next batch that every sink is done with.
+    pub(crate) fn take_written(&mut self) -> Option<Handed> {
+        let written = self.sinks.iter().map(|sink| sink.state.written.load(Acquire)).min();
+        if written.is_some_and(|written| written <= self.first_handed) {
+            return None;
         }
+        let handed = self.handed.pop_front()?;
+        self.first_handed += 1;
+        Some(handed)
     }
 
-    pub(crate) fn flush(&mut self) {
-        self.sinks.iter_mut().for_each(|sink| sink.put(&mut self.failures, |file| file.flush()));
+    /// Nothing more comes.
+    pub(crate) fn close(&mut self) {
+        self.sinks.iter_mut().for_each(|sink| sink.batches = None);
+    }
+
+    /// Whether every writer has written what it had, to the operating system, and went.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.sinks.iter().all(|sink| sink.state.ended.load(Acquire))
     }
 
     /// Sinks that failed since this was asked last.
     pub(crate) fn new_failures(&mut self) -> &[SinkFailure] {
+        for OpenSink { name, path, state, .. } in &self.sinks {
+            let failure = state.failure.try_lock().ok().and_then(|mut failure| failure.take());
+            self.failures.extend(failure.map(|error| SinkFailure { sink: name, path: path.clone(), error }));
+        }
         let told = std::mem::replace(&mut self.told, self.failures.len());
         &self.failures[told..]
     }
 
-    pub(crate) fn into_failures(self) -> Vec<SinkFailure> {
-        self.failures
+    /// Looks which sinks stall, or do no more; gives the path of each of them, and how long it did where that is over.
+    pub(crate) fn look_for_stalls(&mut self, now: MonoNs) -> Vec<(&Path, Option<Nanos>)> {
+        self.sinks.iter_mut().filter_map(|sink| sink.look_for_stall(now)).collect()
+    }
+
+    pub(crate) fn into_findings(self) -> (Vec<SinkFailure>, Vec<SinkStall>) {
+        let stalls = self.sinks.into_iter().map(|sink| sink.stall).filter(|stall| stall.times > 0).collect();
+        (self.failures, stalls)
     }
 }
 
 impl OpenSink {
+    fn look_for_stall(&mut self, now: MonoNs) -> Option<(&Path, Option<Nanos>)> {
+        let since = MonoNs(self.state.busy_since.load(Relaxed)).taken();
+        match self.stalled {
+            Some(stalled) if since != Some(stalled) => {
+                let length = now.since(stalled);
+                self.stall.total.0 += length.0;
+                self.stall.longest = self.stall.longest.max(length);
+                self.stalled = None;
+                Some((&self.path, Some(length)))
+            }
+            None if since.is_some_and(|since| now.since(since) > LONGEST_WAIT) => {
+                self.stalled = since;
+                self.stall.times += 1;
+                Some((&self.path, None))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl SinkWriter {
+    /// Writes until nothing more comes.
+    pub(crate) fn run(mut self) {
+        loop {
+            match self.turn(mono_now()) {
+                Turn::MoreToWrite => {}
+                Turn::Idle => std::thread::sleep(LOOK_EVERY),
+                Turn::Over => return,
+            }
+        }
+    }
+
+    /// Writes some of what there is, and flushes when that is due.
+    pub(crate) fn turn(&mut self, now: MonoNs) -> Turn {
+        let mut turn = Turn::MoreToWrite;
+        for _ in 0..MOST_A_TURN {
+            match self.batches.try_recv() {
+                Ok(bytes) => {
+                    self.put(|file| file.write_all(&bytes));
+                    self.state.written.fetch_add(1, Release);
+                    continue;
+                }
+                Err(TryRecvError::Empty) => turn = Turn::Idle,
+                Err(TryRecvError::Disconnected) => turn = Turn::Over,
+            }
+            break;
+        }
+        if turn == Turn::Over || now.since(self.flushed) >= FLUSH_EVERY {
+            self.flushed = now;
+            self.put(|file| file.flush());
+        }
+        turn
+    }
+
     /// A full disk ends the file, not the run: what was written stays, the summary is still computed.
-    fn put(&mut self, failures: &mut Vec<SinkFailure>, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        if let Some(file) = &mut self.file
-            && let Err(error) = put(&mut **file)
-        {
-            failures.push(SinkFailure { sink: self.name, path: self.path.clone(), error });
+    fn put(&mut self, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let Some(file) = &mut self.file else { return };
+        self.state.busy_since.store(mono_now().0, Relaxed);
+        let result = put(&mut **file);
+        self.state.busy_since.store(0, Relaxed);
+        if let Err(error) = result {
+            *self.state.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             self.file = None;
         }
+    }
+}
+
+impl Drop for SinkWriter {
+    /// Also when a file panicked: nobody waits for what will never be written.
+    fn drop(&mut self) {
+        self.state.busy_since.store(0, Relaxed);
+        if std::thread::panicking() {
+            let error = io::Error::other("whatever writes it broke down");
+            self.state.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+        self.file = None;
+        self.state.written.store(u64::MAX, Release);
+        self.state.ended.store(true, Release);
     }
 }
 
@@ -155,31 +333,115 @@ mod tests {
 
     fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
         let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
-        let encoded = bytes.iter().map(|bytes| bytes.to_vec()).collect();
+        let encoded = bytes.iter().map(|bytes| Arc::new(bytes.to_vec())).collect();
         Ready { batch, own: Some(Computed { encoded, failures: Vec::new(), odd_lengths: Vec::new() }) }
+    }
+
+    fn open(sinks: Vec<RecordSink>) -> (OrderedSinks, Vec<SinkWriter>) {
+        OrderedSinks::new(sinks, MonoNs(0))
+    }
+
+    fn numbers(batches: &[Ready]) -> Vec<u64> {
+        batches.iter().map(|ready| ready.batch.number).collect()
+    }
+
+    fn written(sinks: &mut OrderedSinks) -> usize {
+        std::iter::from_fn(|| sinks.take_written()).count()
     }
 
     #[test]
     fn batches_are_written_in_order_and_given_back_when_they_are() {
         let shown = Shown::default();
-        let mut sinks = OrderedSinks::new(vec![sink("records", shown.clone())], MonoNs(0));
-        assert!(sinks.write(ready(1, &[b"b"])).is_empty());
-        assert!(sinks.write(ready(2, &[b"c"])).is_empty());
-        let written: Vec<u64> = sinks.write(ready(0, &[b"a"])).iter().map(|ready| ready.batch.number).collect();
-        assert_eq!((written, shown.text()), (vec![0, 1, 2], "abc".to_owned()));
-        assert!(sinks.into_failures().is_empty());
+        let (mut sinks, mut writers) = open(vec![sink("records", shown.clone())]);
+        assert!(sinks.hand_on(ready(1, &[b"b"])).is_empty());
+        assert!(sinks.hand_on(ready(2, &[b"c"])).is_empty());
+        assert_eq!(numbers(&sinks.hand_on(ready(0, &[b"a"]))), [0, 1, 2]);
+        assert_eq!(written(&mut sinks), 0, "nobody wrote them yet");
+        assert_eq!(writers[0].turn(MonoNs(1)), Turn::Idle);
+        assert_eq!((written(&mut sinks), shown.text()), (3, "abc".to_owned()));
+        sinks.close();
+        assert!(writers[0].turn(MonoNs(2)) == Turn::Over && !sinks.have_ended());
+        drop(writers);
+        assert!(sinks.have_ended() && sinks.into_findings().0.is_empty());
     }
 
     #[test]
     fn a_sink_that_fails_is_named_once_and_the_others_go_on() {
         let shown = Shown::default();
-        let mut sinks = OrderedSinks::new(vec![sink("raw", Full), sink("records", shown.clone())], MonoNs(0));
+        let (mut sinks, mut writers) = open(vec![sink("raw", Full), sink("records", shown.clone())]);
         for number in 0..3 {
-            sinks.write(ready(number, &[b"x", b"y"]));
+            sinks.hand_on(ready(number, &[b"x", b"y"]));
+            assert!(writers.iter_mut().all(|writer| writer.turn(MonoNs(number)) == Turn::Idle));
             assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "told when it happens, and once");
         }
-        assert_eq!(shown.text(), "yyy");
-        let failed: Vec<&str> = sinks.into_failures().iter().map(|failure| failure.sink).collect();
+        assert_eq!((shown.text(), written(&mut sinks)), ("yyy".to_owned(), 3));
+        let failed: Vec<&str> = sinks.into_findings().0.iter().map(|failure| failure.sink).collect();
         assert_eq!(failed, ["raw"]);
+    }
+
+    /// Blocks in every write until it is let go.
+    struct Blocked(Receiver<()>);
+
+    impl Write for Blocked {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.recv().map(|()| bytes.len()).map_err(io::Error::other)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_sink_that_blocks_holds_up_no_other_and_is_named_with_the_time_it_took() {
+        let (shown, (go, blocked)) = (Shown::default(), mpsc::channel());
+        let (mut sinks, writers) = open(vec![sink("raw", Blocked(blocked)), sink("records", shown.clone())]);
+        let threads: Vec<_> = writers.into_iter().map(|writer| std::thread::spawn(|| writer.run())).collect();
+        (0..2).for_each(|number| drop(sinks.hand_on(ready(number, &[b"x", b"y"]))));
+        let wait_until = |done: &mut dyn FnMut() -> bool| {
+            while !done() {
+                std::thread::yield_now();
+            }
+        };
+        wait_until(&mut || shown.text() == "yy");
+        let since = || MonoNs(sinks.sinks[0].state.busy_since.load(Relaxed)).taken();
+        wait_until(&mut || since().is_some());
+        let since = since().unwrap();
+        assert!(sinks.take_written().is_none(), "not all sinks have it");
+        assert!(sinks.look_for_stalls(since.plus(LONGEST_WAIT)).is_empty(), "it may yet be in time");
+        let late = since.plus(Nanos(5_000_000_000));
+        assert_eq!(sinks.look_for_stalls(late), [(Path::new("raw"), None)]);
+        assert!(sinks.look_for_stalls(late).is_empty(), "told once");
+        (0..2).for_each(|_| go.send(()).unwrap());
+        wait_until(&mut || sinks.sinks[0].state.written.load(Acquire) == 2);
+        assert_eq!(sinks.look_for_stalls(late), [(Path::new("raw"), Some(Nanos(5_000_000_000)))]);
+        assert_eq!(written(&mut sinks), 2);
+        sinks.close();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let (failures, stalls) = sinks.into_findings();
+        let five = Nanos(5_000_000_000);
+        let stall = SinkStall { path: "raw".into(), times: 1, total: five, longest: five };
+        assert!(failures.is_empty() && stalls == [stall], "{stalls:?}");
+    }
+
+    #[test]
+    fn a_sink_that_breaks_down_is_a_failure_and_nobody_waits_for_it() {
+        struct Broken;
+
+        impl Write for Broken {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                panic!("as the test wants it");
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        let (mut sinks, writers) = open(vec![sink("raw", Broken)]);
+        sinks.hand_on(ready(0, &[b"x"]));
+        let threads: Vec<_> = writers.into_iter().map(|writer| std::thread::spawn(|| writer.run())).collect();
+        assert!(threads.into_iter().all(|thread| thread.join().is_err()));
+        assert_eq!((written(&mut sinks), sinks.have_ended(), sinks.new_failures().len()), (1, true, 1));
     }
 }

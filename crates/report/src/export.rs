@@ -35,7 +35,8 @@ pub struct RecordRun {
 pub struct RecordWriting {
     /// Makes an encoder for each thread that computes records.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
-    /// Takes what encoders made. Whoever writes to it must not be held up for long.
+    /// Takes what encoders made. It is written to by one thread, which nobody else waits for; what its errors say is told
+    /// to the user, who wants to know what is kept.
     pub file: Box<dyn Write + Send>,
     /// What is left to do when the run is summed up; dropped where writing failed, and then it leaves nothing behind.
     pub complete: Option<Completion>,

@@ -115,6 +115,8 @@ pub struct LinesFile {
     waiting: Vec<u8>,
     /// Bytes in the file, all of them whole lines.
     written: u64,
+    /// How many lines these are.
+    lines: u64,
 }
 
 impl LinesFile {
@@ -124,7 +126,7 @@ impl LinesFile {
             fs::create_dir_all(folder)?;
         }
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
-        Ok(Self { file, waiting: Vec::with_capacity(TOGETHER), written: 0 })
+        Ok(Self { file, waiting: Vec::with_capacity(TOGETHER), written: 0, lines: 0 })
     }
 
     /// What did not fit leaves a part of a line behind, which no reader could make sense of.
@@ -133,7 +135,18 @@ impl LinesFile {
         let there = self.waiting.get(..there as usize).unwrap_or_default();
         let whole = there.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         self.written += whole as u64;
+        self.lines += line_breaks(&self.waiting[..whole]);
         self.file.set_len(self.written)
+    }
+
+    /// Why it could not be written, and what became of what was.
+    fn failed(&self, error: &io::Error) -> io::Error {
+        let lines = self.lines;
+        let text = match is_still_there(&self.file) {
+            Ok(()) => format!("{error}; lines written before that and kept: {lines}"),
+            Err(deleted) => format!("{deleted}; lines lost with it: {lines}"),
+        };
+        io::Error::new(error.kind(), text)
     }
 }
 
@@ -154,19 +167,24 @@ impl Write for LinesFile {
         if let Err(error) = self.file.write_all(&self.waiting) {
             // The first error is the one that explains.
             let _ = self.cut_to_whole_lines();
-            return Err(error);
+            return Err(self.failed(&error));
         }
         self.written += self.waiting.len() as u64;
+        self.lines += line_breaks(&self.waiting);
         self.waiting.clear();
-        is_still_there(&self.file)
+        is_still_there(&self.file).map_err(|error| self.failed(&error))
     }
 }
 
+fn line_breaks(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
 /// A file that was deleted takes everything and keeps nothing.
-pub(crate) fn is_still_there(file: &File) -> io::Result<()> {
+pub fn is_still_there(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0 {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted"));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted while the run was on"));
     }
     Ok(())
 }
@@ -211,6 +229,9 @@ mod tests {
         file.file.write_all(b"two\nthr").unwrap();
         file.cut_to_whole_lines().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+        let failed = file.failed(&io::ErrorKind::StorageFull.into());
+        assert_eq!(failed.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(failed.to_string(), "no storage space; lines written before that and kept: 2");
     }
 
     #[test]
@@ -220,6 +241,8 @@ mod tests {
         let mut file = LinesFile::create(&path).unwrap();
         fs::remove_file(&path).unwrap();
         file.write_all(b"{}\n").unwrap();
-        assert_eq!(file.flush().unwrap_err().kind(), io::ErrorKind::NotFound);
+        let failed = file.flush().unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::NotFound);
+        assert_eq!(failed.to_string(), "the file was deleted while the run was on; lines lost with it: 1");
     }
 }

@@ -60,7 +60,7 @@ pub use console::quantities::{bytes_text, clock_text, duration_text, remaining_t
 pub use console::report;
 pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
-pub use files::LinesFile;
+pub use files::{LinesFile, is_still_there};
 pub use log_lines::{LogLine, LogLines};
 pub use number::thousands;
 pub use records_jsonl::RecordLine;

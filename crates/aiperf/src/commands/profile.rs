@@ -73,7 +73,7 @@ fn fresh_id() -> String {
 
 /// Runs a plan, of which these notes were told, and reports on it.
 fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
-    let redactor = Arc::new(Redactor::of(&plan));
+    let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
     let profiled = profile(plan, notes, signals, redactor.clone());
     signals.run_is_over();
     let (finished, log) = match profiled {
@@ -96,8 +96,13 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
             Exit::Signal(number)
         }
         None => {
-            terminal::print(&text);
-            if has_failed { Exit::Failed } else { Exit::Success }
+            let shown = terminal::try_print(&text);
+            if let Err(error) = &shown {
+                let dir = dir.display();
+                let text = format!("cannot write the report to stdout: {error}\n  the files of the run are in {dir}");
+                exit::complain(&redactor, &text);
+            }
+            if has_failed || shown.is_err() { Exit::Failed } else { Exit::Success }
         }
     }
 }

@@ -92,6 +92,8 @@ fn a_full_disk_is_told_at_once_and_leaves_whole_lines() {
     assert!(told < over, "told when it happens");
     let records = run.records();
     assert!(!records.is_empty() && records.len() < 600, "{}", records.len());
+    let kept = format!("lines written before that and kept: {}", records.len());
+    assert!(words(&stdout).matches(&kept).count() == 2, "when it happens and at the end, {kept}: {stdout}");
     assert_eq!(avg(&run.summary(), "request_count"), 600.0, "the summary has them all");
 }
 
@@ -113,6 +115,48 @@ fn a_directory_that_is_deleted_is_noticed_and_the_summary_is_written_all_the_sam
     std::fs::remove_dir_all(running.dir.path().join("out")).unwrap();
     let run = running.finish_soon();
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
-    assert!(run.stdout().contains("the file was deleted"), "{}", run.stdout());
-    assert!(avg(&run.summary(), "request_count") >= 8.0);
+    let (stdout, stderr) = (run.stdout(), run.stderr());
+    assert!(stdout.contains("profile_export.jsonl: the file was deleted while the run was on; lines lost"), "{stdout}");
+    assert!(stderr.contains("logs/aiperf.log: the file was deleted while the run was on"), "{stderr}");
+    let summary = run.summary();
+    assert!(avg(&summary, "request_count") >= 8.0);
+    let footer = &stdout[stdout.rfind("CSV").unwrap_or_else(|| panic!("{stdout}"))..];
+    assert!(words(footer).contains("profile_export_aiperf.json"), "what was saved is listed: {footer}");
+    assert!(!run.path("profile_export.jsonl").exists() && !footer.contains("Records JSONL"), "{footer}");
+}
+
+/// A text whose lines are not broken, with or without a frame around it.
+fn words(text: &str) -> String {
+    text.replace(['│', '┃'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_file_that_cannot_be_written_at_the_end_is_named_and_all_others_are_written() {
+    let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(5)), ..quick() });
+    let all = ["profile_export_aiperf.json", "profile_export_aiperf.csv", "profile_export_console.txt"];
+    for failing in all {
+        let args = ["--streaming", "--concurrency", "4", "--request-count", "60", "--num-dataset-entries", "2"];
+        let running = Bench::of(&sim.url()).with(&args).start();
+        running.wait_for_records(4);
+        // A folder in its place: whoever runs the test, nothing can be renamed onto it.
+        std::fs::create_dir_all(running.dir.path().join("out").join(failing).join("in the way")).unwrap();
+        let run = running.finish_soon();
+        let stdout = run.stdout();
+        assert_eq!(run.code(), Some(1), "{failing}: {stdout}{}", run.stderr());
+        assert!(stdout.contains(&format!("{failing}: Is a directory")), "{failing}: {stdout}");
+        for other in all.into_iter().filter(|other| *other != failing) {
+            assert!(run.path(other).is_file(), "{other} beside {failing}");
+        }
+        assert_eq!(run.records().len(), 60, "{failing}");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_shown_is_a_failure_and_the_files_are_written() {
+    let sim = serve(quick());
+    let run = few(&sim.url()).after("exec >/dev/full").run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert!(run.stderr().contains("cannot write the report to stdout: No space left on device"), "{}", run.stderr());
+    assert!(run.stderr().contains("the files of the run are in "), "{}", run.stderr());
+    assert_eq!((avg(&run.summary(), "request_count"), run.records().len()), (4.0, 4));
 }

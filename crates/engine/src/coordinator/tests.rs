@@ -9,7 +9,7 @@ use crate::recorder::Courtesy;
 use crate::recorder::RecordContext;
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
-use crate::sinks::RecordSink;
+use crate::sinks::{RecordSink, SinkWriter, Turn};
 use crate::testing::{Shown, plan};
 use crate::worker_counters::AllCounters;
 use aiperf_dataset::Dataset;
@@ -41,6 +41,7 @@ fn sink(shown: &Shown) -> RecordSink {
 /// A coordinator whose record threads do only what the test makes them do.
 struct Bench {
     coordinator: Coordinator,
+    writers: Vec<SinkWriter>,
     context: Arc<RecordContext>,
     queue: Arc<Queue>,
     phases: Arc<[PhaseTrack]>,
@@ -71,12 +72,13 @@ impl Bench {
         });
         let mut mailboxes = Mailboxes::default();
         (0..THREADS).for_each(|_| drop(mailboxes.add()));
+        let (sinks, writers) = OrderedSinks::new(vec![sink(&shown)], MonoNs(0));
         let parts = Parts {
             queue: queue.clone(),
             arrivals,
             mailboxes,
             recorder: Self::recorder(&context),
-            sinks: OrderedSinks::new(vec![sink(&shown)], MonoNs(0)),
+            sinks,
             buffers: vec![BufferReturn::default()].into(),
             progress: PhaseReports::new(&phases, &queue, &AllCounters::of(1), &events),
             phases: phases.clone(),
@@ -84,7 +86,7 @@ impl Bench {
             events,
             watch: RequestWatch::new(&plan, phases.clone(), None),
         };
-        Self { coordinator: Coordinator::new(parts, MonoNs(0)), context, queue, phases, shown }
+        Self { coordinator: Coordinator::new(parts, MonoNs(0)), writers, context, queue, phases, shown }
     }
 
     fn recorder(context: &Arc<RecordContext>) -> Recorder {
@@ -102,9 +104,11 @@ impl Bench {
         }
     }
 
-    /// Rounds at one instant until there is nothing more to compute.
+    /// Rounds at one instant until there is nothing more to compute and to write.
     fn settle(&mut self, at: MonoNs) {
         while self.coordinator.step(at) {}
+        self.writers.iter_mut().for_each(|writer| while writer.turn(at) == Turn::MoreToWrite {});
+        self.coordinator.step(at);
     }
 
     fn mailbox(&self, thread: usize) -> Arc<Mailbox> {
@@ -193,6 +197,18 @@ fn a_phase_is_not_complete_while_a_record_of_it_waits_for_an_earlier_one() {
     assert_eq!((numbers(&bench.shown).len(), bench.queue.recorded(0), bench.queue.waiting()), (0, 0, 17));
     bench.settle(later(1));
     assert_eq!((numbers(&bench.shown).len(), bench.queue.recorded(0), bench.queue.waiting()), (17, 17, 0));
+}
+
+#[test]
+fn records_that_a_sink_does_not_take_hold_dispatch_and_count_in_the_budget_until_it_does() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..3);
+    while bench.coordinator.step(later(1)) {}
+    assert_eq!((bench.queue.waiting(), bench.queue.recorded(0)), (3, 0), "computed, and with the sink");
+    assert!(bench.queue.is_behind(mono_now().plus(Nanos(800_000_000))));
+    bench.settle(later(2));
+    assert_eq!((bench.queue.waiting(), bench.queue.recorded(0)), (0, 3));
+    assert!(!bench.queue.is_behind(mono_now().plus(Nanos(800_000_000))) && !bench.queue.is_half_full());
 }
 
 #[test]

@@ -2,11 +2,12 @@ mod phases;
 
 use super::*;
 use crate::events::{Interest, Subscription};
-use crate::testing::{json, plan, serve};
+use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::Dataset;
-use aiperf_metrics::{RunTraits, Summary, Window};
+use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
 use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
 use aiperf_types::{EndpointKind, RunEvent};
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -126,6 +127,60 @@ fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
         assert_eq!(latency("count"), counted as f64);
         assert!((latency("sum") - latency("avg") * latency("count")).abs() < 1e-6);
     }
+}
+
+/// Writes a letter a record.
+struct Letters;
+
+impl RecordEncoder for Letters {
+    fn encode(&mut self, _: &RecordView<'_>, out: &mut Vec<u8>) {
+        out.push(b'r');
+    }
+}
+
+/// A file whose first write takes longer than records may wait.
+struct Held {
+    shown: Shown,
+    was_held: bool,
+}
+
+impl Write for Held {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !std::mem::replace(&mut self.was_held, true) {
+            std::thread::sleep(Duration::from_millis(1000));
+        }
+        self.shown.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_that_blocks_is_named_and_loses_nothing() {
+    let (held, free) = (Shown::default(), Shown::default());
+    let sink = |name: &'static str, file: Box<dyn Write + Send>| {
+        let encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>> = Box::new(|| Box::new(Letters));
+        RecordSink { name, path: name.into(), encoder, file }
+    };
+    let blocks = Held { shown: held.clone(), was_held: false };
+    let sinks = vec![sink("held", Box::new(blocks)), sink("free", Box::new(free.clone()))];
+    let mut plan = plan_of(serve(|_, _| json(HELLO)), 60);
+    plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(40.0) };
+    let (outcome, events) = run_changed(plan, |requests| requests, Around { sinks, ..Around::default() });
+    assert_eq!((held.text().len(), free.text().len()), (60, 60));
+    let [stall] = &outcome.conduct.sink_stalls[..] else { panic!("{:?}", outcome.conduct.sink_stalls) };
+    assert!(stall.path.ends_with("held") && stall.times == 1, "{stall:?}");
+    assert!(outcome.conduct.holds > 0 && outcome.sink_failures.is_empty(), "dispatch waited for it");
+    let said: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Message(message) if message.text.starts_with("held takes") => Some(&*message.text),
+            _ => None,
+        })
+        .collect();
+    assert!(said.len() == 2 && said[1].starts_with("held takes records again, after "), "{said:?}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl ExitError {
         Self {
             service: Some("system_controller".into()),
             operation: "export_results".into(),
-            message: format!("{error}. What was written before is kept."),
+            message: format!("{error}. What was written is listed above."),
             ..Self::default()
         }
     }
