@@ -5,7 +5,8 @@
 //!
 //! # Layout
 //! - [`run`]: what there is to write down
-//! - [`records_jsonl`]: one line a request, written while the run is on; `trace_data`: its HTTP trace
+//! - [`records_jsonl`]: one line a request, written while the run is on; `record_metadata`: whose it is; `trace_data`: its
+//!   HTTP trace
 //! - [`inputs_json`]: what will be sent, written before it
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
@@ -30,6 +31,7 @@ pub mod marker;
 mod number;
 mod parquet_pages;
 pub mod phases;
+mod record_metadata;
 pub mod records_jsonl;
 pub mod run;
 pub mod server_metrics;
