@@ -7,6 +7,8 @@
 //! - [`run`]: what there is to write down
 //! - [`records_jsonl`]: one line a request, written while the run is on; `record_metadata`: whose it is; `trace_data`: its
 //!   HTTP trace
+//! - [`raw_jsonl`]: the same with all that was sent and came
+//! - [`outputs_json`]: what was generated, gathered while the run is on; `sorted_entries`: in the order of requests
 //! - [`inputs_json`]: what will be sent, written before it
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
@@ -29,8 +31,10 @@ mod kinds;
 pub mod log_lines;
 pub mod marker;
 mod number;
+pub mod outputs_json;
 mod parquet_pages;
 pub mod phases;
+pub mod raw_jsonl;
 mod record_metadata;
 pub mod records_jsonl;
 pub mod run;
@@ -40,6 +44,7 @@ pub mod server_metrics_json;
 pub mod server_metrics_jsonl;
 pub mod server_metrics_parquet;
 mod server_metrics_phases;
+mod sorted_entries;
 pub mod stamp;
 pub mod summary_csv;
 pub mod summary_json;
@@ -61,6 +66,7 @@ pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::LinesFile;
 pub use log_lines::{LogLine, LogLines};
+pub use raw_jsonl::RawLine;
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;

@@ -119,8 +119,9 @@ impl MetricKey {
     }
 }
 
+/// Appends a metric's value.
 #[inline]
-fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
+pub(crate) fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
     match value {
         Value::Int(value) => push_int(out, value),
         Value::Float(value) => push_f64(out, value),
