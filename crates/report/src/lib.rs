@@ -10,6 +10,7 @@
 //! - [`raw_jsonl`]: the same with all that was sent and came
 //! - [`outputs_json`]: what was generated, gathered while the run is on; `sorted_entries`: in the order of requests
 //! - [`inputs_json`]: what will be sent, written before it
+//! - `user_files`: texts of the user's own, written before a run
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
@@ -51,6 +52,7 @@ pub mod summary_json;
 pub mod timeslices_csv;
 pub mod timeslices_json;
 mod trace_data;
+mod user_files;
 
 pub use artifacts::{
     Artifacts, ExportFailure, FirstWritten, IncompleteFile, OpenRecordFile, ReportError, StagedInputs, Written,
