@@ -14,14 +14,15 @@ pub(crate) const LABEL: &str = "User File";
 
 /// Makes sure that each of them lies in the directory and is no other file of the run. The directory is there already.
 pub(crate) fn check(plan: &ArtifactPlan) -> Result<(), ReportError> {
-    for (at, UserFile { path, .. }) in plan.user_files.iter().enumerate() {
+    for (at, file) in plan.user_files.iter().enumerate() {
+        let path = &within(file);
         let refused = |why: &str| ReportError::UserFile { path: plan.dir.join(path), why: why.to_owned() };
         check_folder(&plan.dir, path).map_err(refused)?;
         let of_run = KINDS.iter().map(|kind| kind.file(&plan.names)).chain([READY_MARKER, PHASES]);
         if of_run.map(Path::new).any(|name| overlap(name, path)) {
             return Err(refused("a file of the run has that path"));
         }
-        if plan.user_files[..at].iter().any(|other| overlap(&other.path, path)) {
+        if plan.user_files[..at].iter().any(|other| overlap(&within(other), path)) {
             return Err(refused("another user file has that path, or a folder of it"));
         }
         let path = plan.dir.join(path);
@@ -42,7 +43,12 @@ pub(crate) fn write(plan: &ArtifactPlan, redactor: &Redactor) -> Result<(), Repo
 }
 
 pub(crate) fn paths(plan: &ArtifactPlan) -> impl Iterator<Item = PathBuf> {
-    plan.user_files.iter().map(|file| plan.dir.join(&file.path))
+    plan.user_files.iter().map(|file| plan.dir.join(within(file)))
+}
+
+/// Its path in the directory, as people read it: `./x` is `x`.
+fn within(file: &UserFile) -> PathBuf {
+    file.path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// Whether two paths are one, or one is a folder of the other.

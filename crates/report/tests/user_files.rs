@@ -24,7 +24,7 @@ fn refusal(dir: &Path, files: &[(&str, &str)]) -> String {
 #[test]
 fn user_files_are_written_with_their_folders_and_without_secrets() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(dir.path(), &[("notes.txt", "key sk-live-1234567\n"), ("a/b/c.json", "{}")]);
+    let plan = plan(dir.path(), &[("notes.txt", "key sk-live-1234567\n"), ("./a/b/c.json", "{}")]);
     let artifacts = Artifacts::prepare(&plan).unwrap();
     fs::write(dir.path().join("notes.txt"), "of an earlier run").unwrap();
     fs::write(dir.path().join(".notes.txt.99.tmp"), "of one that was killed").unwrap();
@@ -80,7 +80,14 @@ fn a_user_file_that_is_a_link_is_replaced_and_what_it_leads_to_stays() {
 #[test]
 fn a_user_file_is_no_other_file() {
     let dir = tempfile::tempdir().unwrap();
-    for path in ["profile_export_raw.jsonl", "logs", "logs/aiperf.log/x", "phases/x", ".aiperf_results_ready.json"] {
+    for path in [
+        "profile_export_raw.jsonl",
+        "./inputs.json",
+        "logs",
+        "logs/aiperf.log/x",
+        "phases/x",
+        ".aiperf_results_ready.json",
+    ] {
         let said = refusal(dir.path(), &[(path, "")]);
         assert!(said.contains("a file of the run has that path"), "{path}: {said}");
         assert!(said.contains("try: another path in artifacts.user_files"), "{said}");
