@@ -152,6 +152,7 @@ impl Campaign {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
             version: self.version.clone(),
+            redactor: self.redactor.clone(),
             events: self.events.clone(),
             stop: self.stop.clone(),
         };
