@@ -152,6 +152,7 @@ impl Campaign {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
             version: self.version.clone(),
+            redactor: self.redactor.clone(),
             events: self.events.clone(),
             stop: self.stop.clone(),
         };
@@ -162,6 +163,7 @@ impl Campaign {
         server_metrics.iter().for_each(ServerWatch::wait_until_settled);
         artifacts.remove_stale()?;
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
+        artifacts.write_user_files(&self.redactor)?;
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, server_metrics })
     }
 

@@ -8,7 +8,8 @@ use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan, redact};
+use aiperf_plan::redact::{self, Redactor};
+use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
@@ -88,6 +89,7 @@ pub(crate) struct Preparation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) artifacts: Arc<Artifacts>,
     pub(crate) version: String,
+    pub(crate) redactor: Arc<Redactor>,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
 }
@@ -101,6 +103,7 @@ impl Preparation {
             plan: self.plan.clone(),
             artifacts: self.artifacts.clone(),
             version: self.version.clone(),
+            redactor: self.redactor.clone(),
             stop: self.stop.clone(),
             steps: steps.clone(),
             tell: send,
@@ -145,6 +148,7 @@ struct Job {
     plan: Arc<Plan>,
     artifacts: Arc<Artifacts>,
     version: String,
+    redactor: Arc<Redactor>,
     stop: Stop,
     steps: Arc<Steps>,
     tell: Sender<Told>,
@@ -158,7 +162,7 @@ enum Told {
 
 impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, stop, steps, tell } = self;
+        let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
         let tokenizer = tokenizer(&plan, &say)?;
         say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
@@ -199,10 +203,8 @@ impl Job {
             all.for_each(drop);
             None
         } else {
-            Some(
-                artifacts
-                    .stage_inputs(all.map(|conversation| (conversation.session_id, shown(conversation.bodies))))?,
-            )
+            let sessions = all.map(|conversation| (conversation.session_id, shown(conversation.bodies, &redactor)));
+            Some(artifacts.stage_inputs(sessions)?)
         };
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
@@ -214,12 +216,17 @@ impl Job {
 }
 
 /// Bodies as they may be seen.
-fn shown(bodies: Vec<Body>) -> impl Iterator<Item = Vec<u8>> {
+fn shown(bodies: Vec<Body>, redactor: &Redactor) -> impl Iterator<Item = Vec<u8>> {
     bodies.into_iter().map(|body| {
         let payload = body.payload();
-        match redact::payload(&payload) {
+        let named = match redact::payload(&payload) {
             Cow::Owned(hidden) => hidden,
             Cow::Borrowed(_) => payload.into_owned(),
+        };
+        let hidden = std::str::from_utf8(&named).map(|text| redactor.hide_in_own(text));
+        match hidden {
+            Ok(Cow::Owned(hidden)) => hidden.into_bytes(),
+            Ok(Cow::Borrowed(_)) | Err(_) => named,
         }
     })
 }

@@ -73,7 +73,7 @@ impl WorkerSetup {
                 Transport::Http => Protocol::Http1,
                 Transport::Http2 => Protocol::Http2,
             },
-            detailed: plan.artifacts.records_hold_traces(),
+            detailed: plan.artifacts.records_hold_traces() || plan.artifacts.raw,
             connect_timeout: None,
             stream_end: StreamEnd {
                 ends_in_last: sse::ends_in_done,

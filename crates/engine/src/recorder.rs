@@ -4,13 +4,14 @@
 use crate::curves::Sweeps;
 use crate::quality::Quality;
 use crate::queue::{Batch, Claimant, Finished};
+use crate::raw::raw_exchange;
 use crate::record::{Reader, Record};
 use crate::request_watch::OddLength;
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, PhaseKind, RequestError};
+use aiperf_types::{Exchange, MonoNs, PhaseKind, RawExchange, RequestError};
 use std::sync::{Arc, OnceLock};
 
 /// A buffer of encoded records starts this large: a batch of them fits.
@@ -44,6 +45,12 @@ impl RecordContext {
             Some(until) if mono_now() >= *until => self.reader.read_uncounted(exchange, record_thread),
             _ => self.reader.read_finished(exchange, record_thread),
         }
+    }
+
+    /// The exchange as it was, where a file wants that.
+    fn raw(&self, exchange: &Exchange) -> Option<RawExchange> {
+        let plan = &self.reader.plan;
+        plan.artifacts.raw.then(|| raw_exchange(exchange, plan.endpoint.http.kept_body_limit, &self.redactor))
     }
 }
 
@@ -156,7 +163,8 @@ impl Recorder {
             let metrics = &mut self.metrics[at];
             self.context.metrics.record(&record.measured, metrics);
             let Record { meta, measured, parsed, .. } = &record;
-            let view = RecordView { exchange, parsed, meta, measured, metrics };
+            let raw = self.context.raw(exchange);
+            let view = RecordView { exchange, parsed, meta, measured, metrics, raw: raw.as_ref() };
             self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
             if let Some(error) = record.measured.error.as_ref().filter(|_| !exchange.was_cut_off()) {
                 failures.push((at, error.clone()));

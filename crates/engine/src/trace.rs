@@ -56,7 +56,7 @@ fn response_headers(exchange: &Exchange) -> Vec<(String, String)> {
 }
 
 /// The fields of a head, each name once; several of one name are joined as HTTP says.
-fn fields(head: &[u8]) -> Vec<(String, String)> {
+pub(crate) fn fields(head: &[u8]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
     let mut fields: Vec<(String, String)> = Vec::new();
     for line in head.split(|&byte| byte == b'\n').skip(1) {

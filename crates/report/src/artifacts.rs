@@ -10,7 +10,9 @@ use crate::marker::{READY_MARKER, ready_marker};
 use crate::phases::remove_phases;
 use crate::run::RunResult;
 use crate::server_metrics_jsonl::ScrapeFile;
+use crate::user_files;
 use aiperf_plan::ArtifactPlan;
+use aiperf_plan::redact::Redactor;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io;
@@ -45,6 +47,11 @@ pub enum ReportError {
          --profile-export-prefix", path.display()
     )]
     IsFolder { path: PathBuf },
+    /// A file of the user's own cannot be where it should.
+    #[error(
+        "cannot write the user file {}: {why}\n  try: another path in artifacts.user_files", path.display()
+    )]
+    UserFile { path: PathBuf, why: String },
 }
 
 /// An exporter that failed.
@@ -133,7 +140,7 @@ impl Artifacts {
         let mut paths = KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
         match paths.find(|path| path.is_dir()) {
             Some(path) => Err(ReportError::IsFolder { path }),
-            None => Ok(artifacts),
+            None => user_files::check(plan).map(|()| artifacts),
         }
     }
 
@@ -157,6 +164,7 @@ impl Artifacts {
             .map(|kind| kind.file(&self.plan.names))
             .chain([READY_MARKER, PROBE])
             .map(|name| self.path(name))
+            .chain(user_files::paths(&self.plan))
             .collect();
         let folders: BTreeSet<&Path> = finals.iter().filter_map(|path| path.parent()).collect();
         // That of `inputs.json` is this run's own, and about to be published.
@@ -224,6 +232,11 @@ impl Artifacts {
         staged.publish().map_err(|source| ReportError::File { path: self.path(INPUTS), source })
     }
 
+    /// Writes the files that the user gave a text for. To be called when the run is about to start.
+    pub fn write_user_files(&self, redactor: &Redactor) -> Result<(), ReportError> {
+        user_files::write(&self.plan, redactor)
+    }
+
     /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before;
     /// `incomplete` are files that took its records.
     pub fn write_first(
@@ -284,7 +297,9 @@ impl Artifacts {
             failures.iter().any(|failure| matches!(&failure.error, ReportError::File { path: at, .. } if at == path))
         };
         let file = |kind: &FileKind| WrittenFile { label: kind.label(), path: self.path(kind.file(&self.plan.names)) };
-        KINDS.iter().map(file).filter(|file| file.path.is_file() && !failed(&file.path)).collect()
+        let own = user_files::paths(&self.plan).map(|path| WrittenFile { label: user_files::LABEL, path });
+        let all = KINDS.iter().map(file).chain(own);
+        all.filter(|file| file.path.is_file() && !failed(&file.path)).collect()
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -68,6 +68,20 @@ pub(crate) fn push_str(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// Appends an object of texts.
+pub(crate) fn push_texts(out: &mut Vec<u8>, members: &[(String, String)]) {
+    out.push(b'{');
+    for (at, (key, value)) in members.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        push_str(out, key);
+        out.push(b':');
+        push_str(out, value);
+    }
+    out.push(b'}');
+}
+
 /// A document, written from the top down: indented by two spaces a level, unless it is compact; nothing after the last
 /// brace.
 #[derive(Default)]

@@ -3,8 +3,8 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, phases, records_jsonl, records_parquet, server_metrics_csv, server_metrics_json, server_metrics_jsonl,
-    server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
+    console, outputs_json, phases, raw_jsonl, records_jsonl, records_parquet, server_metrics_csv, server_metrics_json,
+    server_metrics_jsonl, server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -17,13 +17,14 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&summary_json::EXPORTER),
     FileKind::Records(&records_jsonl::SINK),
     FileKind::Records(&records_parquet::SINK),
-    FileKind::OfOthers { label: "Raw Records", file: |names| &names.raw_jsonl },
+    FileKind::Records(&raw_jsonl::SINK),
     FileKind::Export(&server_metrics_csv::EXPORTER),
     FileKind::Export(&server_metrics_json::EXPORTER),
     FileKind::Export(&server_metrics_parquet::EXPORTER),
     FileKind::Scrapes { label: server_metrics_jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),
+    FileKind::Records(&outputs_json::SINK),
     FileKind::Prepared { label: "Inputs JSON", file: INPUTS },
     FileKind::Export(&console::EXPORTER),
     FileKind::Export(&phases::EXPORTER),
@@ -40,14 +41,12 @@ pub(crate) enum FileKind {
     Scrapes { label: &'static str, file: fn(&FileNames) -> &str },
     /// When the run is over.
     Export(&'static Exporter),
-    /// Not by this program: what another left there must not be taken for this run's.
-    OfOthers { label: &'static str, file: fn(&FileNames) -> &str },
 }
 
 impl FileKind {
     pub(crate) fn label(&self) -> &'static str {
         match self {
-            Self::Prepared { label, .. } | Self::Scrapes { label, .. } | Self::OfOthers { label, .. } => label,
+            Self::Prepared { label, .. } | Self::Scrapes { label, .. } => label,
             Self::Records(kind) => kind.label,
             Self::Export(kind) => kind.label,
         }
@@ -56,7 +55,7 @@ impl FileKind {
     pub(crate) fn file<'a>(&self, names: &'a FileNames) -> &'a str {
         match self {
             Self::Prepared { file, .. } => file,
-            Self::Scrapes { file, .. } | Self::OfOthers { file, .. } => file(names),
+            Self::Scrapes { file, .. } => file(names),
             Self::Records(kind) => (kind.file)(names),
             Self::Export(kind) => (kind.file)(names),
         }

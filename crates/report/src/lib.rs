@@ -5,9 +5,13 @@
 //!
 //! # Layout
 //! - [`run`]: what there is to write down
-//! - [`records_jsonl`]: one line a request, written while the run is on; `trace_data`: its HTTP trace
+//! - [`records_jsonl`]: one line a request, written while the run is on; `record_metadata`: whose it is; `trace_data`: its
+//!   HTTP trace
 //! - `records_parquet`: the same as columns; `parquet_pages`: column chunks of Parquet files
+//! - [`raw_jsonl`]: the same with all that was sent and came
+//! - [`outputs_json`]: what was generated, gathered while the run is on; `sorted_entries`: in the order of requests
 //! - [`inputs_json`]: what will be sent, written before it
+//! - `user_files`: texts of the user's own, written before a run
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
@@ -29,8 +33,11 @@ mod kinds;
 pub mod log_lines;
 pub mod marker;
 mod number;
+pub mod outputs_json;
 mod parquet_pages;
 pub mod phases;
+pub mod raw_jsonl;
+mod record_metadata;
 pub mod records_jsonl;
 mod records_parquet;
 pub mod run;
@@ -40,12 +47,14 @@ pub mod server_metrics_json;
 pub mod server_metrics_jsonl;
 pub mod server_metrics_parquet;
 mod server_metrics_phases;
+mod sorted_entries;
 pub mod stamp;
 pub mod summary_csv;
 pub mod summary_json;
 pub mod timeslices_csv;
 pub mod timeslices_json;
 mod trace_data;
+mod user_files;
 
 pub use artifacts::{
     Artifacts, ExportFailure, FirstWritten, IncompleteFile, OpenRecordFile, ReportError, StagedInputs, Written,
@@ -63,6 +72,7 @@ pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, is_still_there};
 pub use log_lines::{LogLine, LogLines};
 pub use number::thousands;
+pub use raw_jsonl::RawLine;
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;

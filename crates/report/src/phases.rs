@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// Name of the index in the artifact directory.
 pub const PHASE_MANIFEST: &str = "phase_manifest.json";
 /// Folder of the folders of phases.
-const PHASES: &str = "phases";
+pub(crate) const PHASES: &str = "phases";
 
 pub(crate) const EXPORTER: Exporter = Exporter {
     name: "phases",

@@ -1,6 +1,6 @@
 //! `trace_data` of a record line: the HTTP exchange step by step, in wall time.
 
-use crate::json::{push_int, push_str};
+use crate::json::{push_int, push_str, push_texts};
 use aiperf_types::{EarlierLeg, HttpTrace, MonoNs, Nanos, WallAnchor};
 use std::net::SocketAddr;
 
@@ -99,16 +99,7 @@ impl Members<'_> {
     fn fields(&mut self, key: &str, fields: Option<&[(String, String)]>) {
         let Some(fields) = fields else { return };
         self.key(key);
-        self.out.push(b'{');
-        for (at, (name, value)) in fields.iter().enumerate() {
-            if at > 0 {
-                self.out.push(b',');
-            }
-            push_str(self.out, name);
-            self.out.push(b':');
-            push_str(self.out, value);
-        }
-        self.out.push(b'}');
+        push_texts(self.out, fields);
     }
 
     /// Redirects and tries that went before, where there were any.

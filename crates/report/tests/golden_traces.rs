@@ -1,6 +1,8 @@
 //! `trace_data` of record lines against that of the reference.
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
+mod support;
+
 use aiperf_golden::{Area, Shape, Tally, has};
 use aiperf_metrics::{RecordMetrics, registry};
 use aiperf_report::RecordLine;
@@ -8,8 +10,9 @@ use aiperf_types::{
     CorrelationId, EarlierLeg, HttpTrace, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError, WallAnchor,
     WallNs,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
+use support::{RECORDS, run_files};
 
 /// Instants of a request on the monotonic clock, and its exported trace.
 const TRACE: Shape = |case| has(case, "perf") && has(case, "expected.trace_data");
@@ -103,6 +106,31 @@ fn golden_traces_are_written_as_recorded() {
         // As texts, for the order of members counts.
         assert_eq!(line["trace_data"].to_string(), case["expected"]["trace_data"].to_string());
     });
+    tally.finish();
+}
+
+/// The instants that an exported trace tells, as if the wall clock were the monotonic one.
+fn perf_of(trace: &Value) -> Value {
+    let instant = |(key, value): (&String, &Value)| {
+        let key = key.strip_suffix("_ns").map_or(key.clone(), |step| format!("{step}_perf_ns"));
+        (key, value.clone())
+    };
+    Value::Object(trace.as_object().unwrap().iter().map(instant).collect::<Map<_, _>>())
+}
+
+#[test]
+fn golden_traces_of_runs_are_written_as_they_were_read() {
+    let mut tally = Tally::new("HTTP traces of runs");
+    for file in run_files(RECORDS) {
+        for (at, record) in file.text.lines().enumerate() {
+            let record: Value = serde_json::from_str(record).unwrap();
+            let Some(theirs) = record.get("trace_data") else { continue };
+            tally.run(format!("{} line {}", file.name(), at + 1), || {
+                let line = line(trace_of(&perf_of(theirs)));
+                assert_eq!(line["trace_data"].to_string(), theirs.to_string());
+            });
+        }
+    }
     tally.finish();
 }
 

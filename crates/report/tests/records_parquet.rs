@@ -178,7 +178,7 @@ fn write(open: &mut [OpenRecordFile], run: &RecordRun, records: &[(RecordMeta, M
             for (meta, measured) in batch {
                 run.metrics.record(measured, &mut metrics);
                 let metrics = &metrics;
-                let view = RecordView { exchange: &exchange, parsed: &parsed, meta, measured, metrics };
+                let view = RecordView { exchange: &exchange, parsed: &parsed, meta, measured, metrics, raw: None };
                 encoder.encode(&view, &mut bytes);
             }
             file.writing.file.write_all(&bytes).unwrap();
@@ -384,7 +384,10 @@ fn a_full_disk_is_told_when_rows_do_not_fit() {
     for (meta, measured) in &records {
         run.metrics.record(measured, &mut metrics);
         let metrics = &metrics;
-        encoder.encode(&RecordView { exchange: &exchange, parsed: &parsed, meta, measured, metrics }, &mut bytes);
+        encoder.encode(
+            &RecordView { exchange: &exchange, parsed: &parsed, meta, measured, metrics, raw: None },
+            &mut bytes,
+        );
     }
     let file = &mut open[0].writing.file;
     let error = (0..10_000).find_map(|_| file.write_all(&bytes).and_then(|()| file.flush()).err()).unwrap();

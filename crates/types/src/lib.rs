@@ -14,7 +14,8 @@
 //! - [`failure`]: why an exchange ended without a whole answer
 //! - [`error`]: why a request failed, as records say it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
-//! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step
+//! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step;
+//!   [`raw`]: the exchange as it was
 //! - [`limits`]: what results are held against
 //! - [`stats`]: the statistics of a metric
 //! - [`log`]: levels of messages
@@ -34,6 +35,7 @@ pub mod limits;
 pub mod log;
 pub mod media_type;
 pub mod number_map;
+pub mod raw;
 pub mod record;
 pub mod response;
 pub mod shape;
@@ -55,6 +57,7 @@ pub use id::{CorrelationId, uuid_text};
 pub use limits::{Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use number_map::NumberMap;
+pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
 pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};

@@ -135,7 +135,7 @@ pub fn fields(message: &[u8]) -> Vec<Field<'_>> {
 }
 
 /// The fields of a message one by one: a message may be as large as a response, and its fields many times larger.
-fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
+pub fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
     let mut lines =
         message.split(|&b| b == b'\n' || b == b'\r').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let mut pending: Option<Field<'_>> = None;
@@ -168,13 +168,13 @@ fn each_field(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
 
 /// Bytes as text; what is no UTF-8 is replaced. Nearly all of it is UTF-8, and to find that out is much cheaper than to
 /// look for what to replace.
-pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, str> {
+pub fn readable(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// The data of a message that has no other field, on one line.
 #[inline]
-pub(crate) fn bare_data(message: &[u8]) -> Option<&[u8]> {
+pub fn bare_data(message: &[u8]) -> Option<&[u8]> {
     let data = message.strip_prefix(b"data:")?;
     memchr2(b'\n', b'\r', data).is_none().then(|| data.trim_ascii())
 }

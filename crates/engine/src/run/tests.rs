@@ -6,7 +6,7 @@ use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
 use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
-use aiperf_types::{EndpointKind, RunEvent};
+use aiperf_types::{EndpointKind, RawResponse, RunEvent};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -90,6 +90,35 @@ fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
     assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");
     assert!(!outcome.was_stopped, "the hold was never released");
     assert_eq!(outcome.phases[0].records.records(), 40);
+}
+
+/// Says what it is given of each exchange as it was.
+struct SaysRaw;
+
+impl RecordEncoder for SaysRaw {
+    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
+        let Some(raw) = record.raw else { return };
+        let headers = raw.request_headers.as_ref().map_or(0, Vec::len);
+        let is_whole = matches!(raw.response, RawResponse::Body { .. });
+        out.extend_from_slice(if headers > 0 && is_whole { b"whole " } else { b"part " });
+    }
+}
+
+#[test]
+fn exchanges_are_kept_as_they_were_where_a_file_wants_that() {
+    for (wanted, said) in [(true, "whole whole whole "), (false, "")] {
+        let mut plan = plan_of(serve(|_, _| json(HELLO)), 3);
+        plan.artifacts.raw = wanted;
+        let shown = Shown::default();
+        let sink = RecordSink {
+            name: "raw",
+            path: "raw".into(),
+            encoder: Box::new(|| Box::new(SaysRaw)),
+            file: Box::new(shown.clone()),
+        };
+        run_changed(plan, |requests| requests, Around { sinks: vec![sink], ..Around::default() });
+        assert_eq!(shown.text(), said);
+    }
 }
 
 #[test]

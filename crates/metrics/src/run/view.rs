@@ -1,7 +1,7 @@
 //! One finished request as those see it who write it down.
 
 use crate::run::record::RecordMetrics;
-use aiperf_types::{ContentMark, Exchange, Measured, Parsed, RecordMeta};
+use aiperf_types::{ContentMark, Exchange, Measured, Parsed, RawExchange, RecordMeta};
 
 /// All that is known of one finished request: its bytes and their timeline, the answer as it was read, what it amounts
 /// to.
@@ -14,6 +14,8 @@ pub struct RecordView<'a> {
     pub meta: &'a RecordMeta,
     pub measured: &'a Measured,
     pub metrics: &'a RecordMetrics,
+    /// Request and answer as they were, secrets hidden; `None` where no file wants them.
+    pub raw: Option<&'a RawExchange>,
 }
 
 impl RecordView<'_> {

@@ -93,6 +93,9 @@ impl Redactor {
     /// beginning of.
     fn hide_up_to<'t>(&self, text: &'t str, end: usize, least: usize) -> Cow<'t, str> {
         let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        if self.values.is_empty() {
+            return Cow::Borrowed(&text[..end]);
+        }
         let mut out = String::new();
         let (mut shown, mut at) = (0, 0);
         while at < end {

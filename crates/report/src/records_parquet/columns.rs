@@ -4,7 +4,8 @@
 use super::arrow_schema::ELEMENT;
 use super::cells::Cells;
 use crate::json::push_str;
-use crate::records_jsonl::{RunIds, hex, push_spec_decode};
+use crate::record_metadata::{RunIds, hex};
+use crate::records_jsonl::push_spec_decode;
 use aiperf_metrics::{Metric, Metrics, ValueKind};
 use aiperf_types::{CorrelationId, Measured, RecordMeta, RequestError, uuid_text};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};

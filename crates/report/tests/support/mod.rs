@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
 pub(crate) mod observed;
+pub(crate) mod recorded;
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::{
@@ -63,6 +64,12 @@ pub(crate) const RECORDS: IsKind = |file| {
     let first = file.text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
     first.is_some_and(|line| has(&line, "metadata") && has(&line, "metrics"))
 };
+
+pub(crate) const RAW: IsKind = |file| {
+    let first = file.text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    first.is_some_and(|line| has(&line, "metadata") && has(&line, "responses"))
+};
+pub(crate) const OUTPUTS: IsKind = |file| has(&file.json["data"][0], "response_text");
 
 /// Every file of every golden run, in a stable order.
 pub(crate) fn all_run_files() -> Vec<RunFile> {

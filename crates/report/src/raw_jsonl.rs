@@ -1,0 +1,149 @@
+//! The raw file: one compact JSON line a request, with everything that was sent and everything that came.
+//!
+//! A body of JSON stands in its line byte by byte as it was sent, but for the secrets that it held and for line breaks
+//! between its tokens, which are spaces here. A body that is no JSON, such as a form, is a string; one that is no text
+//! is an object with its `raw_bytes` in Base64.
+
+use crate::export::{RecordFile, RecordWriting};
+use crate::files::LinesFile;
+use crate::json::{push_int, push_str, push_texts};
+use crate::record_metadata::{Metadata, push_count, push_error};
+use aiperf_metrics::{RecordEncoder, RecordView};
+use aiperf_plan::redact::{self, Redactor};
+use aiperf_types::{Body, RawBody, RawEvents, RawResponse};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
+use std::sync::Arc;
+
+pub(crate) const SINK: RecordFile = RecordFile {
+    name: "raw",
+    label: "Raw Records",
+    file: |names| &names.raw_jsonl,
+    wanted: |plan| plan.raw,
+    open: |path, run| {
+        let run = run.clone();
+        Ok(RecordWriting {
+            encoder: Box::new(move || Box::new(RawLine::new(&run.benchmark_id, run.redactor.clone()))),
+            file: Box::new(LinesFile::create(path)?),
+            complete: None,
+        })
+    },
+};
+
+/// Writes raw lines. Each record thread has its own.
+#[derive(Debug)]
+pub struct RawLine {
+    metadata: Metadata,
+    redactor: Arc<Redactor>,
+}
+
+impl RawLine {
+    /// A writer for the run with this id, and what it may not tell.
+    pub fn new(benchmark_id: &str, redactor: Arc<Redactor>) -> Self {
+        Self { metadata: Metadata::new(benchmark_id), redactor }
+    }
+}
+
+impl RecordEncoder for RawLine {
+    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
+        let Some(raw) = record.raw else { return };
+        out.push(b'{');
+        self.metadata.push(out, record.meta);
+        out.extend_from_slice(b",\"start_perf_ns\":");
+        push_int(out, record.measured.start.0);
+        if let Some(fields) = &raw.request_headers {
+            out.extend_from_slice(b",\"request_headers\":");
+            push_texts(out, fields);
+        }
+        push_count(out, b",\"status\":", record.exchange.status.map(u64::from));
+        out.extend_from_slice(b",\"responses\":[");
+        match &raw.response {
+            RawResponse::None => {}
+            RawResponse::Events(events) => push_events(out, events),
+            RawResponse::Body { at, content_type, body } => {
+                out.extend_from_slice(b"{\"perf_ns\":");
+                push_int(out, at.0);
+                match body {
+                    RawBody::Text(text) => {
+                        out.extend_from_slice(b",\"text\":");
+                        push_str(out, text);
+                    }
+                    RawBody::Bytes(bytes) => {
+                        out.extend_from_slice(b",\"raw_bytes\":");
+                        self.push_base64(out, bytes);
+                    }
+                }
+                out.extend_from_slice(b",\"content_type\":");
+                push_str(out, content_type);
+                out.push(b'}');
+            }
+        }
+        out.push(b']');
+        if let Some(error) = &record.measured.error {
+            out.extend_from_slice(b",\"error\":");
+            push_error(out, error);
+        }
+        self.push_payload(out, &record.exchange.request_body);
+        out.extend_from_slice(b"}\n");
+    }
+}
+
+impl RawLine {
+    /// Appends the body of a request, where there was one.
+    fn push_payload(&self, out: &mut Vec<u8>, body: &Body) {
+        if body.is_empty() {
+            return;
+        }
+        out.extend_from_slice(b",\"payload\":");
+        let sent = body.joined();
+        let shown = redact::payload(&sent);
+        let Ok(text) = std::str::from_utf8(&shown) else {
+            out.extend_from_slice(b"{\"raw_bytes\":");
+            self.push_base64(out, &shown);
+            out.push(b'}');
+            return;
+        };
+        let json = self.redactor.hide_in_own(text);
+        // A secret may be anything, also a part of what makes a text JSON.
+        if serde_json::from_str::<IgnoredAny>(&json).is_ok() {
+            push_on_one_line(out, json.as_bytes());
+        } else {
+            push_str(out, &self.redactor.hide(text));
+        }
+    }
+
+    /// Secrets are hidden in their encoded form: there is no text to find them in.
+    fn push_base64(&self, out: &mut Vec<u8>, bytes: &[u8]) {
+        push_str(out, &self.redactor.hide(&STANDARD.encode(bytes)));
+    }
+}
+
+/// Line breaks of valid JSON stand between its tokens.
+fn push_on_one_line(out: &mut Vec<u8>, json: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(json);
+    if json.contains(&b'\n') || json.contains(&b'\r') {
+        let breaks = out[start..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r'));
+        breaks.for_each(|byte| *byte = b' ');
+    }
+}
+
+fn push_events(out: &mut Vec<u8>, events: &RawEvents) {
+    for (index, (at, fields)) in events.iter().enumerate() {
+        out.extend_from_slice(if index == 0 { b"{\"perf_ns\":" } else { b",{\"perf_ns\":" });
+        push_int(out, at.0);
+        out.extend_from_slice(b",\"packets\":[");
+        for (index, (name, value)) in fields.enumerate() {
+            out.extend_from_slice(if index == 0 { b"{\"name\":" } else { b",{\"name\":" });
+            push_str(out, name);
+            out.extend_from_slice(b",\"value\":");
+            match value {
+                Some(value) => push_str(out, value),
+                None => out.extend_from_slice(b"null"),
+            }
+            out.push(b'}');
+        }
+        out.extend_from_slice(b"]}");
+    }
+}
