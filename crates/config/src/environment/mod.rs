@@ -42,7 +42,7 @@ const ELSEWHERE: &[&str] = &[
     "AIPERF_K8S_",
 ];
 
-/// Where pods are looked for: read where they are.
+/// Where pods are looked for, which is read where they are, and what users' files may name.
 const POD_NAMESPACE: &str = "AIPERF_NAMESPACE";
 
 /// What the environment says.
@@ -65,6 +65,8 @@ pub(crate) struct Environment {
     /// What was written to a file that grows is handed to the operating system this often.
     pub flush_every: Option<Nanos>,
     pub scrapes: Scrapes,
+    /// The namespace of the pod that a run is in, as users' files may name it.
+    pub namespace: String,
     /// How exact the schedule is, and how patient.
     pub timing: TimingPlan,
     /// Content is a list of parts even where a string would do.
@@ -152,7 +154,9 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         let Some(variable) = variables().find(|variable| variable.name == name) else {
             if ELSEWHERE.iter().any(|known| name.starts_with(known)) {
                 idle.push(name);
-            } else if name != POD_NAMESPACE {
+            } else if name == POD_NAMESPACE {
+                out.namespace = value;
+            } else {
                 out.notes.push(unknown(&name));
             }
             continue;

@@ -4,17 +4,18 @@ mod dataset;
 mod endpoint;
 mod phases;
 mod server_metrics;
+mod user_files;
 
 use crate::advice;
 use crate::command_line;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
-use crate::flags::{EXPORT_LEVEL, Status};
+use crate::flags::Status;
 use crate::keys;
 use crate::os_text;
 use crate::resolve::{Tree, resolve_config};
-use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
+use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
@@ -162,12 +163,14 @@ fn plan(
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases::phases(tree, &dataset, notes, problems);
-    let artifacts = artifacts(tree, ctx, notes, problems);
+    let mut artifacts = artifacts(tree, ctx, notes);
+    artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
     let runtime = runtime(tree, ctx);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
+    input_config["runtime"]["ui"] = runtime.ui.name().into();
     // It says what is on, not what would be.
     input_config["gpu_telemetry"]["enabled"] = false.into();
     Some(Plan {
@@ -225,45 +228,33 @@ fn metrics(tree: &Tree) -> MetricsPlan {
     }
 }
 
-fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> ArtifactPlan {
+fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
     let given = os_text::path(&artifacts.dir());
     // As people write paths and nobody wants to read them: `./out//` is `out`. What `..` means, links decide.
     let base = ctx.cwd.join(given.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
-    if artifacts.raw() {
-        let (what, instead) = if tree.flags.has(EXPORT_LEVEL) {
-            (format!("{} raw", tree.flags.spelled(EXPORT_LEVEL)), "--export-level records")
-        } else {
-            (subject(tree, "benchmark.artifacts.raw"), "records: [jsonl]")
-        };
-        problems.push(
-            not_yet(&what, "requests and responses are not written as they were")
-                .hint(instead)
-                .at("benchmark.artifacts.raw"),
-        );
-    }
-    if let Some(Formats(Some(formats))) = &artifacts.records
-        && formats.iter().any(|format| *format != RecordFormat::Jsonl)
-    {
-        let at = "benchmark.artifacts.records";
-        problems.push(not_yet(&subject(tree, at), "records are written as JSON lines only").hint("[jsonl]").at(at));
-    }
-    let records = RecordFiles { jsonl: !matches!(artifacts.records, Some(Formats(None))), parquet: false };
-    let summary = match &artifacts.summary {
-        None => SummaryFiles::default(),
-        Some(Formats(None)) => SummaryFiles { json: false, csv: false },
-        Some(Formats(Some(formats))) => {
-            SummaryFiles { json: formats.contains(&SummaryFormat::Json), csv: formats.contains(&SummaryFormat::Csv) }
-        }
-    };
+    let (records, summary) = (artifacts.records(), artifacts.summary());
+    let records =
+        RecordFiles { jsonl: records.holds(RecordFormat::Jsonl), parquet: records.holds(RecordFormat::Parquet) };
+    let summary = SummaryFiles { json: summary.holds(SummaryFormat::Json), csv: summary.holds(SummaryFormat::Csv) };
     if artifacts.trace() && !records.jsonl {
         let what = subject(tree, "benchmark.artifacts.trace");
-        notes.push(format!("{what} has no effect: the trace of a request stands in its record, and none are written"));
+        notes.push(format!(
+            "{what} has no effect: the trace of a request stands in its JSON line, and none are written"
+        ));
     }
-    let names = FileNames::new(artifacts.prefix.as_deref());
-    let report_width = tree.environment.showing.report_width;
-    ArtifactPlan { summary, records, http_trace: artifacts.trace(), report_width, ..ArtifactPlan::new(dir, names) }
+    ArtifactPlan {
+        dir,
+        summary,
+        records,
+        raw: artifacts.raw(),
+        outputs: artifacts.export_outputs_json(),
+        user_files: Vec::new(),
+        http_trace: artifacts.trace(),
+        names: FileNames::new(artifacts.prefix.as_deref()),
+        report_width: tree.environment.showing.report_width,
+    }
 }
 
 fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
