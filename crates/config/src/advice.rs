@@ -92,11 +92,6 @@ const INSTEAD: &[Instead] = &[
     same("load does not follow what is measured", "phases of their own, each with its load"),
     same("answers are not graded", "the summary of speed alone"),
     Instead {
-        reason: "generated texts are not kept",
-        flag: "the records: --export-level records",
-        key: "the records: records: [jsonl]",
-    },
-    Instead {
         reason: "results are not sent to MLflow",
         flag: "the files of the run: --artifact-dir DIR",
         key: "the files of the run: artifacts: {dir: DIR}",
@@ -120,11 +115,6 @@ const INSTEAD: &[Instead] = &[
         reason: "plots are not drawn",
         flag: "the files of the run, as CSV and JSON: --artifact-dir DIR",
         key: "the files of the run, as CSV and JSON: artifacts: {dir: DIR}",
-    },
-    Instead {
-        reason: "files of your own are not made",
-        flag: "the files of the run: --artifact-dir DIR",
-        key: "the files of the run: artifacts: {dir: DIR}",
     },
     same("the network is not probed", "ping, beside the run"),
     Instead {

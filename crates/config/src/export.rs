@@ -1,15 +1,91 @@
 //! The configuration as it leaves the process.
 
+use crate::choice::Choice;
+use crate::sections::dataset::{self, Dataset, DatasetType, SYNTHETIC_ENTRIES};
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::{DEFAULT_CONCURRENCY, PhaseType};
-use crate::setting::Setting;
+use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
+use crate::setting::{Setting, Switch};
 use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header, visit_secret_members, visit_texts};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
 
-/// What is set, with secrets taken out.
+/// Every setting that holds, set or by default, with secrets taken out.
 pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
-    let mut config = benchmark.write();
+    let mut config = filled_in(benchmark.clone()).full();
+    for dataset in config["datasets"].as_array_mut().into_iter().flatten() {
+        keep(dataset, |key, dataset| {
+            let kind = dataset["type"].as_str().and_then(DatasetType::exactly);
+            let own = dataset::KEYS_OF.iter().filter(|(of, _)| kind.is_none_or(|kind| kind == *of));
+            dataset::COMMON_KEYS.contains(&key) || own.flat_map(|(_, keys)| *keys).any(|own| *own == key)
+        });
+    }
+    for phase in config["phases"].as_array_mut().into_iter().flatten() {
+        keep(phase, |key, phase| {
+            let kind = phase["type"].as_str().and_then(PhaseType::exactly);
+            let of = phases::KEYS_OF.iter().find(|(own, _)| *own == key);
+            of.is_none_or(|(_, types)| kind.is_none_or(|kind| types.contains(&kind)))
+        });
+    }
+    redacted(config)
+}
+
+/// What is set, with secrets taken out.
+#[cfg(test)]
+pub(crate) fn set_config(benchmark: &Benchmark) -> Value {
+    redacted(benchmark.write())
+}
+
+/// Keeps the entries of a map that belong to it.
+fn keep(map: &mut Value, belongs: impl Fn(&str, &Value) -> bool) {
+    let all = map.clone();
+    if let Some(entries) = map.as_object_mut() {
+        entries.retain(|key, _| belongs(key, &all));
+    }
+}
+
+/// Sections and lists that a run always has, and defaults that follow from other settings.
+fn filled_in(mut benchmark: Benchmark) -> Benchmark {
+    let endpoint = benchmark.endpoint.get_or_insert_default();
+    endpoint.headers.get_or_insert_default();
+    endpoint.extra.get_or_insert_default();
+    benchmark.datasets.iter_mut().flat_map(|datasets| &mut datasets.0).for_each(fill_in_dataset);
+    benchmark.phases.iter_mut().flat_map(|phases| &mut phases.0).for_each(fill_in_phase);
+    benchmark.artifacts.get_or_insert_default();
+    benchmark.tokenizer.get_or_insert_default();
+    benchmark.gpu_telemetry.get_or_insert_default().urls.get_or_insert_default();
+    let server_metrics = benchmark.server_metrics.get_or_insert_default();
+    server_metrics.urls.get_or_insert_default();
+    server_metrics.discovery.get_or_insert_default();
+    benchmark.network_latency.get_or_insert_default();
+    benchmark.otel.get_or_insert_default().custom_resource_attributes.get_or_insert_default();
+    benchmark.mlflow.get_or_insert_default();
+    benchmark.wandb.get_or_insert_default();
+    benchmark.runtime.get_or_insert_default();
+    benchmark.logging.get_or_insert_default();
+    benchmark.metrics.get_or_insert_default();
+    benchmark
+}
+
+fn fill_in_dataset(dataset: &mut Dataset) {
+    if dataset.r#type() == DatasetType::Synthetic {
+        dataset.entries.get_or_insert(SYNTHETIC_ENTRIES);
+        dataset.prompts.get_or_insert_default();
+    }
+    if let Some(prompts) = &mut dataset.prompts {
+        prompts.cache_bust.get_or_insert_default();
+    }
+}
+
+fn fill_in_phase(phase: &mut Phase) {
+    if *phase.r#type.get_or_insert(PhaseType::DEFAULT) == PhaseType::Concurrency {
+        phase.concurrency.get_or_insert(DEFAULT_CONCURRENCY);
+    }
+    phase.exclude_from_results.get_or_insert(phase.kind == Some(PhaseKind::Warmup));
+    phase.sla.get_or_insert_default();
+    phase.adaptive_scale.get_or_insert(Switch::Plain(false));
+}
+
+fn redacted(mut config: Value) -> Value {
     if let Some(endpoint) = config.get_mut("endpoint") {
         if let Some(key) = endpoint.get_mut("api_key") {
             *key = REDACTED.into();
@@ -28,6 +104,13 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
             && let Some(text) = body.as_str()
         {
             *body = redact::template(text).into();
+        }
+    }
+    let files = config.pointer_mut("/artifacts/user_files").and_then(Value::as_array_mut);
+    for content in files.into_iter().flatten().filter_map(|file| file.get_mut("content")) {
+        match content {
+            Value::String(text) => *text = redact::text(text),
+            other => visit_secret_members(other, is_secret_name, &mut |_, member| *member = REDACTED.into()),
         }
     }
     for section in ["gpu_telemetry", "server_metrics"] {

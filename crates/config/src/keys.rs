@@ -81,7 +81,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.artifacts.prefix", Acts),
     ("benchmark.artifacts.raw", Acts),
     ("benchmark.artifacts.summary", Acts),
-    ("benchmark.artifacts.user_files", NotYet("files of your own are not made")),
+    ("benchmark.artifacts.user_files", Acts),
     ("benchmark.artifacts.auto_plot", NotYet("plots are not drawn")),
     ("benchmark.artifacts.plot_required", NotYet("plots are not drawn")),
     ("benchmark.gpu_telemetry", NotYet("GPU telemetry is not collected")),

@@ -61,9 +61,15 @@ pub struct RunVariation {
 }
 
 impl Tree {
-    /// The configuration of the first run as exported: set fields only, secrets redacted.
+    /// The configuration of the first run as exported: every setting that holds, secrets redacted.
     pub fn input_config(&self) -> Value {
         export::input_config(&self.benchmark)
+    }
+
+    /// The same, set fields only.
+    #[cfg(test)]
+    pub(crate) fn set_config(&self) -> Value {
+        export::set_config(&self.benchmark)
     }
 
     /// The sweep as exported, when there is one.

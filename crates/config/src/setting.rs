@@ -1,7 +1,7 @@
 //! Typed settings: what a value must be, how it is written back, and its JSON schema, from one definition.
 //!
 //! `section!` defines a map of optional fields. A field that is `None` was not set, so writing a section gives
-//! exactly the set fields. Choices among names are settings too.
+//! exactly the set fields; in full it has its defaults too. Choices among names are settings too.
 
 use crate::choice::Choice;
 use crate::error::{Problem, SHOWN};
@@ -16,8 +16,12 @@ pub(crate) trait Setting: Sized {
     const FIELDS: &'static [Field] = &[];
     /// Reads a value, or says what is wrong with it.
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self>;
-    /// The value as it is exported.
+    /// What is set of the value.
     fn write(&self) -> Value;
+    /// The value with what holds where nothing is set.
+    fn full(&self) -> Value {
+        self.write()
+    }
     fn schema() -> Value;
     /// The value in as few words as a file may say it.
     fn brief(&self) -> Value {
@@ -241,6 +245,17 @@ macro_rules! section {
                     self.$field.as_ref().map($crate::setting::Setting::write),
                 ), )*])
             }
+            fn full(&self) -> ::serde_json::Value {
+                $crate::tree::object([$( (
+                    $crate::setting::plain(stringify!($field)).to_owned(),
+                    $crate::setting::given_or!(
+                        [$( Some($crate::setting::Setting::full(
+                            &self.$field.clone().unwrap_or_else(|| <$ty>::from($default))
+                        )) )?]
+                        self.$field.as_ref().map($crate::setting::Setting::full)
+                    ),
+                ), )*])
+            }
             fn schema() -> ::serde_json::Value {
                 $crate::setting::section_schema(concat!($($about),+), Self::FIELDS)
             }
@@ -434,6 +449,9 @@ impl<T: Setting> Setting for List<T> {
     fn write(&self) -> Value {
         self.0.iter().map(Setting::write).collect()
     }
+    fn full(&self) -> Value {
+        self.0.iter().map(Setting::full).collect()
+    }
     fn schema() -> Value {
         json!({"type": "array", "items": T::schema()})
     }
@@ -460,6 +478,12 @@ impl<T: Setting> Setting for Switch<T> {
         match self {
             Self::Plain(on) => (*on).into(),
             Self::With(settings) => settings.write(),
+        }
+    }
+    fn full(&self) -> Value {
+        match self {
+            Self::Plain(on) => (*on).into(),
+            Self::With(settings) => settings.full(),
         }
     }
     fn schema() -> Value {

@@ -155,7 +155,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     }
     let (failures, recorded) = FailureReports::of(&phases).unzip();
     let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
-    let (sinks, writers) = OrderedSinks::new(sinks, mono_now());
+    let (sinks, writers) = OrderedSinks::new(sinks, plan.runtime.flush_every, mono_now());
     let spawn_writer = |writer: SinkWriter| spawn(format!("aiperf-sink-{}", writer.name), move || writer.run());
     let writers: Vec<JoinHandle<()>> = writers.into_iter().map(spawn_writer).collect::<Result<_, _>>()?;
     let parts = Parts {

@@ -22,8 +22,6 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What was written is handed to the operating system at least this often, so that it survives the process.
-const FLUSH_EVERY: Nanos = Nanos(200_000_000);
 /// How long a writer sleeps when there is nothing to write.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -113,6 +111,8 @@ pub(crate) struct SinkWriter {
     batches: Receiver<Arc<Vec<u8>>>,
     /// `None` once it failed.
     file: Option<Box<dyn Write + Send>>,
+    /// What was written is handed to the operating system at least this often, so that it survives the process.
+    flush_every: Nanos,
     flushed: MonoNs,
     state: Arc<SinkState>,
 }
@@ -151,10 +151,11 @@ impl Ready {
 
 impl OrderedSinks {
     /// The sinks, and those who write to them.
-    pub(crate) fn new(sinks: Vec<RecordSink>, now: MonoNs) -> (Self, Vec<SinkWriter>) {
+    pub(crate) fn new(sinks: Vec<RecordSink>, flush_every: Nanos, now: MonoNs) -> (Self, Vec<SinkWriter>) {
         let open = |RecordSink { name, path, file, .. }| {
             let ((sender, batches), state) = (mpsc::channel(), Arc::<SinkState>::default());
-            let writer = SinkWriter { name, batches, file: Some(file), flushed: now, state: state.clone() };
+            let writer =
+                SinkWriter { name, batches, file: Some(file), flush_every, flushed: now, state: state.clone() };
             let stall = SinkStall { path: path.clone(), times: 0, total: Nanos::ZERO, longest: Nanos::ZERO };
             (OpenSink { name, path, batches: Some(sender), state, stalled: None, stall }, writer)
         };
@@ -270,7 +271,7 @@ impl SinkWriter {
             }
             break;
         }
-        if turn == Turn::Over || now.since(self.flushed) >= FLUSH_EVERY {
+        if turn == Turn::Over || now.since(self.flushed) >= self.flush_every {
             self.flushed = now;
             self.put(|file| file.flush());
         }
@@ -338,7 +339,7 @@ mod tests {
     }
 
     fn open(sinks: Vec<RecordSink>) -> (OrderedSinks, Vec<SinkWriter>) {
-        OrderedSinks::new(sinks, MonoNs(0))
+        OrderedSinks::new(sinks, Nanos::ZERO, MonoNs(0))
     }
 
     fn numbers(batches: &[Ready]) -> Vec<u64> {

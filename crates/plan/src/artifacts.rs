@@ -1,7 +1,7 @@
 //! What a run writes and under which names.
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// How much is written, as users say it in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -150,6 +150,61 @@ const ENDINGS: &[&str] = &[
 ];
 
 impl FileNames {
+    /// What requests say, written before the first is sent.
+    pub const INPUTS: &str = "inputs.json";
+    /// What was generated.
+    pub const OUTPUTS: &str = "outputs.json";
+    pub const LOG: &str = "logs/aiperf.log";
+    /// The index of a run of several phases.
+    pub const PHASE_MANIFEST: &str = "phase_manifest.json";
+    /// Folder of a folder a phase.
+    pub const PHASES: &str = "phases";
+    /// What the servers' metrics say of one phase, in its folder beside its summary.
+    pub const PHASE_SERVER_METRICS: &str = "server_metrics.json";
+    /// Written last.
+    pub const READY_MARKER: &str = ".aiperf_results_ready.json";
+
+    /// What no prefix changes.
+    pub const FIXED: &[&str] =
+        &[Self::INPUTS, Self::OUTPUTS, Self::LOG, Self::PHASE_MANIFEST, Self::PHASES, Self::READY_MARKER];
+
+    /// What a prefix changes.
+    pub fn prefixed(&self) -> [&str; 12] {
+        let Self {
+            summary_json,
+            summary_csv,
+            records_jsonl,
+            records_parquet,
+            raw_jsonl,
+            console_txt,
+            timeslices_json,
+            timeslices_csv,
+            server_metrics_json,
+            server_metrics_csv,
+            server_metrics_jsonl,
+            server_metrics_parquet,
+        } = self;
+        [
+            summary_json,
+            summary_csv,
+            records_jsonl,
+            records_parquet,
+            raw_jsonl,
+            console_txt,
+            timeslices_json,
+            timeslices_csv,
+            server_metrics_json,
+            server_metrics_csv,
+            server_metrics_jsonl,
+            server_metrics_parquet,
+        ]
+    }
+
+    /// Every name that a run writes under, whatever of it is switched on; the user's files apart.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.prefixed().into_iter().chain(Self::FIXED.iter().copied())
+    }
+
     /// Names for a prefix as the user gave it; an empty or absent one gives the default names.
     pub fn new(prefix: Option<&str>) -> Self {
         let base = prefix.map(base_name).unwrap_or_default();
@@ -186,6 +241,14 @@ impl FileNames {
     }
 }
 
+/// Whether two paths below one directory stand in each other's way: they are the same, or one is a folder of the other.
+pub fn collide(one: &Path, other: &Path) -> bool {
+    fn parts(path: &Path) -> impl Iterator<Item = Component<'_>> {
+        path.components().filter(|part| *part != Component::CurDir)
+    }
+    parts(one).zip(parts(other)).all(|(one, other)| one == other)
+}
+
 fn base_name(prefix: &str) -> &str {
     let name = if prefix.starts_with('/') { prefix.rsplit('/').next().unwrap_or(prefix) } else { prefix };
     if let Some(stem) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
@@ -219,6 +282,31 @@ mod tests {
             ("sub/foo", "sub/foo"),
         ] {
             assert_eq!(base_name(given), stem, "{given}");
+        }
+    }
+
+    #[test]
+    fn no_two_files_of_a_run_stand_in_each_others_way() {
+        for names in [FileNames::new(None), FileNames::new(Some("run")), FileNames::new(Some("sub/run"))] {
+            let all: Vec<&Path> = names.all().map(Path::new).collect();
+            for (at, one) in all.iter().enumerate() {
+                assert!(!all[..at].iter().any(|other| collide(one, other)), "{one:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_stands_in_the_way_of_itself_and_of_what_is_below_it() {
+        for (one, other, is_so) in [
+            ("a.json", "a.json", true),
+            ("./a.json", "a.json", true),
+            ("a//b", "a/b", true),
+            ("phases", "phases/x/y.json", true),
+            ("a/b", "a/c", false),
+            ("a", "ab", false),
+        ] {
+            assert_eq!(collide(Path::new(one), Path::new(other)), is_so, "{one} {other}");
+            assert_eq!(collide(Path::new(other), Path::new(one)), is_so, "{other} {one}");
         }
     }
 

@@ -43,7 +43,7 @@ pub mod timing;
 pub mod url;
 
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
-pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile};
+pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
@@ -57,7 +57,7 @@ pub use metrics_url::MetricsUrl;
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
-pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
+pub use runtime::{DashboardPlan, LogLevel, RuntimePlan, Timestamps, UiKind};
 pub use server_metrics::{DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan};
 pub use timing::TimingPlan;
 pub use url::{BaseUrl, Credentials, UrlError};

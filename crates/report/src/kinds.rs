@@ -8,8 +8,8 @@ use crate::{
 };
 use aiperf_plan::FileNames;
 
-pub(crate) const INPUTS: &str = "inputs.json";
-pub(crate) const LOG: &str = "logs/aiperf.log";
+pub(crate) const INPUTS: &str = FileNames::INPUTS;
+pub(crate) const LOG: &str = FileNames::LOG;
 
 /// Every kind, in the order the footer lists them.
 pub(crate) const KINDS: &[FileKind] = &[
@@ -79,5 +79,14 @@ mod tests {
         let files: BTreeSet<&str> = KINDS.iter().map(|kind| kind.file(&names)).collect();
         let labels: BTreeSet<&str> = KINDS.iter().map(FileKind::label).collect();
         assert_eq!((files.len(), labels.len()), (KINDS.len(), KINDS.len()));
+    }
+
+    #[test]
+    fn every_kind_has_a_name_that_no_other_file_may_take() {
+        for names in [FileNames::new(None), FileNames::new(Some("run"))] {
+            for kind in KINDS {
+                assert!(names.all().any(|name| name == kind.file(&names)), "{}", kind.label());
+            }
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The ready marker: written last, so that whoever waits for a run knows that its files are whole.
 
 use crate::json::push_str;
+use aiperf_plan::FileNames;
 
 /// Name of the marker in the artifact directory.
-pub const READY_MARKER: &str = ".aiperf_results_ready.json";
+pub const READY_MARKER: &str = FileNames::READY_MARKER;
 
 /// The marker's text. A run is partial when an exporter failed.
 pub(crate) fn ready_marker(was_cancelled: bool, failed_exporters: &[&str]) -> Vec<u8> {

@@ -7,14 +7,14 @@ use crate::run::{PhaseResult, RunResult};
 use crate::server_metrics_phases::{self, write_phase_metrics};
 use crate::summary_csv::summary_csv;
 use crate::summary_json::phase_summary_json;
-use aiperf_plan::ArtifactPlan;
+use aiperf_plan::{ArtifactPlan, FileNames};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Name of the index in the artifact directory.
-pub const PHASE_MANIFEST: &str = "phase_manifest.json";
+pub const PHASE_MANIFEST: &str = FileNames::PHASE_MANIFEST;
 /// Folder of the folders of phases.
-pub(crate) const PHASES: &str = "phases";
+pub(crate) const PHASES: &str = FileNames::PHASES;
 
 pub(crate) const EXPORTER: Exporter = Exporter {
     name: "phases",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Name of the file in the folder of a phase.
-pub(crate) const FILE: &str = "server_metrics.json";
+pub(crate) const FILE: &str = aiperf_plan::FileNames::PHASE_SERVER_METRICS;
 /// Version of the document's layout.
 const SCHEMA_VERSION: u32 = 1;
 

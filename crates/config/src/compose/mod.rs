@@ -50,7 +50,7 @@ pub(crate) fn overlay(
     endpoint::endpoint(benchmark.child("endpoint"), flags, ctx, &mut problems);
     dataset::dataset(benchmark, flags, ctx, places, notes, &mut problems);
     phases::phases(benchmark, flags, ctx, alone, notes, &mut problems);
-    output::artifacts(benchmark, flags);
+    output::artifacts(benchmark, flags, places, &mut problems);
     observe::gpu(benchmark, flags, ctx, notes, &mut problems);
     observe::server_metrics(benchmark, flags, &mut problems);
     observe::network(benchmark, flags, &mut problems);

@@ -9,11 +9,11 @@ const JOINED: usize = 10;
 
 /// Statements that carry a text from one step to the next.
 const CARRIERS: &[&str] = &["macro", "call", "endset", "endfilter"];
-/// The function that does.
-const CARRYING: &str = "namespace";
+/// Functions that do.
+pub(super) const CARRYING: &[&str] = &["namespace"];
 
-/// Why a template is not rendered, by what stands between its braces; everything else is the user's text.
-pub(super) fn refusal(text: &str) -> Option<String> {
+/// Why a template is not rendered that may not use these functions, by what stands between its braces; everything else is the user's text.
+pub(super) fn refusal(text: &str, carries: &[&str]) -> Option<String> {
     let tags = tags(text);
     if let Some(why) = excess(&tags) {
         return Some(why);
@@ -22,7 +22,7 @@ pub(super) fn refusal(text: &str) -> Option<String> {
     let carrier = tags.iter().find_map(|tag| {
         let mut words = tag.code.split(|c: char| !is_word(c)).filter(|word| !word.is_empty());
         let first = words.clone().next().filter(|word| tag.is_statement && CARRIERS.contains(word));
-        first.or_else(|| words.find(|word| *word == CARRYING))
+        first.or_else(|| words.find(|word| carries.contains(word)))
     });
     if let Some(carrier) = carrier {
         return Some(format!("'{carrier}' is not known in the templates of a file"));
@@ -53,7 +53,7 @@ mod tests {
             "{% raw %}{{ '{% macro %}{% endraw %}",
             "{{ call }}",
         ] {
-            assert_eq!(refusal(fine), None, "{fine}");
+            assert_eq!(refusal(fine, CARRYING), None, "{fine}");
         }
     }
 
@@ -67,9 +67,9 @@ mod tests {
             ("{# ' #}{% macro a() %}", "macro"),
             ("{{ {'a':{'b':1}} ~ namespace() }}", "namespace"),
         ] {
-            let said = refusal(text);
+            let said = refusal(text, CARRYING);
             assert!(said.as_ref().is_some_and(|said| said.contains(&format!("'{carrier}'"))), "{text}: {said:?}");
         }
-        assert!(refusal(&format!("{{{{ {{'a':{{'b':1}}}}{} }}}}", " ~ x".repeat(11))).is_some());
+        assert!(refusal(&format!("{{{{ {{'a':{{'b':1}}}}{} }}}}", " ~ x".repeat(11)), CARRYING).is_some());
     }
 }

@@ -26,13 +26,7 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     if !any_template(envelope) {
         return Ok(());
     }
-    let mut engine = Environment::new();
-    engine.set_undefined_behavior(UndefinedBehavior::Strict);
-    engine.set_fuel(Some(FUEL));
-    if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
-        engine.set_syntax(syntax);
-    }
-    template::hold(&mut engine);
+    let engine = engine();
     let mut context: BTreeMap<String, Value> = BTreeMap::new();
     for (key, value) in envelope.entries() {
         context.insert(key.clone(), addressable(value));
@@ -40,7 +34,17 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     for (key, value) in envelope.get("benchmark").map_or(&[][..], Node::entries) {
         context.insert(key.clone(), addressable(value));
     }
-    let job = Job { engine: &engine, places, room: Cell::new(RENDERED) };
+    let names = "variables, settings of the file, and settings of benchmark";
+    let job = Job {
+        engine: &engine,
+        places,
+        room: Cell::new(RENDERED),
+        later: LATER,
+        names,
+        carries: growth::CARRYING,
+        is_shown: true,
+        read: coerce,
+    };
     if let Some(variables) = envelope.get_mut("variables") {
         job.variables(variables, &mut context)?;
     }
@@ -54,11 +58,64 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
     }
 }
 
+/// How what a template makes is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// As the value it looks like.
+    Value,
+    /// As it is.
+    Text,
+}
+
+/// Renders the content of a user's file, which waits until the run is known, with the names of a map.
+pub(crate) fn render_content(
+    content: &mut Node,
+    path: &str,
+    context: &Node,
+    made: Made,
+    places: &Places,
+) -> Result<(), Problem> {
+    if !any_template(content) {
+        return Ok(());
+    }
+    let mut engine = engine();
+    // What stands for the namespace of a pod is no function here.
+    growth::CARRYING.iter().for_each(|name| engine.remove_global(name));
+    let names: Vec<&str> = context.entries().iter().map(|(name, _)| name.as_str()).collect();
+    let read = match made {
+        Made::Value => coerce,
+        Made::Text => |text: &str| Datum::Text(text.to_owned()),
+    };
+    let (room, names) = (Cell::new(RENDERED), names.join(", "));
+    let job = Job { engine: &engine, places, room, later: &[], names: &names, carries: &[], is_shown: false, read };
+    job.node(content, "", path, &addressable(context))
+}
+
+fn engine() -> Environment<'static> {
+    let mut engine = Environment::new();
+    engine.set_undefined_behavior(UndefinedBehavior::Strict);
+    engine.set_fuel(Some(FUEL));
+    if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
+        engine.set_syntax(syntax);
+    }
+    template::hold(&mut engine);
+    engine
+}
+
 struct Job<'a> {
     engine: &'a Environment<'a>,
     places: &'a Places,
     /// Bytes that templates may still make.
     room: Cell<usize>,
+    /// Keys whose values are templates for later.
+    later: &'a [&'a str],
+    /// What templates may name, in words.
+    names: &'a str,
+    /// Functions that they may not use.
+    carries: &'a [&'a str],
+    /// Whether messages show the template: content may be long, and secret.
+    is_shown: bool,
+    read: fn(&str) -> Datum,
 }
 
 impl Job<'_> {
@@ -120,7 +177,7 @@ impl Job<'_> {
     }
 
     fn render(&self, text: &str, context: &Value) -> Result<String, minijinja::Error> {
-        if let Some(why) = growth::refusal(text) {
+        if let Some(why) = growth::refusal(text, self.carries) {
             return Err(minijinja::Error::new(ErrorKind::InvalidOperation, why));
         }
         let template = self.engine.template_from_str(text)?;
@@ -134,19 +191,20 @@ impl Job<'_> {
     }
 
     fn node(&self, node: &mut Node, key: &str, path: &str, context: &Value) -> Result<(), Problem> {
-        if LATER.contains(&key) || path.ends_with("artifacts.user_files") {
+        if self.later.contains(&key) || path.ends_with("artifacts.user_files") {
             return Ok(());
         }
         match &mut node.datum {
             Datum::Text(text) if is_template(text) => {
                 let rendered = self.render(text, context).map_err(|error| {
                     let detail = error.detail().map_or_else(|| self.unknown(text, context), str::to_owned);
-                    Problem::new(format!("{}{path} '{text}' cannot be rendered", self.places.prefix(&node.origin)))
+                    let template = if self.is_shown { format!(" '{text}'") } else { String::new() };
+                    Problem::new(format!("{}{path}{template} cannot be rendered", self.places.prefix(&node.origin)))
                         .because(detail)
-                        .hint("names: variables, settings of the file, and settings of benchmark")
+                        .hint(format!("names: {}", self.names))
                         .at(path)
                 })?;
-                node.datum = coerce(&rendered);
+                node.datum = (self.read)(&rendered);
                 Ok(())
             }
             Datum::List(items) => items

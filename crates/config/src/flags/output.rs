@@ -30,8 +30,15 @@ flags! { OUTPUT_FLAGS:
         default: Some(WhenAbsent::Made(|| ExportLevel::default().name().to_owned())),
         to: To::Rule("artifacts.records"),
         status: Acts,
-        summary: "Detail of exports",
-        limited_to: Some("summary and records so far"),
+        summary: "Detail of exports: summary, and one record a request, and requests and responses as they were",
+    }
+    NO_RECORDS_PARQUET {
+        name: "--no-records-parquet",
+        kind: Kind::Bool,
+        takes: Takes::Nothing,
+        to: To::Rule("artifacts.records"),
+        status: Acts,
+        summary: "Write records as JSON lines only, not as Parquet too",
     }
     SLICE_DURATION {
         name: "--slice-duration",
@@ -63,7 +70,7 @@ flags! { OUTPUT_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.export_outputs_json"),
-        status: NotYet("generated texts are not kept"),
+        status: Acts,
     }
     OTEL_URL {
         name: "--otel-url",

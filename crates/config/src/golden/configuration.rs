@@ -1,11 +1,11 @@
 //! `golden/config`: command lines to configurations, and command lines that are refused.
 
-use super::{Kind, all_have, in_directory, list, parsers, texts};
+use super::{Kind, all_have, in_directory, lacking, list, parsers, texts};
 use crate::error::ConfigError;
 use crate::file::yaml;
 use crate::flags::{
-    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, EXTRA_VERBOSE, Flag, HEADER, MLFLOW_TAG,
-    NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, REQUEST_COUNT, REQUEST_RATE,
+    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, EXPORT_LEVEL, EXTRA_VERBOSE, Flag, HEADER,
+    MLFLOW_TAG, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, REQUEST_COUNT, REQUEST_RATE,
     REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS, UI_TYPE, URL, VARIANT, VERBOSE, WARMUP_DURATION,
     WARMUP_REQUEST_COUNT,
 };
@@ -118,6 +118,10 @@ fn decided(case: &Value, argv: &[String], mut config: Value) -> Value {
     if !given(argv, SERVER_METRICS_FORMATS) && config["server_metrics"]["formats"] == json!(["json", "csv"]) {
         config["server_metrics"]["formats"] = json!(["json", "csv", "parquet"]);
     }
+    // Where records are asked for by their level, both files that take them are written.
+    if given(argv, EXPORT_LEVEL) && config["artifacts"]["records"] == json!(["jsonl"]) {
+        config["artifacts"]["records"] = json!(["jsonl", "parquet"]);
+    }
     let asked = [REQUEST_COUNT, BENCHMARK_DURATION, CONVERSATION_NUM, VARIANT].iter().any(|flag| given(argv, flag));
     if !asked && !given(argv, CONFIG) {
         for phase in config["phases"].as_array_mut().into_iter().flatten() {
@@ -174,12 +178,14 @@ fn what_a_file_says_of_screen_and_network_stands() {
 ";
     let (case, argv) = (json!({"files": {"c.yaml": text}}), super::strings(&["--config", "c.yaml"]));
     let tree = in_directory(&case["files"], &Value::Null, |ctx| resolve_config(&argv, ctx));
-    let found = tree.unwrap_or_else(|error| panic!("{error}")).input_config();
+    let tree = tree.unwrap_or_else(|error| panic!("{error}"));
+    let (found, full) = (tree.set_config(), tree.input_config());
     let wanted = decided(&case, &argv, json!({"runtime": {"ui": "none"}, "network_latency": {"enabled": true}}));
     assert_eq!(wanted["runtime"]["ui"], "simple");
     assert_eq!(wanted["network_latency"], json!({"enabled": false, "ping_interval": 2.0}));
     assert_eq!(found["runtime"], wanted["runtime"]);
     assert_eq!(found["network_latency"], wanted["network_latency"]);
+    assert_eq!(lacking(&full, &wanted), [""; 0]);
 }
 
 fn command_line(case: &Value, tally: &mut Tally) {
@@ -234,9 +240,9 @@ fn configuration(case: &Value, argv: &[String], tree: &Tree) {
             differences.push(format!("{what}\n   found {found}\n  wanted {wanted}"));
         }
     };
-    let config = tree.input_config();
     let wanted = decided(case, argv, expected["input_config"].clone());
-    check("input_config", config, wanted);
+    check("missing in input_config", lacking(&tree.input_config(), &wanted).into(), json!([]));
+    check("what is set", tree.set_config(), wanted);
     for (what, found) in [
         ("random_seed", json!(tree.random_seed)),
         ("trials", json!(tree.trials)),

@@ -70,7 +70,7 @@ fn check(case: &Value, args: &[String]) {
         Ok(_) if !refused.is_empty() => panic!("accepted"),
         Ok(tree) => tree,
     };
-    let config = tree.input_config();
+    let config = tree.set_config();
     for kind in ["warmup", "profiling"] {
         let found = list(&config["phases"]).iter().find(|phase| phase["kind"] == kind).cloned().unwrap_or_default();
         let mut wanted = expected[kind].clone();

@@ -5,6 +5,7 @@
 
 mod configuration;
 mod exports;
+mod input_config;
 mod load;
 mod parsers;
 mod runs;
@@ -52,6 +53,29 @@ fn no_groups(_: &str, _: &[Value], _: &mut Tally) -> bool {
 /// Whether every case has these keys.
 fn all_have(cases: &[Value], keys: &[&str]) -> bool {
     cases.iter().all(|case| keys.iter().all(|key| case.pointer(key).is_some()))
+}
+
+/// Paths of what a recorded configuration says and ours does not, or says otherwise. Ours may say more.
+fn lacking(found: &Value, wanted: &Value) -> Vec<String> {
+    fn walk(found: Option<&Value>, wanted: &Value, path: &str, out: &mut Vec<String>) {
+        match (found, wanted) {
+            (Some(Value::Object(_)), Value::Object(members)) => {
+                for (key, member) in members {
+                    walk(found.and_then(|found| found.get(key)), member, &format!("{path}/{key}"), out);
+                }
+            }
+            (Some(Value::Array(items)), Value::Array(members)) if items.len() == members.len() => {
+                for (index, member) in members.iter().enumerate() {
+                    walk(items.get(index), member, &format!("{path}/{index}"), out);
+                }
+            }
+            (found, wanted) if found == Some(wanted) => {}
+            (found, wanted) => out.push(format!("{path}: {found:?}, wanted {wanted}")),
+        }
+    }
+    let mut out = Vec::new();
+    walk(Some(found), wanted, "", &mut out);
+    out
 }
 
 fn list(value: &Value) -> &[Value] {

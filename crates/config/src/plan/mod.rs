@@ -4,17 +4,18 @@ mod dataset;
 mod endpoint;
 mod phases;
 mod server_metrics;
+mod user_files;
 
 use crate::advice;
 use crate::command_line;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{ConfigError, Problem};
-use crate::flags::{EXPORT_LEVEL, Status};
+use crate::flags::Status;
 use crate::keys;
 use crate::os_text;
 use crate::resolve::{Tree, resolve_config};
-use crate::sections::artifacts::{Formats, RecordFormat, SummaryFormat};
+use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
@@ -37,8 +38,10 @@ pub struct Resolved {
     pub notes: Vec<String>,
 }
 
-/// Between live statistics, where nothing says how often.
+/// Between live statistics in the log, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
+/// The same in the table of the dashboard.
+const DASHBOARD_SECONDS: f64 = 5.0;
 
 /// Reads the arguments after `profile` into a plan.
 pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
@@ -160,12 +163,14 @@ fn plan(
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases::phases(tree, &dataset, notes, problems);
-    let artifacts = artifacts(tree, ctx, notes, problems);
-    let runtime = runtime(tree, ctx, problems);
+    let mut artifacts = artifacts(tree, ctx, notes);
+    artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
+    let runtime = runtime(tree, ctx);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
+    input_config["runtime"]["ui"] = runtime.ui.name().into();
     // It says what is on, not what would be.
     input_config["gpu_telemetry"]["enabled"] = false.into();
     Some(Plan {
@@ -196,11 +201,16 @@ fn subject(tree: &Tree, path: &str) -> String {
     }
 }
 
-/// Statistics are logged when a flag, a file or a variable says so.
-fn stats_interval(tree: &Tree) -> Option<Nanos> {
+/// Statistics are logged when a flag, a file or a variable says so. The dashboard always has its table: no interval at
+/// all is about the log.
+fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     let live = &tree.environment.live;
     let asked = tree.benchmark.runtime.as_ref().and_then(|runtime| runtime.stats_interval).or(live.interval);
-    let seconds = asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(|seconds| *seconds > 0.0)?;
+    let told = |seconds: &f64| *seconds > 0.0;
+    let seconds = match ui {
+        UiKind::Dashboard => asked.filter(told).unwrap_or(DASHBOARD_SECONDS),
+        UiKind::Simple | UiKind::None => asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(told)?,
+    };
     Some(Nanos::from_secs_f64(seconds))
 }
 
@@ -218,65 +228,51 @@ fn metrics(tree: &Tree) -> MetricsPlan {
     }
 }
 
-fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> ArtifactPlan {
+fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
     let given = os_text::path(&artifacts.dir());
     // As people write paths and nobody wants to read them: `./out//` is `out`. What `..` means, links decide.
     let base = ctx.cwd.join(given.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
-    if artifacts.raw() {
-        let (what, instead) = if tree.flags.has(EXPORT_LEVEL) {
-            (format!("{} raw", tree.flags.spelled(EXPORT_LEVEL)), "--export-level records")
-        } else {
-            (subject(tree, "benchmark.artifacts.raw"), "records: [jsonl]")
-        };
-        problems.push(
-            not_yet(&what, "requests and responses are not written as they were")
-                .hint(instead)
-                .at("benchmark.artifacts.raw"),
-        );
-    }
-    if let Some(Formats(Some(formats))) = &artifacts.records
-        && formats.iter().any(|format| *format != RecordFormat::Jsonl)
-    {
-        let at = "benchmark.artifacts.records";
-        problems.push(not_yet(&subject(tree, at), "records are written as JSON lines only").hint("[jsonl]").at(at));
-    }
-    let records = RecordFiles { jsonl: !matches!(artifacts.records, Some(Formats(None))), parquet: false };
-    let summary = match &artifacts.summary {
-        None => SummaryFiles::default(),
-        Some(Formats(None)) => SummaryFiles { json: false, csv: false },
-        Some(Formats(Some(formats))) => {
-            SummaryFiles { json: formats.contains(&SummaryFormat::Json), csv: formats.contains(&SummaryFormat::Csv) }
-        }
-    };
+    let (records, summary) = (artifacts.records(), artifacts.summary());
+    let records =
+        RecordFiles { jsonl: records.holds(RecordFormat::Jsonl), parquet: records.holds(RecordFormat::Parquet) };
+    let summary = SummaryFiles { json: summary.holds(SummaryFormat::Json), csv: summary.holds(SummaryFormat::Csv) };
     if artifacts.trace() && !records.jsonl {
         let what = subject(tree, "benchmark.artifacts.trace");
-        notes.push(format!("{what} has no effect: the trace of a request stands in its record, and none are written"));
+        notes.push(format!(
+            "{what} has no effect: the trace of a request stands in its JSON line, and none are written"
+        ));
     }
-    let names = FileNames::new(artifacts.prefix.as_deref());
-    ArtifactPlan { summary, records, http_trace: artifacts.trace(), ..ArtifactPlan::new(dir, names) }
+    ArtifactPlan {
+        dir,
+        summary,
+        records,
+        raw: artifacts.raw(),
+        outputs: artifacts.export_outputs_json(),
+        user_files: Vec::new(),
+        http_trace: artifacts.trace(),
+        names: FileNames::new(artifacts.prefix.as_deref()),
+        report_width: tree.environment.showing.report_width,
+    }
 }
 
-fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {
+fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
+    let showing = tree.environment.showing;
     let runtime = tree.benchmark.runtime.clone().unwrap_or_default();
-    let ui = match runtime.ui {
-        Some(UiKind::Dashboard) => {
-            let at = "benchmark.runtime.ui";
-            problems.push(not_yet(&subject(tree, at), "there is no full-screen view").hint("simple, or none").at(at));
-            UiKind::Simple
-        }
-        Some(ui) => ui,
-        None if ctx.stdout_is_terminal => UiKind::Simple,
-        None => UiKind::None,
-    };
+    // Several runs scroll by as lines.
+    let on_a_terminal = if tree.single_run() { UiKind::Dashboard } else { UiKind::Simple };
+    let usual = if ctx.stdout_is_terminal { on_a_terminal } else { UiKind::None };
+    let ui = runtime.ui.unwrap_or(usual);
     RuntimePlan {
         workers_max: runtime.workers.and_then(|n| u32::try_from(n).ok()),
         timestamps: runtime.timestamps(),
         ui,
-        stats_interval: stats_interval(tree),
+        stats_interval: stats_interval(tree, ui),
         log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
-        bar_step_percent: 1.0,
+        bar_step_percent: showing.bar_step_percent,
+        dashboard: showing.dashboard,
+        flush_every: tree.environment.flush_every.unwrap_or(RuntimePlan::FLUSH_EVERY),
         record_queue_budget: 256_000_000,
     }
 }

@@ -3,6 +3,7 @@
 mod dataset;
 mod endpoint;
 mod facts;
+mod files;
 mod head;
 mod limits;
 mod output;

@@ -1,11 +1,11 @@
 //! What is written, what is watched, and how the process behaves.
 
 use super::facts::Facts;
+use super::files;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
 use crate::sections::observe::{DiscoveryMode, GpuCollector};
-use aiperf_plan::{BaseUrl, FileNames};
-use std::path::{Component, Path};
+use aiperf_plan::BaseUrl;
 
 /// The only scenario there is.
 pub(crate) const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
@@ -34,15 +34,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
                     .hint(facts.ask("--artifact-dir DIR, or . for this one", "dir: DIR, or . for this one")),
             );
         }
-        let outputs = FileNames::new(artifacts.prefix.as_deref()).summary_json == "outputs.json";
-        if artifacts.export_outputs_json == Some(true) && outputs {
-            let what = format!(
-                "{} and {} both write outputs.json",
-                facts.mention("artifacts.prefix"),
-                facts.ask("--export-outputs-json", "export_outputs_json")
-            );
-            problems.push(facts.problem("artifacts.prefix", what).hint("another prefix"));
-        }
+        files::check(benchmark, artifacts, facts, problems);
         if artifacts.slice_duration.is_some_and(|length| !SLICE_SECONDS.contains(&length.0)) {
             let at = "artifacts.slice_duration";
             problems.push(
@@ -51,19 +43,6 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
                     .because("the run is cut into slices of a fixed length, from a millisecond to 30 years")
                     .hint(facts.ask("--slice-duration 5", "slice_duration: 5s")),
             );
-        }
-        for (index, file) in artifacts.user_files.iter().flat_map(|files| files.iter()).enumerate() {
-            let at = format!("artifacts.user_files.{index}.path");
-            let path = file.path.as_deref().unwrap_or_default();
-            let inside =
-                Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-            if path.is_empty() || !inside || path.chars().any(char::is_control) {
-                problems.push(
-                    facts
-                        .problem(&at, format!("{} must be a path inside the directory", facts.subject(&at)))
-                        .because("relative, without .. and control characters"),
-                );
-            }
         }
     }
     urls(benchmark, facts, problems);

@@ -33,9 +33,9 @@ section! {
         /// First part of file names
         prefix: String;
         /// Formats of the summary, or false
-        summary: Formats<SummaryFormat>;
+        summary: Formats<SummaryFormat> = [SummaryFormat::Json, SummaryFormat::Csv];
         /// Formats of the records, or false
-        records: Formats<RecordFormat>;
+        records: Formats<RecordFormat> = [RecordFormat::Jsonl, RecordFormat::Parquet];
         /// Write requests and responses as they were
         raw: bool = false;
         /// Add HTTP trace data to record exports
@@ -45,7 +45,7 @@ section! {
         /// Show the HTTP timing table on the console
         show_trace_timing: bool = false;
         /// Files made for the user
-        user_files: List<UserFile>;
+        user_files: List<UserFile> = [];
         /// Draw plots after the run
         auto_plot: bool = false;
         /// Fail when they cannot be drawn
@@ -67,6 +67,18 @@ section! {
 /// Formats, or `false` for none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formats<T>(pub Option<List<T>>);
+
+impl<T: PartialEq> Formats<T> {
+    pub fn holds(&self, format: T) -> bool {
+        self.0.as_ref().is_some_and(|formats| formats.contains(&format))
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Formats<T> {
+    fn from(formats: [T; N]) -> Self {
+        Self(Some(formats.into()))
+    }
+}
 
 impl<T: Setting> Setting for Formats<T> {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {

@@ -145,6 +145,13 @@ impl Setting for Distribution {
     fn write(&self) -> Value {
         self.0.write()
     }
+    fn full(&self) -> Value {
+        let mut all = self.write();
+        if self.0.mean.is_some() && self.0.median.is_none() {
+            all["stddev"] = self.0.stddev().write();
+        }
+        all
+    }
     fn brief(&self) -> Value {
         self.0.value.map_or_else(|| self.write(), crate::scalars::number)
     }

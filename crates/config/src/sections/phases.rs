@@ -158,6 +158,9 @@ impl Setting for Ramp {
     fn write(&self) -> Value {
         self.0.write()
     }
+    fn full(&self) -> Value {
+        self.0.full()
+    }
     fn schema() -> Value {
         json!({"anyOf": [Seconds::schema(), RampShape::schema()]})
     }

@@ -150,6 +150,9 @@ impl Setting for Sla {
     fn write(&self) -> Value {
         self.0.write()
     }
+    fn full(&self) -> Value {
+        self.0.full()
+    }
     fn schema() -> Value {
         json!({"anyOf": [List::<SlaFilter>::schema(), {"type": "object"}]})
     }

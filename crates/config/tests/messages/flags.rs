@@ -262,6 +262,20 @@ fn what_is_watched_and_sent() {
         "-m m --wandb-entity x",
         "-m m --accuracy-tasks a",
         "-m m --export-outputs-json --profile-export-prefix outputs",
+        "-m m --export-outputs-json --profile-export-prefix outputs.json",
+        "-m m --profile-export-prefix outputs",
+        "-m m --profile-export-prefix inputs",
+        "-m m --profile-export-prefix phase_manifest.json",
+        "-m m --profile-export-prefix .aiperf_results_ready",
+        "-m m --profile-export-prefix phases/run",
+        "-m m --profile-export-prefix inputs.json/run",
+        "-m m --profile-export-prefix ../run",
+        "-m m --profile-export-prefix sub/run",
+        "-m m --profile-export-prefix server_metrics",
+        "-m m --profile-export-prefix server_metrics --warmup-request-count 2",
+        "-m m --no-records-parquet",
+        "-m m --no-records-parquet --export-level raw",
+        "-m m --no-records-parquet --export-level summary",
         "-m m --ui dashboard",
         "-m m --zmq-host h --record-processors 2 --tokenizer-trust-remote-code",
     ]));
@@ -344,11 +358,10 @@ fn what_is_not_there_yet() {
         "-m m --endpoint-type embeddings",
         "-m a,b",
         "-m m --scenario inferencex-agentx-mvp --burst-phase-starts",
-        "-m m --export-level raw",
         "-m m --concurrency 1,2",
         "-m m --num-profile-runs 2",
         "-m m --input-file d.jsonl",
-        "-m m --export-outputs-json --image-format png",
+        "-m m --auto-plot --image-format png",
     ]));
 }
 

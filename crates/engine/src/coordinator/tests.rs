@@ -72,7 +72,7 @@ impl Bench {
         });
         let mut mailboxes = Mailboxes::default();
         (0..THREADS).for_each(|_| drop(mailboxes.add()));
-        let (sinks, writers) = OrderedSinks::new(vec![sink(&shown)], MonoNs(0));
+        let (sinks, writers) = OrderedSinks::new(vec![sink(&shown)], plan.runtime.flush_every, MonoNs(0));
         let parts = Parts {
             queue: queue.clone(),
             arrivals,
