@@ -55,6 +55,7 @@ pub use console::live_table::{LIVE_COLUMNS, LiveRow, live_rows};
 pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;
+pub use console::quantities::{bytes_text, clock_text, duration_text, remaining_text};
 pub use console::report;
 pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};

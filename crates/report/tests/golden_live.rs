@@ -1,9 +1,16 @@
-//! Lines printed of metrics against golden data: the block of a run that is on, and the line of accepted drafts.
+//! Lines printed of metrics against golden data: the block of a run that is on, its numbers, lengths of time and counts
+//! of bytes, and the line of accepted drafts.
+#![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
+
+mod support;
 
 use aiperf_golden::Area;
-use aiperf_report::{LiveBlock, ServerLine, accepted_drafts_line, live_block};
+use aiperf_report::{
+    LiveBlock, ServerLine, accepted_drafts_line, bytes_text, clock_text, duration_text, live_block, remaining_text,
+};
 use aiperf_types::ServerSnapshot;
 use serde_json::Value;
+use support::{BYTES, DURATION, LIVE_BLOCK, LIVE_NUMBER, exports, number};
 
 /// What a server's snapshot may hold.
 const SERVER_KEYS: [&str; 10] = [
@@ -36,6 +43,13 @@ fn golden_files_that_nothing_here_reads_are_named() {
     area().tell_unread("report: metrics", &[is_block, is_drafts_line]);
 }
 
+/// What a server says, where it says anything.
+fn server_line(server: &Value) -> Option<ServerLine> {
+    server.as_object()?;
+    let value = |name: &&'static str| Some((*name, server[*name].as_f64()?));
+    Some(ServerLine::of(&ServerSnapshot { values: SERVER_KEYS.iter().filter_map(value).collect() }))
+}
+
 #[test]
 fn golden_live_blocks() {
     area().run_cases(
@@ -43,10 +57,7 @@ fn golden_live_blocks() {
         is_block,
         |_| None,
         |case| {
-            let server = case["server"].as_object().map(|_| {
-                let value = |name: &&'static str| Some((*name, case["server"][*name].as_f64()?));
-                ServerLine::of(&ServerSnapshot { values: SERVER_KEYS.iter().filter_map(value).collect() })
-            });
+            let server = server_line(&case["server"]);
             let previous = case["previous"].as_array();
             let block = LiveBlock {
                 records: case["phase"]["total_records"].as_u64().unwrap(),
@@ -75,4 +86,68 @@ fn golden_accepted_draft_lines() {
             assert_eq!(accepted_drafts_line(&histogram).as_deref(), case["expected"].as_str());
         },
     );
+}
+
+#[test]
+fn golden_blocks_of_exports() {
+    exports().run_cases(
+        "blocks while a run is on",
+        LIVE_BLOCK,
+        |_| None,
+        |case| {
+            let (input, server) = (&case["input"], server_line(&case["input"]["server"]));
+            let previous = |shown: &Value| Some((shown["total"].as_u64()?, shown["elapsed_s"].as_f64()?));
+            let block = LiveBlock {
+                records: input["total"].as_u64().unwrap(),
+                failed: input["err"].as_u64().unwrap(),
+                elapsed: input["elapsed_s"].as_f64().unwrap(),
+                previous: previous(&input["previous"]),
+                server: server.as_ref(),
+                ..LiveBlock::default()
+            };
+            let metrics = input["metrics"].as_array().unwrap();
+            let stat = |tag: &str, name: &str| number(&metrics.iter().find(|metric| metric["tag"] == tag)?[name]);
+            assert_eq!(live_block(&block, stat), case["expected"].as_str().unwrap());
+        },
+    );
+}
+
+#[test]
+fn golden_numbers_of_a_block() {
+    exports().run_cases(
+        "numbers of a block",
+        LIVE_NUMBER,
+        |_| None,
+        |case| {
+            let block = live_block(&LiveBlock { records: 1, ..LiveBlock::default() }, |_, _| number(&case["input"]));
+            // The first cell of a row: `  ttft    p50=  30ms  p75=...`.
+            let cell = |row: &str| {
+                let line = block.lines().find(|line| line.trim_start().starts_with(row)).unwrap();
+                line.split_once("p50=").unwrap().1.split_whitespace().next().unwrap().to_owned()
+            };
+            assert_eq!(cell("ttft"), case["expected"]["ms"].as_str().unwrap());
+            assert_eq!(cell("intvty"), case["expected"]["int"].as_str().unwrap());
+        },
+    );
+}
+
+#[test]
+fn golden_lengths_of_time() {
+    exports().run_cases(
+        "lengths of time",
+        DURATION,
+        |_| None,
+        |case| {
+            let (seconds, expected) = (number(&case["input"]["seconds"]), &case["expected"]);
+            assert_eq!(duration_text(seconds), expected["elapsed"].as_str().unwrap());
+            assert_eq!(remaining_text(seconds), expected["eta"].as_str().unwrap());
+            assert_eq!(seconds.map(clock_text).as_deref(), expected["clock"].as_str());
+        },
+    );
+}
+
+#[test]
+fn golden_counts_of_bytes() {
+    let check = |case: &Value| assert_eq!(bytes_text(case["input"].as_u64()), case["expected"].as_str().unwrap());
+    exports().run_cases("counts of bytes", BYTES, |_| None, check);
 }

@@ -39,7 +39,7 @@ fn each_case(title: &str, shape: Shape, skip: impl Fn(&Value) -> Option<String>,
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
     let mut tally = Tally::new("report: exports");
-    let shapes = [CSV_CELL, RENDERING, ERROR_TABLE, EXIT_PANEL, DRAFTS_LINE];
+    let shapes = [CSV_CELL, RENDERING, ERROR_TABLE, EXIT_PANEL, DRAFTS_LINE, LIVE_BLOCK, LIVE_NUMBER, DURATION, BYTES];
     for file in exports().files() {
         let is_read = file.cases().iter().any(|case| shapes.iter().any(|shape| shape(case)));
         if !is_read && displayed(&file.content).is_empty() {

@@ -1,5 +1,7 @@
 //! A run while it is on, as lines of text: the block it prints now and then.
 
+use super::quantities::clock_text;
+use crate::number::commas;
 use aiperf_types::ServerSnapshot;
 use std::fmt::Write;
 
@@ -108,7 +110,7 @@ pub fn live_block(block: &LiveBlock<'_>, stat: impl Fn(&str, &str) -> Option<f64
     if block.records == 0 {
         return String::new();
     }
-    let mut lines = vec![format!("[realtime {} profiling]", clock(block.elapsed)), rates(block, &stat)];
+    let mut lines = vec![format!("[realtime {} profiling]", clock_text(block.elapsed)), rates(block, &stat)];
     lines.extend(distributions(&stat));
     let (total_in, total_out) = (stat("total_isl", "avg"), stat("total_osl", "avg"));
     if total_in.is_some() || total_out.is_some() {
@@ -119,12 +121,6 @@ pub fn live_block(block: &LiveBlock<'_>, stat: impl Fn(&str, &str) -> Option<f64
     }
     lines.extend(block.server.and_then(server));
     lines.join("\n")
-}
-
-fn clock(seconds: f64) -> String {
-    let seconds = seconds.max(0.0) as u64;
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
 }
 
 fn rates(block: &LiveBlock<'_>, stat: &impl Fn(&str, &str) -> Option<f64>) -> String {
@@ -143,9 +139,9 @@ fn rates(block: &LiveBlock<'_>, stat: &impl Fn(&str, &str) -> Option<f64>) -> St
         tenths(average),
         whole(stat("input_token_throughput", "avg")),
         whole(stat("output_token_throughput", "avg")),
-        block.records,
-        block.records - block.failed,
-        block.failed,
+        count(block.records),
+        count(block.records.saturating_sub(block.failed)),
+        count(block.failed),
     )
 }
 
@@ -188,16 +184,12 @@ fn server(line: &ServerLine) -> Option<String> {
     (!parts.is_empty()).then(|| format!("  srv    {}", parts.join(" ")))
 }
 
+fn count(of: u64) -> String {
+    commas(&of.to_string())
+}
+
 /// Rounded, halves to even, with a comma every three digits.
 fn whole(value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".to_owned() };
-    let digits = format!("{:.0}", value.round_ties_even().abs());
-    let mut text = String::from(if value < -0.5 { "-" } else { "" });
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let known = value.filter(|value| value.is_finite());
+    known.map_or("-".to_owned(), |value| commas(&format!("{:.0}", value.round_ties_even())))
 }

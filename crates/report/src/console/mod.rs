@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`page`]: width and colours
 //! - `text`: wrapping and filling
+//! - `quantities`: lengths of time and counts of bytes in words
 //! - `table`, `panel`: the two shapes everything takes
 //! - `metrics`: metric tables and the prompt-cache hint
 //! - `server_metrics`: what the servers said of themselves
@@ -20,6 +21,7 @@ pub(crate) mod metrics;
 pub(crate) mod notices;
 pub mod page;
 pub(crate) mod panel;
+pub(crate) mod quantities;
 pub(crate) mod server_metrics;
 pub(crate) mod table;
 pub(crate) mod text;

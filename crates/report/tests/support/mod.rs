@@ -3,7 +3,7 @@
 
 pub(crate) mod observed;
 
-use aiperf_golden::{Area, has};
+use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::{
     ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
 };
@@ -20,6 +20,18 @@ use std::sync::Arc;
 pub(crate) fn exports() -> Area {
     Area::of(env!("CARGO_MANIFEST_DIR"), "exports")
 }
+
+/// A run while it is on, and the block that it prints.
+pub(crate) const LIVE_BLOCK: Shape = |case| has(case, "input.elapsed_s") && case["expected"].is_string();
+/// A number, and its two forms in that block.
+pub(crate) const LIVE_NUMBER: Shape = |case| has(case, "expected.ms") && has(case, "expected.int");
+/// A length of time, and its forms.
+pub(crate) const DURATION: Shape = |case| has(case, "expected.elapsed") && has(case, "expected.eta");
+/// A count of bytes, and its text.
+pub(crate) const BYTES: Shape = |case| {
+    let is_bytes = |text: &str| text == "--" || text.ends_with('B');
+    (case["input"].is_null() || case["input"].is_u64()) && case["expected"].as_str().is_some_and(is_bytes)
+};
 
 /// A file of a golden run: what it is shows in its content.
 pub(crate) struct RunFile {
