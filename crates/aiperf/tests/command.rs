@@ -165,7 +165,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
         offered(&["aiperf", "profile", "--custom-dataset-type", ""]),
         ["raw_payload", "multi_turn", "single_turn"]
     );
-    assert!(!offered(&["aiperf", "profile", "--ui", ""]).contains(&"dashboard".to_owned()));
+    assert!(offered(&["aiperf", "profile", "--ui", ""]).contains(&"dashboard".to_owned()));
     assert!(!offered(&["aiperf", "config", "init", "--template", ""]).contains(&"search".to_owned()));
     for name in offered(&["aiperf", "profile", "--"]).iter().filter(|name| *name != "--help") {
         let output = aiperf(&["profile", "-m", "m", "-u", "http://127.0.0.1:0", name, "1"]);

@@ -2,7 +2,10 @@
 
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
-use aiperf_plan::{CacheReset, Cancellation, DatasetPlan, MetricsPlan, Plan, ReadinessMode, UiKind, VideoPlan};
+use aiperf_plan::{
+    CacheReset, Cancellation, DashboardPlan, DatasetPlan, MetricsPlan, Plan, ReadinessMode, RuntimePlan, UiKind,
+    VideoPlan,
+};
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -342,11 +345,81 @@ fn switching_off_what_is_off_anyway_is_no_request() {
 }
 
 #[test]
-fn a_terminal_gets_progress_and_the_dashboard_is_refused_there() {
-    assert_eq!(resolve_in(&["-m", "m"], &[], true).unwrap().plan.runtime.ui, UiKind::Simple);
-    let error = resolve_in(&["-m", "m", "--ui", "dashboard"], &[], true).unwrap_err().to_string();
-    assert!(error.contains("--ui dashboard is not there yet"), "{error}");
-    assert_eq!(resolve(&["-m", "m", "--ui", "dashboard"]).unwrap().plan.runtime.ui, UiKind::Simple);
+fn a_terminal_gets_the_dashboard_unless_it_is_told_otherwise() {
+    for (args, ui) in [
+        (&[][..], UiKind::Dashboard),
+        (&["--ui", "dashboard"], UiKind::Dashboard),
+        (&["--ui", "simple"], UiKind::Simple),
+        (&["--ui", "none"], UiKind::None),
+        (&["-v"], UiKind::Simple),
+        (&["-vv", "--ui", "dashboard"], UiKind::Simple),
+    ] {
+        let resolved = resolve_in(&[&["-m", "m"], args].concat(), &[], true).unwrap();
+        assert_eq!(resolved.plan.runtime.ui, ui, "{args:?}");
+    }
+}
+
+#[test]
+fn a_dashboard_without_a_terminal_is_shown_as_lines_and_said_once() {
+    let resolved = resolve(&["-m", "m", "--ui", "dashboard"]).unwrap();
+    assert_eq!(resolved.plan.runtime.ui, UiKind::Simple);
+    let told = "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
+    assert_eq!(resolved.notes.iter().filter(|note| *note == told).count(), 1, "{:?}", resolved.notes);
+    assert_eq!(resolve(&["-m", "m"]).unwrap().plan.runtime.ui, UiKind::None);
+}
+
+#[test]
+fn several_runs_have_no_dashboard() {
+    let args = ["-m", "m", "--concurrency", "1,2", "--ui", "dashboard"];
+    let error = resolve_in(&args, &[], true).unwrap_err();
+    assert!(error.to_string().contains("--ui dashboard cannot be used with several runs"), "{error}");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn statistics_are_told_as_often_as_asked_and_always_to_the_dashboard() {
+    let every = |args: &[&str], env: &[(&str, &str)], terminal: bool| {
+        let plan = resolve_in(&[&["-m", "m"], args].concat(), env, terminal).unwrap().plan;
+        plan.runtime.stats_interval.map(|time| time.as_secs_f64())
+    };
+    let on = ("AIPERF_UI_REALTIME_METRICS_ENABLED", "true");
+    let seven = ("AIPERF_UI_REALTIME_METRICS_INTERVAL", "7");
+    assert_eq!(every(&[], &[], false), None);
+    assert_eq!(every(&[], &[on], false), Some(30.0));
+    assert_eq!(every(&[], &[seven], false), Some(7.0));
+    assert_eq!(every(&["--stats-interval", "2"], &[seven], false), Some(2.0));
+    assert_eq!(every(&["--stats-interval", "0"], &[on], false), None);
+    assert_eq!(every(&[], &[], true), Some(5.0));
+    assert_eq!(every(&[], &[on], true), Some(5.0));
+    assert_eq!(every(&[], &[seven], true), Some(7.0));
+    assert_eq!(every(&["--stats-interval", "2"], &[seven], true), Some(2.0));
+    assert_eq!(every(&["--stats-interval", "0"], &[], true), Some(5.0));
+    assert_eq!(every(&["--ui", "simple"], &[], true), None);
+}
+
+#[test]
+fn the_environment_says_how_a_run_is_drawn_and_how_often_its_files_are_flushed() {
+    let plan = resolve(&["-m", "m"]).unwrap().plan;
+    assert_eq!(plan.artifacts.report_width, 140);
+    assert_eq!(plan.runtime.bar_step_percent, 1.0);
+    assert_eq!(plan.runtime.dashboard, DashboardPlan::default());
+    assert_eq!(plan.runtime.flush_every, RuntimePlan::FLUSH_EVERY);
+    let env = [
+        ("AIPERF_UI_CONSOLE_EXPORT_WIDTH", "200"),
+        ("AIPERF_UI_MIN_UPDATE_PERCENT", "2.5"),
+        ("AIPERF_UI_LOG_REFRESH_INTERVAL", "0.5"),
+        ("AIPERF_UI_SPINNER_REFRESH_RATE", "0.25"),
+        ("AIPERF_METRICS_EXPORT_FLUSH_INTERVAL", "3"),
+    ];
+    let plan = resolve_in(&["-m", "m"], &env, false).unwrap().plan;
+    assert_eq!(plan.artifacts.report_width, 200);
+    assert_eq!(plan.runtime.bar_step_percent, 2.5);
+    let (log_refresh, spinner_refresh) = (Nanos::from_millis(500), Nanos::from_millis(250));
+    assert_eq!(plan.runtime.dashboard, DashboardPlan { log_refresh, spinner_refresh });
+    assert_eq!(plan.runtime.flush_every, Nanos::from_millis(3000));
+    for (name, value) in [("AIPERF_UI_CONSOLE_EXPORT_WIDTH", "39"), ("AIPERF_METRICS_EXPORT_FLUSH_INTERVAL", "0.01")] {
+        assert_eq!(resolve_in(&["-m", "m"], &[(name, value)], false).unwrap_err().exit_code(), 2);
+    }
 }
 
 #[test]

@@ -157,7 +157,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         arrivals,
         mailboxes,
         recorder: own_recorder,
-        sinks: OrderedSinks::new(sinks, mono_now()),
+        sinks: OrderedSinks::new(sinks, plan.runtime.flush_every, mono_now()),
         buffers: workers.iter().map(|worker| worker.buffers.clone()).collect(),
         phases: phases.clone(),
         metrics: metrics.clone(),

@@ -9,9 +9,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What was written is handed to the operating system at least this often, so that it survives the process.
-const FLUSH_EVERY: Nanos = Nanos(200_000_000);
-
 /// Takes every record of a run.
 pub struct RecordSink {
     /// As failures name it.
@@ -41,6 +38,8 @@ pub(crate) struct OrderedSinks {
     /// Batches that wait for an earlier one. Their exchanges count in the queue's budget until they are written.
     early: BTreeMap<u64, Ready>,
     next: u64,
+    /// What was written is handed to the operating system at least this often, so that it survives the process.
+    flush_every: Nanos,
     flushed: MonoNs,
     failures: Vec<SinkFailure>,
     /// Of these, how many were told.
@@ -72,10 +71,10 @@ impl Ready {
 }
 
 impl OrderedSinks {
-    pub(crate) fn new(sinks: Vec<RecordSink>, now: MonoNs) -> Self {
+    pub(crate) fn new(sinks: Vec<RecordSink>, flush_every: Nanos, now: MonoNs) -> Self {
         let open = |RecordSink { name, path, file, .. }| OpenSink { name, path, file: Some(file) };
         let sinks = sinks.into_iter().map(open).collect();
-        Self { sinks, early: BTreeMap::new(), next: 0, flushed: now, failures: Vec::new(), told: 0 }
+        Self { sinks, early: BTreeMap::new(), next: 0, flush_every, flushed: now, failures: Vec::new(), told: 0 }
     }
 
     /// Takes a batch and writes all that is next in order; gives the batches that were written.
@@ -93,7 +92,7 @@ impl OrderedSinks {
     }
 
     pub(crate) fn flush_if_due(&mut self, now: MonoNs) {
-        if now.since(self.flushed) >= FLUSH_EVERY {
+        if now.since(self.flushed) >= self.flush_every {
             self.flushed = now;
             self.flush();
         }
@@ -162,7 +161,7 @@ mod tests {
     #[test]
     fn batches_are_written_in_order_and_given_back_when_they_are() {
         let shown = Shown::default();
-        let mut sinks = OrderedSinks::new(vec![sink("records", shown.clone())], MonoNs(0));
+        let mut sinks = OrderedSinks::new(vec![sink("records", shown.clone())], Nanos::ZERO, MonoNs(0));
         assert!(sinks.write(ready(1, &[b"b"])).is_empty());
         assert!(sinks.write(ready(2, &[b"c"])).is_empty());
         let written: Vec<u64> = sinks.write(ready(0, &[b"a"])).iter().map(|ready| ready.batch.number).collect();
@@ -173,7 +172,8 @@ mod tests {
     #[test]
     fn a_sink_that_fails_is_named_once_and_the_others_go_on() {
         let shown = Shown::default();
-        let mut sinks = OrderedSinks::new(vec![sink("raw", Full), sink("records", shown.clone())], MonoNs(0));
+        let mut sinks =
+            OrderedSinks::new(vec![sink("raw", Full), sink("records", shown.clone())], Nanos::ZERO, MonoNs(0));
         for number in 0..3 {
             sinks.write(ready(number, &[b"x", b"y"]));
             assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "told when it happens, and once");

@@ -57,7 +57,7 @@ pub use metrics_url::MetricsUrl;
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
-pub use runtime::{LogLevel, RuntimePlan, Timestamps, UiKind};
+pub use runtime::{DashboardPlan, LogLevel, RuntimePlan, Timestamps, UiKind};
 pub use server_metrics::{DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan};
 pub use timing::TimingPlan;
 pub use url::{BaseUrl, Credentials, UrlError};

@@ -12,12 +12,37 @@ pub struct RuntimePlan {
     pub timestamps: Timestamps,
     pub ui: UiKind,
     pub log_level: LogLevel,
-    /// How often statistics are logged while the run is on; `None` never does.
+    /// How often statistics are told while the run is on: in the table of the dashboard, elsewhere in the log; `None`
+    /// tells none.
     pub stats_interval: Option<Nanos>,
     /// Progress, in percent, after which a bar is drawn anew.
     pub bar_step_percent: f64,
+    pub dashboard: DashboardPlan,
+    /// What was written to a file that grows is handed to the operating system this often.
+    pub flush_every: Nanos,
     /// Bytes of finished exchanges that may wait before dispatch stops.
     pub record_queue_budget: usize,
+}
+
+impl RuntimePlan {
+    /// Progress after which a bar is drawn anew, unless the user wants another.
+    pub const BAR_STEP_PERCENT: f64 = 1.0;
+    /// Well under the second after which a record is to be on disk.
+    pub const FLUSH_EVERY: Nanos = Nanos::from_millis(200);
+}
+
+/// How often the parts of the dashboard are drawn anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DashboardPlan {
+    pub log_refresh: Nanos,
+    /// The spinner, and with it everything that follows progress.
+    pub spinner_refresh: Nanos,
+}
+
+impl Default for DashboardPlan {
+    fn default() -> Self {
+        Self { log_refresh: Nanos::from_millis(100), spinner_refresh: Nanos::from_millis(100) }
+    }
 }
 
 /// Which instant a read gets.

@@ -110,7 +110,9 @@ fn profile(
     redactor: Arc<Redactor>,
 ) -> Result<(Finished, bool), CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
-    let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
+    let ui = plan.runtime.ui;
+    // Statistics of the dashboard are its own: the log has none.
+    let metrics_every = plan.runtime.stats_interval.filter(|_| ui != UiKind::Dashboard);
     let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
     let with_bar = ui != UiKind::None;
     let logged = campaign.subscribe(Interest { progress: false, metrics_every });

@@ -13,6 +13,9 @@ use crate::tree::{Node, Origin};
 use aiperf_plan::{ExportLevel, LogLevel, UiKind};
 use serde_json::json;
 
+const NO_TERMINAL: &str =
+    "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
+
 /// What is written, as flags say it.
 pub(super) fn artifacts(benchmark: &mut Node, flags: &GivenFlags) {
     for (flag, key) in [(AUTO_PLOT, "artifacts.auto_plot"), (PLOT_REQUIRED, "artifacts.plot_required")] {
@@ -45,21 +48,27 @@ pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>
         if let Some(level) = flags.node(LOG_LEVEL) {
             benchmark.place("logging.level", level);
         }
-        match flags.choice(UI_TYPE) {
-            Some(mut ui) => {
-                if ui == UiKind::Dashboard && !ctx.stdout_is_terminal {
-                    notes.push("the dashboard needs a terminal: showing simple progress instead".to_owned());
-                    ui = UiKind::Simple;
-                }
-                benchmark.place("runtime.ui", Node::flag(&ui.name().into(), flags.spelled(UI_TYPE)));
-            }
+        match flags.choice::<UiKind>(UI_TYPE) {
+            Some(ui) => benchmark.place("runtime.ui", Node::flag(&ui.name().into(), flags.spelled(UI_TYPE))),
             None if !ctx.stdout_is_terminal && benchmark.find("runtime.ui").is_none() => {
                 benchmark.place("runtime.ui", Node::rule(UiKind::None));
             }
             None => {}
         }
+        without_terminal(benchmark, ctx, notes);
     }
     communication(benchmark, flags);
+}
+
+/// A dashboard that nobody could see is shown as lines, and whoever wanted it is told.
+fn without_terminal(benchmark: &mut Node, ctx: &Context<'_>, notes: &mut Vec<String>) {
+    let Some(runtime) = benchmark.get_mut("runtime").filter(|_| !ctx.stdout_is_terminal) else { return };
+    if runtime.choice("ui") == Some(UiKind::Dashboard)
+        && let Some(ui) = runtime.get_mut("ui")
+    {
+        ui.datum = UiKind::Simple.into();
+        notes.push(NO_TERMINAL.to_owned());
+    }
 }
 
 fn communication(benchmark: &mut Node, flags: &GivenFlags) {

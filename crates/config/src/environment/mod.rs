@@ -17,7 +17,7 @@ use crate::nearest::nearest;
 use crate::range::Range;
 use crate::small_file;
 use aiperf_plan::redact::REDACTED;
-use aiperf_plan::{HttpSettings, IpVersion, SessionHeader, TimingPlan};
+use aiperf_plan::{ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, RuntimePlan, SessionHeader, TimingPlan};
 use aiperf_types::{Nanos, Thresholds};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -61,6 +61,9 @@ pub(crate) struct Environment {
     pub thresholds: Thresholds,
     pub developer: Developer,
     pub live: LiveStatistics,
+    pub showing: Showing,
+    /// What was written to a file that grows is handed to the operating system this often.
+    pub flush_every: Option<Nanos>,
     pub scrapes: Scrapes,
     /// How exact the schedule is, and how patient.
     pub timing: TimingPlan,
@@ -88,6 +91,24 @@ pub(crate) struct LiveStatistics {
     pub enabled: bool,
     /// Seconds; 0 tells none.
     pub interval: Option<f64>,
+}
+
+/// How a run and its report are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Showing {
+    pub report_width: u16,
+    pub bar_step_percent: f64,
+    pub dashboard: DashboardPlan,
+}
+
+impl Default for Showing {
+    fn default() -> Self {
+        Self {
+            report_width: ArtifactPlan::REPORT_WIDTH,
+            bar_step_percent: RuntimePlan::BAR_STEP_PERCENT,
+            dashboard: DashboardPlan::default(),
+        }
+    }
 }
 
 /// How pages of metrics are fetched, in seconds.
@@ -312,6 +333,11 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS" => out.developer.experimental_metrics = is_true(),
         "AIPERF_UI_REALTIME_METRICS_INTERVAL" => out.live.interval = Some(float()),
         "AIPERF_UI_REALTIME_METRICS_ENABLED" => out.live.enabled = is_true(),
+        "AIPERF_UI_CONSOLE_EXPORT_WIDTH" => out.showing.report_width = u16::try_from(number).unwrap_or(u16::MAX),
+        "AIPERF_UI_MIN_UPDATE_PERCENT" => out.showing.bar_step_percent = float(),
+        "AIPERF_UI_LOG_REFRESH_INTERVAL" => out.showing.dashboard.log_refresh = Nanos::from_secs_f64(float()),
+        "AIPERF_UI_SPINNER_REFRESH_RATE" => out.showing.dashboard.spinner_refresh = Nanos::from_secs_f64(float()),
+        "AIPERF_METRICS_EXPORT_FLUSH_INTERVAL" => out.flush_every = Some(Nanos::from_secs_f64(float())),
         "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL" => out.scrapes.interval = float(),
         "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD" => out.scrapes.flush = float(),
         "AIPERF_SERVER_METRICS_REACHABILITY_TIMEOUT" => out.scrapes.reachability_timeout = number.into(),
@@ -374,7 +400,9 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
-            (read.http.clone(), switches, key, read.thresholds, read.developer, read.live, read.scrapes, read.timing)
+            let written = (read.showing, read.flush_every);
+            let told = (read.thresholds, read.developer, read.live);
+            (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
@@ -455,6 +483,8 @@ mod tests {
                 && set.thresholds == usual.thresholds
                 && set.developer == usual.developer
                 && set.timing == usual.timing
+                && set.showing == usual.showing
+                && set.flush_every.is_none_or(|time| time == RuntimePlan::FLUSH_EVERY)
                 && set.live.enabled == usual.live.enabled;
             assert!(same, "{} is not {} by default", variable.name, variable.default);
         }

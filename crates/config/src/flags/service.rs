@@ -10,11 +10,10 @@ flags! { UI_FLAGS:
         name: "--ui-type",
         kind: Kind::Choice(UiKind::NAMES),
         aliases: &["--ui"],
-        default: Some(WhenAbsent::Words("simple on a terminal, none elsewhere")),
+        default: Some(WhenAbsent::Words("dashboard on a terminal, none elsewhere")),
         to: To::Rule("runtime.ui"),
         status: Acts,
         summary: "Terminal interface",
-        limited_to: Some("simple and none so far"),
     }
 }
 

@@ -37,8 +37,10 @@ pub struct Resolved {
     pub notes: Vec<String>,
 }
 
-/// Between live statistics, where nothing says how often.
+/// Between live statistics in the log, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
+/// The same in the table of the dashboard.
+const DASHBOARD_SECONDS: f64 = 5.0;
 
 /// Reads the arguments after `profile` into a plan.
 pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
@@ -161,7 +163,7 @@ fn plan(
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases::phases(tree, &dataset, notes, problems);
     let artifacts = artifacts(tree, ctx, notes, problems);
-    let runtime = runtime(tree, ctx, problems);
+    let runtime = runtime(tree, ctx);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
@@ -196,11 +198,16 @@ fn subject(tree: &Tree, path: &str) -> String {
     }
 }
 
-/// Statistics are logged when a flag, a file or a variable says so.
-fn stats_interval(tree: &Tree) -> Option<Nanos> {
+/// Statistics are logged when a flag, a file or a variable says so. The dashboard always has its table: no interval at
+/// all is about the log.
+fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     let live = &tree.environment.live;
     let asked = tree.benchmark.runtime.as_ref().and_then(|runtime| runtime.stats_interval).or(live.interval);
-    let seconds = asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(|seconds| *seconds > 0.0)?;
+    let told = |seconds: &f64| *seconds > 0.0;
+    let seconds = match ui {
+        UiKind::Dashboard => asked.filter(told).unwrap_or(DASHBOARD_SECONDS),
+        UiKind::Simple | UiKind::None => asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(told)?,
+    };
     Some(Nanos::from_secs_f64(seconds))
 }
 
@@ -255,28 +262,26 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>, problems: 
         notes.push(format!("{what} has no effect: the trace of a request stands in its record, and none are written"));
     }
     let names = FileNames::new(artifacts.prefix.as_deref());
-    ArtifactPlan { summary, records, http_trace: artifacts.trace(), ..ArtifactPlan::new(dir, names) }
+    let report_width = tree.environment.showing.report_width;
+    ArtifactPlan { summary, records, http_trace: artifacts.trace(), report_width, ..ArtifactPlan::new(dir, names) }
 }
 
-fn runtime(tree: &Tree, ctx: &Context<'_>, problems: &mut Vec<Problem>) -> RuntimePlan {
+fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
+    let showing = tree.environment.showing;
     let runtime = tree.benchmark.runtime.clone().unwrap_or_default();
-    let ui = match runtime.ui {
-        Some(UiKind::Dashboard) => {
-            let at = "benchmark.runtime.ui";
-            problems.push(not_yet(&subject(tree, at), "there is no full-screen view").hint("simple, or none").at(at));
-            UiKind::Simple
-        }
-        Some(ui) => ui,
-        None if ctx.stdout_is_terminal => UiKind::Simple,
-        None => UiKind::None,
-    };
+    // Several runs scroll by as lines.
+    let on_a_terminal = if tree.single_run() { UiKind::Dashboard } else { UiKind::Simple };
+    let usual = if ctx.stdout_is_terminal { on_a_terminal } else { UiKind::None };
+    let ui = runtime.ui.unwrap_or(usual);
     RuntimePlan {
         workers_max: runtime.workers.and_then(|n| u32::try_from(n).ok()),
         timestamps: runtime.timestamps(),
         ui,
-        stats_interval: stats_interval(tree),
+        stats_interval: stats_interval(tree, ui),
         log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
-        bar_step_percent: 1.0,
+        bar_step_percent: showing.bar_step_percent,
+        dashboard: showing.dashboard,
+        flush_every: tree.environment.flush_every.unwrap_or(RuntimePlan::FLUSH_EVERY),
         record_queue_budget: 256_000_000,
     }
 }

@@ -72,7 +72,7 @@ section! {
         api_port: i64 [between(1.0, true, 65535.0, true)];
         /// Bind address of the live API; needs a port
         api_host: String;
-        /// Seconds between live statistics in the log; 0 logs none
+        /// Seconds between live statistics: in the dashboard's table (5 unless given), elsewhere in the log; 0 logs none
         stats_interval: f64 [between(0.0, true, 1000.0, true)];
         /// Workers a pod; cluster deployments only
         workers_per_pod: i64 [at_least(1.0)];

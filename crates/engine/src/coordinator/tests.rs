@@ -75,7 +75,7 @@ impl Bench {
             arrivals,
             mailboxes,
             recorder: Self::recorder(&context),
-            sinks: OrderedSinks::new(vec![sink(&shown)], MonoNs(0)),
+            sinks: OrderedSinks::new(vec![sink(&shown)], plan.runtime.flush_every, MonoNs(0)),
             buffers: vec![BufferReturn::default()].into(),
             phases: phases.clone(),
             metrics,

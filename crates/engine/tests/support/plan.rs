@@ -1,9 +1,9 @@
 //! A plan for tests and benches of this crate.
 
 use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DatasetPlan, EndpointPlan, FileNames, Length, LogLevel, MetricsPlan, PhasePlan,
-    Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, Turns,
-    UiKind,
+    Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, EndpointPlan, FileNames, Length, LogLevel, MetricsPlan,
+    PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps, TimingPlan,
+    TokenizerPlan, Turns, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -41,7 +41,9 @@ pub(crate) fn plan(url: &str) -> Plan {
             ui: UiKind::None,
             log_level: LogLevel::Error,
             stats_interval: None,
-            bar_step_percent: 1.0,
+            bar_step_percent: RuntimePlan::BAR_STEP_PERCENT,
+            dashboard: DashboardPlan::default(),
+            flush_every: RuntimePlan::FLUSH_EVERY,
             record_queue_budget: 1 << 20,
         },
         input_config: serde_json::Value::Null,
