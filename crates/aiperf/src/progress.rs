@@ -1,6 +1,6 @@
 //! The progress bar: requests, rate, errors, time left, in the columns there are.
 
-use aiperf_types::{PhaseId, PhaseKind, Preparing, Progress, RunEvent};
+use aiperf_types::{PhaseId, PhaseKind, PhaseStage, Preparing, Progress, RunEvent};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use std::collections::BTreeMap;
@@ -37,9 +37,9 @@ impl Running {
         self.0.remove(&phase.index);
     }
 
-    /// The one to show: the latest that sends; where none does, the latest that waits for its requests.
+    /// The one to show: of those in the earliest stage the latest.
     fn shown(&self) -> Option<&Arc<Progress>> {
-        self.0.values().rev().find(|progress| !progress.draining).or(self.0.values().next_back())
+        self.0.values().rev().min_by_key(|progress| progress.stage)
     }
 }
 
@@ -83,7 +83,7 @@ impl Bar {
                     self.line.set_message(frame(shown, columns));
                 }
             }
-            RunEvent::RequestsDone(moment) => self.running.end(&moment.phase),
+            RunEvent::PhaseComplete(moment) => self.running.end(&moment.phase),
             RunEvent::Preparing(preparing) => self.line.set_message(preparing_frame(preparing, columns)),
             _ => {}
         }
@@ -156,8 +156,10 @@ impl Standing {
             PhaseKind::Profiling => ("Profiling", "Profiling Grace Period"),
         };
         let (counts, targets) = (&progress.counts, progress.targets);
-        if progress.draining && targets.length.is_some() {
-            return Self::waiting(grace, progress);
+        match progress.stage {
+            PhaseStage::Processing => return Self::processing(progress),
+            PhaseStage::Draining if targets.length.is_some() => return Self::waiting(grace, progress),
+            PhaseStage::Draining | PhaseStage::Sending => {}
         }
         let seconds = progress.elapsed.as_secs_f64();
         let rate = if seconds > 0.0 { counts.completed as f64 / seconds } else { 0.0 };
@@ -189,6 +191,13 @@ impl Standing {
             words.push(format!("{} in flight", counts.in_flight()));
         }
         Self { name, words, done: done.unwrap_or(0.0) }
+    }
+
+    /// Requests are over: what counts is how many records there are of them.
+    fn processing(progress: &Progress) -> Self {
+        let (records, all) = (progress.records, progress.counts.completed + progress.counts.cancelled);
+        let words = vec![format!("{records}/{all}"), clock(progress.elapsed.as_secs_f64())];
+        Self { name: "Processing Records", words, done: share(records as f64, all as f64) }
     }
 
     /// Sending is over: what counts is what has not come back.
@@ -272,7 +281,7 @@ mod tests {
             targets,
             elapsed: Nanos::from_millis(millis),
             counts,
-            draining: false,
+            stage: PhaseStage::Sending,
             records: 0,
             backlog: 0,
             workers: Arc::default(),
@@ -410,13 +419,21 @@ mod tests {
             concurrency: Some(8),
         };
         let counts = PhaseProgress { sent: 40, completed: 29, cancelled: 1, ..PhaseProgress::default() };
-        let grace = Progress { draining: true, ..progress(targets, 1500, counts) };
+        let grace = Progress { stage: PhaseStage::Draining, ..progress(targets, 1500, counts) };
         assert_eq!(
             frame(&grace, 90),
             "Profiling Grace Period: 30/40 | 10 in flight | 0 errors | 00:01 |██████████████▎    |  75%"
         );
         let sending = progress(targets, 500, counts);
         assert!(frame(&sending, 60).ends_with(" 50%"));
+    }
+
+    #[test]
+    fn records_that_are_still_computed_are_counted_when_requests_are_over() {
+        let counts = PhaseProgress { sent: 40, completed: 38, cancelled: 2, ..PhaseProgress::default() };
+        let requests = progress(PhaseTargets { requests: Some(40), ..PhaseTargets::default() }, 9000, counts);
+        let processing = Progress { stage: PhaseStage::Processing, records: 10, ..requests };
+        assert_eq!(frame(&processing, 60), "Processing Records: 10/40 | 00:09 |██████                  |  25%");
     }
 
     #[test]
@@ -462,22 +479,25 @@ mod tests {
 
     #[test]
     fn of_phases_that_overlap_the_latest_that_sends_is_shown() {
-        let of = |index: u16, draining: bool| {
+        use PhaseStage::{Draining, Processing, Sending};
+        let of = |index: u16, stage: PhaseStage| {
             let phase = PhaseId { index, profiling_index: Some(index), name: "x".into(), kind: PhaseKind::Profiling };
-            Arc::new(Progress { phase: Arc::new(phase), draining, ..of_forty(1000, 1) })
+            Arc::new(Progress { phase: Arc::new(phase), stage, ..of_forty(1000, 1) })
         };
         let mut running = Running::default();
-        let shown = |running: &Running| running.shown().map(|progress| (progress.phase.index, progress.draining));
-        running.take(&of(0, false));
-        running.take(&of(0, true));
-        assert_eq!(shown(&running), Some((0, true)));
-        running.take(&of(1, false));
-        running.take(&of(0, true));
-        assert_eq!(shown(&running), Some((1, false)));
-        running.take(&of(1, true));
-        assert_eq!(shown(&running), Some((1, true)));
-        running.end(&of(1, true).phase);
-        assert_eq!(shown(&running), Some((0, true)));
+        let shown = |running: &Running| running.shown().map(|progress| (progress.phase.index, progress.stage));
+        running.take(&of(0, Sending));
+        running.take(&of(0, Draining));
+        assert_eq!(shown(&running), Some((0, Draining)));
+        running.take(&of(1, Sending));
+        running.take(&of(0, Draining));
+        assert_eq!(shown(&running), Some((1, Sending)));
+        running.take(&of(1, Draining));
+        assert_eq!(shown(&running), Some((1, Draining)));
+        running.take(&of(1, Processing));
+        assert_eq!(shown(&running), Some((0, Draining)));
+        running.end(&of(0, Draining).phase);
+        assert_eq!(shown(&running), Some((1, Processing)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::events::Events;
 use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
-use crate::progress::ProgressReports;
+use crate::progress::{PhaseReports, ProgressReports};
 use crate::queue::Queue;
 use crate::stop::Stop;
 use crate::unsent::Unsent;
@@ -69,6 +69,7 @@ pub(crate) struct Parts {
     pub(crate) queue: Arc<Queue>,
     pub(crate) unsent: Arc<Unsent>,
     pub(crate) tracks: Arc<[PhaseTrack]>,
+    pub(crate) progress: PhaseReports,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
     pub(crate) sources: Sources,
@@ -109,9 +110,9 @@ enum Cause {
 
 impl Conductor {
     pub(crate) fn new(plan: &Plan, parts: Parts) -> Rc<Self> {
-        let Parts { shapes, queue, unsent, tracks, events, stop, sources } = parts;
+        let Parts { shapes, queue, unsent, tracks, progress, events, stop, sources } = parts;
         let schedule = Schedule::new(Setup { asks_hooks: sources.hooks.is_some(), ..Setup::of(plan, shapes) });
-        let reports = ProgressReports::new(plan.timing.warmup_log_interval, &tracks, &queue, &events);
+        let reports = ProgressReports::new(plan.timing.warmup_log_interval, progress);
         Rc::new(Self {
             schedule: RefCell::new(schedule),
             sources: RefCell::new(sources),
@@ -355,6 +356,7 @@ mod tests {
     use super::*;
     use crate::phases;
     use crate::testing::plan;
+    use crate::worker_counters::AllCounters;
     use aiperf_plan::{Arrival, ArrivalLaw, RatePlan, StopWhen};
     use aiperf_schedule::RequestEnd;
     use aiperf_types::{Exchange, WallAnchor};
@@ -363,18 +365,10 @@ mod tests {
     use tokio::sync::mpsc::unbounded_channel;
 
     fn conductor(plan: &Plan, queue: Queue, unsent: Arc<Unsent>) -> Rc<Conductor> {
-        Conductor::new(
-            plan,
-            Parts {
-                shapes: Arc::new(Shapes::single(1)),
-                queue: Arc::new(queue),
-                unsent,
-                tracks: phases::of(plan),
-                events: Events::new(WallAnchor::default()),
-                stop: Stop::default(),
-                sources: Sources::default(),
-            },
-        )
+        let (queue, tracks, events) = (Arc::new(queue), phases::of(plan), Events::new(WallAnchor::default()));
+        let progress = PhaseReports::new(&tracks, &queue, &AllCounters::of(1), &events);
+        let (shapes, stop, sources) = (Arc::new(Shapes::single(1)), Stop::default(), Sources::default());
+        Conductor::new(plan, Parts { shapes, queue, unsent, tracks, progress, events, stop, sources })
     }
 
     #[test]

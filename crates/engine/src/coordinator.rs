@@ -7,6 +7,7 @@
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;
+use crate::progress::{PhaseReports, RecordReports};
 use crate::queue::{Arrival, Batch, Claimant, Finished, Queue};
 use crate::record_thread::Mailboxes;
 use crate::recorder::{Computed, Findings, Recorder};
@@ -44,6 +45,7 @@ pub(crate) struct Parts {
     pub(crate) recorder: Recorder,
     pub(crate) sinks: OrderedSinks,
     pub(crate) buffers: Arc<[BufferReturn]>,
+    pub(crate) progress: PhaseReports,
     pub(crate) phases: Arc<[PhaseTrack]>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) events: Events,
@@ -69,8 +71,9 @@ pub(crate) struct Coordinator {
     /// When each batch came in that is not written yet, in order.
     unwritten: VecDeque<MonoNs>,
     sampler: Option<Sampler>,
-    /// By phase: records written, and whether its completion was told.
-    written: Vec<(u64, bool)>,
+    /// By phase: whether its completion was told.
+    complete: Vec<bool>,
+    reports: RecordReports,
     relief: Nanos,
 }
 
@@ -83,7 +86,8 @@ impl Coordinator {
     pub(crate) fn new(parts: Parts, now: MonoNs) -> Self {
         let threads = parts.mailboxes.len();
         let sampler = parts.events.metrics_every().map(|every| Sampler::new(every, threads, now));
-        let written = parts.phases.iter().map(|_| (0, false)).collect();
+        let complete = vec![false; parts.phases.len()];
+        let reports = RecordReports::new(parts.progress.clone());
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
         Self {
             parts,
@@ -92,7 +96,8 @@ impl Coordinator {
             next_batch: 0,
             unwritten: VecDeque::new(),
             sampler,
-            written,
+            complete,
+            reports,
             relief: Nanos::ZERO,
         }
     }
@@ -109,7 +114,7 @@ impl Coordinator {
                 std::thread::sleep(if closed { SHORT_SLEEP } else { SLEEP });
             }
         }
-        self.tell_completed_phases(mono_now());
+        self.tell_phases(mono_now());
         self.parts.sinks.flush();
         self.tell_failures();
         Coordinated {
@@ -133,7 +138,7 @@ impl Coordinator {
         self.parts.watch.report_failures();
         self.tell_failures();
         self.sample(now);
-        self.tell_completed_phases(now);
+        self.tell_phases(now);
         took_over || helped
     }
 
@@ -231,16 +236,13 @@ impl Coordinator {
     fn write(&mut self, batch: Arc<Batch>, own: Option<Computed>) {
         for ready in self.parts.sinks.write(Ready { batch, own }) {
             let Batch { exchanges, bytes, .. } = &*ready.batch;
-            for exchange in exchanges {
-                self.written[usize::from(exchange.tag.phase.0)].0 += 1;
-            }
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
             failures.iter().for_each(|(at, _)| self.parts.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
             self.parts.watch.see(exchanges, failures, &self.parts.events);
             if let Some(computed) = ready.computed() {
                 self.parts.watch.see_lengths(&computed.odd_lengths, &self.parts.events);
             }
-            self.parts.queue.finish(exchanges.len() as u64, *bytes);
+            self.parts.queue.finish(exchanges.iter().map(|exchange| usize::from(exchange.tag.phase.0)), *bytes);
             self.unwritten.pop_front();
         }
     }
@@ -255,19 +257,21 @@ impl Coordinator {
         }
     }
 
-    /// A phase is complete when its requests are done and all their records written.
-    fn tell_completed_phases(&mut self, now: MonoNs) {
-        for (index, (written, told)) in self.written.iter_mut().enumerate() {
+    /// A phase is complete when its requests are done and all their records written; until then it is told how far they are.
+    fn tell_phases(&mut self, now: MonoNs) {
+        for (index, complete) in self.complete.iter_mut().enumerate() {
             let phase = &self.parts.phases[index];
-            if !*told
+            if !*complete
                 && let Some(done) = phase.requests_done.get()
-                && *written >= self.parts.queue.arrived(index)
+                && self.parts.queue.recorded(index) >= self.parts.queue.arrived(index)
             {
-                *told = true;
+                *complete = true;
                 let counts = self.parts.queue.with_failures(index, done.counts);
                 self.parts.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, counts, ..done.clone() }));
             }
         }
+        let incomplete = self.complete.iter().enumerate().filter(|(_, complete)| !**complete);
+        self.reports.tell(now, incomplete.map(|(index, _)| index));
     }
 
     fn sample(&mut self, now: MonoNs) {

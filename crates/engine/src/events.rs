@@ -249,7 +249,7 @@ impl Iterator for Subscription {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_types::{PhaseId, PhaseKind, PhaseProgress, PhaseTargets};
+    use aiperf_types::{PhaseId, PhaseKind, PhaseProgress, PhaseStage, PhaseTargets};
 
     fn progress(sent: u64) -> RunEvent {
         let phase = Arc::new(PhaseId { index: 0, profiling_index: None, name: "w".into(), kind: PhaseKind::Warmup });
@@ -258,7 +258,7 @@ mod tests {
             targets: PhaseTargets::default(),
             elapsed: Nanos(0),
             counts: PhaseProgress { sent, ..PhaseProgress::default() },
-            draining: false,
+            stage: PhaseStage::Sending,
             records: 0,
             backlog: 0,
             workers: Arc::default(),

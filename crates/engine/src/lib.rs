@@ -9,7 +9,7 @@
 //! - [`requests`]: what is sent, encoded before the clock starts
 //! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
-//!   `unsent`: how many wait for theirs; `worker`: requests in flight on one thread; `sessions`: what was said in those of several turns
+//!   `unsent`: how many wait for theirs; `worker`: requests in flight on one thread; `worker_counters`: what each did so far; `sessions`: what was said in those of several turns
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
@@ -57,6 +57,7 @@ mod trace;
 pub mod travel;
 mod unsent;
 mod worker;
+mod worker_counters;
 mod workers;
 
 pub use error::EngineError;

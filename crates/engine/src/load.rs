@@ -4,6 +4,7 @@ use crate::conductor::{Conductor, Parts, Sources};
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::phases::PhaseTrack;
+use crate::progress::PhaseReports;
 use crate::quality::{Conduct, run_queue_wait};
 use crate::queue::Queue;
 use crate::requests::Requests;
@@ -12,6 +13,7 @@ use crate::stop::Stop;
 use crate::travel;
 use crate::unsent::Unsent;
 use crate::worker::{self, Command, Ids, Patience, Worker};
+use crate::worker_counters::AllCounters;
 use crate::workers::Workers;
 use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
@@ -91,6 +93,7 @@ pub(crate) struct Load {
     pub(crate) queue: Arc<Queue>,
     pub(crate) unsent: Arc<Unsent>,
     pub(crate) phases: Arc<[PhaseTrack]>,
+    pub(crate) counters: AllCounters,
     pub(crate) stop: Stop,
     pub(crate) events: Events,
     /// Of all workers: a dead server is not tried more often because more of them try.
@@ -181,6 +184,7 @@ impl Load {
             shapes: self.requests.shapes().clone(),
             queue: self.queue.clone(),
             unsent: self.unsent.clone(),
+            progress: PhaseReports::new(&self.phases, &self.queue, &self.counters, &self.events),
             tracks: self.phases.clone(),
             events: self.events.clone(),
             stop: self.stop.clone(),
@@ -230,6 +234,7 @@ impl Load {
             unsent: self.unsent.clone(),
             ids: Ids::new(key ^ self.started()),
             patience: Patience::of(&self.plan),
+            counters: self.counters.clone(),
         };
         Worker::new(parts, tell)
     }

@@ -1,17 +1,87 @@
 //! What is told of phases while they run: progress for those who watch, and a line now and then of a warm-up, of which
 //! nobody sees a result.
+//!
+//! The conductor tells of a phase until its requests are done, the coordinator from then until its records are: it
+//! goes on when no request does.
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::queue::Queue;
+use crate::worker_counters::AllCounters;
 use aiperf_schedule::PhaseState;
-use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, Progress, RunEvent};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, PhaseStage, Progress, RunEvent};
 use std::sync::Arc;
 
 /// How often progress is told.
 const PROGRESS_EVERY: Nanos = Nanos(100_000_000);
 
-/// When to tell what.
+/// What is known of every phase, and who wants to hear it.
+#[derive(Clone)]
+pub(crate) struct PhaseReports {
+    tracks: Arc<[PhaseTrack]>,
+    queue: Arc<Queue>,
+    counters: AllCounters,
+    events: Events,
+}
+
+impl PhaseReports {
+    pub(crate) fn new(tracks: &Arc<[PhaseTrack]>, queue: &Arc<Queue>, counters: &AllCounters, events: &Events) -> Self {
+        Self { tracks: tracks.clone(), queue: queue.clone(), counters: counters.clone(), events: events.clone() }
+    }
+
+    /// When progress is told first; never where nobody wants it.
+    fn first(&self) -> Option<MonoNs> {
+        self.events.wants_progress().then_some(MonoNs(0))
+    }
+
+    fn emit(&self, at: usize, counts: PhaseProgress, stage: PhaseStage, elapsed: Nanos) {
+        let track = &self.tracks[at];
+        self.events.emit(RunEvent::Progress(Arc::new(Progress {
+            phase: track.id.clone(),
+            targets: track.targets,
+            elapsed,
+            counts,
+            stage,
+            records: self.queue.recorded(at),
+            backlog: self.queue.waiting(),
+            workers: self.counters.so_far(),
+        })));
+    }
+}
+
+/// Tells how far the records are of phases whose requests are done.
+pub(crate) struct RecordReports {
+    reports: PhaseReports,
+    /// When they are told next; never where nobody wants it.
+    next: Option<MonoNs>,
+}
+
+impl RecordReports {
+    pub(crate) fn new(reports: PhaseReports) -> Self {
+        Self { next: reports.first(), reports }
+    }
+
+    /// Tells what is due of the phases that are not complete.
+    pub(crate) fn tell(&mut self, now: MonoNs, incomplete: impl Iterator<Item = usize>) {
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        let mut told = false;
+        for at in incomplete {
+            let PhaseTrack { started, requests_done, .. } = &self.reports.tracks[at];
+            if let (Some(started), Some(done)) = (started.get(), requests_done.get()) {
+                let counts = self.reports.queue.with_failures(at, done.counts);
+                self.reports.emit(at, counts, PhaseStage::Processing, now.since(*started));
+                told = true;
+            }
+        }
+        if told {
+            self.next = Some(now.plus(PROGRESS_EVERY));
+        }
+    }
+}
+
+/// When to tell what of phases that send or wait for their requests.
 pub(crate) struct ProgressReports {
     /// When progress is told next; never where nobody wants it.
     next_progress: Option<MonoNs>,
@@ -19,26 +89,13 @@ pub(crate) struct ProgressReports {
     line_every: Option<Nanos>,
     /// When the next line is due; there while a warm-up is on.
     next_line: Option<MonoNs>,
-    tracks: Arc<[PhaseTrack]>,
-    queue: Arc<Queue>,
-    events: Events,
+    reports: PhaseReports,
 }
 
 impl ProgressReports {
-    pub(crate) fn new(
-        line_every: Option<Nanos>,
-        tracks: &Arc<[PhaseTrack]>,
-        queue: &Arc<Queue>,
-        events: &Events,
-    ) -> Self {
-        Self {
-            next_progress: events.wants_progress().then_some(MonoNs(0)),
-            line_every: line_every.filter(|every| *every > Nanos::ZERO),
-            next_line: None,
-            tracks: tracks.clone(),
-            queue: queue.clone(),
-            events: events.clone(),
-        }
+    pub(crate) fn new(line_every: Option<Nanos>, reports: PhaseReports) -> Self {
+        let line_every = line_every.filter(|every| *every > Nanos::ZERO);
+        Self { next_progress: reports.first(), line_every, next_line: None, reports }
     }
 
     pub(crate) fn note_start(&mut self, kind: PhaseKind, now: MonoNs) {
@@ -65,24 +122,16 @@ impl ProgressReports {
         let mut warms_up = false;
         for (index, counts, state, started) in running {
             let at = usize::from(index.0);
-            let track = &self.tracks[at];
-            let counts = self.queue.with_failures(at, *counts);
-            let elapsed = now.since(started);
-            if line && track.id.kind == PhaseKind::Warmup {
+            let PhaseReports { tracks, queue, events, .. } = &self.reports;
+            let (id, counts, elapsed) = (&tracks[at].id, queue.with_failures(at, *counts), now.since(started));
+            if line && id.kind == PhaseKind::Warmup {
                 warms_up = true;
-                self.events.say(LogLevel::Info, line_of(&track.id.name, &counts, elapsed));
+                events.say(LogLevel::Info, line_of(&id.name, &counts, elapsed));
             }
             if progress {
-                self.events.emit(RunEvent::Progress(Arc::new(Progress {
-                    phase: track.id.clone(),
-                    targets: track.targets,
-                    elapsed,
-                    counts,
-                    draining: state != PhaseState::Sending,
-                    records: self.queue.recorded(),
-                    backlog: self.queue.waiting(),
-                    workers: Arc::default(),
-                })));
+                let is_sending = state == PhaseState::Sending;
+                let stage = if is_sending { PhaseStage::Sending } else { PhaseStage::Draining };
+                self.reports.emit(at, counts, stage, elapsed);
             }
         }
         if progress {
@@ -110,7 +159,7 @@ mod tests {
     use crate::events::{Interest, Subscription};
     use crate::phases;
     use crate::testing::plan;
-    use aiperf_types::WallAnchor;
+    use aiperf_types::{PhaseMoment, WallAnchor};
 
     const SECOND: Nanos = Nanos(1_000_000_000);
 
@@ -121,8 +170,14 @@ mod tests {
         (plan.phases[0].kind, plan.phases[0].name) = (PhaseKind::Warmup, "heat".to_owned());
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(interest);
-        let (queue, _) = Queue::new(1, 3);
-        (ProgressReports::new(line_every, &phases::of(&plan), &Arc::new(queue), &events), heard)
+        let queue = Arc::new(Queue::new(1, 3).0);
+        let reports = PhaseReports::new(&phases::of(&plan), &queue, &AllCounters::of(2), &events);
+        (ProgressReports::new(line_every, reports), heard)
+    }
+
+    fn told(heard: Subscription) -> Vec<Arc<Progress>> {
+        let progress = |event| if let RunEvent::Progress(told) = event { Some(told) } else { None };
+        heard.filter_map(progress).collect()
     }
 
     fn at(seconds: u64) -> MonoNs {
@@ -172,12 +227,39 @@ mod tests {
         reports.tell(at(4), running.into_iter());
         reports.tell(at(4), running.into_iter());
         drop(reports);
-        let told: Vec<(u16, u64, bool)> = heard
-            .filter_map(|event| match event {
-                RunEvent::Progress(told) => Some((told.phase.index, told.elapsed.0 / SECOND.0, told.draining)),
+        let told = told(heard);
+        let told: Vec<_> = told.iter().map(|told| (told.phase.index, told.elapsed.0 / SECOND.0, told.stage)).collect();
+        assert_eq!(told, [(1, 3, PhaseStage::Draining), (2, 1, PhaseStage::Sending)]);
+    }
+
+    #[test]
+    fn a_phase_whose_requests_are_done_says_how_far_its_own_records_are() {
+        let (ProgressReports { reports, .. }, mut heard) =
+            reports(None, Interest { progress: true, metrics_every: None });
+        let (tracks, queue) = (reports.tracks.clone(), reports.queue.clone());
+        let mut reports = RecordReports::new(reports);
+        let mut heard_at = |seconds: u64, reports: &mut RecordReports| {
+            reports.tell(at(seconds), 0..3);
+            reports.reports.events.say(LogLevel::Info, "that is all");
+            let until = |event: &RunEvent| !matches!(event, RunEvent::Message(_));
+            let told = heard.by_ref().take_while(until).filter_map(|event| match event {
+                RunEvent::Progress(told) => Some((told.phase.index, told.stage, told.counts.sent, told.records)),
                 _ => None,
-            })
-            .collect();
-        assert_eq!(told, [(1, 3, true), (2, 1, false)]);
+            });
+            told.collect::<Vec<_>>()
+        };
+        for (phase, sent) in [(0, 5), (1, 7)] {
+            tracks[phase].started.set(at(1)).unwrap();
+            assert!(heard_at(2, &mut reports).is_empty(), "requests are not done");
+            let (phase_id, counts) = (tracks[phase].id.clone(), PhaseProgress { sent, ..PhaseProgress::default() });
+            if phase == 1 {
+                tracks[1].requests_done.set(PhaseMoment { phase: phase_id, at: at(3), counts }).unwrap();
+            }
+        }
+        queue.finish([0, 1, 0, 1, 1], 0);
+        assert_eq!(heard_at(4, &mut reports), [(1, PhaseStage::Processing, 7, 3)]);
+        assert!(heard_at(4, &mut reports).is_empty(), "ten times a second");
+        queue.finish([1], 0);
+        assert_eq!(heard_at(5, &mut reports), [(1, PhaseStage::Processing, 7, 4)]);
     }
 }

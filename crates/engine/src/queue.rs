@@ -48,8 +48,8 @@ pub(crate) struct Queue {
     never_left: Vec<AtomicU64>,
     /// Records of failed requests so far, by phase.
     failed: Vec<AtomicU64>,
-    /// Records computed and written so far.
-    recorded: AtomicU64,
+    /// Records computed and written so far, by phase.
+    recorded: Vec<AtomicU64>,
     closed: AtomicBool,
     budget: usize,
     /// When the oldest exchange came in whose record is not written; `u64::MAX` when there is none.
@@ -71,7 +71,7 @@ impl Queue {
             arrived: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             never_left: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             failed: (0..phases).map(|_| AtomicU64::new(0)).collect(),
-            recorded: AtomicU64::new(0),
+            recorded: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             closed: AtomicBool::new(false),
             budget,
             oldest: AtomicU64::new(u64::MAX),
@@ -91,15 +91,19 @@ impl Queue {
         self.peak_bytes.fetch_max(now, Relaxed);
         if self.sender.send((mono_now(), exchange)).is_err() {
             // The coordinator is gone, by a fault of ours: the run ends as it should and then says so.
-            self.finish(1, bytes);
+            self.finish([phase], bytes);
         }
     }
 
-    /// Records of some exchanges are written: they no longer count.
-    pub(crate) fn finish(&self, count: u64, bytes: usize) {
+    /// Records of some exchanges, of these phases, are written: they no longer count.
+    pub(crate) fn finish(&self, phases: impl IntoIterator<Item = usize>, bytes: usize) {
+        let mut count = 0;
+        for phase in phases {
+            self.recorded[phase].fetch_add(1, Relaxed);
+            count += 1;
+        }
         self.waiting.fetch_sub(count, Relaxed);
         self.waiting_bytes.fetch_sub(bytes, Relaxed);
-        self.recorded.fetch_add(count, Relaxed);
     }
 
     /// Exchanges whose records are not written yet.
@@ -126,8 +130,9 @@ impl Queue {
         PhaseProgress { errors: counts.errors.max(self.failed[phase].load(Relaxed)), ..counts }
     }
 
-    pub(crate) fn recorded(&self) -> u64 {
-        self.recorded.load(Relaxed)
+    /// Records of a phase that are written.
+    pub(crate) fn recorded(&self, phase: usize) -> u64 {
+        self.recorded[phase].load(Relaxed)
     }
 
     /// Told by the coordinator, which knows.

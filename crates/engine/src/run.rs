@@ -9,6 +9,7 @@ use crate::failure_reports::FailureReports;
 use crate::hooks::{self, HookThread, PhaseHooks};
 use crate::load::{Load, Shared, WorkerSetup};
 use crate::phases::{self, PhaseTrack};
+use crate::progress::PhaseReports;
 use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
 use crate::queue::Queue;
 use crate::record::Reader;
@@ -21,6 +22,7 @@ use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use crate::travel;
 use crate::unsent::Unsent;
+use crate::worker_counters::AllCounters;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
@@ -125,6 +127,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
     let places = can_run_out.then(places);
     let shared = Shared { connect: travel::connect_settings(&plan)?, places };
+    let counters = AllCounters::of(sizing.workers);
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
@@ -159,6 +162,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         recorder: own_recorder,
         sinks: OrderedSinks::new(sinks, plan.runtime.flush_every, mono_now()),
         buffers: workers.iter().map(|worker| worker.buffers.clone()).collect(),
+        progress: PhaseReports::new(&phases, &queue, &counters, &events),
         phases: phases.clone(),
         metrics: metrics.clone(),
         events: events.clone(),
@@ -175,6 +179,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         requests,
         queue: queue.clone(),
         phases: phases.clone(),
+        counters,
         stop: stop.clone(),
         events,
         pace,
@@ -189,11 +194,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         stop.stop();
     }
     // Warm-up is nobody's result.
-    let of = |kind: PhaseKind| {
-        let of_kind = phases.iter().enumerate().filter(|(_, phase)| phase.id.kind == kind);
-        of_kind.map(|(phase, _)| queue.arrived(phase)).sum::<u64>()
-    };
-    let (done, all) = (queue.recorded().saturating_sub(of(PhaseKind::Warmup)), of(PhaseKind::Profiling));
+    let profiling = || (0..phases.len()).filter(|phase| phases[*phase].id.kind == PhaseKind::Profiling);
+    let done: u64 = profiling().map(|phase| queue.recorded(phase)).sum();
+    let all: u64 = profiling().map(|phase| queue.arrived(phase)).sum();
     let what = match stop.is_stopped() {
         true if hook_failure.is_some() => "No more requests are sent",
         true => {

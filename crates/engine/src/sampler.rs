@@ -3,12 +3,14 @@
 use crate::phases::PhaseTrack;
 use crate::recorder::{LiveByKind, Recorder};
 use aiperf_metrics::{Live, Metrics};
-use aiperf_types::{MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
+use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
 
 /// Nobody sees more than ten snapshots a second.
 const SHORTEST: Nanos = Nanos(100_000_000);
 /// How long to wait for the running statistics of a thread that gets no core; its earlier ones are taken then.
 const PATIENCE: Nanos = Nanos(200_000_000);
+/// More bars than these are not told apart.
+const MOST_BUCKETS: usize = 40;
 
 /// When to ask, and what was answered.
 pub(crate) struct Sampler {
@@ -76,6 +78,8 @@ pub(crate) fn snapshot(
     }?;
     // One that began earlier may go on for longer.
     let until = of_kind().map(|phase| phase.requests_done.get().map_or(now, |done| done.at)).max()?;
+    let latencies = live.ranges(metrics, "request_latency", MOST_BUCKETS).into_iter();
+    let latencies = latencies.map(|(from, to, count)| LatencyBucket { from, to, count }).collect();
     let results = live.summary(metrics).results.into_iter();
     let metrics = results
         .map(|result| MetricSnapshot { tag: result.tag, header: result.header, unit: result.unit, stats: result.stats })
@@ -87,6 +91,6 @@ pub(crate) fn snapshot(
         records: live.records(),
         failed: live.failed(),
         metrics,
-        latencies: Vec::new(),
+        latencies,
     })
 }

@@ -6,6 +6,7 @@ use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use crate::sessions::Sessions;
 use crate::unsent::Unsent;
+use crate::worker_counters::{AllCounters, WorkerCounters};
 use aiperf_dialect::request::head::field_value;
 use aiperf_plan::Plan;
 use aiperf_plan::draw::mix;
@@ -77,6 +78,7 @@ pub(crate) struct Parts {
     pub(crate) unsent: Arc<Unsent>,
     pub(crate) ids: Ids,
     pub(crate) patience: Patience,
+    pub(crate) counters: AllCounters,
 }
 
 /// One worker. It lives on its thread; `tell` tells the conductor.
@@ -87,6 +89,7 @@ pub(crate) struct Worker {
     queue: Arc<Queue>,
     ids: Ids,
     patience: Patience,
+    counters: AllCounters,
     unsent: Arc<Unsent>,
     /// Requests to start, in order.
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
@@ -109,10 +112,29 @@ struct InFlight {
 
 impl Worker {
     pub(crate) fn new(parts: Parts, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
-        let Parts { number, client, requests, queue, unsent, ids, patience } = parts;
+        let Parts { number, client, requests, queue, unsent, ids, patience, counters } = parts;
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
-        Rc::new(Self { number, client, requests, queue, ids, patience, unsent, waiting, more, flying, sessions, tell })
+        counters[usize::from(number)].settle();
+        Rc::new(Self {
+            number,
+            client,
+            requests,
+            queue,
+            ids,
+            patience,
+            counters,
+            unsent,
+            waiting,
+            more,
+            flying,
+            sessions,
+            tell,
+        })
+    }
+
+    fn counters(&self) -> &WorkerCounters {
+        &self.counters[usize::from(self.number)]
     }
 
     /// Steps of the wall clock that reading noticed.
@@ -198,6 +220,7 @@ impl Worker {
             first_content: dispatch.tells_first_content,
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
+        self.counters().begin();
         let (worker, prompt) = (self.clone(), request.prompt.clone());
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
@@ -286,6 +309,7 @@ impl Worker {
 
     fn land(&self, slot: usize, exchange: Finished) {
         self.flying.borrow_mut().land(slot);
+        self.counters().end();
         self.hand_over(exchange);
     }
 
@@ -299,6 +323,7 @@ impl Worker {
         } else {
             RequestEnd::Answered
         };
+        self.counters().take(&exchange);
         // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
         self.queue.push(exchange);
         (self.tell)(Event::Returned { session, turn, end, at });

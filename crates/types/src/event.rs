@@ -150,24 +150,35 @@ impl PhaseProgress {
     }
 }
 
-/// The phase now running, about ten times a second.
+/// What a phase is busy with, while progress is told of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PhaseStage {
+    #[default]
+    Sending,
+    /// It stopped sending and waits for what is in flight.
+    Draining,
+    /// Its requests are done; records of theirs are still computed.
+    Processing,
+}
+
+/// A phase that is not complete, about ten times a second.
 #[derive(Clone, Debug)]
 pub struct Progress {
     pub phase: Arc<PhaseId>,
     pub targets: PhaseTargets,
+    /// Since it started, also while its records are computed.
     pub elapsed: Nanos,
     pub counts: PhaseProgress,
-    /// It stopped sending and waits for what is in flight.
-    pub draining: bool,
-    /// Records of this phase computed so far.
+    pub stage: PhaseStage,
+    /// Records of this phase computed and written so far, also of requests that were cut off.
     pub records: u64,
-    /// Records waiting to be computed.
+    /// Records, of all phases, that are not written yet.
     pub backlog: u64,
     /// Each worker, in the order of their numbers.
     pub workers: Arc<[WorkerProgress]>,
 }
 
-/// What one worker did so far.
+/// What one worker did since the run started, over all phases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerProgress {
     /// Its thread, as the operating system numbers them.
@@ -175,7 +186,9 @@ pub struct WorkerProgress {
     pub in_flight: u64,
     /// Requests that came back, failed ones included.
     pub completed: u64,
+    /// Of these, those that the worker knows to have failed: an error told in an answer that began well is found later.
     pub failed: u64,
+    /// Of requests that are over, on all their legs.
     pub bytes_sent: u64,
     pub bytes_received: u64,
 }
@@ -192,7 +205,8 @@ pub struct MetricsSnapshot {
     pub records: u64,
     pub failed: u64,
     pub metrics: Vec<MetricSnapshot>,
-    /// How request latencies are distributed, from the shortest.
+    /// How request latencies are distributed: ranges of equal ratio from the shortest to the longest, empty ones between
+    /// them included; none before the first latency is known.
     pub latencies: Vec<LatencyBucket>,
 }
 

@@ -46,8 +46,8 @@ pub use conversation::{ContextMode, Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, NeedsFile, Traits};
 pub use error::RequestError;
 pub use event::{
-    LatencyBucket, Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets,
-    Preparing, Progress, RunEvent, RunStarted, ServerSnapshot, Source, WorkerProgress,
+    LatencyBucket, Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted,
+    PhaseTargets, Preparing, Progress, RunEvent, RunStarted, ServerSnapshot, Source, WorkerProgress,
 };
 pub use exchange::{EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;

@@ -11,6 +11,7 @@ use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::sinks::RecordSink;
 use crate::testing::{Shown, plan};
+use crate::worker_counters::AllCounters;
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
@@ -77,6 +78,7 @@ impl Bench {
             recorder: Self::recorder(&context),
             sinks: OrderedSinks::new(vec![sink(&shown)], plan.runtime.flush_every, MonoNs(0)),
             buffers: vec![BufferReturn::default()].into(),
+            progress: PhaseReports::new(&phases, &queue, &AllCounters::of(1), &events),
             phases: phases.clone(),
             metrics,
             events,
@@ -124,7 +126,7 @@ fn records_are_written_though_no_record_thread_ever_gets_a_core() {
     assert!(numbers(&bench.shown).is_empty(), "everything is with the record threads");
     bench.settle(later(1));
     assert_eq!(numbers(&bench.shown), (0..100).collect::<Vec<u64>>());
-    assert_eq!((bench.queue.waiting(), bench.queue.recorded()), (0, 100));
+    assert_eq!((bench.queue.waiting(), bench.queue.recorded(0)), (0, 100));
 }
 
 #[test]
@@ -172,9 +174,9 @@ fn a_phase_is_complete_when_its_last_record_is_written() {
     let (id, counts) = (phase.id.clone(), PhaseProgress::default());
     phase.requests_done.set(PhaseMoment { phase: id, at: MonoNs(7), counts }).unwrap();
     bench.settle(mono_now());
-    assert_eq!(bench.coordinator.written, [(0, false)]);
+    assert_eq!((bench.queue.recorded(0), bench.coordinator.complete[0]), (0, false));
     bench.settle(later(1));
-    assert_eq!(bench.coordinator.written, [(3, true)]);
+    assert_eq!((bench.queue.recorded(0), bench.coordinator.complete[0]), (3, true));
     drop(bench);
     assert_eq!(heard.filter(|event| matches!(event, RunEvent::PhaseComplete(_))).count(), 1);
 }
@@ -188,9 +190,9 @@ fn a_phase_is_not_complete_while_a_record_of_it_waits_for_an_earlier_one() {
     let batch = bench.mailbox(1).take().unwrap();
     record_thread::work(&mut Bench::recorder(&bench.context), &batch);
     bench.settle(mono_now());
-    assert_eq!((numbers(&bench.shown).len(), bench.coordinator.written[0].0, bench.queue.waiting()), (0, 0, 17));
+    assert_eq!((numbers(&bench.shown).len(), bench.queue.recorded(0), bench.queue.waiting()), (0, 0, 17));
     bench.settle(later(1));
-    assert_eq!((numbers(&bench.shown).len(), bench.coordinator.written[0].0, bench.queue.waiting()), (17, 17, 0));
+    assert_eq!((numbers(&bench.shown).len(), bench.queue.recorded(0), bench.queue.waiting()), (17, 17, 0));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::events::{Interest, Subscription};
 use crate::testing::{json, plan, serve};
 use aiperf_dataset::Dataset;
 use aiperf_metrics::{RunTraits, Summary, Window};
-use aiperf_plan::{EndpointPlan, StopWhen};
+use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
 use aiperf_types::{EndpointKind, RunEvent};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -34,6 +34,8 @@ fn end_if_hung(stop: &Stop) {
 struct Around {
     stop: Stop,
     hooks: Option<Box<dyn PhaseHooks>>,
+    interest: Interest,
+    sinks: Vec<RecordSink>,
 }
 
 /// Runs a plan whose requests are changed before they are sent.
@@ -49,7 +51,7 @@ fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Ar
     let requests = Arc::new(change(Requests::new(plan.clone(), dataset, "1").unwrap()));
     let anchor = aiperf_transport::clock::anchor();
     let mut events = Events::new(anchor);
-    let heard: Subscription = events.subscribe(Interest::default());
+    let heard: Subscription = events.subscribe(around.interest);
     end_if_hung(&around.stop);
     let outcome = run(Setup {
         plan: plan.clone(),
@@ -58,7 +60,7 @@ fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Ar
         tokenizer: Some(tokenizer),
         metrics: metrics(&plan),
         redactor: Arc::default(),
-        sinks: Vec::new(),
+        sinks: around.sinks,
         stop: around.stop,
         events,
         hooks: around.hooks,
@@ -87,6 +89,43 @@ fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
     assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");
     assert!(!outcome.was_stopped, "the hold was never released");
     assert_eq!(outcome.phases[0].records.records(), 40);
+}
+
+#[test]
+fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
+    let mut plan = plan_of(serve(|_, _| json(HELLO)), 60);
+    // Long enough for a few snapshots.
+    plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(100.0) };
+    plan.runtime.workers_max = Some(2);
+    let interest = Interest { progress: true, metrics_every: Some(Nanos::from_millis(100)) };
+    let around = Around { interest, ..Around::default() };
+    let (_, events) = run_changed(plan, |requests| requests, around);
+    let progress = events.iter().rev().find_map(|event| match event {
+        RunEvent::Progress(progress) => Some(progress.clone()),
+        _ => None,
+    });
+    let progress = progress.expect("progress is told");
+    assert!(progress.workers.iter().all(|worker| worker.thread > 0 && worker.failed == 0), "{:?}", progress.workers);
+    let completed: u64 = progress.workers.iter().map(|worker| worker.completed).sum();
+    // A worker counts what came back before it tells the conductor.
+    assert!((progress.counts.completed..=60).contains(&completed) && completed > 0, "{progress:?}");
+    let received: u64 = progress.workers.iter().map(|worker| worker.bytes_received).sum();
+    assert!(received >= completed * json(HELLO).len() as u64, "{progress:?}");
+    let snapshots = events.iter().filter_map(|event| match event {
+        RunEvent::Metrics(snapshot) if snapshot.records > 0 => Some(snapshot),
+        _ => None,
+    });
+    let snapshots: Vec<_> = snapshots.collect();
+    assert!(!snapshots.is_empty(), "metrics are told");
+    for snapshot in snapshots {
+        let counted: u64 = snapshot.latencies.iter().map(|bucket| bucket.count).sum();
+        assert!(counted == snapshot.records && snapshot.latencies.len() <= 40, "{:?}", snapshot.latencies);
+        let latency = |name| snapshot.stat("request_latency", name).expect("of every metric");
+        let (first, last) = (snapshot.latencies[0], snapshot.latencies[snapshot.latencies.len() - 1]);
+        assert!(first.from <= latency("min") && latency("max") < last.to, "{first:?} {last:?}");
+        assert_eq!(latency("count"), counted as f64);
+        assert!((latency("sum") - latency("avg") * latency("count")).abs() < 1e-6);
+    }
 }
 
 #[test]

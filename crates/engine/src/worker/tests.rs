@@ -63,6 +63,7 @@ impl Desk {
             unsent: unsent.clone(),
             ids: Ids::new(7),
             patience: Patience::of(&plan),
+            counters: AllCounters::of(4),
         };
         let worker = Worker::new(parts, Box::new(tell));
         Self { worker, requests, plan, queue, unsent, arrivals, told, news, came, coming }

@@ -125,6 +125,29 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
+    /// How often values from zero on occurred, in ranges of equal ratio from the lowest value to the highest, empty ones
+    /// between them included: the finest there are that are no more than `most`. Each is a start, an end and a weight.
+    pub(crate) fn ranges(&self, most: usize) -> Vec<(f64, f64, u64)> {
+        let mut used =
+            self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0).map(|(at, _)| self.first + at);
+        let Some(low) = used.next() else {
+            return if self.zero > 0 { vec![(0.0, 0.0, self.zero)] } else { Vec::new() };
+        };
+        let high = used.next_back().unwrap_or(low);
+        let most = most.max(2);
+        let width = (0..).find(|width| (high >> width) - (low >> width) < most).unwrap_or(0);
+        let value = |range: usize| Self::value_of(range << width);
+        let mut ranges: Vec<(f64, f64, u64)> =
+            (low >> width..=high >> width).map(|range| (value(range), value(range + 1), 0)).collect();
+        for (part, weight) in (self.first..).zip(&self.weights).filter(|(part, _)| (low..=high).contains(part)) {
+            ranges[(part >> width) - (low >> width)].2 += weight;
+        }
+        if self.zero > 0 {
+            (ranges[0].0, ranges[0].2) = (0.0, ranges[0].2 + self.zero);
+        }
+        ranges
+    }
+
     /// Bytes held.
     pub(crate) fn size(&self) -> usize {
         self.weights.capacity() * 8 + self.negative.as_ref().map_or(0, |negative| negative.size())
@@ -170,6 +193,25 @@ mod tests {
         assert_eq!(median(&histogram, 23.0), 0.0);
         let percentiles = histogram.percentiles(-100.0, 2.0);
         assert_eq!((percentiles[0], percentiles[3], percentiles[6]), (Some(-89.0), Some(-50.0), Some(2.0)));
+    }
+
+    #[test]
+    fn ranges_hold_every_value_once_and_are_no_more_than_wanted() {
+        assert!(Histogram::<8>::default().ranges(40).is_empty());
+        for top in [1.0, 1.001, 1.3, 40.0, 1e6] {
+            let mut histogram = Histogram::<8>::default();
+            let values: Vec<f64> = (0..500).map(|at| 3e6 * (1.0 + (top - 1.0) * f64::from(at) / 500.0)).collect();
+            values.iter().for_each(|value| histogram.add(1, *value));
+            let ranges = histogram.ranges(40);
+            assert!((1..=40).contains(&ranges.len()) && (top < 1.2 || ranges.len() > 15), "{top}: {}", ranges.len());
+            assert!(ranges.windows(2).all(|two| two[0].1 == two[1].0), "without a gap");
+            for (start, end, count) in ranges {
+                let within = values.iter().filter(|value| (start..end).contains(*value)).count();
+                assert_eq!(count, within as u64, "{start}..{end}");
+            }
+            histogram.add(7, 0.0);
+            assert_eq!((histogram.ranges(40)[0].0, histogram.ranges(40).iter().map(|range| range.2).sum()), (0.0, 507));
+        }
     }
 
     #[test]

@@ -227,6 +227,16 @@ impl Live {
         tally.into_summary(metrics)
     }
 
+    /// How many values of a record metric lie where, in its display unit: at most `most` ranges from the lowest to the
+    /// highest, each a start, an end and a count. Nothing of a metric that nobody watches.
+    pub fn ranges(&self, metrics: &Metrics, tag: &str, most: usize) -> Vec<(f64, f64, u64)> {
+        let slot = self.slots.iter().zip(&metrics.chosen).find(|(_, chosen)| chosen.metric.tag == tag);
+        let Some((Slot::Running(running), chosen)) = slot else { return Vec::new() };
+        let scale = chosen.metric.scale();
+        let ranges = running.histogram.ranges(most).into_iter();
+        ranges.map(|(start, end, count)| (start * scale, end * scale, count)).collect()
+    }
+
     pub(crate) fn size(&self) -> usize {
         let running = self.slots.iter().map(|slot| match slot {
             Slot::Running(running) => size_of::<Running>() + running.histogram.size(),
