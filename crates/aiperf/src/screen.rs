@@ -7,6 +7,7 @@ use aiperf_campaign::Subscription;
 use aiperf_report::{LogLine, LogLines, log_time, wrap_hanging};
 use aiperf_types::LogLevel;
 use console::Term;
+use std::borrow::Cow;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
 /// Shows what is told until the campaign is over.
@@ -80,8 +81,12 @@ impl Printer {
 
 /// Characters of a message that a terminal shows.
 const LONGEST_MESSAGE: usize = 2000;
+/// Of these, how many may go to end with a whole word.
+const LONGEST_LAST_WORD: usize = 100;
 /// Narrower terminals have further lines below the time, not below the message.
-const ROOM_FOR_HEAD: usize = 60;
+const ROOM_FOR_HEAD: usize = 90;
+/// Columns at the right of a terminal that stay free.
+const MARGIN: usize = 2;
 
 /// A line as a terminal with so many columns shows it, wrapped at words; as it is where there is no terminal.
 fn formatted(line: &LogLine, columns: Option<usize>, colours: bool) -> String {
@@ -89,10 +94,8 @@ fn formatted(line: &LogLine, columns: Option<usize>, colours: bool) -> String {
     let head = format!("{time} {name:<8} ");
     let text = match columns {
         Some(columns) => {
-            let end = line.text.char_indices().nth(LONGEST_MESSAGE).map(|(end, _)| end);
-            let kept = end.map_or_else(|| line.text.clone(), |end| format!("{}…", &line.text[..end]));
             let indent = if columns >= ROOM_FOR_HEAD { head.len() } else { 2 };
-            wrap_hanging(&format!("{head}{kept}"), columns, indent).join("\n")
+            wrap_hanging(&format!("{head}{}", cut(&line.text)), columns.saturating_sub(MARGIN), indent).join("\n")
         }
         None => head + &line.text,
     };
@@ -100,6 +103,14 @@ fn formatted(line: &LogLine, columns: Option<usize>, colours: bool) -> String {
         Some(colour) => text.replacen(name, &format!("\x1b[{colour}m{name}\x1b[0m"), 1),
         None => text,
     }
+}
+
+/// As much of a message as a terminal shows; the log file has all of it.
+fn cut(message: &str) -> Cow<'_, str> {
+    let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) else { return message.into() };
+    let shown = &message[..end];
+    let at_word = shown.rfind(char::is_whitespace).filter(|at| shown.len() - at <= LONGEST_LAST_WORD);
+    format!("{}…", shown[..at_word.unwrap_or(shown.len())].trim_end()).into()
 }
 
 fn colour(level: LogLevel) -> Option<&'static str> {
@@ -124,26 +135,28 @@ mod tests {
     }
 
     #[test]
-    fn a_line_wraps_at_words_below_its_message() {
-        let text = "Phase profiling (profiling) | target: 100 requests at concurrency 32";
-        assert_eq!(
-            formatted(&line(text), Some(60), false),
-            format!(
-                "00:00:00.000 NOTICE   Phase profiling (profiling) | target:\n{:22}100 requests at concurrency 32",
-                ""
-            )
-        );
-        assert_eq!(
-            formatted(&line(text), Some(40), false),
-            "00:00:00.000 NOTICE   Phase profiling\n  (profiling) | target: 100 requests at\n  concurrency 32"
-        );
+    fn a_line_wraps_at_words_and_in_a_wide_terminal_below_its_message() {
+        let text = "Phase profiling (profiling) started | phase_index=0 | profiling_index=0 | target: 100 requests | \
+                    concurrency 32, seamless";
+        let statistics = "  ttft    p50=   30ms  p75=   48ms  p95=   106ms  p99=   156ms";
+        let url = format!("server metrics lost at http://localhost:8000/{}", "metrics/".repeat(12));
+        let lines = [text, statistics, &url].map(line);
+        let at = |columns: usize| {
+            let shown = lines.iter().map(|line| formatted(line, Some(columns), false)).collect::<Vec<_>>().join("\n");
+            assert!(shown.lines().all(|line| line.chars().count() <= columns - 2), "{shown}");
+            format!("{}\n{shown}\n", "-".repeat(columns))
+        };
+        insta::assert_snapshot!([120, 90, 80, 60, 40].map(at).concat());
         assert_eq!(formatted(&line(text), None, false), format!("00:00:00.000 NOTICE   {text}"));
     }
 
     #[test]
     fn a_level_has_its_colour_and_a_long_message_an_end() {
         let shown = formatted(&line(&"NOTICE ".repeat(1000)), Some(80), true);
-        assert!(shown.starts_with("00:00:00.000 \x1b[34mNOTICE\x1b[0m   NOTICE NOTICE ") && shown.ends_with('…'));
+        assert!(shown.starts_with("00:00:00.000 \x1b[34mNOTICE\x1b[0m   NOTICE NOTICE "));
+        assert!(shown.ends_with(" NOTICE…"), "cut in the middle of a word: {shown}");
         assert!(shown.len() < 4000);
+        let unbroken = formatted(&line(&"x".repeat(3000)), Some(80), false);
+        assert_eq!(unbroken.matches('x').count(), LONGEST_MESSAGE);
     }
 }

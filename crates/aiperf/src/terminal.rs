@@ -45,7 +45,12 @@ pub(crate) fn stdout_has_colours() -> bool {
 }
 
 fn wants_colours() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
+}
+
+/// Whether the terminal says that it knows no more than lines of text: no colours, and nothing that is drawn over.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was

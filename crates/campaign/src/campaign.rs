@@ -268,9 +268,16 @@ impl Campaign {
         let told = failures.len();
         let mut first = artifacts.write_first(&result, failures, incomplete);
         if let Some(watch) = server_metrics {
-            let (watched, failure) = watch.finish(plan, &result, &self.events, &self.redactor, artifacts);
-            result.server_metrics = watched.map(Arc::new);
-            first.failures.extend(failure);
+            match watch.finish(plan, &result, &self.events, &self.redactor, artifacts) {
+                Ok((watched, failure)) => {
+                    result.server_metrics = Some(Arc::new(watched));
+                    first.failures.extend(failure);
+                }
+                Err(error) => {
+                    self.say(LogLevel::Warning, &format!("server metrics are lost: {error}"));
+                    result.degraded.push(format!("server metrics: {error}"));
+                }
+            }
         }
         let written = artifacts.write_rest(&result, first);
         for failure in &written.failures[told..] {

@@ -64,6 +64,7 @@ pub(crate) fn summarise(
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
         doubts,
+        degraded: Vec::new(),
         metrics: summary,
         slices,
         warmup: Some(warmup.summary).filter(|warmup| warmup.records > 0),

@@ -4,8 +4,8 @@ use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_observe::collection::Boundary;
 use aiperf_observe::{
-    Announce, Cluster, Collected, Collector, Observed, ObservedPhase, ServerMetrics, Setup, TimeRange, Windowing,
-    summarise, timeslices,
+    Announce, Cluster, CollectError, Collected, Collector, Observed, ObservedPhase, ServerMetrics, Setup, TimeRange,
+    Windowing, summarise, timeslices,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ServerMetricsPlan};
@@ -90,7 +90,7 @@ impl ServerWatch {
         self.collector.boundary()
     }
 
-    /// Waits for the last pages and sums all of them up.
+    /// Waits for the last pages and sums all of them up; why not, where who collected them did not live to the end.
     pub(crate) fn finish(
         self,
         plan: &Plan,
@@ -98,14 +98,8 @@ impl ServerWatch {
         events: &Events,
         redactor: &Redactor,
         artifacts: &Artifacts,
-    ) -> (Option<ServerMetricsResult>, Option<ExportFailure>) {
-        let collected = match self.collector.finish(|| run.was_cancelled || self.stop.is_stopped()) {
-            Ok(collected) => collected,
-            Err(error) => {
-                events.say(LogLevel::Warning, format!("server metrics are lost: {error}"));
-                return (None, None);
-            }
-        };
+    ) -> Result<(ServerMetricsResult, Option<ExportFailure>), CollectError> {
+        let collected = self.collector.finish(|| run.was_cancelled || self.stop.is_stopped())?;
         let Collected { store, configured, successful, endpoints, mut errors, file_failure } = collected;
         for error in &mut errors {
             error.message = redactor.hide(&error.message).into_owned();
@@ -149,7 +143,7 @@ impl ServerWatch {
             hostname: hostname(),
             exported: events.anchor().wall(mono_now()),
         };
-        (Some(result), failure)
+        Ok((result, failure))
     }
 }
 

@@ -4,8 +4,9 @@
 
 mod support;
 
+use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::gpu::OverGpus;
-use aiperf_metrics::{GpuTotals, RunTraits};
+use aiperf_metrics::{GpuTotals, RunTraits, stats_with_errors};
 use aiperf_types::{EndpointKind, Slo};
 use serde_json::Value;
 use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
@@ -13,6 +14,30 @@ use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
     area().tell_unread("metrics", KINDS);
+}
+
+#[test]
+fn golden_statistics_that_count_failed_requests() {
+    let shape: Shape = |case| has(case, "input.values") && has(case, "input.errors") && has(case, "expected.count");
+    Area::of(env!("CARGO_MANIFEST_DIR"), "exports").run_cases(
+        "statistics that count failed requests",
+        shape,
+        |_| None,
+        |case| {
+            let mut values: Vec<f64> = case["input"]["values"].as_array().unwrap().iter().filter_map(number).collect();
+            let stats = stats_with_errors(&mut values, case["input"]["errors"].as_u64().unwrap()).unwrap();
+            let expected = &case["expected"];
+            assert_eq!(stats.count, expected["count"].as_u64());
+            for name in ["avg", "min", "max", "std", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"] {
+                let (ours, theirs) = (stats.get(name), number(&expected[name]));
+                let agree = match (ours, theirs) {
+                    (Some(ours), Some(theirs)) => close(ours, theirs),
+                    (ours, theirs) => ours.is_none() && theirs.is_none(),
+                };
+                assert!(agree, "{name}: {ours:?}, not {theirs:?}");
+            }
+        },
+    );
 }
 
 /// The reference has a family of metrics a vendor; ours are over all GPUs, energy from counters alone, output tokens as

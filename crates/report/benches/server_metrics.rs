@@ -123,6 +123,7 @@ fn watched() -> RunResult {
         incomplete_reason: None,
         measurement: None,
         doubts: Vec::new(),
+        degraded: Vec::new(),
         limits: aiperf_metrics::Thresholds::default(),
         show_trace_timing: false,
         server_metrics: Some(Arc::new(server_metrics)),

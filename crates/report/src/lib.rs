@@ -61,6 +61,7 @@ pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::LinesFile;
 pub use log_lines::{LogLine, LogLines};
+pub use number::thousands;
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;

@@ -25,6 +25,11 @@ pub(crate) fn commas(digits: &str) -> String {
     format!("{sign}{out}")
 }
 
+/// A count with thousands commas.
+pub fn thousands(count: u64) -> String {
+    commas(&count.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

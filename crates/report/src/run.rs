@@ -45,6 +45,8 @@ pub struct RunResult {
     pub measurement: Option<Value>,
     /// What a reader of the numbers should know of the measurement, one sentence each.
     pub doubts: Vec<String>,
+    /// Parts of the run that died before they could report, and why.
+    pub degraded: Vec<String>,
     /// Limits that the warnings on the console name.
     pub limits: Thresholds,
     /// Show the HTTP trace table.

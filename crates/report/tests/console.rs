@@ -4,7 +4,8 @@
 mod support;
 
 use aiperf_report::{
-    ExitError, Page, RunInfo, RunResult, WrittenFile, cancelling_panel, exit_panel, footer, force_quit_panel, report,
+    Artifacts, ExitError, Page, RunInfo, RunResult, WrittenFile, cancelling_panel, exit_panel, footer,
+    force_quit_panel, report,
 };
 use aiperf_types::RequestError;
 use serde_json::{Value, json};
@@ -127,7 +128,7 @@ fn doubts_about_the_measurement_stand_after_the_tables() {
     let run = RunResult { doubts, ..some_run() };
     let text = report(&run, Page::file());
     insta::assert_snapshot!(text[text.rfind('└').unwrap()..]);
-    let narrow = report(&run, Page::screen(Some(60)).with_colours(false));
+    let narrow = report(&run, Page::screen(60));
     insta::assert_snapshot!(narrow[narrow.find('╭').unwrap()..]);
 }
 
@@ -146,20 +147,45 @@ fn words(text: &str) -> std::collections::BTreeSet<&str> {
 
 #[test]
 fn a_terminal_of_eighty_columns_shows_whole_words_and_fewer_statistics() {
-    insta::assert_snapshot!(report(&busy_run(), Page::screen(Some(80)).with_colours(false)));
+    insta::assert_snapshot!(report(&busy_run(), Page::screen(80)));
 }
 
 #[test]
 fn a_terminal_of_sixty_columns_is_enough() {
-    insta::assert_snapshot!(report(&busy_run(), Page::screen(Some(60)).with_colours(false)));
+    insta::assert_snapshot!(report(&busy_run(), Page::screen(60)));
+}
+
+#[test]
+fn a_terminal_of_forty_columns_has_a_number_for_each_metric() {
+    insta::assert_snapshot!(report(&busy_run(), Page::screen(40)));
+}
+
+#[test]
+fn a_wider_terminal_shows_more_statistics() {
+    for columns in [100, 140] {
+        insta::assert_snapshot!(format!("report_{columns}"), report(&busy_run(), Page::screen(columns)));
+    }
+}
+
+#[test]
+fn the_console_file_is_as_wide_as_the_user_wants_it() {
+    let mut run = busy_run();
+    run.artifacts.report_width = 100;
+    assert_eq!(Page::of_file(&run.artifacts), Page::plain(100));
+    let dir = tempfile::tempdir().unwrap();
+    run.artifacts.dir = dir.path().to_owned();
+    let artifacts = Artifacts::prepare(&run.artifacts).unwrap();
+    assert!(write_all(&artifacts, &run, Vec::new()).failures.is_empty());
+    let written = std::fs::read_to_string(dir.path().join(&run.artifacts.names.console_txt)).unwrap();
+    assert_eq!(written, report(&run, Page::plain(100)));
 }
 
 #[test]
 fn no_screen_breaks_a_line_or_a_word() {
     let run = RunResult { doubts: vec!["one two three four".repeat(20)], show_trace_timing: true, ..busy_run() };
     let whole = report(&run, Page::file());
-    for columns in 60..140 {
-        let text = report(&run, Page::screen(Some(columns)).with_colours(false));
+    for columns in 40..140 {
+        let text = report(&run, Page::screen(columns));
         assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{text}");
         let numbers = |word: &&&str| word.ends_with(|c: char| c.is_ascii_digit()) && word.contains('.');
         let (shown, known) = (words(&text), words(&whole));
@@ -222,6 +248,30 @@ fn the_footer_names_every_file_and_breaks_no_path() {
 }
 
 #[test]
+fn parts_that_died_are_told_below_the_files() {
+    let degraded = vec!["server metrics: the thread that collects them failed".to_owned(), "another part".to_owned()];
+    let run = RunResult { degraded, ..some_run() };
+    let files = [WrittenFile { label: "Log File", path: "/runs/one/logs/aiperf.log".into() }];
+    insta::assert_snapshot!(footer(&run, &files, Page::screen(80)), @r"
+    Benchmark Duration: 0.40 sec
+    Log File: /runs/one/logs/aiperf.log
+    DEGRADED: 2 result producer(s) died before reporting; what they saw is missing
+    from the results:
+      • server metrics: the thread that collects them failed
+      • another part
+    ");
+}
+
+#[test]
+fn a_path_in_the_command_is_never_broken() {
+    let path = format!("/runs/{}", "folder/".repeat(12));
+    let command = format!("aiperf profile --artifact-dir {path} --streaming");
+    let run = RunResult { info: RunInfo::single("x", None, Some(command)), ..some_run() };
+    let text = footer(&run, &[], Page::screen(60));
+    assert!(text.lines().any(|line| line == path), "{text}");
+}
+
+#[test]
 fn panels_of_ctrl_c() {
     insta::assert_snapshot!(format!("{}{}", cancelling_panel(Page::plain(80)), force_quit_panel(Page::plain(80))));
 }
@@ -231,4 +281,7 @@ fn the_exit_panel_lists_distinct_errors_and_the_log() {
     let other = ExitError { operation: "configure".into(), message: "no such file".into(), ..ExitError::default() };
     let errors = [ExitError::all_requests_failed(&nothing_but_failures()), other];
     insta::assert_snapshot!(exit_panel(&errors, Some(Path::new("/runs/one/logs/aiperf.log")), Page::plain(80)));
+    let long = format!("/runs/{}aiperf.log", "folder/".repeat(12));
+    let panel = exit_panel(&errors, Some(Path::new(&long)), Page::plain(80));
+    assert!(panel.ends_with(&format!("╯\nLog File: {long}\n")), "{panel}");
 }

@@ -48,7 +48,7 @@ fn metric(kind: &str, unit: Option<&str>, series: Value) -> Value {
 }
 
 fn shown(run: &RunResult, columns: usize) -> String {
-    report(run, Page::screen(Some(columns)).with_colours(false))
+    report(run, Page::screen(columns))
 }
 
 /// Tables of recorded runs, below each other.
@@ -106,7 +106,7 @@ fn vllm() -> Value {
 #[test]
 fn labels_are_shown_where_series_differ_in_them() {
     let run = run_of_document(&document(vllm()));
-    for columns in [60, 80, 100] {
+    for columns in [40, 60, 80, 100] {
         insta::assert_snapshot!(format!("labels_{columns}"), shown(&run, columns));
     }
 }

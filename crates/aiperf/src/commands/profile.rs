@@ -14,7 +14,7 @@ use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Runs with the arguments after `profile`.
@@ -77,7 +77,7 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     let redactor = Arc::new(Redactor::of(&plan));
     let profiled = profile(plan, notes, signals, redactor.clone());
     signals.run_is_over();
-    let (finished, log_failed) = match profiled {
+    let (finished, log) = match profiled {
         Ok(finished) => finished,
         Err(error) => {
             exit::complain(&redactor, &error);
@@ -89,8 +89,8 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
         }
     };
     let has_failed =
-        finished.nothing_answered || finished.too_many_failed || log_failed || !finished.written.failures.is_empty();
-    let text = shown(&finished);
+        finished.nothing_answered || finished.too_many_failed || log.failed || !finished.written.failures.is_empty();
+    let text = shown(&finished, log.path.as_deref());
     match signals.number() {
         Some(number) => {
             let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
@@ -103,13 +103,19 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     }
 }
 
-/// A campaign of one run, with those who listen to it; and whether its log could not be written.
+/// The log of a run: where it is, if anywhere, and whether not all of it could be written.
+struct Log {
+    path: Option<PathBuf>,
+    failed: bool,
+}
+
+/// A campaign of one run, with those who listen to it; and its log.
 fn profile(
     plan: Plan,
     notes: &[String],
     signals: &Signals,
     redactor: Arc<Redactor>,
-) -> Result<(Finished, bool), CampaignError> {
+) -> Result<(Finished, Log), CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     // Statistics of the dashboard are its own: the log has none.
     let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
@@ -129,11 +135,15 @@ fn profile(
     // Whoever listens ends with the campaign.
     drop(campaign);
     screen.finish(signals);
-    let failed = log.and_then(|(log, path): (LogFile, PathBuf)| Some((log.finish().err()?, path)));
-    if let Some((error, path)) = &failed {
-        exit::say("warning", &redactor, &format!("cannot write {}: {error}", path.display()));
+    let mut written = Log { path: None, failed: false };
+    if let Some((log, path)) = log {
+        if let Err(error) = LogFile::finish(log) {
+            exit::say("warning", &redactor, &format!("cannot write {}: {error}", path.display()));
+            written.failed = true;
+        }
+        written.path = Some(path);
     }
-    Ok((finished?, failed.is_some()))
+    Ok((finished?, written))
 }
 
 /// Starts to show the run, as the plan wants it or as the terminal allows.
@@ -160,31 +170,37 @@ fn show(
     if let Some(Err(error)) = canvas {
         campaign.say(LogLevel::Warning, &format!("showing simple progress instead of the dashboard: {error}"));
     }
-    let bar = with_bar.then(Bar::new);
+    let bar = with_bar.then(|| Bar::new(runtime.bar_step_percent));
     if let Some(bar) = &bar {
         signals.take_away(OnScreen::Bar(bar.clone()));
     }
     Screen::start(lines, bar, events)
 }
 
+/// Columns of a panel where there is no terminal.
+const PANEL_COLUMNS: usize = 80;
+
 /// The report, the files and, where nothing was answered, why that is a failure.
-fn shown(finished: &Finished) -> String {
+fn shown(finished: &Finished, log: Option<&Path>) -> String {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    let page = Page::screen(columns);
+    let page = match columns {
+        Some(columns) => Page::screen(columns).with_colours(terminal::stdout_has_colours()),
+        None => Page::of_file(&finished.result.artifacts),
+    };
     let mut text = report(&finished.result, page);
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
+    let mut errors = Vec::new();
     if finished.nothing_answered && (!finished.was_stopped || finished.too_many_failed) {
-        let page = if columns.is_some() { page } else { Page::plain(80) };
         let result = &finished.result;
         let error = match result.metrics.failed {
             0 => ExitError::nothing_answered(),
             _ => ExitError::all_requests_failed(result),
         };
-        text.push_str(&exit_panel(&[error], None, page));
+        errors.push(error);
     }
-    let failures: Vec<ExitError> =
-        finished.written.failures.iter().map(|failure| ExitError::not_written(&failure.error)).collect();
-    text.push_str(&exit_panel(&failures, None, page));
+    errors.extend(finished.written.failures.iter().map(|failure| ExitError::not_written(&failure.error)));
+    let page = if columns.is_some() { page } else { Page::plain(PANEL_COLUMNS) };
+    text.push_str(&exit_panel(&errors, log, page));
     text
 }

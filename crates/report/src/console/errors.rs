@@ -4,7 +4,7 @@ use super::page::{Page, Style};
 use super::panel::Panel;
 use super::table::{Cell, Column, Table};
 use super::text::{Align, literal};
-use crate::number::commas;
+use crate::number::thousands;
 use crate::run::RunResult;
 use aiperf_types::RequestError;
 use serde_json::Value;
@@ -59,15 +59,14 @@ const MOST_ROWS: usize = 25;
 fn more_row(rest: &[(RequestError, u64)]) -> [Cell; 4] {
     let count: u64 = rest.iter().map(|(_, count)| count).sum();
     let message = format!("{} more errors with other texts; all of them are in the files", rest.len());
-    [ABSENT.to_owned(), ABSENT.to_owned(), message, commas(&count.to_string())]
-        .map(|text| Cell { text, style: Style::YELLOW })
+    [ABSENT.to_owned(), ABSENT.to_owned(), message, thousands(count)].map(|text| Cell { text, style: Style::YELLOW })
 }
 
 fn row(error: &RequestError, count: u64) -> [Cell; 4] {
     let code = error.code.filter(|code| *code != 0).map(|code| code.to_string());
     let kind = error.kind.as_deref().filter(|kind| !kind.is_empty()).map(literal);
     let absent = || ABSENT.to_owned();
-    [code.unwrap_or_else(absent), kind.unwrap_or_else(absent), literal(&error.message), commas(&count.to_string())]
+    [code.unwrap_or_else(absent), kind.unwrap_or_else(absent), literal(&error.message), thousands(count)]
         .map(|text| Cell { text, style: Style::YELLOW })
 }
 
@@ -160,7 +159,7 @@ mod tests {
     fn errors_that_differ_in_an_id_alone_do_not_flood_the_console() {
         let error = |id: u64| (RequestError::status(500, "Internal Server Error", format!("request {id}")), 2);
         let errors: Vec<(RequestError, u64)> = (0..1000).map(error).collect();
-        for page in [Page::file(), Page::screen(Some(80))] {
+        for page in [Page::file(), Page::screen(80)] {
             let table = table(&errors, page).unwrap();
             assert!(table.contains("request 24") && !table.contains("request 25"));
             assert!(table.contains("975 more errors") && table.contains("1,950"), "{table}");

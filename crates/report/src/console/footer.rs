@@ -1,7 +1,7 @@
 //! The last lines of a report: what was run and where everything was written.
 
 use super::page::{Page, Style};
-use super::text::{literal, width, wrap};
+use super::text::{literal, width, wrap, wrap_hanging, wrap_whole};
 use crate::artifacts::WrittenFile;
 use crate::run::RunResult;
 
@@ -10,7 +10,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
     let mut out = String::new();
     if let Some(command) = &run.info.cli_command {
         let label = "CLI Command:";
-        let text = wrap(&format!("{label} {}", literal(command)), page.width()).join("\n");
+        let text = wrap_whole(&format!("{label} {}", literal(command)), page.width()).join("\n");
         let command = text.strip_prefix(label).unwrap_or(&text);
         out.push_str(&format!("{}{}\n", page.paint(Style::BOLD_GREEN, label), paint_lines(page, command)));
     }
@@ -26,6 +26,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
         let gap = if is_wide { "\n  " } else { " " };
         out.push_str(&format!("{}{gap}{}\n", page.paint(Style::BOLD_GREEN, &label), page.paint(Style::CYAN, &path)));
     }
+    out.push_str(&degraded(run, page));
     if run.was_cancelled {
         let note = "The profile run was cancelled early. Results shown may be incomplete or inaccurate.";
         let lines = wrap(note, page.width());
@@ -33,6 +34,20 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
     }
     out.push('\n');
     out
+}
+
+/// Parts of the run that ended before they could say what they saw.
+fn degraded(run: &RunResult, page: Page) -> String {
+    if run.degraded.is_empty() {
+        return String::new();
+    }
+    let title = format!(
+        "DEGRADED: {} result producer(s) died before reporting; what they saw is missing from the results:",
+        run.degraded.len()
+    );
+    let parts = run.degraded.iter().flat_map(|part| wrap_hanging(&format!("  • {}", literal(part)), page.width(), 4));
+    let lines = wrap(&title, page.width()).into_iter().map(|line| page.paint(Style::BOLD_RED, line.trim_end()));
+    lines.chain(parts.map(|line| page.paint(Style::RED, &line))).map(|line| line + "\n").collect()
 }
 
 fn paint_lines(page: Page, text: &str) -> String {

@@ -1,7 +1,7 @@
 //! A run while it is on, as lines of text: the block it prints now and then.
 
 use super::quantities::clock_text;
-use crate::number::commas;
+use crate::number::{commas, thousands};
 use aiperf_types::ServerSnapshot;
 use std::fmt::Write;
 
@@ -139,9 +139,9 @@ fn rates(block: &LiveBlock<'_>, stat: &impl Fn(&str, &str) -> Option<f64>) -> St
         tenths(average),
         whole(stat("input_token_throughput", "avg")),
         whole(stat("output_token_throughput", "avg")),
-        count(block.records),
-        count(block.records.saturating_sub(block.failed)),
-        count(block.failed),
+        thousands(block.records),
+        thousands(block.records.saturating_sub(block.failed)),
+        thousands(block.failed),
     )
 }
 
@@ -182,10 +182,6 @@ fn server(line: &ServerLine) -> Option<String> {
     .flatten()
     .collect();
     (!parts.is_empty()).then(|| format!("  srv    {}", parts.join(" ")))
-}
-
-fn count(of: u64) -> String {
-    commas(&of.to_string())
 }
 
 /// Rounded, halves to even, with a comma every three digits.

@@ -59,10 +59,21 @@ const CACHE_HINT: &str = "Token usage is reported but no prompt-cache read token
 
 /// Statistics in the order of their columns.
 pub(crate) const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
-/// Those that a narrow screen can do without, the first to go first.
-const GIVE_WAY: [&str; 4] = ["std", "min", "p90", "max"];
-/// Columns that a narrow screen leaves for labels before it leaves statistics out: most fit on one line.
+/// Those that a narrow screen can do without, the first to go first, each where labels would have fewer columns than this.
+const GIVE_WAY: [(&str, usize); 6] = [
+    ("std", LABEL_WIDTH),
+    ("min", LABEL_WIDTH),
+    ("p90", LABEL_WIDTH),
+    ("max", LABEL_WIDTH),
+    ("p99", WORD_WIDTH),
+    ("p50", WORD_WIDTH),
+];
+/// Most labels fit on one line.
 const LABEL_WIDTH: usize = 26;
+/// Most words do.
+const WORD_WIDTH: usize = 14;
+/// A screen so wide is there to show everything: labels wrap before statistics go.
+const ROOM_FOR_ALL: usize = 100;
 
 /// Every group's table, one below the other.
 pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
@@ -146,10 +157,12 @@ fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, pag
     metrics.sort_by_key(|metric| place(&metric.tag, metric.order));
     let column = |title, wraps| Column { title, align: Align::Right, wraps };
     let columns = std::iter::once(column("Metric", true)).chain(NUMBERS.map(|title| column(title, false))).collect();
-    let rows = metrics.into_iter().map(row).collect();
+    let is_narrow = page.is_screen() && page.width() < ROOM_FOR_ALL;
+    let rows = metrics.into_iter().map(|metric| row(metric, is_narrow)).collect();
     let mut table = Table { title, title_style: Style::ITALIC, columns, rows };
-    for name in GIVE_WAY {
-        if page.is_screen() && table.least_width(LABEL_WIDTH) > page.width() {
+    for (name, label_width) in GIVE_WAY {
+        let label_width = if is_narrow { label_width } else { WORD_WIDTH };
+        if page.is_screen() && table.least_width(label_width) > page.width() {
             table.remove(name);
         }
     }
@@ -163,9 +176,9 @@ pub(crate) fn place(tag: &str, order: Option<u32>) -> (u32, usize) {
     (order.filter(|order| *order != 0).unwrap_or(u32::MAX), listed.unwrap_or(UNORDERED.len()))
 }
 
-fn row(metric: &MetricResult) -> Vec<Cell> {
+fn row(metric: &MetricResult, is_narrow: bool) -> Vec<Cell> {
     let Stats { avg, min, max, p99, p90, p50, std, .. } = metric.stats;
-    let label = Cell { text: label(metric), style: Style::CYAN };
+    let label = Cell { text: label(metric, is_narrow), style: Style::CYAN };
     let numbers = [avg, min, max, p99, p90, p50, std].map(|value| match grouped(value) {
         Some(text) => Cell { text, style: Style::GREEN },
         None => Cell { text: "N/A".into(), style: Style::DIM },
@@ -173,8 +186,9 @@ fn row(metric: &MetricResult) -> Vec<Cell> {
     std::iter::once(label).chain(numbers).collect()
 }
 
-fn label(metric: &MetricResult) -> String {
-    let gap = if metric.header.chars().count() > LONGEST_HEADER { '\n' } else { ' ' };
+/// Where it is narrow, a long header wraps itself, and its unit follows on the last of its lines.
+fn label(metric: &MetricResult, is_narrow: bool) -> String {
+    let gap = if metric.header.chars().count() > LONGEST_HEADER && !is_narrow { '\n' } else { ' ' };
     format!("{}{gap}({})", metric.header, metric.unit)
 }
 

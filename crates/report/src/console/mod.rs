@@ -39,7 +39,9 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     applies: None,
     needs_observers: true,
     write: |run, folder| {
-        folder.write(&run.artifacts.names.console_txt, |out| out.write_all(report(run, Page::file()).as_bytes()));
+        folder.write(&run.artifacts.names.console_txt, |out| {
+            out.write_all(report(run, Page::of_file(&run.artifacts)).as_bytes())
+        });
     },
 };
 

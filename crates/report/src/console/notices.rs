@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use super::panel::Panel;
-use super::text::{literal, one_line, wrap};
+use super::text::{literal, one_line, width, wrap};
 use crate::artifacts::ReportError;
 use crate::run::RunResult;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl ExitError {
             kind: first.map(|(error, _)| error.name()).filter(|name| !name.is_empty()),
             message: format!(
                 "All {count} inference request(s) failed. No successful responses were collected — check the server \
-                 URL, endpoint path, and response format."
+                 URL, endpoint path, and response format. See prior log output for per-request error details."
             ),
             cause,
         }
@@ -78,6 +78,9 @@ const CAUSE_WIDTH: usize = 200;
 const REASON_MARGIN: usize = 15;
 const REASON_INDENT: usize = 11;
 
+/// Columns of a wide panel beside its text.
+const PANEL_EDGES: usize = 4;
+
 /// A panel with one entry for each distinct error; empty without errors.
 pub fn exit_panel(errors: &[ExitError], log_file: Option<&Path>, page: Page) -> String {
     let mut groups: Vec<Vec<&ExitError>> = Vec::new();
@@ -97,13 +100,17 @@ pub fn exit_panel(errors: &[ExitError], log_file: Option<&Path>, page: Page) -> 
         }
         lines.extend(entry(group, page.width()));
     }
-    if let Some(path) = log_file {
-        lines.push(String::new());
-        lines.push(format!("Log File: {}", path.display()));
-    }
+    let log_file = log_file.map(|path| format!("Log File: {}", literal(&path.display().to_string())));
+    // A path is to be copied: one that the panel would break stands below it.
+    let (inside, below) = match log_file {
+        Some(line) if width(&line) + PANEL_EDGES <= page.width() => (Some(line), String::new()),
+        Some(line) => (None, format!("{line}\n")),
+        None => (None, String::new()),
+    };
+    lines.extend(inside.into_iter().flat_map(|line| [String::new(), line]));
     let lines = lines.into_iter().map(|line| (line, Style::PLAIN)).collect();
     let panel = Panel { title: "AIPerf System Exit Errors".into(), border: Style::RED, lines };
-    format!("\n{}", panel.draw_wide(page))
+    format!("\n{}{below}", panel.draw_wide(page))
 }
 
 fn entry(group: &[&ExitError], page_width: usize) -> Vec<String> {

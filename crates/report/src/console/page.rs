@@ -1,9 +1,9 @@
 //! Where the report is shown: how wide it is and whether it has colours.
 
-/// Width of the report in a file, or on a stream that is no terminal.
-pub const FILE_WIDTH: usize = 140;
+use aiperf_plan::ArtifactPlan;
+
 /// Narrowest layout: below this tables are no use, and a terminal may wrap them itself.
-const LEAST_WIDTH: usize = 60;
+const LEAST_WIDTH: usize = 40;
 
 /// A surface to lay the report out on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,18 +21,19 @@ impl Page {
         Self { width, colours: false, is_screen: false }
     }
 
-    /// Plain text as the console file holds it.
-    pub const fn file() -> Self {
-        Self::plain(FILE_WIDTH)
+    /// Plain text as the console file of a plan holds it, and whatever else is no terminal.
+    pub fn of_file(plan: &ArtifactPlan) -> Self {
+        Self::plain(plan.report_width.into())
     }
 
-    /// A terminal so many columns wide, with colours unless `NO_COLOR` is set; `None` is no terminal.
-    pub fn screen(columns: Option<usize>) -> Self {
-        let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        match columns {
-            Some(columns) => Self { width: columns.max(LEAST_WIDTH), colours, is_screen: true },
-            None => Self::file(),
-        }
+    /// The same, where the user wants no other width.
+    pub fn file() -> Self {
+        Self::plain(ArtifactPlan::REPORT_WIDTH.into())
+    }
+
+    /// A terminal so many columns wide.
+    pub fn screen(columns: usize) -> Self {
+        Self { is_screen: true, ..Self::plain(columns.max(LEAST_WIDTH)) }
     }
 
     /// The same page with colours, or without.
@@ -91,7 +92,6 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_is_laid_out_at_the_least_width() {
-        assert_eq!((Page::screen(Some(40)).width(), Page::screen(Some(80)).width()), (LEAST_WIDTH, 80));
-        assert_eq!(Page::screen(None), Page::file());
+        assert_eq!((Page::screen(30).width(), Page::screen(80).width()), (LEAST_WIDTH, 80));
     }
 }

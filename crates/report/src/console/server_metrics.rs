@@ -4,7 +4,7 @@
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::{Align, one_line, width};
-use crate::number::{commas, grouped};
+use crate::number::{grouped, thousands};
 use crate::run::RunResult;
 use crate::server_metrics::{Number, ServerMetricsResult, statistic};
 use aiperf_observe::{Metric, MetricKind, Series};
@@ -133,13 +133,17 @@ impl Server {
             column("Value", Align::Right, false),
             column("Unit", Align::Left, false),
         ];
-        let rows = fitted(rows, &columns, page);
+        let is_narrow = page.is_screen() && page.width() < ROOM_FOR_COLUMNS;
+        let rows = if is_narrow { in_two_columns(rows, page) } else { fitted(rows, &columns, page) };
         let has_labels = rows.iter().any(|[_, labels, ..]| !labels.is_empty());
         let rows = rows.into_iter().map(cells).collect();
         let title = format!("NVIDIA AIPerf | Server Metrics: {}", self.name);
         let mut table = Table { title, title_style: Style::ITALIC, columns, rows };
         if !has_labels {
             table.remove("Labels");
+        }
+        if is_narrow {
+            ["Statistic", "Unit"].iter().for_each(|title| table.remove(title));
         }
         Some(table)
     }
@@ -165,7 +169,7 @@ impl Server {
             }
             let more = metric.series.len().saturating_sub(MOST_SERIES);
             if more > 0 {
-                let note = format!("and {} more series, in the files", commas(&more.to_string()));
+                let note = format!("and {} more series, in the files", thousands(more as u64));
                 rows.push([(*family).to_owned(), note, String::new(), String::new(), String::new()]);
             }
         }
@@ -246,6 +250,23 @@ fn cut_middle(value: &str) -> String {
     let end = VALUE_WIDTH / 2;
     let (head, tail) = (&chars[..end.min(chars.len()) - 1], &chars[chars.len().saturating_sub(end)..]);
     format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+}
+
+/// A narrower screen has room for names and values alone: what belongs to a name stands below it.
+const ROOM_FOR_COLUMNS: usize = 60;
+
+fn in_two_columns(rows: Vec<[String; 5]>, page: Page) -> Vec<[String; 5]> {
+    let values = rows.iter().map(|[_, _, _, value, _]| width(value)).max().unwrap_or(0).max("Value".len());
+    let frame = 3 * 2 + 1;
+    let room = page.width().saturating_sub(values + frame).max(1);
+    let row = |[name, labels, statistic, value, unit]: [String; 5]| {
+        let about = [labels, statistic, unit].into_iter().filter(|text| !text.is_empty());
+        let about =
+            break_at_joints(&about.collect::<Vec<_>>().join(", "), room.saturating_sub(2)).replace('\n', "\n  ");
+        let name = format!("{}\n  {about}", break_at_joints(&name, room));
+        [name, String::new(), String::new(), value, String::new()]
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// Columns below which names and labels together are no use: labels go below the names then.

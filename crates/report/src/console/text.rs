@@ -113,6 +113,19 @@ pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     text.split('\n').flat_map(|paragraph| wrap_paragraph(paragraph, limit.max(1))).collect()
 }
 
+/// Breaks text into lines at spaces alone: a word that is wider than the line, such as a path, stays whole.
+pub(crate) fn wrap_whole(text: &str, limit: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words(text) {
+        let bare = word.trim_end();
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || width(line) + width(bare) <= limit => line.push_str(word),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
 fn wrap_paragraph(paragraph: &str, limit: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -139,16 +152,20 @@ fn wrap_paragraph(paragraph: &str, limit: usize) -> Vec<String> {
     lines.into_iter().map(|line| cut_spaces(line, limit)).collect()
 }
 
-/// Words with the spaces that follow them.
+/// Words with the spaces that follow them. A value stays with its name: `p50=   30ms`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let start = rest.find(|c: char| !c.is_whitespace()).unwrap_or(rest.len());
-        let end = rest[start..].find(char::is_whitespace).map_or(rest.len(), |at| start + at);
-        let end = rest[end..].find(|c: char| !c.is_whitespace()).map_or(rest.len(), |at| end + at);
+        let word_from = |at: usize| rest[at..].find(|c: char| !c.is_whitespace()).map_or(rest.len(), |word| at + word);
+        let space_from = |at: usize| rest[at..].find(char::is_whitespace).map_or(rest.len(), |space| at + space);
+        let mut end = space_from(word_from(0));
+        while rest[..end].ends_with('=') && end < rest.len() {
+            end = space_from(word_from(end));
+        }
+        let end = word_from(end);
         let (word, after) = rest.split_at(end);
         rest = after;
         Some(word)
@@ -239,6 +256,18 @@ mod tests {
             assert_eq!(pasted.split_whitespace().collect::<Vec<_>>().join(" "), command, "{columns}");
             assert!(shown.lines().all(|line| line.len() <= columns), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_value_stays_with_its_name() {
+        assert_eq!(wrap("p50=   3ms  p75=  4ms", 12), ["p50=   3ms  ", "p75=  4ms"]);
+        assert_eq!(wrap("a= ", 12), ["a= "]);
+    }
+
+    #[test]
+    fn words_that_do_not_fit_stay_whole_where_they_must() {
+        assert_eq!(wrap_whole("see /a/long/path and more", 8), ["see", "/a/long/path", "and more"]);
+        assert_eq!(wrap_whole("", 8), [""]);
     }
 
     #[test]

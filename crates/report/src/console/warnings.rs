@@ -3,7 +3,7 @@
 use super::page::{Page, Style};
 use super::panel::Panel;
 use crate::console::text::{literal, one_line};
-use crate::number::commas;
+use crate::number::{commas, thousands};
 use crate::run::RunResult;
 use aiperf_types::RequestError;
 
@@ -104,14 +104,13 @@ pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
         return None;
     }
     let percent = |part: u64, of: u64| 100.0 * part as f64 / of as f64;
-    let whole = |count: u64| commas(&count.to_string());
     let errors = run.commonest_errors();
     let reason = |(error, count): &&(RequestError, u64)| {
         let text = one_line(&error.described(), REASON_WIDTH);
-        format!("  - {} ({:.1}%): {text}", whole(*count), percent(*count, failed))
+        format!("  - {} ({:.1}%): {text}", thousands(*count), percent(*count, failed))
     };
     let mut lines = vec![
-        format!("{} of {} requests ({:.1}%) failed.", whole(failed), whole(total), percent(failed, total)),
+        format!("{} of {} requests ({:.1}%) failed.", thousands(failed), thousands(total), percent(failed, total)),
         "Latencies and throughputs are those of the requests that succeeded.".to_owned(),
         String::new(),
         "Commonest Reasons:".to_owned(),

@@ -179,6 +179,7 @@ impl Bench {
             incomplete_reason: None,
             measurement: None,
             doubts: Vec::new(),
+            degraded: Vec::new(),
             limits: Thresholds::default(),
             slices: Vec::new(),
             show_trace_timing: self.with_trace,

@@ -182,6 +182,7 @@ pub(crate) fn empty_run() -> RunResult {
         incomplete_reason: None,
         measurement: None,
         doubts: Vec::new(),
+        degraded: Vec::new(),
         limits: Thresholds::default(),
         show_trace_timing: false,
         server_metrics: None,

@@ -1,0 +1,361 @@
+//! The stages of a run that have a bar, and how far each is.
+
+use aiperf_report::thousands;
+use aiperf_types::{Nanos, PhaseKind, PhaseStage, Preparing, Progress, RunEvent};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A stage of a run: its name, and the number of its colour in an ANSI escape sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stage {
+    pub(super) name: &'static str,
+    pub(super) colour: &'static str,
+}
+
+const WARMUP: Stage = Stage { name: "Warmup", colour: "33" };
+const WARMUP_GRACE: Stage = Stage { name: "Warmup Grace Period", colour: "36" };
+const PROFILING: Stage = Stage { name: "Profiling", colour: "32" };
+const PROFILING_GRACE: Stage = Stage { name: "Profiling Grace Period", colour: "35" };
+const RECORDS: Stage = Stage { name: "Processing Records", colour: "34" };
+
+impl Stage {
+    fn of(progress: &Progress) -> Self {
+        // Without an end in time there is no grace after it: requests are counted until the last is back.
+        let grace = progress.targets.length.is_some();
+        match (progress.stage, progress.phase.kind) {
+            (PhaseStage::Processing, _) => RECORDS,
+            (PhaseStage::Draining, PhaseKind::Warmup) if grace => WARMUP_GRACE,
+            (PhaseStage::Draining, PhaseKind::Profiling) if grace => PROFILING_GRACE,
+            (_, PhaseKind::Warmup) => WARMUP,
+            (_, PhaseKind::Profiling) => PROFILING,
+        }
+    }
+}
+
+/// How far a stage is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Standing {
+    pub(super) stage: Stage,
+    pub(super) amount: Amount,
+    pub(super) clock: Option<Clock>,
+    /// What else helps, from the most to the least important.
+    pub(super) more: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Amount {
+    Of {
+        done: u64,
+        total: u64,
+    },
+    /// Between 0 and 1, of something else than requests.
+    Share(f64),
+    /// Without an end.
+    Requests(u64),
+}
+
+/// Seconds since the stage began, and those that it will still take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Clock {
+    pub(super) elapsed: f64,
+    pub(super) left: Option<f64>,
+}
+
+impl Standing {
+    /// Between 0 and 1; `None` where no end is known.
+    pub(super) fn share(&self) -> Option<f64> {
+        match self.amount {
+            Amount::Of { done, total } => Some(share(done as f64, total as f64)),
+            Amount::Share(share) => Some(share),
+            Amount::Requests(_) => None,
+        }
+    }
+}
+
+/// What is known of the stages of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stages {
+    preparing: Option<Arc<Preparing>>,
+    phases: BTreeMap<u16, Phase>,
+}
+
+/// A phase as it was last heard of.
+#[derive(Clone, Debug)]
+struct Phase {
+    progress: Arc<Progress>,
+    stage: Stage,
+    /// How long the phase was on and how much of the stage was done when the stage began.
+    began: (Nanos, u64),
+}
+
+impl Stages {
+    /// Takes what an event says; whether it says anything of stages.
+    pub(super) fn take(&mut self, event: &RunEvent) -> bool {
+        match event {
+            RunEvent::Preparing(preparing) => self.preparing = Some(preparing.clone()),
+            RunEvent::RunStarted(_) => self.preparing = None,
+            RunEvent::Progress(progress) => {
+                self.preparing = None;
+                self.hear(progress);
+            }
+            RunEvent::PhaseComplete(moment) => drop(self.phases.remove(&moment.phase.index)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn hear(&mut self, progress: &Arc<Progress>) {
+        let stage = Stage::of(progress);
+        let before = self.phases.remove(&progress.phase.index);
+        let went_on = before.filter(|phase| phase.stage == stage);
+        let mut phase = Phase { progress: progress.clone(), stage, began: (Nanos::ZERO, 0) };
+        phase.began = match (went_on, stage == WARMUP || stage == PROFILING) {
+            (Some(before), _) => before.began,
+            (None, true) => phase.began,
+            (None, false) => (progress.elapsed, phase.returned().0),
+        };
+        self.phases.insert(progress.phase.index, phase);
+    }
+
+    /// The stage to show, with the number of its phase: of the latest phase that sends; where none does, of the latest
+    /// whose requests, then of the latest whose records are waited for.
+    pub(super) fn shown(&self) -> Option<(u16, Standing)> {
+        let with_bar = self.phases.values().rev().filter(|phase| phase.has_something_to_come());
+        match (with_bar.min_by_key(|phase| phase.progress.stage), &self.preparing) {
+            (Some(phase), _) => Some((phase.progress.phase.index, phase.standing())),
+            (None, Some(preparing)) => Some((0, before_the_run(preparing))),
+            (None, None) => None,
+        }
+    }
+}
+
+/// The stage of a preparation.
+fn before_the_run(preparing: &Preparing) -> Standing {
+    let Preparing { stage: name, done, total } = *preparing;
+    let amount = match total {
+        Some(total) => Amount::Of { done, total },
+        None => Amount::Requests(done),
+    };
+    Standing { stage: Stage { name, colour: "" }, amount, clock: None, more: Vec::new() }
+}
+
+impl Phase {
+    /// Whether its stage goes on: what was processed of records is told until the phase is complete.
+    fn has_something_to_come(&self) -> bool {
+        let (done, total) = self.returned();
+        self.stage != RECORDS || done < total
+    }
+
+    /// Of a stage that waits for things to come back: those that did, and all of them.
+    fn returned(&self) -> (u64, u64) {
+        let Progress { counts, records, .. } = &*self.progress;
+        let returned = counts.completed + counts.cancelled;
+        if self.stage == RECORDS { (*records.min(&returned), returned) } else { (returned, counts.sent) }
+    }
+
+    fn standing(&self) -> Standing {
+        if self.stage == WARMUP || self.stage == PROFILING { self.sending() } else { self.waiting() }
+    }
+
+    fn sending(&self) -> Standing {
+        let Progress { targets, counts, elapsed, .. } = &*self.progress;
+        let seconds = elapsed.as_secs_f64();
+        let sessions = counts.sessions_completed + counts.sessions_cancelled;
+        let by_requests = targets.requests.map(|target| share(counts.completed as f64, target as f64));
+        let by_sessions = targets.sessions.map(|target| share(sessions as f64, target as f64));
+        let by_time = targets.length.map(|length| share(seconds, length.as_secs_f64()));
+        // Whichever is furthest will end it.
+        let furthest = [by_requests, by_sessions, by_time].into_iter().flatten().reduce(f64::max);
+        let at_this_pace = |done: f64| seconds * (1.0 - done) / done;
+        let left = [
+            by_requests.filter(|done| *done > 0.0).map(at_this_pace),
+            by_sessions.filter(|done| *done > 0.0).map(at_this_pace),
+            targets.length.map(|length| (length.as_secs_f64() - seconds).max(0.0)),
+        ];
+        let left = left.into_iter().flatten().reduce(f64::min);
+        let amount = match (targets.requests, furthest) {
+            (Some(total), _) if by_requests >= furthest => Amount::Of { done: counts.completed, total },
+            (_, Some(share)) => Amount::Share(share),
+            (_, None) => Amount::Requests(counts.completed),
+        };
+        let mut more = Vec::new();
+        if matches!(amount, Amount::Share(_)) {
+            more.push(match (targets.requests, targets.sessions) {
+                (Some(target), _) => format!("{}/{} requests", thousands(counts.completed), thousands(target)),
+                (None, Some(target)) => format!("{}/{} sessions", thousands(sessions), thousands(target)),
+                (None, None) => counted(counts.completed, "request"),
+            });
+        }
+        more.push(counted(counts.errors, "error"));
+        let rate = if seconds > 0.0 { counts.completed as f64 / seconds } else { 0.0 };
+        more.push(format!("{rate:.1} req/s"));
+        if counts.missed > 0 {
+            more.push(format!("{} missed", thousands(counts.missed)));
+        }
+        // Without slots nothing else says how much the server has to do at once.
+        if targets.concurrency.is_none() {
+            more.push(format!("{} in flight", thousands(counts.in_flight())));
+        }
+        Standing { stage: self.stage, amount, clock: Some(Clock { elapsed: seconds, left }), more }
+    }
+
+    /// Nothing is sent any more: what counts is what has not come back.
+    fn waiting(&self) -> Standing {
+        let (began, had) = self.began;
+        let (done, total) = self.returned();
+        let elapsed = self.progress.elapsed.as_secs_f64() - began.as_secs_f64();
+        let came = done.saturating_sub(had);
+        let left = (came > 0).then(|| elapsed * total.saturating_sub(done) as f64 / came as f64);
+        let more = if self.stage == RECORDS { Vec::new() } else { vec![counted(self.progress.counts.errors, "error")] };
+        let clock = Some(Clock { elapsed: elapsed.max(0.0), left });
+        Standing { stage: self.stage, amount: Amount::Of { done, total }, clock, more }
+    }
+}
+
+fn share(part: f64, all: f64) -> f64 {
+    if all > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use aiperf_types::{MonoNs, PhaseId, PhaseMoment, PhaseProgress, PhaseTargets};
+
+    pub(crate) fn progress(targets: PhaseTargets, millis: u64, counts: PhaseProgress) -> Progress {
+        let (name, kind) = ("profiling".into(), PhaseKind::Profiling);
+        Progress {
+            phase: Arc::new(PhaseId { index: 0, profiling_index: Some(0), name, kind }),
+            targets,
+            elapsed: Nanos::from_millis(millis),
+            counts,
+            stage: PhaseStage::Sending,
+            records: 0,
+            backlog: 0,
+            workers: Arc::default(),
+        }
+    }
+
+    pub(crate) fn of_forty(millis: u64, completed: u64) -> Progress {
+        let targets = PhaseTargets { requests: Some(40), concurrency: Some(1), ..PhaseTargets::default() };
+        progress(targets, millis, PhaseProgress { completed, errors: 1, ..PhaseProgress::default() })
+    }
+
+    pub(crate) fn progress_event(progress: Progress) -> RunEvent {
+        RunEvent::Progress(Arc::new(progress))
+    }
+
+    /// The same phase when its requests are done, with so many records.
+    pub(crate) fn with_records(records: u64, of: Progress) -> RunEvent {
+        progress_event(Progress { stage: PhaseStage::Processing, records, ..of })
+    }
+
+    pub(crate) fn in_warmup(of: Progress) -> Progress {
+        let phase = PhaseId { kind: PhaseKind::Warmup, profiling_index: None, ..(*of.phase).clone() };
+        Progress { phase: Arc::new(phase), ..of }
+    }
+
+    /// Ten seconds of sending, of which `millis` are over.
+    pub(crate) fn of_ten_seconds(millis: u64, counts: PhaseProgress) -> Progress {
+        let length = Some(Nanos::from_millis(10_000));
+        progress(PhaseTargets { length, concurrency: Some(8), ..PhaseTargets::default() }, millis, counts)
+    }
+
+    /// What is shown after these events.
+    pub(crate) fn after(events: &[RunEvent]) -> Option<Standing> {
+        let mut stages = Stages::default();
+        events.iter().for_each(|event| assert!(stages.take(event)));
+        stages.shown().map(|(_, standing)| standing)
+    }
+
+    fn alone(progress: Progress) -> Standing {
+        after(&[progress_event(progress)]).expect("a stage")
+    }
+
+    #[test]
+    fn the_nearest_end_says_how_much_is_done() {
+        let targets = PhaseTargets {
+            requests: Some(1000),
+            length: Some(Nanos::from_millis(10_000)),
+            concurrency: Some(1),
+            ..PhaseTargets::default()
+        };
+        let at =
+            |completed: u64| alone(progress(targets, 5000, PhaseProgress { completed, ..PhaseProgress::default() }));
+        let by_time = at(100);
+        assert_eq!((by_time.amount, by_time.more[0].as_str()), (Amount::Share(0.5), "100/1,000 requests"));
+        assert_eq!(by_time.clock, Some(Clock { elapsed: 5.0, left: Some(5.0) }));
+        assert_eq!(at(500).amount, Amount::Of { done: 500, total: 1000 });
+    }
+
+    #[test]
+    fn sessions_are_counted_where_they_end_the_phase() {
+        let targets = PhaseTargets { sessions: Some(8), concurrency: Some(4), ..PhaseTargets::default() };
+        let counts = PhaseProgress { completed: 30, sessions_completed: 2, ..PhaseProgress::default() };
+        let standing = alone(progress(targets, 5000, counts));
+        assert_eq!((standing.amount, standing.more[0].as_str()), (Amount::Share(0.25), "2/8 sessions"));
+        assert_eq!(standing.clock.and_then(|clock| clock.left), Some(15.0));
+    }
+
+    #[test]
+    fn a_grace_period_has_a_clock_of_its_own() {
+        let of = |millis: u64, completed: u64, stage: PhaseStage| {
+            let counts = PhaseProgress { sent: 40, completed, cancelled: 1, ..PhaseProgress::default() };
+            progress_event(Progress { stage, ..of_ten_seconds(millis, counts) })
+        };
+        let draining = PhaseStage::Draining;
+        let events = [of(9900, 19, PhaseStage::Sending), of(10_000, 19, draining), of(11_000, 29, draining)];
+        let standing = after(&events).expect("a stage");
+        assert_eq!((standing.stage, standing.amount), (PROFILING_GRACE, Amount::Of { done: 30, total: 40 }));
+        // Ten came back in a second, and ten are to come.
+        assert_eq!(standing.clock, Some(Clock { elapsed: 1.0, left: Some(1.0) }));
+    }
+
+    #[test]
+    fn records_are_counted_up_to_the_requests_that_came_back() {
+        let sent = of_forty(4000, 40);
+        let complete = PhaseMoment { phase: sent.phase.clone(), at: MonoNs(0), counts: sent.counts };
+        let records = [with_records(10, sent.clone()), with_records(25, of_forty(5000, 40))];
+        let mut events = vec![progress_event(sent)];
+        events.extend(records);
+        let standing = after(&events).expect("a stage");
+        assert_eq!((standing.stage, standing.amount), (RECORDS, Amount::Of { done: 25, total: 40 }));
+        assert_eq!(standing.clock, Some(Clock { elapsed: 1.0, left: Some(1.0) }));
+        events.push(RunEvent::PhaseComplete(complete));
+        assert_eq!(after(&events), None);
+    }
+
+    #[test]
+    fn a_phase_that_sends_is_shown_before_one_whose_records_are_processed() {
+        let warmup = in_warmup(of_forty(4000, 40));
+        let phase = PhaseId { index: 1, ..(*of_forty(0, 0).phase).clone() };
+        let next = Progress { phase: Arc::new(phase), ..of_forty(100, 1) };
+        let events = [progress_event(warmup.clone()), with_records(1, warmup), progress_event(next)];
+        assert_eq!(after(&events[..1]).map(|standing| standing.stage), Some(WARMUP));
+        assert_eq!(after(&events[..2]).map(|standing| standing.stage), Some(RECORDS));
+        assert_eq!(after(&events).map(|standing| standing.stage), Some(PROFILING));
+    }
+
+    #[test]
+    fn of_phases_that_overlap_the_latest_that_sends_is_shown() {
+        use PhaseStage::{Draining, Processing, Sending};
+        let of = |index: u16, stage: PhaseStage| {
+            let phase = PhaseId { index, profiling_index: Some(index), name: "x".into(), kind: PhaseKind::Profiling };
+            progress_event(Progress { phase: Arc::new(phase), stage, ..of_forty(1000, 1) })
+        };
+        let mut stages = Stages::default();
+        let mut shown = |event: RunEvent| {
+            stages.take(&event);
+            stages.shown().map(|(phase, _)| phase)
+        };
+        assert_eq!(shown(of(0, Draining)), Some(0));
+        assert_eq!(shown(of(1, Sending)), Some(1));
+        assert_eq!(shown(of(0, Draining)), Some(1));
+        assert_eq!(shown(of(1, Draining)), Some(1));
+        assert_eq!(shown(of(1, Processing)), Some(0));
+        assert_eq!(shown(of(0, Processing)), Some(1));
+    }
+}
