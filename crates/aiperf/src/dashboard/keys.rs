@@ -69,7 +69,7 @@ impl Model {
             KeyCode::Esc => {
                 self.overview();
                 self.view.hides_logs = false;
-                self.logs.to_end();
+                self.logs.follow();
             }
             KeyCode::Char('5') => self.toast(NO_GPU),
             KeyCode::Char('l') => self.view.hides_logs ^= true,
@@ -123,8 +123,8 @@ impl Model {
     fn scroll(&mut self, pane: PaneId, by: i64) {
         if pane == PaneId::Logs {
             match by {
-                i64::MIN => self.logs.to_start(),
-                i64::MAX => self.logs.to_end(),
+                i64::MIN => self.logs.rewind(),
+                i64::MAX => self.logs.follow(),
                 by => self.logs.scroll(by),
             }
             return;

@@ -44,11 +44,11 @@ impl Logs {
         self.bottom = (target < last).then_some(target);
     }
 
-    pub(crate) fn to_start(&mut self) {
+    pub(crate) fn rewind(&mut self) {
         self.scroll(i64::MIN);
     }
 
-    pub(crate) fn to_end(&mut self) {
+    pub(crate) fn follow(&mut self) {
         self.bottom = None;
     }
 

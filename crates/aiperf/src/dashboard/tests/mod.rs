@@ -3,8 +3,6 @@
 //! - [`screens`]: what is shown, at several sizes
 //! - [`golden`]: what the reference's screens name
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
-
 mod golden;
 mod models;
 mod screens;
