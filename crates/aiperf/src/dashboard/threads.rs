@@ -21,8 +21,6 @@ pub(crate) struct Threads {
 
 /// Ticks of the kernel's accounting a second: the same on every Linux.
 const TICKS: f64 = 100.0;
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 impl Threads {
     /// All threads, and the bytes of memory that the process holds.
@@ -41,10 +39,15 @@ impl Threads {
             })
             .collect();
         threads.sort_by_key(|thread| thread.id);
-        let statm = std::fs::read_to_string("/proc/self/statm").ok();
-        let pages = statm.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
-        (threads, pages.map(|pages| pages * PAGE))
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        (threads, resident(&status))
     }
+}
+
+/// Bytes of memory, of lines such as `VmRSS:     1234 kB`: pages are of several sizes.
+fn resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
 /// Id, name and ticks used, of a line such as `12 (a name) S 1 ...`.
