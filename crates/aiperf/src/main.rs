@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`commands`]: one file a subcommand, and the table of them
 //! - [`screen`]: log lines and, below them, the [`progress`] bar
+//! - [`dashboard`]: the same on a full screen
 //! - [`log_file`]: the same lines in a file
 //! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
 //! - [`terminal`]: whatever is written to stdout and stderr
@@ -12,6 +13,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 
 mod commands;
+mod dashboard;
 mod exit;
 mod log_file;
 mod new_file;

@@ -19,15 +19,11 @@ pub(crate) struct Screen {
 impl Screen {
     /// Starts showing, with a progress bar or without.
     pub(crate) fn start(mut lines: LogLines, mut bar: Option<Bar>, events: Subscription) -> Self {
-        let stdout = Term::stdout();
-        let colours = terminal::stdout_has_colours();
-        let (all_shown, shown) = mpsc::channel();
-        let show = move || {
+        let printer = Printer::new();
+        Self::showing(move || {
             for event in events {
                 for line in lines.lines(&event) {
-                    let columns = stdout.size_checked().map(|(_, columns)| usize::from(columns));
-                    let text = formatted(&line, columns, colours);
-                    let print = || terminal::print(&format!("{text}\n"));
+                    let print = || printer.print(&line);
                     match &bar {
                         Some(bar) => bar.suspend(print),
                         None => print(),
@@ -40,6 +36,14 @@ impl Screen {
             if let Some(bar) = bar {
                 bar.clear();
             }
+        })
+    }
+
+    /// Shows by something that ends when everything is shown.
+    pub(crate) fn showing(show: impl FnOnce() + Send + 'static) -> Self {
+        let (all_shown, shown) = mpsc::channel();
+        let show = move || {
+            show();
             let _ = all_shown.send(());
         };
         // Without a thread nothing is shown, and the run goes on.
@@ -55,6 +59,23 @@ impl Screen {
                 return;
             }
         }
+    }
+}
+
+/// Prints log lines on stdout.
+pub(crate) struct Printer {
+    stdout: Term,
+    has_colours: bool,
+}
+
+impl Printer {
+    pub(crate) fn new() -> Self {
+        Self { stdout: Term::stdout(), has_colours: terminal::stdout_has_colours() }
+    }
+
+    pub(crate) fn print(&self, line: &LogLine) {
+        let columns = self.stdout.size_checked().map(|(_, columns)| usize::from(columns));
+        terminal::print(&format!("{}\n", formatted(line, columns, self.has_colours)));
     }
 }
 

@@ -1,16 +1,20 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first ends the run and writes everything, the second leaves at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first ends the run and writes everything, the second leaves at once. Ctrl-Z: the
+//! terminal is given back while the process is stopped.
 
+use crate::dashboard::Canvas;
 use crate::progress::Bar;
 use crate::terminal;
 use aiperf_campaign::Stop;
 use aiperf_report::{Page, cancelling_panel, force_quit_panel};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, raise};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What ends a run.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+/// What stops the process until it is told to go on.
+const STOPPING: Signal = Signal::SIGTSTP;
 /// Columns of a panel, where there are so many.
 const WIDEST_PANEL: usize = 80;
 /// How long the last words may take when somebody wants the program gone.
@@ -28,8 +32,53 @@ struct State {
     first: AtomicI32,
     /// Everything is written: there is nothing to wait for any more.
     is_over: AtomicBool,
-    /// What stands where the panel about a cancelled run goes.
-    bar: OnceLock<Bar>,
+    on_screen: OnceLock<OnScreen>,
+}
+
+/// What stands where the panel about a cancelled run goes.
+#[derive(Clone)]
+pub(crate) enum OnScreen {
+    Bar(Bar),
+    Dashboard(Canvas),
+}
+
+impl OnScreen {
+    fn clear(&self) {
+        match self {
+            Self::Bar(bar) => bar.clear(),
+            Self::Dashboard(canvas) => canvas.close(),
+        }
+    }
+
+    fn suspend(&self) {
+        if let Self::Dashboard(canvas) = self {
+            canvas.suspend();
+        }
+    }
+
+    fn resume(&self) {
+        if let Self::Dashboard(canvas) = self {
+            canvas.resume();
+        }
+    }
+}
+
+impl State {
+    /// What stands on the screen, done away with, or as much of that as can be done without waiting for long.
+    fn with_screen(&self, act: fn(&OnScreen)) {
+        if let Some(on_screen) = self.on_screen.get().cloned() {
+            let _ = terminal::within(LAST_WORDS, move || act(&on_screen));
+        }
+    }
+
+    /// Stops the process, as the terminal does at Ctrl-Z, with a screen that a shell can go on with.
+    fn suspend(&self) {
+        self.with_screen(OnScreen::suspend);
+        let stopping = SigSet::from(STOPPING);
+        // Back from here is when somebody lets the process go on.
+        let _ = stopping.thread_unblock().and_then(|()| raise(STOPPING)).and_then(|()| stopping.thread_block());
+        self.with_screen(OnScreen::resume);
+    }
 }
 
 impl Signals {
@@ -38,21 +87,24 @@ impl Signals {
     /// background.
     pub(crate) fn watch() -> Self {
         let signals = Self::default();
-        let Some(watched) = take() else { return signals };
+        let Some(watched) = take(&[&ENDING[..], &[STOPPING]].concat()) else { return signals };
         let Self { state, stop } = signals.clone();
         // The thread sleeps in the kernel until a signal comes, and ends with the process.
         let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
             while let Ok(signal) = watched.wait() {
+                if signal == STOPPING {
+                    state.suspend();
+                    continue;
+                }
                 let is_first = state.first.swap(signal as i32, Ordering::AcqRel) == 0;
                 if !is_first || state.is_over.load(Ordering::Acquire) {
+                    state.with_screen(OnScreen::clear);
                     let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
                     std::process::exit(128 + signal as i32);
                 }
                 // What is going to happen is said before it happens, in the place of the bar. Nobody may read it: the
                 // run ends and the next signal counts all the same.
-                if let Some(bar) = state.bar.get().cloned() {
-                    let _ = terminal::within(LAST_WORDS, move || bar.clear());
-                }
+                state.with_screen(OnScreen::clear);
                 let _ = terminal::within(LAST_WORDS, || terminal::complain(&cancelling_panel(page())));
                 stop.stop();
             }
@@ -65,9 +117,9 @@ impl Signals {
         self.stop.clone()
     }
 
-    /// The first signal takes this bar away: how far a run is that ends means nothing.
-    pub(crate) fn take_away(&self, bar: &Bar) {
-        let _ = self.state.bar.set(bar.clone());
+    /// The first signal takes this away: how far a run is that ends means nothing.
+    pub(crate) fn take_away(&self, on_screen: OnScreen) {
+        let _ = self.state.on_screen.set(on_screen);
     }
 
     /// The number of the signal that ended the run.
@@ -84,7 +136,7 @@ impl Signals {
 /// The first signal ends the process, with something done before: for commands that have no results to save. To be
 /// called before any thread is started.
 pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
-    let Some(watched) = take() else { return };
+    let Some(watched) = take(&ENDING) else { return };
     let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
         if let Ok(signal) = watched.wait() {
             first();
@@ -93,10 +145,10 @@ pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
     });
 }
 
-/// Keeps the signals that end the process from this thread and those that it starts, for one that waits for them.
-fn take() -> Option<SigSet> {
+/// Keeps signals from this thread and those that it starts, for one that waits for them.
+fn take(signals: &[Signal]) -> Option<SigSet> {
     let ignored = ignored();
-    let watched: SigSet = ENDING.into_iter().filter(|signal| ignored & bit(*signal) == 0).collect();
+    let watched: SigSet = signals.iter().copied().filter(|signal| ignored & bit(*signal) == 0).collect();
     // A file that may not grow any further (ulimit -f) is an error of that file, not the end of the process.
     let blocked: SigSet = watched.iter().chain([Signal::SIGXFSZ]).collect();
     blocked.thread_block().is_ok().then_some(watched)

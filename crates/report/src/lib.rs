@@ -62,6 +62,7 @@ pub use artifacts::{
 };
 pub use console::footer::footer;
 pub use console::live::{LiveBlock, ServerLine, live_block};
+pub use console::live_table::{LIVE_COLUMNS, LiveRow, live_rows};
 pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;

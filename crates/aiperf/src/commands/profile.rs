@@ -1,15 +1,16 @@
 //! `aiperf profile`: a benchmark from the command line.
 
+use crate::dashboard::{self, Canvas, Dashboard};
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
 use crate::progress::Bar;
 use crate::screen::Screen;
-use crate::signals::Signals;
+use crate::signals::{OnScreen, Signals};
 use crate::terminal;
 use aiperf_campaign::{Campaign, CampaignError, Finished, Interest};
 use aiperf_config::{ConfigError, Context, resolve_profile, secrets_in_arguments};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{LogLevel, Plan, UiKind};
+use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -121,20 +122,11 @@ fn profile(
     redactor: Arc<Redactor>,
 ) -> Result<(Finished, Log), CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
-    let (ui, metrics_every) = (plan.runtime.ui, plan.runtime.stats_interval);
-    // A dashboard shows statistics in a place of their own.
-    let lines_every = metrics_every.filter(|_| ui != UiKind::Dashboard);
-    let lines = LogLines::new(plan.runtime.log_level, lines_every, redactor.clone());
-    let with_bar = ui != UiKind::None;
+    // Statistics of the dashboard are its own: the log has none.
+    let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
+    let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
     let logged = campaign.subscribe(Interest { progress: false, metrics_every });
-    // The screen has them already, and listens only from now on.
-    notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
-    let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
-    let bar = with_bar.then(|| Bar::new(plan.runtime.bar_step_percent));
-    if let Some(bar) = &bar {
-        signals.take_away(bar);
-    }
-    let screen = Screen::start(lines.clone(), bar, events);
+    let screen = show(&plan.runtime, notes, lines.clone(), &mut campaign, signals);
     let mut log = None;
     let finished = campaign.prepare(plan).and_then(|prepared| {
         // The log lies among the run's files: it is there once they are prepared for.
@@ -157,6 +149,37 @@ fn profile(
         written.path = Some(path);
     }
     Ok((finished?, written))
+}
+
+/// Starts to show the run, as the plan wants it or as the terminal allows.
+fn show(
+    runtime: &RuntimePlan,
+    notes: &[String],
+    lines: LogLines,
+    campaign: &mut Campaign,
+    signals: &Signals,
+) -> Screen {
+    let say_notes = |campaign: &Campaign| notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
+    let canvas = (runtime.ui == UiKind::Dashboard).then(Canvas::open);
+    if let Some(Ok(canvas)) = canvas {
+        signals.take_away(OnScreen::Dashboard(canvas.clone()));
+        let events = campaign.subscribe(dashboard::interest(runtime));
+        say_notes(campaign);
+        return Dashboard::start(canvas, lines, runtime, events);
+    }
+    // The screen has them already, and listens only from now on.
+    say_notes(campaign);
+    let with_bar = runtime.ui != UiKind::None;
+    let metrics_every = runtime.stats_interval.filter(|_| runtime.ui != UiKind::Dashboard);
+    let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
+    if let Some(Err(error)) = canvas {
+        campaign.say(LogLevel::Warning, &format!("showing simple progress instead of the dashboard: {error}"));
+    }
+    let bar = with_bar.then(|| Bar::new(runtime.bar_step_percent));
+    if let Some(bar) = &bar {
+        signals.take_away(OnScreen::Bar(bar.clone()));
+    }
+    Screen::start(lines, bar, events)
 }
 
 /// Columns of a panel where there is no terminal.

@@ -14,12 +14,14 @@
 //! - [`stopping`]: signals, time limits
 //! - [`disk`]: what stands in the artifact directory, and what happens when it cannot be written
 //! - [`terminal`]: what people see on narrow ones
+//! - [`dashboard`]: the same on a full screen
 //! - [`told`]: what people are told of failures and doubts
 //! - [`input`]: bad input is refused before anything is sent
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod bench;
+mod dashboard;
 mod disk;
 mod environment;
 mod faults;

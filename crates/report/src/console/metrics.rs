@@ -58,7 +58,7 @@ const CACHE_HINT: &str = "Token usage is reported but no prompt-cache read token
     (TRT-LLM reports it by default).";
 
 /// Statistics in the order of their columns.
-const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
+pub(crate) const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
 /// Those that a narrow screen can do without, the first to go first, each where labels would have fewer columns than this.
 const GIVE_WAY: [(&str, usize); 6] = [
     ("std", LABEL_WIDTH),
@@ -154,7 +154,7 @@ fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, pag
     if metrics.is_empty() {
         return None;
     }
-    metrics.sort_by_key(|metric| place(metric));
+    metrics.sort_by_key(|metric| place(&metric.tag, metric.order));
     let column = |title, wraps| Column { title, align: Align::Right, wraps };
     let columns = std::iter::once(column("Metric", true)).chain(NUMBERS.map(|title| column(title, false))).collect();
     let is_narrow = page.is_screen() && page.width() < ROOM_FOR_ALL;
@@ -170,10 +170,10 @@ fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, pag
 }
 
 /// Place in a table: by display order, and for those without one by the lists above.
-fn place(metric: &MetricResult) -> (u32, usize) {
-    let within = |list: &[&str]| list.iter().position(|tag| *tag == metric.tag);
+pub(crate) fn place(tag: &str, order: Option<u32>) -> (u32, usize) {
+    let within = |list: &[&str]| list.iter().position(|listed| *listed == tag);
     let listed = within(UNORDERED).or_else(|| Some(UNORDERED.len() + 1 + within(LAST)?));
-    (metric.order.filter(|order| *order != 0).unwrap_or(u32::MAX), listed.unwrap_or(UNORDERED.len()))
+    (order.filter(|order| *order != 0).unwrap_or(u32::MAX), listed.unwrap_or(UNORDERED.len()))
 }
 
 fn row(metric: &MetricResult, is_narrow: bool) -> Vec<Cell> {

@@ -11,11 +11,12 @@
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
-//! - `live`: the block printed while a run is on
+//! - `live`: the block printed while a run is on; `live_table`: the metrics of that moment as rows
 
 pub(crate) mod errors;
 pub(crate) mod footer;
 pub(crate) mod live;
+pub(crate) mod live_table;
 pub(crate) mod metrics;
 pub(crate) mod notices;
 pub mod page;

@@ -1,0 +1,171 @@
+//! The terminal while it is ours: raw mode, the alternate screen, the mouse; and all of it given back, whatever happens.
+
+use nix::unistd::{getpgrp, tcgetpgrp};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::style::Print;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::layout::Rect;
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Clicks and the wheel, with places past column 223; but no motion, which nobody asks for.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+/// Bytes of a frame that go out at once.
+const FRAME_BYTES: usize = 1 << 16;
+
+/// How often, and after how long, whoever closes looks whether a frame is drawn.
+const MOST_TRIES: u32 = 50;
+const TRY_AGAIN: Duration = Duration::from_millis(1);
+
+const OPEN: u8 = 0;
+const SUSPENDED: u8 = 1;
+const CLOSED: u8 = 2;
+/// Open, and what it shows is not known: all of it must be drawn anew.
+const SPOILT: u8 = 3;
+
+type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+/// A terminal that shows a dashboard. Clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Canvas(Arc<Inner>);
+
+struct Inner {
+    screen: Mutex<Screen>,
+    state: AtomicU8,
+}
+
+impl Canvas {
+    /// Takes the terminal; why not, where there is none to take keys from, or others have it.
+    pub(crate) fn open() -> io::Result<Self> {
+        if !has_the_terminal() {
+            return Err(io::Error::other("this process is in the background"));
+        }
+        let writer = BufWriter::with_capacity(FRAME_BYTES, io::stdout());
+        let screen = Terminal::new(CrosstermBackend::new(writer))?;
+        let canvas = Self(Arc::new(Inner { screen: Mutex::new(screen), state: AtomicU8::new(SPOILT) }));
+        if let Err(error) = enter() {
+            leave();
+            return Err(error);
+        }
+        let of_panics = canvas.clone();
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // Whoever draws may be the one who panics: nothing is waited for.
+            of_panics.give_back();
+            before(panic);
+        }));
+        Ok(canvas)
+    }
+
+    /// Draws a frame, unless the terminal is not ours. A terminal that is gone is given up.
+    pub(crate) fn draw(&self, frame: impl FnOnce(Rect, &mut Buffer)) {
+        let mut screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_open() {
+            return;
+        }
+        let was_spoilt = self.0.state.compare_exchange(SPOILT, OPEN, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        let drawn = if was_spoilt { cleared(&mut screen) } else { Ok(()) };
+        let drawn = drawn.and_then(|()| screen.draw(|drawn| frame(drawn.area(), drawn.buffer_mut())).map(|_| ()));
+        if drawn.is_err() {
+            self.give_back();
+        }
+    }
+
+    /// Everything is drawn anew with the next frame.
+    pub(crate) fn spoil(&self) {
+        let _ = self.0.state.compare_exchange(OPEN, SPOILT, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Writes what the terminal does not show.
+    pub(crate) fn tell(&self, sequence: &str) {
+        let _screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_open() {
+            let mut out = io::stdout();
+            let _ = out.write_all(sequence.as_bytes()).and_then(|()| out.flush());
+        }
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        ratatui::crossterm::terminal::size().unwrap_or((0, 0))
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.0.state.load(Ordering::Acquire), OPEN | SPOILT)
+    }
+
+    pub(crate) fn is_spoilt(&self) -> bool {
+        self.0.state.load(Ordering::Acquire) == SPOILT
+    }
+
+    /// It was given back for good.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// Gives the terminal back: nothing is drawn any more.
+    pub(crate) fn close(&self) {
+        // A frame that is being drawn comes first, unless the terminal takes nothing any more.
+        for _ in 0..MOST_TRIES {
+            if let Ok(_screen) = self.0.screen.try_lock() {
+                return self.give_back();
+            }
+            std::thread::sleep(TRY_AGAIN);
+        }
+        self.give_back();
+    }
+
+    /// Gives the terminal back for as long as the process is stopped.
+    pub(crate) fn suspend(&self) {
+        let _screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_open() {
+            self.0.state.store(SUSPENDED, Ordering::Release);
+            leave();
+        }
+    }
+
+    /// The process goes on. In the background it leaves the terminal alone.
+    pub(crate) fn resume(&self) {
+        let _screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.state.load(Ordering::Acquire) == SUSPENDED {
+            let is_ours = has_the_terminal() && enter().is_ok();
+            self.0.state.store(if is_ours { SPOILT } else { CLOSED }, Ordering::Release);
+        }
+    }
+
+    fn give_back(&self) {
+        if !matches!(self.0.state.swap(CLOSED, Ordering::AcqRel), CLOSED | SUSPENDED) {
+            leave();
+        }
+    }
+}
+
+/// Forgets what is on the screen. `Terminal::clear` would ask the terminal where its cursor is, and wait for the answer
+/// among the keys.
+fn cleared(screen: &mut Screen) -> io::Result<()> {
+    let area = screen.size()?.into();
+    screen.resize(area)
+}
+
+/// A process in the background that touches the terminal is stopped.
+fn has_the_terminal() -> bool {
+    tcgetpgrp(io::stdout()).is_ok_and(|group| group == getpgrp())
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, Print(MOUSE_ON), Hide)
+}
+
+/// The modes first: they are what a shell cannot do without, and setting them waits for nobody.
+fn leave() {
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), Print(MOUSE_OFF), Show, LeaveAlternateScreen);
+}

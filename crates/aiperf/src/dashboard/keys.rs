@@ -1,0 +1,137 @@
+//! What keys and the mouse do.
+
+use super::layout;
+use super::model::Model;
+use super::panes::{PANES, PaneId};
+use aiperf_types::Nanos;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+/// What the world has to do for a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    None,
+    /// As Ctrl-C would outside of the dashboard.
+    Interrupt,
+    /// As Ctrl-Z would.
+    Suspend,
+    Copy(String),
+    Picture,
+    /// Draw everything anew.
+    Repaint,
+}
+
+/// Two clicks within this are a double click.
+const DOUBLE: Nanos = Nanos(500_000_000);
+/// Lines that the wheel moves by.
+const WHEEL: i64 = 3;
+
+/// Where and when the button was pressed last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Click {
+    pane: PaneId,
+    at: Nanos,
+}
+
+/// Keys of the footer and of the help, besides those of panes: key, label, whether the footer has it.
+pub(crate) const KEYS: &[(&str, &str, bool)] = &[
+    ("esc", "Restore View", true),
+    ("c", "Copy Logs", true),
+    ("?", "Keys", true),
+    ("ctrl+c", "Quit", true),
+    ("l", "Hide or show logs", false),
+    ("↑ ↓ PgUp PgDn Home End", "Scroll", false),
+    ("ctrl+s", "Screenshot", false),
+    ("ctrl+l", "Draw anew", false),
+    ("ctrl+z", "Suspend", false),
+    ("double click", "Maximise a pane", false),
+];
+
+const NO_GPU: &str = "There is no GPU telemetry to show";
+
+impl Model {
+    pub(crate) fn press(&mut self, key: KeyEvent) -> Effect {
+        self.is_stale = true;
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return match key.code {
+                KeyCode::Char('c') => Effect::Interrupt,
+                KeyCode::Char('z') => Effect::Suspend,
+                KeyCode::Char('s') => Effect::Picture,
+                KeyCode::Char('l') => Effect::Repaint,
+                _ => Effect::None,
+            };
+        }
+        if std::mem::take(&mut self.view.shows_keys) && matches!(key.code, KeyCode::Esc | KeyCode::Char('?')) {
+            return Effect::None;
+        }
+        match key.code {
+            KeyCode::Char('1') => self.overview(),
+            KeyCode::Esc => {
+                self.overview();
+                self.view.hides_logs = false;
+                self.logs.follow();
+            }
+            KeyCode::Char('5') => self.toast(NO_GPU),
+            KeyCode::Char('l') => self.view.hides_logs ^= true,
+            KeyCode::Char('c') => return Effect::Copy(self.logs.text()),
+            KeyCode::Char('?') => self.view.shows_keys = true,
+            KeyCode::Char(key) => {
+                if let Some(pane) = PANES.iter().find(|pane| pane.key == key) {
+                    self.toggle(pane.id);
+                }
+            }
+            KeyCode::Up => self.scroll(self.scrolled(), -1),
+            KeyCode::Down => self.scroll(self.scrolled(), 1),
+            KeyCode::PageUp => self.scroll(self.scrolled(), -self.page()),
+            KeyCode::PageDown => self.scroll(self.scrolled(), self.page()),
+            KeyCode::Home => self.scroll(self.scrolled(), i64::MIN),
+            KeyCode::End => self.scroll(self.scrolled(), i64::MAX),
+            _ => {}
+        }
+        Effect::None
+    }
+
+    pub(crate) fn mouse(&mut self, mouse: MouseEvent) {
+        let position = Position::new(mouse.column, mouse.row);
+        let Some(pane) = layout::of(self).at(position) else { return };
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.scroll(pane, -WHEEL),
+            MouseEventKind::ScrollDown => self.scroll(pane, WHEEL),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let before = self.view.click.take();
+                match before {
+                    Some(click) if click.pane == pane && self.now.0 - click.at.0 <= DOUBLE.0 => self.toggle(pane),
+                    _ => self.view.click = Some(Click { pane, at: self.now }),
+                }
+            }
+            _ => return,
+        }
+        self.is_stale = true;
+    }
+
+    /// The pane that keys scroll: the one that is shown alone, or the log.
+    fn scrolled(&self) -> PaneId {
+        self.view.maximised.unwrap_or(PaneId::Logs)
+    }
+
+    fn page(&self) -> i64 {
+        let shown = layout::of(self);
+        let rows = shown.panes.iter().find(|(pane, _)| *pane == self.scrolled()).map_or(0, |(_, area)| area.height);
+        i64::from(rows.saturating_sub(3)).max(1)
+    }
+
+    fn scroll(&mut self, pane: PaneId, by: i64) {
+        if pane == PaneId::Logs {
+            match by {
+                i64::MIN => self.logs.rewind(),
+                i64::MAX => self.logs.follow(),
+                by => self.logs.scroll(by),
+            }
+            return;
+        }
+        let rows = pane.rows(self);
+        let offset = &mut self.view.offsets[pane as usize];
+        let moved = i64::try_from(*offset).unwrap_or(i64::MAX).saturating_add(by);
+        *offset = usize::try_from(moved.max(0)).unwrap_or(usize::MAX).min(rows.saturating_sub(1));
+    }
+}

@@ -1,0 +1,79 @@
+//! The last lines of the log, and which of them are looked at.
+
+use aiperf_report::{LogLine, log_time};
+use aiperf_types::LogLevel;
+use std::collections::VecDeque;
+
+/// Lines that are kept.
+pub(crate) const MOST_LINES: usize = 2000;
+/// Characters of a message that are kept.
+pub(crate) const LONGEST_MESSAGE: usize = 500;
+
+/// A line as it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) time: String,
+    pub(crate) level: LogLevel,
+    pub(crate) text: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Logs {
+    lines: VecDeque<Line>,
+    /// Lines that came before the first one kept.
+    gone: u64,
+    /// The number of the lowest line shown; `None` follows the end.
+    bottom: Option<u64>,
+}
+
+impl Logs {
+    pub(crate) fn push(&mut self, line: &LogLine) {
+        let end = line.text.char_indices().nth(LONGEST_MESSAGE).map(|(end, _)| end);
+        let text = end.map_or_else(|| line.text.clone(), |end| format!("{}…", &line.text[..end]));
+        self.lines.push_back(Line { time: log_time(line.at).1, level: line.level, text });
+        if self.lines.len() > MOST_LINES {
+            self.lines.pop_front();
+            self.gone += 1;
+        }
+    }
+
+    /// Moves the view by so many lines, to earlier ones where negative.
+    pub(crate) fn scroll(&mut self, by: i64) {
+        let (first, last) = (self.gone, self.last());
+        let target = self.bottom().saturating_add_signed(by).clamp(first, last);
+        self.bottom = (target < last).then_some(target);
+    }
+
+    pub(crate) fn rewind(&mut self) {
+        self.scroll(i64::MIN);
+    }
+
+    pub(crate) fn follow(&mut self) {
+        self.bottom = None;
+    }
+
+    pub(crate) fn follows(&self) -> bool {
+        self.bottom.is_none()
+    }
+
+    fn last(&self) -> u64 {
+        self.gone + self.lines.len().saturating_sub(1) as u64
+    }
+
+    fn bottom(&self) -> u64 {
+        self.bottom.unwrap_or(u64::MAX).clamp(self.gone, self.last())
+    }
+
+    /// The lowest line shown and all before it, latest first; and those that follow it.
+    pub(crate) fn around_bottom(&self) -> (impl Iterator<Item = &Line>, impl Iterator<Item = &Line>) {
+        let at = usize::try_from(self.bottom() - self.gone).unwrap_or(0);
+        let shown = (at + 1).min(self.lines.len());
+        (self.lines.range(..shown).rev(), self.lines.range(shown..))
+    }
+
+    /// Everything, as text.
+    pub(crate) fn text(&self) -> String {
+        let line = |Line { time, level, text }: &Line| format!("[{time}] {:<8} {text}\n", level.name());
+        self.lines.iter().map(line).collect()
+    }
+}

@@ -1,0 +1,101 @@
+//! The panes: one file each, and the table of them.
+
+mod latencies;
+mod logs;
+mod metrics;
+mod progress;
+mod server;
+mod trends;
+mod workers;
+
+use super::model::Model;
+use super::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PaneId {
+    Progress,
+    Metrics,
+    Workers,
+    Gpu,
+    Logs,
+    Trends,
+    Latencies,
+    Server,
+}
+
+/// One row of the table of panes.
+pub(crate) struct Pane {
+    pub(crate) id: PaneId,
+    /// Shows it alone, or everything again.
+    pub(crate) key: char,
+    /// In the footer.
+    pub(crate) label: &'static str,
+    pub(crate) title: &'static str,
+    /// Rows that it would like to have.
+    rows: fn(&Model) -> usize,
+    pub(crate) draw: fn(&Model, Rect, &mut Buffer, &Theme),
+}
+
+pub(crate) const PANES: &[Pane] = &[
+    progress::PANE,
+    metrics::PANE,
+    workers::PANE,
+    // There is nothing to show of GPUs: its key says so.
+    Pane {
+        id: PaneId::Gpu,
+        key: '5',
+        label: "GPU Telemetry",
+        title: "Real-Time GPU Telemetry",
+        rows: |_| 0,
+        draw: |_, _, _, _| {},
+    },
+    logs::PANE,
+    trends::PANE,
+    latencies::PANE,
+    server::PANE,
+];
+
+impl PaneId {
+    pub(crate) const COUNT: usize = PANES.len();
+
+    pub(crate) fn rows(self, model: &Model) -> usize {
+        PANES.iter().find(|pane| pane.id == self).map_or(0, |pane| (pane.rows)(model))
+    }
+}
+
+impl Pane {
+    /// Keys of panes that only some runs have are offered where there is something to see.
+    pub(crate) fn in_footer(&self, model: &Model) -> bool {
+        !matches!(self.id, PaneId::Latencies | PaneId::Server) || (self.rows)(model) > 0
+    }
+}
+
+/// Lines from the top, those of an offset left out; what does not fit is said on the last row.
+fn scrolled(lines: &[Line<'_>], offset: usize, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    let rows = usize::from(area.height);
+    // The last page is full.
+    let first = offset.min(lines.len().saturating_sub(rows));
+    let shown = &lines[first..];
+    let cut = shown.len() > rows;
+    for (line, y) in shown.iter().zip(area.y..area.bottom()) {
+        line.render(Rect { y, height: 1, ..area }, buffer);
+    }
+    if cut && rows > 1 {
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        buffer.set_style(last, theme.panel);
+        for x in last.left()..last.right() {
+            buffer[(x, last.y)].set_symbol(" ");
+        }
+        Line::styled(format!("{} more …", shown.len() - rows + 1), theme.dim).right_aligned().render(last, buffer);
+    }
+}
+
+/// A line in the middle of an empty pane.
+fn centred(text: &str, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    let row = Rect { y: area.y + area.height / 2, height: 1.min(area.height), ..area };
+    Line::styled(text.to_owned(), theme.dim).centered().render(row, buffer);
+}

@@ -1,0 +1,96 @@
+//! Trends: request rate, first token and the time between tokens, second by second; how much is in flight and fails.
+
+use super::{Pane, PaneId};
+use crate::dashboard::model::Model;
+use crate::dashboard::phases::share;
+use crate::dashboard::shapes::{block_bar, count};
+use crate::dashboard::theme::Theme;
+use crate::dashboard::trends::Trend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Sparkline, Widget};
+
+pub(super) const PANE: Pane =
+    Pane { id: PaneId::Trends, key: '7', label: "Trends", title: "Trends", rows: |_| 5, draw };
+
+const LABEL: usize = 12;
+const VALUE: usize = 10;
+/// Sparklines have whole numbers: thousandths are enough for any of them.
+const SCALE: f64 = 1000.0;
+/// Rows of one curve with its label, at most.
+const TALLEST: u16 = 8;
+
+fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    let trends = &model.trends;
+    let curves = [
+        ("Req/sec", "", &trends.request_rate, theme.primary),
+        ("TTFT", " ms", &trends.first_token, theme.accent),
+        ("ITL", " ms", &trends.between_tokens, theme.warning),
+    ];
+    let gauges = gauges(model);
+    let left = area.height.saturating_sub(gauges.len() as u16);
+    let each = (left / curves.len() as u16).min(TALLEST);
+    let mut y = area.y;
+    for (name, unit, trend, style) in curves {
+        let place = Rect { y, height: each.max(1), ..area }.intersection(area);
+        curve(name, unit, trend, style, place, buffer, theme);
+        y += each.max(1);
+    }
+    for (label, part, text) in gauges {
+        if y >= area.bottom() {
+            break;
+        }
+        let style = if label == "Errors" && part > 0.0 { theme.error } else { theme.primary };
+        gauge(label, part, &text, style, Rect { y, height: 1, ..area }, buffer, theme);
+        y += 1;
+    }
+}
+
+/// One row has label, latest value and curve beside each other; more have the curve below.
+fn curve(name: &str, unit: &str, trend: &Trend, style: Style, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    let number = |value: Option<f64>| value.map_or_else(|| "--".to_owned(), |value| format!("{value:.1}{unit}"));
+    let value = number(trend.latest());
+    let mut head =
+        vec![Span::styled(format!("{name:<LABEL$}"), theme.dim), Span::styled(format!("{value:>VALUE$}"), theme.text)];
+    let place = if area.height > 1 {
+        if trend.largest().is_some() {
+            head.push(Span::styled(format!("   max {}", number(trend.largest())), theme.dim));
+        }
+        Rect { y: area.y + 1, height: area.height - 1, ..area }
+    } else {
+        let taken = (LABEL + VALUE + 1) as u16;
+        Rect { x: area.x + taken.min(area.width), width: area.width.saturating_sub(taken), ..area }
+    };
+    Line::from(head).render(Rect { height: 1, ..area }, buffer);
+    let samples = trend.last(usize::from(place.width)).map(|value| value.map(|value| (value * SCALE) as u64));
+    Sparkline::default().data(samples.collect::<Vec<_>>()).style(style).absent_value_symbol(" ").render(place, buffer);
+}
+
+/// Label, share and text of each.
+fn gauges(model: &Model) -> Vec<(&'static str, f64, String)> {
+    let Some(phase) = model.phases.current() else { return Vec::new() };
+    let in_flight = phase.counts.in_flight();
+    let slots = phase.targets.concurrency.map(u64::from);
+    let of_slots = slots.map_or(count(in_flight), |slots| format!("{}/{}", count(in_flight), count(slots)));
+    let failed = phase.counts.errors;
+    let failing = share(failed as f64, phase.records.max(failed) as f64);
+    vec![
+        ("In flight", slots.map_or(0.0, |slots| share(in_flight as f64, slots as f64)), of_slots),
+        ("Errors", failing, format!("{:.1}%", 100.0 * failing)),
+    ]
+}
+
+fn gauge(label: &str, part: f64, text: &str, style: Style, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    let room = usize::from(area.width).saturating_sub(LABEL + VALUE + 1);
+    let filled = block_bar(part, room);
+    let rest = "░".repeat(room.saturating_sub(filled.chars().count()));
+    let spans = vec![
+        Span::styled(format!("{label:<LABEL$}"), theme.dim),
+        Span::styled(format!("{text:>VALUE$} "), theme.text),
+        Span::styled(filled, style),
+        Span::styled(rest, theme.border),
+    ];
+    Line::from(spans).render(area, buffer);
+}

@@ -1,0 +1,241 @@
+//! What is known after which events, and what keys do.
+
+use super::story::*;
+use crate::dashboard::keys::Effect;
+use crate::dashboard::logs::{LONGEST_MESSAGE, MOST_LINES};
+use crate::dashboard::model::Model;
+use crate::dashboard::panes::PaneId;
+use aiperf_types::{LogLevel, Nanos, PhaseKind, PhaseStage, PhaseTargets, RunEvent};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+fn press(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Effect {
+    model.press(KeyEvent::new(code, modifiers))
+}
+
+fn mouse(model: &mut Model, kind: MouseEventKind, column: u16, row: u16) {
+    model.mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+}
+
+#[test]
+fn the_log_is_shown_alone_until_the_first_progress() {
+    assert_eq!(waiting(80, 24).view.maximised, Some(PaneId::Logs));
+    assert_eq!(warming_up(80, 24).view.maximised, None);
+}
+
+#[test]
+fn what_somebody_chose_to_look_at_stays() {
+    let mut model = waiting(80, 24);
+    key(&mut model, '3');
+    let (warmup, targets) = (phase(0, PhaseKind::Warmup), of_requests(4));
+    model.take(&progress(&warmup, targets, 100, PhaseStage::Sending, counts(1, 0, 0), 0));
+    assert_eq!(model.view.maximised, Some(PaneId::Metrics));
+}
+
+#[test]
+fn keys_of_panes_toggle_and_others_restore() {
+    let mut model = profiling(80, 24, 0);
+    for (pressed, pane) in
+        [('2', PaneId::Progress), ('3', PaneId::Metrics), ('4', PaneId::Workers), ('6', PaneId::Logs)]
+    {
+        key(&mut model, pressed);
+        assert_eq!(model.view.maximised, Some(pane));
+    }
+    key(&mut model, '6');
+    assert_eq!(model.view.maximised, None);
+    key(&mut model, '4');
+    key(&mut model, '1');
+    assert_eq!(model.view.maximised, None);
+    key(&mut model, 'l');
+    assert!(model.view.hides_logs);
+    key(&mut model, '2');
+    press(&mut model, KeyCode::Esc, KeyModifiers::NONE);
+    assert!(model.view.maximised.is_none() && !model.view.hides_logs);
+}
+
+#[test]
+fn without_gpu_telemetry_its_key_says_so() {
+    let mut model = profiling(80, 24, 0);
+    key(&mut model, '5');
+    assert_eq!(model.view.maximised, None);
+    assert!(shown(&model).contains("There is no GPU telemetry to show"));
+    model.at(Nanos(10_000_000_000));
+    assert!(!shown(&model).contains("There is no GPU telemetry to show"), "a toast goes away");
+}
+
+#[test]
+fn keys_with_ctrl_are_for_the_world() {
+    let mut model = profiling(80, 24, 0);
+    let mut with_ctrl = |key| press(&mut model, KeyCode::Char(key), KeyModifiers::CONTROL);
+    assert_eq!([with_ctrl('c'), with_ctrl('z'), with_ctrl('s')], [Effect::Interrupt, Effect::Suspend, Effect::Picture]);
+    let Effect::Copy(text) = press(&mut model, KeyCode::Char('c'), KeyModifiers::NONE) else {
+        panic!("nothing copied")
+    };
+    assert!(text.starts_with("[08:20:34.532] INFO     made 48 prompts of 128 tokens\n"), "{text}");
+}
+
+#[test]
+fn two_clicks_on_a_pane_maximise_it() {
+    let mut model = profiling(80, 24, 0);
+    let click = |model: &mut Model, at: u64| {
+        model.at(Nanos::from_millis(at));
+        mouse(model, MouseEventKind::Down(MouseButton::Left), 10, 5);
+    };
+    click(&mut model, 1000);
+    click(&mut model, 2000);
+    assert_eq!(model.view.maximised, None, "that was slow");
+    click(&mut model, 2200);
+    assert_eq!(model.view.maximised, Some(PaneId::Progress));
+    click(&mut model, 3000);
+    click(&mut model, 3200);
+    assert_eq!(model.view.maximised, None);
+}
+
+#[test]
+fn between_warm_up_and_profiling_the_status_is_that_of_the_phase() {
+    let mut model = warming_up(80, 24);
+    let warmup = phase(0, PhaseKind::Warmup);
+    let status = |model: &Model| model.phases.current().unwrap().status();
+    assert_eq!(status(&model), "Warmup");
+    model.take(&RunEvent::RequestsDone(moment(&warmup, 5, counts(16, 16, 0))));
+    let (next, targets) = (phase(1, PhaseKind::Profiling), of_requests(480));
+    model.take(&started(&next, targets, 5));
+    assert_eq!(status(&model), "Profiling");
+    model.take(&RunEvent::PhaseComplete(moment(&warmup, 6, counts(16, 16, 0))));
+    assert_eq!(status(&model), "Profiling", "records of the warm-up being done says nothing of profiling");
+}
+
+#[test]
+fn records_are_counted_from_nothing_in_each_phase() {
+    let mut model = warming_up(80, 24);
+    assert!(model.phases.current().unwrap().records_share() > 0.7);
+    model.take(&started(&phase(1, PhaseKind::Profiling), of_requests(480), 5));
+    assert_eq!(model.phases.current().unwrap().records_share(), 0.0);
+}
+
+#[test]
+fn nothing_goes_back_when_a_snapshot_comes_late() {
+    let mut model = processing(80, 24);
+    let late = progress(
+        &phase(1, PhaseKind::Profiling),
+        of_requests(480),
+        55_000,
+        PhaseStage::Sending,
+        counts(480, 480, 0),
+        470,
+    );
+    model.take(&late);
+    assert_eq!(model.phases.current().unwrap().status(), "Processing");
+}
+
+#[test]
+fn whichever_target_is_nearest_is_the_one_that_counts() {
+    let length = Some(Nanos::from_millis(10_000));
+    let targets = PhaseTargets { requests: Some(1000), length, ..PhaseTargets::default() };
+    let mut model = model(80, 24);
+    let profiling = phase(0, PhaseKind::Profiling);
+    model.take(&progress(&profiling, targets, 5000, PhaseStage::Sending, counts(110, 100, 0), 100));
+    assert!(shown(&model).contains("5.0 / 10.0 seconds"), "{}", shown(&model));
+    assert_eq!(model.phases.current().unwrap().seconds_left(), Some(5.0));
+}
+
+#[test]
+fn sessions_are_counted_where_they_end_the_phase() {
+    let targets = PhaseTargets { sessions: Some(8), ..PhaseTargets::default() };
+    let mut model = model(120, 40);
+    let told = aiperf_types::PhaseProgress { sessions_completed: 2, ..counts(12, 9, 0) };
+    model.take(&progress(&phase(0, PhaseKind::Profiling), targets, 5000, PhaseStage::Sending, told, 9));
+    assert!(shown(&model).contains("2 / 8 user sessions"), "{}", shown(&model));
+}
+
+#[test]
+fn the_log_follows_its_end_unless_somebody_looks_up() {
+    let mut model = model(80, 24);
+    for number in 0..100 {
+        model.log(&line(LogLevel::Info, number, &format!("line {number}.")));
+    }
+    assert!(shown(&model).contains("line 99."));
+    press(&mut model, KeyCode::PageUp, KeyModifiers::NONE);
+    assert!(!shown(&model).contains("line 99."));
+    let seen = shown(&model);
+    model.log(&line(LogLevel::Info, 100, "line 100."));
+    assert_eq!(shown(&model), seen, "what is read does not move");
+    press(&mut model, KeyCode::Home, KeyModifiers::NONE);
+    assert!(shown(&model).contains("line 0.") && shown(&model).contains("line 15."));
+    press(&mut model, KeyCode::End, KeyModifiers::NONE);
+    assert!(shown(&model).contains("line 100."));
+    mouse(&mut model, MouseEventKind::ScrollUp, 10, 10);
+    assert!(!shown(&model).contains("line 100."));
+    mouse(&mut model, MouseEventKind::ScrollDown, 10, 10);
+    assert!(shown(&model).contains("line 100."));
+}
+
+#[test]
+fn the_log_keeps_its_last_lines_and_the_beginning_of_each() {
+    let mut model = model(80, 24);
+    for number in 0..MOST_LINES as u64 + 5 {
+        model.log(&line(LogLevel::Info, number, &format!("{number}:{}", "x".repeat(600))));
+    }
+    let text = model.logs.text();
+    assert_eq!(text.lines().count(), MOST_LINES);
+    assert!(text.starts_with("[00:00:00.005] INFO     5:xxx"));
+    let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert_eq!(longest, "[00:00:00.000] INFO     ".len() + LONGEST_MESSAGE + 1);
+}
+
+#[test]
+fn the_table_is_made_anew_every_interval_and_for_another_kind_at_once() {
+    let mut model = model(120, 40);
+    let count = |model: &Model| {
+        let row = model.metrics.iter().find(|row| row.label == "Requests").unwrap();
+        row.numbers[0].clone().unwrap()
+    };
+    model.take(&metrics(PhaseKind::Warmup, 1, 3));
+    assert_eq!(count(&model), "3.00");
+    model.take(&metrics(PhaseKind::Warmup, 2, 4));
+    assert_eq!(count(&model), "3.00", "it is not time yet");
+    model.take(&metrics(PhaseKind::Profiling, 3, 1));
+    assert_eq!(count(&model), "1.00");
+    model.take(&metrics(PhaseKind::Profiling, 8, 7));
+    assert_eq!(count(&model), "7.00");
+}
+
+#[test]
+fn usage_is_not_in_the_table() {
+    let labels: Vec<String> = profiling(80, 24, 0).metrics.into_iter().map(|row| row.label).collect();
+    assert!(labels.starts_with(&["TTFT (ms)".to_owned(), "TTST (ms)".to_owned()]), "{labels:?}");
+    assert!(labels.contains(&"Output TPS/User".to_owned()), "{labels:?}");
+    assert!(!labels.iter().any(|label| label.starts_with("Usage")), "{labels:?}");
+}
+
+#[test]
+fn curves_show_each_second_by_itself() {
+    let mut model = model(80, 24);
+    let (profiling, targets) = (phase(0, PhaseKind::Profiling), of_requests(1000));
+    for (millis, completed) in [(1000, 10), (1500, 12), (2000, 40)] {
+        let counts = counts(completed, completed, 0);
+        model.take(&progress(&profiling, targets, millis, PhaseStage::Sending, counts, completed));
+    }
+    let rates: Vec<Option<f64>> = model.trends.request_rate.last(10).collect();
+    assert_eq!(rates, [Some(10.0), Some(30.0)]);
+    let sum = |count: f64, mean: f64| {
+        let RunEvent::Metrics(snapshot) = metrics(PhaseKind::Profiling, 1, count as u64) else { unreachable!() };
+        let mut snapshot = (*snapshot).clone();
+        let ttft = snapshot.metrics.iter_mut().find(|metric| metric.tag == "time_to_first_token").unwrap();
+        ttft.stats.sum = Some(count * mean);
+        RunEvent::Metrics(std::sync::Arc::new(snapshot))
+    };
+    model.take(&sum(10.0, 100.0));
+    model.take(&sum(20.0, 150.0));
+    let means: Vec<Option<f64>> = model.trends.first_token.last(10).collect();
+    assert_eq!(means, [Some(100.0), Some(200.0)], "the second ten took twice as long");
+}
+
+#[test]
+fn a_worker_is_what_it_did_last() {
+    let mut model = profiling(120, 40, 8);
+    key(&mut model, '4');
+    assert!(shown(&model).contains("0 healthy • 0 high load • 2 error • 0 idle • 0 stale"), "{}", shown(&model));
+    model.at(Nanos(60_000_000_000));
+    assert!(shown(&model).contains("0 healthy • 0 high load • 0 error • 0 idle • 2 stale"), "{}", shown(&model));
+    assert!(shown(&profiling(120, 40, 0)).contains("Profile Progress"));
+}

@@ -1,0 +1,80 @@
+//! What this process's threads use, as the kernel counts it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// One thread.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ThreadUse {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    /// Percent of a core since the look before; `None` at the first.
+    pub(crate) cpu: Option<f64>,
+}
+
+/// Looks now and then.
+#[derive(Default)]
+pub(crate) struct Threads {
+    before: BTreeMap<u32, u64>,
+    looked: Option<Instant>,
+}
+
+/// Ticks of the kernel's accounting a second: the same on every Linux.
+const TICKS: f64 = 100.0;
+
+impl Threads {
+    /// All threads, and the bytes of memory that the process holds.
+    pub(crate) fn look(&mut self) -> (Vec<ThreadUse>, Option<u64>) {
+        let now = Instant::now();
+        let seconds = self.looked.replace(now).map(|before| now.duration_since(before).as_secs_f64());
+        let before = std::mem::take(&mut self.before);
+        let folders = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let mut threads: Vec<ThreadUse> = folders
+            .filter_map(|folder| {
+                let (id, name, ticks) = parse(&std::fs::read_to_string(folder.path().join("stat")).ok()?)?;
+                self.before.insert(id, ticks);
+                let used = ticks.saturating_sub(*before.get(&id)?) as f64 / TICKS;
+                let cpu = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| 100.0 * used / seconds);
+                Some(ThreadUse { id, name, cpu })
+            })
+            .collect();
+        threads.sort_by_key(|thread| thread.id);
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        (threads, resident(&status))
+    }
+}
+
+/// Bytes of memory, of lines such as `VmRSS:     1234 kB`: pages are of several sizes.
+fn resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+/// Id, name and ticks used, of a line such as `12 (a name) S 1 ...`.
+fn parse(stat: &str) -> Option<(u32, String, u64)> {
+    let (id, rest) = stat.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    // The state is field 3 of the line, time in user and system mode are 14 and 15.
+    let mut ticks = rest.split(' ').skip(11).map(|ticks| ticks.parse::<u64>().ok());
+    Some((id.parse().ok()?, name.to_owned(), ticks.next()?? + ticks.next()??))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_may_have_any_name() {
+        let line = "7 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 40 2 0 0 20 0 1 0";
+        assert_eq!(parse(line), Some((7, "a) b (c".to_owned(), 42)));
+    }
+
+    #[test]
+    fn what_was_used_is_known_from_the_second_look_on() {
+        let mut threads = Threads::default();
+        threads.look();
+        let (seen, memory) = threads.look();
+        assert!(seen.iter().any(|thread| thread.cpu.is_some()), "{seen:?}");
+        assert!(memory.is_some_and(|bytes| bytes > 0));
+    }
+}
