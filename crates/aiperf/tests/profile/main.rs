@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`bench`]: a run of the binary and what it left
-//! - [`results`]: what a run writes
+//! - [`results`]: what a run writes; [`raw`]: requests and answers as they were
 //! - [`which_metrics`]: which metrics it shows; [`vocabulary`] and [`shown`] are those of the report's own tests
 //! - [`goodput`]: requests that meet objectives
 //! - [`slices`]: results cut into slices of time
@@ -28,6 +28,7 @@ mod faults;
 mod goodput;
 mod input;
 mod live;
+mod raw;
 mod results;
 mod secrets;
 mod server_metrics;

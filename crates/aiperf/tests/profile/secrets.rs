@@ -84,6 +84,35 @@ fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
 }
 
 #[test]
+fn files_that_keep_everything_keep_no_secret() {
+    let said_back = |number: usize, head: &str, body: &str| {
+        let asked = format!("{head}\n{body}\n{}", percent_encoded(&format!("{head}\n{body}")));
+        let chunk = serde_json::json!({
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": {"content": asked}}],
+            "key": "sk-live-1234567",
+        });
+        let answer = match number % 3 {
+            0 => response("200 OK", "text/event-stream", &format!(": sk-live-1234567\n\ndata: {chunk}\n\n")),
+            1 => response("200 OK", "application/json", &chunk.to_string().replace("delta", "message")),
+            _ => response("200 OK", "image/png", &asked),
+        };
+        answer.replacen("\r\n", "\r\nSet-Cookie: a=hdr-secret-77\r\nX-Echo: sk-live-1234567\r\n", 1)
+    };
+    let address = answering(said_back);
+    let url = format!("http://somebody:p%40ss-word-99@{address}/?X-Amz-Security-Token=amz%2Bsecret%2F42");
+    let run = Bench::of(&url)
+        .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--export-http-trace"])
+        .with(&["-H", "X-Goog-Api-Key: hdr-secret-77", "-H", "Cookie: sid=cookie-secret-55"])
+        .with(&["--extra-inputs", "{\"api_key\": \"extra \\\"secret\\\" 11\", \"note\": \"my sk-live-1234567\"}"])
+        .with(&["--export-level", "raw", "--export-outputs-json"])
+        .run();
+    assert!(run.text("profile_export_raw.jsonl").contains("\"note\":\"my <redacted>\""));
+    assert!(run.text("outputs.json").contains("<redacted>"));
+    assert_nothing_is_told(&run, files(&run.path("")));
+}
+
+#[test]
 fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
     let urls = [
         "http://somebody:p%40ss-word-99@h:99999",
