@@ -90,7 +90,10 @@ pub fn media_type(exchange: &Exchange) -> String {
 
 /// Whether the body is a stream of server-sent events.
 pub fn is_event_stream(exchange: &Exchange) -> bool {
-    media_type(exchange) == "text/event-stream"
+    header(exchange, "content-type").is_some_and(|full| {
+        let named = full.split(';').next().unwrap_or_default();
+        named.trim().eq_ignore_ascii_case("text/event-stream")
+    })
 }
 
 /// The reason phrase of the status line; empty where there is none.

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 pub const DIALECT: Dialect = Dialect {
     carries: Carries::History(&HISTORY),
@@ -24,7 +25,7 @@ pub const DIALECT: Dialect = Dialect {
     ..Dialect::new(EndpointKind::Chat, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
-pub(super) const HISTORY: History = History { items, opening };
+pub(super) const HISTORY: History = History { items, text_end: "}", opening };
 
 const PARTS: Parts = Parts {
     text: "text",
@@ -286,8 +287,11 @@ fn may_call(text: &str) -> bool {
         let value = rest.strip_prefix('s').unwrap_or(rest).strip_prefix("\":").map(str::trim_start);
         value.is_some_and(|value| value.starts_with("[]") || value.starts_with("null"))
     };
-    memmem::find_iter(text.as_bytes(), b"_call").any(|at| !is_empty(at))
+    CALL.find_iter(text.as_bytes()).any(|at| !is_empty(at))
 }
+
+/// What is looked for in every chunk is made ready once.
+static CALL: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("_call"));
 
 /// Adds to a call what a chunk of a stream says of it.
 fn merge_call(call: &mut Map<String, Value>, delta: &Map<String, Value>) {

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub const DIALECT: Dialect = Dialect {
-    carries: Carries::History(&History { items, opening }),
+    carries: Carries::History(&History { items, text_end: "}", opening }),
     capture: |_| Box::new(MessagesCapture::default()),
     inputs: inputs::of_blocks,
     ..Dialect::new(EndpointKind::Messages, frame, |_| Box::new(Stateless(|json, _| parse(json))))

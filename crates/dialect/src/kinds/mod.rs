@@ -91,6 +91,8 @@ pub enum Carries {
 pub struct History {
     /// The items that a turn adds.
     pub items: fn(&Api, &Turn) -> Result<Vec<Value>, DialectError>,
+    /// How a message ends whose content is one text, behind it.
+    pub text_end: &'static str,
     /// What comes before the first of them.
     pub opening: for<'a> fn(&Request<'a>, Option<&Value>) -> Opening,
 }

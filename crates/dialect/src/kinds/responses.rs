@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub const DIALECT: Dialect = Dialect {
-    carries: Carries::History(&History { items, opening }),
+    carries: Carries::History(&History { items, text_end: TEXT_END, opening }),
     capture: |api| Box::new(ResponsesCapture::new(api)),
     inputs: inputs::of_responses,
     ..Dialect::new(EndpointKind::Responses, frame, |_| Box::new(ResponsesReader::default()))
@@ -70,6 +70,8 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     }
     Ok(frame)
 }
+
+const TEXT_END: &str = r#","type":"message"}"#;
 
 fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
     let Some(messages) = &turn.raw_messages else {

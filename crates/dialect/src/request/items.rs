@@ -8,6 +8,9 @@ use serde_json::Value;
 /// said. Some 60 of them go out in one write.
 const LONGEST_COPIED: usize = 64 << 10;
 
+/// Bytes around the text of a message.
+const ROOM_FOR_ROLE: usize = 64;
+
 /// Encoded items, each with a comma before it. The items of turns that are over are joined, so that a list of any length
 /// is a few pieces: each is at least twice as long as the next, or too long to be copied again, and a byte is copied as
 /// often as what holds it grows by half. Cheap to clone.
@@ -46,6 +49,26 @@ impl Items {
             self.pieces.push(rest.into());
         }
         Ok(())
+    }
+
+    /// Adds the one message of a turn, after others: what `add` makes of a message of a role and a text, without making
+    /// a value of it first.
+    pub(super) fn add_text_message(&mut self, role: &str, text: &str, end: &str) -> Result<(), DialectError> {
+        self.join();
+        self.images.1 = 0;
+        self.last_turn = self.pieces.len();
+        let mut out = Vec::with_capacity(text.len() + text.len() / 8 + ROOM_FOR_ROLE);
+        out.extend_from_slice(b",{\"role\":");
+        write_text(&mut out, role)?;
+        out.extend_from_slice(b",\"content\":");
+        write_text(&mut out, text)?;
+        out.extend_from_slice(end.as_bytes());
+        self.pieces.push(out.into());
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
     }
 
     /// With what comes before them.
@@ -111,4 +134,16 @@ pub(super) fn encode_item(item: &Value) -> Result<Bytes, DialectError> {
 fn write_item(out: &mut Vec<u8>, item: &Value) -> Result<(), DialectError> {
     out.push(b',');
     serde_json::to_writer(out, item).map_err(|error| DialectError::Encode(error.to_string()))
+}
+
+/// A text as JSON. Nearly all of it is copied as it is.
+fn write_text(out: &mut Vec<u8>, text: &str) -> Result<(), DialectError> {
+    let needs_escape = text.bytes().fold(false, |found, byte| found | (byte < b' ') | (byte == b'"') | (byte == b'\\'));
+    if needs_escape {
+        return serde_json::to_writer(out, text).map_err(|error| DialectError::Encode(error.to_string()));
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+    Ok(())
 }

@@ -3,7 +3,8 @@
 use super::items::{Items, encode_item};
 use super::{DialectError, Frame, HistoryEntry, Request, inputs};
 use crate::api::Api;
-use crate::kinds::Carries;
+use crate::kinds::shared::content::text_message;
+use crate::kinds::{Carries, History};
 use aiperf_types::{Body, BodyKind, ContextMode, Conversation, EndpointKind, Reply, Turn};
 use bytes::Bytes;
 use serde_json::Value;
@@ -242,24 +243,18 @@ impl Session {
     }
 
     fn say(&mut self, entry: HistoryEntry) -> Result<(), DialectError> {
-        let turn = entry.turn(&self.conversation).ok_or(DialectError::NoTurn)?;
+        let conversation = self.conversation.clone();
+        let turn = entry.turn(&conversation).ok_or(DialectError::NoTurn)?;
         super::carriable(self.api.dialect.kind, turn)?;
         let history = match &self.api.dialect.carries {
             Carries::History(history) => Some(history),
             Carries::LastTurn | Carries::OneTurn => None,
         };
         if let Some(history) = history.filter(|_| turn.raw_payload.is_none()) {
-            let mut items = (history.items)(&self.api, turn)?;
-            let images = match turn.raw_messages {
-                Some(_) => inputs::images_of_items(self.api.dialect, &mut items),
-                None => images(turn),
-            };
-            if turn.reset_context && turn.raw_messages.is_some() {
-                self.items = Items::default();
-                self.added.clear();
-                self.continues = false;
+            match text_message(&self.api, turn).filter(|_| !self.items.is_empty()) {
+                Some((role, text)) => self.items.add_text_message(role, text, history.text_end)?,
+                None => self.add_items(history, turn)?,
             }
-            self.items.add(items, images)?;
             if self.has_deltas {
                 self.added.extend_from_slice(self.items.of_last_turn());
             }
@@ -275,6 +270,20 @@ impl Session {
             self.history.push(entry);
         }
         Ok(())
+    }
+
+    fn add_items(&mut self, history: &History, turn: &Turn) -> Result<(), DialectError> {
+        let mut items = (history.items)(&self.api, turn)?;
+        let images = match turn.raw_messages {
+            Some(_) => inputs::images_of_items(self.api.dialect, &mut items),
+            None => images(turn),
+        };
+        if turn.reset_context && turn.raw_messages.is_some() {
+            self.items = Items::default();
+            self.added.clear();
+            self.continues = false;
+        }
+        self.items.add(items, images)
     }
 
     fn request<'a>(&'a self, turn: &'a Turn) -> Result<Request<'a>, DialectError> {

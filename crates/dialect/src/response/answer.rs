@@ -73,8 +73,19 @@ impl Answer {
             self.reads.1 = at;
             self.in_read = 0;
         }
+        let mut rest = bytes;
+        if self.splitter.is_between_messages() {
+            // What looks like a message before it ends like it, too: nobody needs to look for its end.
+            while let Some((message, text, after)) = self.shape.first_of(rest) {
+                self.take_known(message, text, at);
+                rest = after;
+            }
+        }
+        if rest.is_empty() {
+            return true;
+        }
         let mut splitter = std::mem::take(&mut self.splitter);
-        let on = splitter.feed(bytes, at, |message, at| self.take_message(message, at));
+        let on = splitter.feed(rest, at, |message, at| self.take_message(message, at));
         self.splitter = splitter;
         on
     }
@@ -136,16 +147,7 @@ impl Answer {
     fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
         // Nearly all events differ from the one before in their text alone.
         if let Some(text) = self.shape.text_of(message) {
-            let choice = self.shape.choice;
-            self.count_response(at);
-            said_by(choice, &mut self.parsed.output_text, &mut self.other_choices).push_str(text);
-            self.mark(ContentMark { at, output: true, reasoning: false });
-            if let Some(capture) = &mut self.capture
-                && !capture.take_text(choice, text)
-            {
-                let piece = Piece { choice, data: Some(Data::Text(text.into())), ..Piece::default() };
-                capture.take(&piece, &sse::readable(&sse::data(message)));
-            }
+            self.take_known(message, text, at);
             return true;
         }
         // And nearly all others are nothing but data.
@@ -177,6 +179,21 @@ impl Answer {
                 self.parsed.unreadable += 1;
                 true
             }),
+        }
+    }
+
+    /// Takes a message of the remembered shape, and its text.
+    #[inline]
+    fn take_known(&mut self, message: &[u8], text: &str, at: MonoNs) {
+        let choice = self.shape.choice;
+        self.count_response(at);
+        said_by(choice, &mut self.parsed.output_text, &mut self.other_choices).push_str(text);
+        self.mark(ContentMark { at, output: true, reasoning: false });
+        if let Some(capture) = &mut self.capture
+            && !capture.take_text(choice, text)
+        {
+            let piece = Piece { choice, data: Some(Data::Text(text.into())), ..Piece::default() };
+            capture.take(&piece, &sse::readable(&sse::data(message)));
         }
     }
 
@@ -352,9 +369,29 @@ impl Shape {
             return None;
         }
         let text = message.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
-        let plain = !text.is_empty() && text.iter().all(|byte| !matches!(byte, b'"' | b'\\') && *byte >= b' ');
-        if plain { std::str::from_utf8(text).ok() } else { None }
+        let is_plain = !text.is_empty() && plain_len(text) == text.len();
+        if is_plain { std::str::from_utf8(text).ok() } else { None }
     }
+
+    /// The message that a stream goes on with, its text, and what follows it, if it is one of the remembered shape.
+    #[inline]
+    fn first_of<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], &'a str, &'a [u8])> {
+        if self.after.is_empty() {
+            return None;
+        }
+        let rest = bytes.strip_prefix(self.before.as_slice())?;
+        let (text, rest) = rest.split_at(plain_len(rest));
+        let rest = rest.strip_prefix(self.after.as_slice())?;
+        let message = &bytes[..bytes.len() - rest.len()];
+        let rest = rest.strip_prefix(b"\n\n").or_else(|| rest.strip_prefix(b"\r\n\r\n"))?;
+        if text.is_empty() { None } else { Some((message, std::str::from_utf8(text).ok()?, rest)) }
+    }
+}
+
+/// How much of it, from the beginning, is text of a JSON string that needs no unescaping.
+#[inline]
+fn plain_len(text: &[u8]) -> usize {
+    text.iter().position(|byte| matches!(byte, b'"' | b'\\') || *byte < b' ').unwrap_or(text.len())
 }
 
 /// Puts the texts of other choices behind the first's, and says where each ends.
@@ -601,6 +638,34 @@ mod tests {
             prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
             let said = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
             prop_assert_eq!(said.unwrap_or_default(), texts.concat());
+        }
+
+        #[test]
+        fn however_a_stream_is_cut_it_says_the_same(
+            texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..12),
+            tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 12),
+            ends in prop::collection::vec(prop::sample::select(vec!["\n\n", "\r\n\r\n", "\r\r", "\n\r\n", "\n\n\n"]), 12),
+            cuts in prop::collection::vec(1..40_usize, 1..40),
+        ) {
+            let messages = texts.iter().zip(&tails).zip(&ends).map(|((text, tail), end)| {
+                chunk(text, tail).trim_end().to_owned() + end
+            });
+            let stream: String = messages.collect();
+            let read = |pieces: &mut dyn Iterator<Item = usize>| {
+                let api = chat();
+                let (mut answer, mut rest) = (Answer::new(&api, MonoNs(1)).capturing(&api), stream.as_bytes());
+                while !rest.is_empty() {
+                    let (piece, after) = rest.split_at(pieces.next().unwrap_or(rest.len()).min(rest.len()));
+                    answer.feed_stream(piece, MonoNs(2));
+                    rest = after;
+                }
+                answer.end_stream(MonoNs(2));
+                let Parsed { output_text, content, responses, reply, .. } = answer.finish();
+                (output_text, content.len(), responses, reply)
+            };
+            let whole = read(&mut std::iter::empty());
+            prop_assert_eq!(whole.0.clone().unwrap_or_default(), texts.concat());
+            prop_assert_eq!(whole, read(&mut cuts.iter().copied().cycle()));
         }
 
         #[test]

@@ -8,6 +8,10 @@ use std::cell::Cell;
 /// Folds a later usage object into the earlier ones: key by key, inside details objects too, the last value that is
 /// not null wins.
 pub fn fold(into: &mut Map<String, Value>, later: Map<String, Value>) {
+    if into.is_empty() {
+        *into = later;
+        return;
+    }
     for (key, value) in later {
         match (into.get_mut(&key), value) {
             (Some(_), Value::Null) => {}
@@ -62,12 +66,18 @@ pub(crate) fn read_checked(object: &Map<String, Value>) -> (Usage, bool) {
     (usage, flat.refused.get())
 }
 
+/// A member of an object that has a few: forty names are looked for, and to compare three members with each is cheaper
+/// than to hash it.
+fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    object.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
 /// Prompt tokens of the uncached input that a vendor reports, where the cached ones stand apart.
 pub fn uncached_prompt_tokens(object: &Map<String, Value>) -> Option<u64> {
     let flat = flatten(object);
-    let key = PROMPT.iter().find(|key| flat.contains_key(**key))?;
-    let apart = DISJOINT.iter().any(|key| flat.contains_key(*key));
-    (matches!(*key, "input_tokens" | "inputTokens") && apart).then(|| flat.get(*key).and_then(count)).flatten()
+    let key = PROMPT.iter().find(|key| member(&flat, key).is_some())?;
+    let apart = DISJOINT.iter().any(|key| member(&flat, key).is_some());
+    (matches!(*key, "input_tokens" | "inputTokens") && apart).then(|| member(&flat, key).and_then(count)).flatten()
 }
 
 /// Names of the prompt's tokens.
@@ -79,7 +89,7 @@ const DISJOINT: [&str; 4] =
 
 /// Lifts vendors' nested objects to the top without overwriting what is there.
 fn flatten(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
-    if !["usageMetadata", "meta", "tokens"].iter().any(|key| object.contains_key(*key)) {
+    if !["usageMetadata", "meta", "tokens"].iter().any(|key| member(object, key).is_some()) {
         return Cow::Borrowed(object);
     }
     let mut flat = object.clone();
@@ -110,26 +120,26 @@ struct Fields<'a> {
 impl Fields<'_> {
     /// The first key that exists decides, even when its value is null.
     fn first(&self, keys: &[&str]) -> Option<u64> {
-        self.checked(keys.iter().find_map(|key| self.flat.get(*key))?)
+        self.checked(keys.iter().find_map(|key| member(&self.flat, key))?)
     }
 
     fn nested(&self, details: &[&str], key: &str) -> Option<u64> {
-        self.checked(details.iter().find_map(|name| self.flat.get(*name)?.as_object()?.get(key))?)
+        self.checked(details.iter().find_map(|name| member(member(&self.flat, name)?.as_object()?, key))?)
     }
 
     fn prompt_tokens(&self) -> Option<u64> {
-        let key = PROMPT.iter().find(|key| self.flat.contains_key(**key))?;
-        let value = self.flat.get(*key)?;
+        let key = PROMPT.iter().find(|key| member(&self.flat, key).is_some())?;
+        let value = member(&self.flat, key)?;
         let prompt = self.checked(value)?;
         if !matches!(*key, "input_tokens" | "inputTokens") || !value.is_u64() {
             return Some(prompt);
         }
-        let apart = DISJOINT.iter().filter_map(|key| self.flat.get(*key)).filter(|value| value.is_u64());
+        let apart = DISJOINT.iter().filter_map(|key| member(&self.flat, key)).filter(|value| value.is_u64());
         Some(prompt + apart.filter_map(count).sum::<u64>())
     }
 
     fn seconds(&self, key: &str) -> Option<f64> {
-        let value = self.flat.get(key).filter(|value| !value.is_null())?;
+        let value = member(&self.flat, key).filter(|value| !value.is_null())?;
         let seconds = value.as_f64().filter(|seconds| (0.0..=MOST_AUDIO_SECONDS).contains(seconds));
         self.refused.set(self.refused.get() || seconds.is_none());
         seconds

@@ -59,6 +59,11 @@ impl Splitter {
         true
     }
 
+    /// Whether what comes next begins a message.
+    pub(crate) fn is_between_messages(&self) -> bool {
+        self.carry.is_empty() && self.marked == BYTE_ORDER_MARK.len()
+    }
+
     /// The stream ended: what is left is one more message.
     pub fn finish(&mut self, at: MonoNs, mut visit: impl FnMut(&[u8], MonoNs) -> bool) {
         let rest = std::mem::take(&mut self.carry);

@@ -19,16 +19,33 @@ pub(crate) struct Parts {
 
 /// One message of a turn that has none of its own: its role and content.
 pub(crate) fn message(api: &Api, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
-    let role = turn.role.as_deref().filter(|role| !role.is_empty()).unwrap_or("user");
-    Ok(json!({"role": role, "content": content(api, turn, parts)?}))
+    Ok(json!({"role": role(turn), "content": content(api, turn, parts)?}))
+}
+
+/// The role and the text of a turn whose message is nothing else.
+pub(crate) fn text_message<'a>(api: &Api, turn: &'a Turn) -> Option<(&'a str, &'a str)> {
+    let is_made = turn.raw_messages.is_none() && turn.raw_payload.is_none();
+    is_made.then(|| Some((role(turn), only_text(api, turn)?))).flatten()
+}
+
+fn role(turn: &Turn) -> &str {
+    turn.role.as_deref().filter(|role| !role.is_empty()).unwrap_or("user")
+}
+
+fn only_text<'a>(api: &Api, turn: &'a Turn) -> Option<&'a str> {
+    let is_text = turn.images.is_empty() && turn.audios.is_empty() && turn.videos.is_empty();
+    match (turn.texts.as_slice(), is_text && !api.endpoint.force_content_parts) {
+        ([Media { contents, .. }], true) => match contents.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn content(api: &Api, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
-    let is_text = turn.images.is_empty() && turn.audios.is_empty() && turn.videos.is_empty();
-    if let ([Media { contents, .. }], true) = (turn.texts.as_slice(), is_text && !api.endpoint.force_content_parts)
-        && let [only] = contents.as_slice()
-    {
-        return Ok(only.as_str().into());
+    if let Some(only) = only_text(api, turn) {
+        return Ok(only.into());
     }
     let name = api.endpoint.kind.name();
     let mut list: Vec<Value> = said(&turn.texts).map(|text| json!({"type": parts.text, "text": text})).collect();
