@@ -336,6 +336,20 @@ enum ChunkAt {
     Done,
 }
 
+/// The size of a chunk as nearly every server writes it, and the bytes of its line: a few digits, no extension, no
+/// zero, and the whole line is there.
+#[inline]
+fn usual_size(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut size = 0;
+    for (at, byte) in bytes.iter().take(5).enumerate() {
+        match (*byte as char).to_digit(16) {
+            Some(digit) => size = size << 4 | u64::from(digit),
+            None => return (size > 0 && bytes.get(at..at + 2) == Some(b"\r\n")).then_some((size, at + 2)),
+        }
+    }
+    None
+}
+
 impl ChunkDecoder {
     /// Whether the last chunk and its trailers have come.
     pub fn is_done(&self) -> bool {
@@ -346,6 +360,14 @@ impl ChunkDecoder {
     pub fn feed<'a>(&mut self, bytes: &'a [u8], mut data: impl FnMut(&'a [u8])) -> Result<usize, FrameError> {
         let mut i = 0;
         while i < bytes.len() {
+            if self.at == ChunkAt::Size
+                && self.line == 0
+                && let Some((size, len)) = usual_size(&bytes[i..])
+            {
+                (self.size, self.at) = (size, ChunkAt::Data);
+                i += len;
+                continue;
+            }
             let byte = bytes[i];
             match self.at {
                 ChunkAt::Done => break,
@@ -355,7 +377,9 @@ impl ChunkDecoder {
                     self.size -= take as u64;
                     i += take;
                     if self.size == 0 {
-                        self.at = ChunkAt::DataCr;
+                        let has_end = bytes.get(i..i + 2) == Some(b"\r\n");
+                        self.at = if has_end { ChunkAt::Size } else { ChunkAt::DataCr };
+                        i += if has_end { 2 } else { 0 };
                     }
                     continue;
                 }

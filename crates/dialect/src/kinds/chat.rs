@@ -224,14 +224,15 @@ impl Capture for ChatCapture {
         }
     }
 
-    fn take_text(&mut self, choice: u32, said: &str) -> bool {
-        if self.has_calls {
-            return false;
-        }
+    fn takes_texts(&self) -> bool {
+        !self.has_calls
+    }
+
+    fn take_texts(&mut self, choice: u32, said: &str) {
         if let Some(content) = self.content.as_mut().filter(|_| choice == 0) {
             content.push_str(said);
         }
-        self.text.take_text(choice, said)
+        self.text.take_texts(choice, said);
     }
 
     fn finish(self: Box<Self>) -> Reply {

@@ -31,6 +31,8 @@ pub struct Answer {
     reads: (MonoNs, MonoNs),
     in_read: u32,
     shape: Shape,
+    /// Texts that the capture was not told of yet: of which choice, and from where in what it said.
+    untold: Option<(u32, usize)>,
 }
 
 impl Answer {
@@ -48,6 +50,7 @@ impl Answer {
             reads: (start, MonoNs(0)),
             in_read: 0,
             shape: Shape::default(),
+            untold: None,
         }
     }
 
@@ -118,6 +121,7 @@ impl Answer {
     }
 
     pub fn finish(mut self) -> Parsed {
+        self.tell_texts();
         self.parsed.choice_ends = append_others(&mut self.parsed.output_text, &self.other_choices);
         self.parsed.reasoning_ends = append_others(&mut self.parsed.reasoning_text, &self.other_thoughts);
         self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
@@ -150,6 +154,7 @@ impl Answer {
             self.take_known(message, text, at);
             return true;
         }
+        self.tell_texts();
         // And nearly all others are nothing but data.
         let bare = sse::bare_data(message);
         if bare.is_none()
@@ -187,13 +192,30 @@ impl Answer {
     fn take_known(&mut self, message: &[u8], text: &str, at: MonoNs) {
         let choice = self.shape.choice;
         self.count_response(at);
-        said_by(choice, &mut self.parsed.output_text, &mut self.other_choices).push_str(text);
+        let said = said_by(choice, &mut self.parsed.output_text, &mut self.other_choices);
+        let from = said.len();
+        said.push_str(text);
         self.mark(ContentMark { at, output: true, reasoning: false });
-        if let Some(capture) = &mut self.capture
-            && !capture.take_text(choice, text)
-        {
+        if self.untold.is_some() {
+            return;
+        }
+        if let Some(capture) = &mut self.capture {
+            if capture.takes_texts() {
+                self.untold = Some((choice, from));
+                return;
+            }
             let piece = Piece { choice, data: Some(Data::Text(text.into())), ..Piece::default() };
             capture.take(&piece, &sse::readable(&sse::data(message)));
+        }
+    }
+
+    /// Tells the capture what was said since it was last told, before anything else is.
+    fn tell_texts(&mut self) {
+        if let Some((choice, from)) = self.untold.take()
+            && let Some(capture) = &mut self.capture
+        {
+            let said = said_by(choice, &mut self.parsed.output_text, &mut self.other_choices);
+            capture.take_texts(choice, &said[from..]);
         }
     }
 

@@ -8,11 +8,15 @@ pub trait Capture {
     /// Takes one response: what was read of it, and its text.
     fn take(&mut self, piece: &Piece<'_>, text: &str);
 
-    /// Takes a response that is a text of one choice and differs from an earlier one in nothing else; `false` where all of it
-    /// has to be seen.
-    fn take_text(&mut self, choice: u32, said: &str) -> bool {
-        let _ = (choice, said);
+    /// Whether of responses that differ from an earlier one in their text alone nothing but that has to be seen. It may
+    /// change when a response is taken.
+    fn takes_texts(&self) -> bool {
         false
+    }
+
+    /// Takes the texts of such responses of one choice, together.
+    fn take_texts(&mut self, choice: u32, said: &str) {
+        let _ = (choice, said);
     }
 
     fn finish(self: Box<Self>) -> Reply;
@@ -52,11 +56,14 @@ impl Capture for TextCapture {
         }
     }
 
-    fn take_text(&mut self, choice: u32, said: &str) -> bool {
+    fn takes_texts(&self) -> bool {
+        true
+    }
+
+    fn take_texts(&mut self, choice: u32, said: &str) {
         if choice == 0 {
             self.text.push_str(said);
         }
-        true
     }
 
     fn finish(self: Box<Self>) -> Reply {
