@@ -89,6 +89,10 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         }
         What::Added | What::Order { .. } if in_config.is_some() => Some("every setting is shown, in one order"),
         What::Values { .. } if in_config == Some("server_metrics.formats[]") => Some("Parquet is one of the defaults"),
+        What::Values { .. } if in_config == Some("artifacts.records[]") => Some("records are written as columns too"),
+        What::Values { ours, theirs } if in_config.is_some_and(|at| at.contains("[]")) && ours.is_superset(theirs) => {
+            Some("every setting is shown, of every element of a list")
+        }
         What::Values { .. } if in_config == Some("gpu_telemetry.enabled") => Some("GPUs are not watched yet"),
         What::Added if of_headers("request_headers") => Some("header fields are told as they were sent"),
         What::Added | What::Missing if of_headers("response_headers") => Some("every server spells them as it likes"),

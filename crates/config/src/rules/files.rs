@@ -17,7 +17,7 @@ pub(super) fn check(benchmark: &Benchmark, artifacts: &Artifacts, facts: &Facts<
         content(index, file, facts, problems);
         let at = format!("artifacts.user_files.{index}.path");
         let path = Path::new(file.path.as_deref().unwrap_or_default());
-        if !is_inside(path) {
+        if !is_inside(path) || has_control(path) {
             problems.push(
                 facts
                     .problem(&at, format!("{} must be a path inside the directory", facts.subject(&at)))
@@ -41,9 +41,11 @@ pub(super) fn check(benchmark: &Benchmark, artifacts: &Artifacts, facts: &Facts<
 
 fn is_inside(path: &Path) -> bool {
     let mut parts = path.components().filter(|part| *part != Component::CurDir).peekable();
-    parts.peek().is_some()
-        && parts.all(|part| matches!(part, Component::Normal(_)))
-        && path.to_str().is_none_or(|text| !text.chars().any(char::is_control))
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn has_control(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.chars().any(char::is_control))
 }
 
 /// Names that the prefix makes.
@@ -55,7 +57,7 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
         problems.push(
             facts
                 .problem(at, format!("{} must begin names inside the directory", facts.subject(at)))
-                .because("without .. and control characters")
+                .because("without ..")
                 .hint(facts.ask("--profile-export-prefix NAME", "prefix: NAME")),
         );
         return;
