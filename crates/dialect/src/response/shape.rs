@@ -1,0 +1,75 @@
+//! What a message looks like around its text.
+
+use crate::response::reader::{Data, Piece};
+use std::borrow::Cow;
+
+/// What stands around the text in a message. The chunks of a stream mostly differ in nothing but their text, and one that
+/// begins and ends as an earlier one did says the same with another text; its JSON is not read again
+/// (`cargo bench -p aiperf-dialect --bench parse` compares both).
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    pub(super) choice: u32,
+}
+
+impl Shape {
+    /// Remembers a message whose data is a text and nothing else.
+    pub(super) fn learn(&mut self, message: &[u8], piece: &Piece<'_>) {
+        let Piece {
+            data: Some(Data::Text(Cow::Borrowed(text))),
+            usage: None,
+            spec_decode: None,
+            sources: None,
+            error: None,
+            ..
+        } = piece
+        else {
+            return;
+        };
+        if !piece.others.is_empty() {
+            return;
+        }
+        // A borrowed text is a part of the message, without escapes.
+        let start = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
+        if start > message.len() {
+            return;
+        }
+        if let (Some(before), Some(after)) = (message.get(..start), message.get(start + text.len()..)) {
+            before.clone_into(&mut self.before);
+            after.clone_into(&mut self.after);
+            self.choice = piece.choice;
+        }
+    }
+
+    /// The text of a message of the remembered shape, if it is one and its text needs no unescaping.
+    #[inline]
+    pub(super) fn text_of<'a>(&self, message: &'a [u8]) -> Option<&'a str> {
+        if self.after.is_empty() {
+            return None;
+        }
+        let text = message.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
+        let is_plain = !text.is_empty() && plain_len(text) == text.len();
+        if is_plain { std::str::from_utf8(text).ok() } else { None }
+    }
+
+    /// The message that a stream goes on with, its text, and what follows it, if it is one of the remembered shape.
+    #[inline]
+    pub(super) fn first_of<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], &'a str, &'a [u8])> {
+        if self.after.is_empty() {
+            return None;
+        }
+        let rest = bytes.strip_prefix(self.before.as_slice())?;
+        let (text, rest) = rest.split_at(plain_len(rest));
+        let rest = rest.strip_prefix(self.after.as_slice())?;
+        let message = &bytes[..bytes.len() - rest.len()];
+        let rest = rest.strip_prefix(b"\n\n").or_else(|| rest.strip_prefix(b"\r\n\r\n"))?;
+        if text.is_empty() { None } else { Some((message, std::str::from_utf8(text).ok()?, rest)) }
+    }
+}
+
+/// How much of it, from the beginning, is text of a JSON string that needs no unescaping.
+#[inline]
+fn plain_len(text: &[u8]) -> usize {
+    text.iter().position(|byte| matches!(byte, b'"' | b'\\') || *byte < b' ').unwrap_or(text.len())
+}
