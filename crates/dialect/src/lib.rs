@@ -27,6 +27,7 @@ pub use kinds::{Dialect, dialect};
 pub use request::head::HeadTemplate;
 pub use request::{DialectError, EncodedRequest, PromptDelta, Session, inputs, url};
 pub use response::answer::Answer;
+pub use response::known::KnownMessages;
 pub use response::reader::{Data, Delivery, Piece, Reader};
 pub use response::usage;
 pub use text::sse;

@@ -4,11 +4,12 @@
 //! it instead, and what it read travels with the exchange: nothing is read twice. Both ways give the same.
 
 use crate::failure_names;
-use aiperf_dialect::{Answer, Api};
+use aiperf_dialect::{Answer, Api, KnownMessages};
 use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
 use aiperf_types::{Exchange, MonoNs, Parsed, Reply};
+use std::rc::Rc;
 
 /// Whether requests are a job that is submitted, looked at and fetched.
 pub(crate) fn has_legs(api: &Api) -> bool {
@@ -72,6 +73,8 @@ impl Reading<'_> {
 /// Reads an answer while it comes.
 pub struct LiveReading<'a> {
     reading: Reading<'a>,
+    /// What earlier answers taught, where many are read one after the other.
+    known: Option<Rc<KnownMessages>>,
     /// Told when the first content came.
     first_content: Option<Box<dyn FnOnce(MonoNs) + 'a>>,
     /// When the leg began whose answer is read.
@@ -112,7 +115,14 @@ impl Stream {
 
 impl<'a> LiveReading<'a> {
     pub fn new(reading: Reading<'a>) -> Self {
-        Self { reading, first_content: None, leg: MonoNs(0), state: State::Begun }
+        Self { reading, known: None, first_content: None, leg: MonoNs(0), state: State::Begun }
+    }
+
+    /// Goes by what earlier answers taught.
+    #[must_use]
+    pub fn knowing(mut self, known: &Rc<KnownMessages>) -> Self {
+        self.known = Some(known.clone());
+        self
     }
 
     /// Tells once when the first content came, as soon as it did.
@@ -168,6 +178,10 @@ impl Watch for LiveReading<'_> {
                 false => State::Whole,
                 true => {
                     let answer = self.reading.answer(timeline.start);
+                    let answer = match &self.known {
+                        Some(known) => answer.knowing(known.clone()),
+                        None => answer,
+                    };
                     State::Stream(Box::new(Stream { answer, cursor: Cursor::default(), is_on: true }))
                 }
             };

@@ -7,6 +7,7 @@ use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use crate::sessions::Sessions;
 use crate::unsent::Unsent;
 use crate::worker_counters::{AllCounters, WorkerCounters};
+use aiperf_dialect::KnownMessages;
 use aiperf_dialect::request::head::field_value;
 use aiperf_plan::Plan;
 use aiperf_plan::draw::mix;
@@ -96,6 +97,8 @@ pub(crate) struct Worker {
     more: Notify,
     flying: RefCell<Flying>,
     sessions: RefCell<Sessions>,
+    /// What answers read here taught.
+    known: Rc<KnownMessages>,
     tell: Box<dyn Fn(Event)>,
 }
 
@@ -129,6 +132,7 @@ impl Worker {
             more,
             flying,
             sessions,
+            known: Rc::default(),
             tell,
         })
     }
@@ -246,7 +250,7 @@ impl Worker {
             return exchange;
         }
         let (session, turn) = (out.tag.session, out.tag.turn);
-        let (mut live, mut redirects) = (LiveReading::new(reading), Redirects::default());
+        let (mut live, mut redirects) = (LiveReading::new(reading).knowing(&self.known), Redirects::default());
         if awaited.first_content {
             live = live.telling(move |_| (self.tell)(Event::FirstContent { session, turn }));
         }

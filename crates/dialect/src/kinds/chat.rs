@@ -228,6 +228,10 @@ impl Capture for ChatCapture {
         !self.has_calls
     }
 
+    fn ignores(&self, text: &str) -> bool {
+        !may_call(text)
+    }
+
     fn take_texts(&mut self, choice: u32, said: &str) {
         if let Some(content) = self.content.as_mut().filter(|_| choice == 0) {
             content.push_str(said);

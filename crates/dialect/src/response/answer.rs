@@ -2,8 +2,9 @@
 
 use crate::api::Api;
 use crate::response::capture::Capture;
+use crate::response::known::{KnownMessages, Said};
 use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError};
-use crate::response::shape::Shape;
+use crate::response::shape::{Shape, place_of_text};
 use crate::response::{spec_decode, usage};
 use crate::text::{json, sse};
 use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
@@ -11,6 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Room for a short answer: what grows from nothing is moved five times before it has this much.
 const MARKS_AT_FIRST: usize = 32;
@@ -32,6 +34,8 @@ pub struct Answer {
     reads: (MonoNs, MonoNs),
     in_read: u32,
     shape: Shape,
+    /// What answers before this one taught.
+    known: Option<Rc<KnownMessages>>,
     /// Texts that the capture was not told of yet: of which choice, and from where in what it said.
     untold: Option<(u32, usize)>,
 }
@@ -51,6 +55,7 @@ impl Answer {
             reads: (start, MonoNs(0)),
             in_read: 0,
             shape: Shape::default(),
+            known: None,
             untold: None,
         }
     }
@@ -59,6 +64,13 @@ impl Answer {
     #[must_use]
     pub fn capturing(mut self, api: &Api) -> Self {
         self.capture = Some((api.dialect.capture)(api));
+        self
+    }
+
+    /// Goes by what earlier answers of the same server taught, and teaches those after it.
+    #[must_use]
+    pub fn knowing(mut self, known: Rc<KnownMessages>) -> Self {
+        self.known = Some(known).filter(|_| self.reader.is_stateless());
         self
     }
 
@@ -155,7 +167,19 @@ impl Answer {
             self.take_known(message, text, at);
             return true;
         }
-        self.tell_texts();
+        match self.known.as_ref().and_then(|known| known.find(message, self.capture.is_some())) {
+            Some(Said::Nothing) => {
+                self.count_response(at);
+                return true;
+            }
+            Some(Said::Text(text, shape)) => {
+                self.tell_texts();
+                self.shape = shape;
+                self.take_known(message, text, at);
+                return true;
+            }
+            None => self.tell_texts(),
+        }
         // And nearly all others are nothing but data.
         let bare = sse::bare_data(message);
         if bare.is_none()
@@ -177,7 +201,7 @@ impl Answer {
         match self.reader.read(&json, Delivery::Event) {
             Some(piece) => {
                 if bare.is_some() && self.reader.is_stateless() {
-                    self.shape.learn(message, &piece);
+                    self.learn(message, &json, &piece);
                 }
                 self.take_piece(piece, &json, Delivery::Event, at)
             }
@@ -185,6 +209,17 @@ impl Answer {
                 self.parsed.unreadable += 1;
                 true
             }),
+        }
+    }
+
+    fn learn(&mut self, message: &[u8], json: &str, piece: &Piece<'_>) {
+        if let Some(text) = place_of_text(message, piece) {
+            self.shape = Shape::around(message, text.clone(), piece.choice);
+            if let Some(known) = &self.known {
+                known.learn_text(message, text, piece.choice);
+            }
+        } else if let Some(known) = self.known.as_ref().filter(|_| *piece == Piece::default()) {
+            known.learn_silent(message, self.capture.as_ref().is_some_and(|capture| capture.ignores(json)));
         }
     }
 
@@ -618,6 +653,45 @@ mod tests {
             let whole = read(&mut std::iter::empty());
             prop_assert_eq!(whole.0.clone().unwrap_or_default(), texts.concat());
             prop_assert_eq!(whole, read(&mut cuts.iter().copied().cycle()));
+        }
+
+        #[test]
+        fn what_earlier_answers_taught_changes_nothing(
+            answers in prop::collection::vec(prop::collection::vec((0..7_usize, "[a-z\"\u{e9}]{0,3}"), 0..8), 1..6),
+            captures in prop::collection::vec(any::<bool>(), 6),
+        ) {
+            let api = chat();
+            let known = Rc::new(KnownMessages::default());
+            for (number, (events, captures)) in answers.iter().zip(captures).enumerate() {
+                let read = |known: Option<&Rc<KnownMessages>>| {
+                    let mut answer = Answer::new(&api, MonoNs(1));
+                    if captures {
+                        answer = answer.capturing(&api);
+                    }
+                    if let Some(known) = known {
+                        answer = answer.knowing(known.clone());
+                    }
+                    for (kind, text) in events {
+                        let delta = match kind {
+                            0 => json!({"role": "assistant", "content": ""}),
+                            1 => json!({}),
+                            2 => json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": text}}]}),
+                            3 => json!({"reasoning": text}),
+                            _ => json!({"content": text}),
+                        };
+                        let index = usize::from(*kind == 5);
+                        let choices = json!([{"index": index, "delta": delta, "finish_reason": null}]);
+                        let choices = if *kind == 6 { json!([]) } else { choices };
+                        let (id, time) = (format!("chat-{number}"), 1_700_000_000 + number);
+                        let event = json!({"id": id, "object": "chunk", "created": time, "choices": choices});
+                        answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+                    }
+                    let Parsed { output_text, reasoning_text, choice_ends, content, responses, reply, unreadable, .. } =
+                        answer.finish();
+                    (output_text, reasoning_text, choice_ends, content, responses, reply, unreadable)
+                };
+                prop_assert_eq!(read(Some(&known)), read(None));
+            }
         }
 
         #[test]

@@ -14,6 +14,12 @@ pub trait Capture {
         false
     }
 
+    /// Whether a response that says nothing leaves nothing for later turns either, by its text.
+    fn ignores(&self, text: &str) -> bool {
+        let _ = text;
+        false
+    }
+
     /// Takes the texts of such responses of one choice, together.
     fn take_texts(&mut self, choice: u32, said: &str) {
         let _ = (choice, said);
@@ -57,6 +63,10 @@ impl Capture for TextCapture {
     }
 
     fn takes_texts(&self) -> bool {
+        true
+    }
+
+    fn ignores(&self, _: &str) -> bool {
         true
     }
 

@@ -4,11 +4,12 @@
 //! - [`reader`]: what reads responses, and what one says
 //! - [`capture`]: what they leave for later turns
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
-//! - `shape`: what a message looks like around its text
+//! - `shape`: what a message looks like around its text; [`known`]: messages that earlier answers had
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 
 pub mod answer;
 pub mod capture;
+pub mod known;
 pub mod reader;
 mod shape;
 pub mod spec_decode;

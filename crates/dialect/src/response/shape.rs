@@ -2,6 +2,7 @@
 
 use crate::response::reader::{Data, Piece};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What stands around the text in a message. The chunks of a stream mostly differ in nothing but their text, and one that
 /// begins and ends as an earlier one did says the same with another text; its JSON is not read again
@@ -14,32 +15,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Remembers a message whose data is a text and nothing else.
-    pub(super) fn learn(&mut self, message: &[u8], piece: &Piece<'_>) {
-        let Piece {
-            data: Some(Data::Text(Cow::Borrowed(text))),
-            usage: None,
-            spec_decode: None,
-            sources: None,
-            error: None,
-            ..
-        } = piece
-        else {
-            return;
-        };
-        if !piece.others.is_empty() {
-            return;
-        }
-        // A borrowed text is a part of the message, without escapes.
-        let start = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
-        if start > message.len() {
-            return;
-        }
-        if let (Some(before), Some(after)) = (message.get(..start), message.get(start + text.len()..)) {
-            before.clone_into(&mut self.before);
-            after.clone_into(&mut self.after);
-            self.choice = piece.choice;
-        }
+    /// That of a message with a text at a place.
+    pub(super) fn around(message: &[u8], text: Range<usize>, choice: u32) -> Self {
+        Self { before: message[..text.start].to_vec(), after: message[text.end..].to_vec(), choice }
     }
 
     /// The text of a message of the remembered shape, if it is one and its text needs no unescaping.
@@ -49,8 +27,7 @@ impl Shape {
             return None;
         }
         let text = message.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
-        let is_plain = !text.is_empty() && plain_len(text) == text.len();
-        if is_plain { std::str::from_utf8(text).ok() } else { None }
+        plain_text(text)
     }
 
     /// The message that a stream goes on with, its text, and what follows it, if it is one of the remembered shape.
@@ -72,4 +49,30 @@ impl Shape {
 #[inline]
 fn plain_len(text: &[u8]) -> usize {
     text.iter().position(|byte| matches!(byte, b'"' | b'\\') || *byte < b' ').unwrap_or(text.len())
+}
+
+/// A text that needs no unescaping and says something.
+#[inline]
+pub(super) fn plain_text(text: &[u8]) -> Option<&str> {
+    let is_plain = !text.is_empty() && plain_len(text) == text.len();
+    if is_plain { std::str::from_utf8(text).ok() } else { None }
+}
+
+/// Where the text is in a message whose data is a text and nothing else.
+pub(super) fn place_of_text(message: &[u8], piece: &Piece<'_>) -> Option<Range<usize>> {
+    let Piece {
+        data: Some(Data::Text(Cow::Borrowed(text))),
+        usage: None,
+        spec_decode: None,
+        sources: None,
+        error: None,
+        ..
+    } = piece
+    else {
+        return None;
+    };
+    // A borrowed text is a part of the message, without escapes.
+    let start = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
+    let place = start..start.checked_add(text.len())?;
+    (piece.others.is_empty() && message.get(place.clone()).is_some()).then_some(place)
 }
