@@ -4,6 +4,7 @@
 //! - [`commands`]: one file a subcommand, and the table of them
 //! - [`screen`]: log lines and, below them, the [`progress`] bar
 //! - [`dashboard`]: the same on a full screen
+//! - [`phase_progress`]: how far a phase is, for both; [`blocks`]: solid bars
 //! - [`log_file`]: the same lines in a file
 //! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
 //! - [`terminal`]: whatever is written to stdout and stderr
@@ -12,11 +13,13 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 
+mod blocks;
 mod commands;
 mod dashboard;
 mod exit;
 mod log_file;
 mod new_file;
+mod phase_progress;
 mod progress;
 mod screen;
 mod signals;

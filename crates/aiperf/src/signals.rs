@@ -50,9 +50,10 @@ impl OnScreen {
         }
     }
 
+    /// For as long as the process is stopped.
     fn suspend(&self) {
         if let Self::Dashboard(canvas) = self {
-            canvas.suspend();
+            canvas.suspend(LAST_WORDS);
         }
     }
 
@@ -64,7 +65,7 @@ impl OnScreen {
 }
 
 impl State {
-    /// What stands on the screen, done away with, or as much of that as can be done without waiting for long.
+    /// Does something to what stands on the screen, and waits for it no longer than last words may take.
     fn with_screen(&self, act: fn(&OnScreen)) {
         if let Some(on_screen) = self.on_screen.get().cloned() {
             let _ = terminal::within(LAST_WORDS, move || act(&on_screen));
@@ -73,7 +74,9 @@ impl State {
 
     /// Stops the process, as the terminal does at Ctrl-Z, with a screen that a shell can go on with.
     fn suspend(&self) {
-        self.with_screen(OnScreen::suspend);
+        if let Some(on_screen) = self.on_screen.get() {
+            on_screen.suspend();
+        }
         let stopping = SigSet::from(STOPPING);
         // Back from here is when somebody lets the process go on.
         let _ = stopping.thread_unblock().and_then(|()| raise(STOPPING)).and_then(|()| stopping.thread_block());

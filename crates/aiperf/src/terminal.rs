@@ -34,23 +34,32 @@ pub(crate) fn complain(text: &str) {
     }
 }
 
+/// The terminal that knows no more than lines of text.
+const DUMB: &str = "dumb";
+
 /// Whether stderr is a terminal whose owner wants colours.
 pub(crate) fn stderr_has_colours() -> bool {
-    std::io::stderr().is_terminal() && wants_colours()
+    std::io::stderr().is_terminal() && wants_colours(variable)
 }
 
 /// Whether stdout is a terminal whose owner wants colours.
 pub(crate) fn stdout_has_colours() -> bool {
-    std::io::stdout().is_terminal() && wants_colours()
+    std::io::stdout().is_terminal() && wants_colours(variable)
 }
 
-fn wants_colours() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
+/// What the environment says of colours.
+pub(crate) fn wants_colours(variable: impl Fn(&str) -> Option<String>) -> bool {
+    variable("NO_COLOR").is_none_or(|value| value.is_empty()) && variable("TERM").is_none_or(|name| name != DUMB)
 }
 
 /// Whether the terminal says that it knows no more than lines of text: no colours, and nothing that is drawn over.
 pub(crate) fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+    variable("TERM").is_some_and(|name| name == DUMB)
+}
+
+/// A variable of the environment, whatever bytes it is made of.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was

@@ -1,5 +1,7 @@
 //! The terminal while it is ours: raw mode, the alternate screen, the mouse; and all of it given back, whatever happens.
 
+use super::hold::{Closing, Hold};
+use crate::terminal;
 use nix::unistd::{getpgrp, tcgetpgrp};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -10,7 +12,6 @@ use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,25 +21,19 @@ const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 /// Bytes of a frame that go out at once.
 const FRAME_BYTES: usize = 1 << 16;
 
-/// How often, and after how long, whoever closes looks whether a frame is drawn.
+/// How often, and after how long, whoever gives the terminal back looks whether somebody is still at it.
 const MOST_TRIES: u32 = 50;
 const TRY_AGAIN: Duration = Duration::from_millis(1);
 
-const OPEN: u8 = 0;
-const SUSPENDED: u8 = 1;
-const CLOSED: u8 = 2;
-/// Open, and what it shows is not known: all of it must be drawn anew.
-const SPOILT: u8 = 3;
-
-type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+type FullScreenTerminal = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 /// A terminal that shows a dashboard. Clones are the same one.
 #[derive(Clone)]
 pub(crate) struct Canvas(Arc<Inner>);
 
 struct Inner {
-    screen: Mutex<Screen>,
-    state: AtomicU8,
+    screen: Mutex<FullScreenTerminal>,
+    hold: Hold,
 }
 
 impl Canvas {
@@ -49,7 +44,7 @@ impl Canvas {
         }
         let writer = BufWriter::with_capacity(FRAME_BYTES, io::stdout());
         let screen = Terminal::new(CrosstermBackend::new(writer))?;
-        let canvas = Self(Arc::new(Inner { screen: Mutex::new(screen), state: AtomicU8::new(SPOILT) }));
+        let canvas = Self(Arc::new(Inner { screen: Mutex::new(screen), hold: Hold::new() }));
         if let Err(error) = enter() {
             leave();
             return Err(error);
@@ -70,8 +65,7 @@ impl Canvas {
         if !self.is_open() {
             return;
         }
-        let was_spoilt = self.0.state.compare_exchange(SPOILT, OPEN, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        let drawn = if was_spoilt { cleared(&mut screen) } else { Ok(()) };
+        let drawn = if self.0.hold.mend() { cleared(&mut screen) } else { Ok(()) };
         let drawn = drawn.and_then(|()| screen.draw(|drawn| frame(drawn.area(), drawn.buffer_mut())).map(|_| ()));
         if drawn.is_err() {
             self.give_back();
@@ -80,7 +74,7 @@ impl Canvas {
 
     /// Everything is drawn anew with the next frame.
     pub(crate) fn spoil(&self) {
-        let _ = self.0.state.compare_exchange(OPEN, SPOILT, Ordering::AcqRel, Ordering::Acquire);
+        self.0.hold.spoil();
     }
 
     /// Writes what the terminal does not show.
@@ -98,58 +92,99 @@ impl Canvas {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.0.state.load(Ordering::Acquire), OPEN | SPOILT)
+        self.0.hold.is_open()
     }
 
     pub(crate) fn is_spoilt(&self) -> bool {
-        self.0.state.load(Ordering::Acquire) == SPOILT
+        self.0.hold.is_spoilt()
     }
 
-    /// It was given back for good.
+    /// It was given back for good: lines stay where they are printed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.0.state.load(Ordering::Acquire) == CLOSED
+        self.0.hold.is_closed()
     }
 
     /// Gives the terminal back: nothing is drawn any more.
     pub(crate) fn close(&self) {
-        // A frame that is being drawn comes first, unless the terminal takes nothing any more.
-        for _ in 0..MOST_TRIES {
-            if let Ok(_screen) = self.0.screen.try_lock() {
-                return self.give_back();
+        match self.0.hold.close() {
+            Closing::Done => {}
+            Closing::Mine => self.leave_between_frames(),
+            Closing::Theirs => {
+                tries_until(|| self.is_closed());
+                // Whoever was at it may never come to it.
+                if !self.is_closed() {
+                    self.leave();
+                }
             }
-            std::thread::sleep(TRY_AGAIN);
         }
-        self.give_back();
     }
 
-    /// Gives the terminal back for as long as the process is stopped.
-    pub(crate) fn suspend(&self) {
-        let _screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_open() {
-            self.0.state.store(SUSPENDED, Ordering::Release);
-            leave();
+    /// Gives the terminal back for as long as the process is stopped, and waits for that no longer than told. Whether it
+    /// is ours is settled before anything that may take long: who resumes finds it settled.
+    pub(crate) fn suspend(&self, patience: Duration) {
+        if self.0.hold.suspend() {
+            let canvas = self.clone();
+            let _ = terminal::within(patience, move || canvas.leave_between_frames());
         }
     }
 
     /// The process goes on. In the background it leaves the terminal alone.
     pub(crate) fn resume(&self) {
+        // A terminal that takes nothing is still being given back.
+        while self.0.hold.is_suspending() {
+            std::thread::sleep(TRY_AGAIN);
+        }
         let _screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.0.state.load(Ordering::Acquire) == SUSPENDED {
-            let is_ours = has_the_terminal() && enter().is_ok();
-            self.0.state.store(if is_ours { SPOILT } else { CLOSED }, Ordering::Release);
+        if !self.0.hold.is_suspended() {
+            return;
+        }
+        if !has_the_terminal() {
+            let _ = self.0.hold.close();
+            return;
+        }
+        if enter().is_err() {
+            let _ = self.0.hold.close();
+        }
+        if !self.0.hold.reopen() {
+            leave();
         }
     }
 
+    /// A frame that is being drawn comes first, unless the terminal takes nothing any more.
+    fn leave_between_frames(&self) {
+        let mut screen = None;
+        tries_until(|| {
+            screen = self.0.screen.try_lock().ok();
+            screen.is_some()
+        });
+        self.leave();
+    }
+
+    fn leave(&self) {
+        leave();
+        self.0.hold.gave_back();
+    }
+
+    /// Closes without waiting for anything.
     fn give_back(&self) {
-        if !matches!(self.0.state.swap(CLOSED, Ordering::AcqRel), CLOSED | SUSPENDED) {
-            leave();
+        if self.0.hold.close() == Closing::Mine {
+            self.leave();
         }
+    }
+}
+
+fn tries_until(mut is_done: impl FnMut() -> bool) {
+    for _ in 0..MOST_TRIES {
+        if is_done() {
+            return;
+        }
+        std::thread::sleep(TRY_AGAIN);
     }
 }
 
 /// Forgets what is on the screen. `Terminal::clear` would ask the terminal where its cursor is, and wait for the answer
 /// among the keys.
-fn cleared(screen: &mut Screen) -> io::Result<()> {
+fn cleared(screen: &mut FullScreenTerminal) -> io::Result<()> {
     let area = screen.size()?.into();
     screen.resize(area)
 }

@@ -4,8 +4,10 @@ use super::keys::KEYS;
 use super::layout::{self, LEAST};
 use super::model::Model;
 use super::panes::{PANES, PaneId};
+use super::phases;
 use super::shapes::{bar, percent};
 use super::theme::Theme;
+use crate::phase_progress::share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Span};
@@ -18,16 +20,16 @@ const HEADER_BAR: usize = 32;
 /// Draws everything.
 pub(crate) fn screen(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     buffer.set_style(area, theme.background);
-    let screen = layout::of(model);
-    if screen.panes.is_empty() {
+    let layout = layout::of(model);
+    if layout.panes.is_empty() {
         too_small(area, buffer);
         return;
     }
-    header(model, screen.header, buffer, theme);
-    for (id, area) in &screen.panes {
+    header(model, layout.header, buffer, theme);
+    for (id, area) in &layout.panes {
         pane(model, *id, *area, buffer, theme);
     }
-    footer(model, screen.footer, buffer, theme);
+    footer(model, layout.footer, buffer, theme);
     if model.view.shows_keys {
         keys(area, buffer, theme);
     }
@@ -45,9 +47,9 @@ fn too_small(area: Rect, buffer: &mut Buffer) {
 /// Stage, name, and how far the stage is.
 fn header(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let (stage, share) = match (model.phases.current(), &model.preparing) {
-        (Some(phase), _) => (phase.stage().to_owned(), Some(phase.stage_share())),
+        (Some(phase), _) => (phases::stage(phase).to_owned(), Some(phase.state_share())),
         (None, Some(preparing)) => {
-            let share = preparing.total.map(|total| preparing.done as f64 / total.max(1) as f64);
+            let share = preparing.total.map(|total| share(preparing.done as f64, total as f64));
             (preparing.stage.to_owned(), share)
         }
         (None, None) => (String::new(), None),

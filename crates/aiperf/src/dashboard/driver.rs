@@ -8,6 +8,7 @@ use super::picture;
 use super::theme::{Colours, Theme};
 use super::threads::Threads;
 use crate::screen::{Printer, Screen};
+use crate::terminal;
 use aiperf_campaign::{Interest, Subscription};
 use aiperf_plan::RuntimePlan;
 use aiperf_report::{LogLine, LogLines};
@@ -19,6 +20,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::layout::Rect;
 use std::collections::VecDeque;
+use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
@@ -30,17 +32,21 @@ const LOOK: Duration = Duration::from_secs(1);
 const KEYS_WAIT: Duration = Duration::from_millis(100);
 /// Between two snapshots of the metrics: one a column of a sparkline.
 const SNAPSHOTS: Nanos = Nanos(1_000_000_000);
-/// Between two tables where the user says nothing.
-const TABLES: Nanos = Nanos(5_000_000_000);
 /// Events on their way from those that emit them; more wait where the latest replaces the one before.
 const MOST_INPUTS: usize = 1024;
+/// Of these, those that are taken before the next frame: however many come, frames go on.
+const MOST_AT_ONCE: usize = 256;
 /// Warnings and errors that are said again when the screen they stood on is gone.
 const MOST_SAID_AGAIN: usize = 10;
 
 /// What a dashboard listens to: curves are fresher than the table.
 pub(crate) fn interest(runtime: &RuntimePlan) -> Interest {
-    let metrics_every = runtime.stats_interval.map_or(SNAPSHOTS, |every| every.min(SNAPSHOTS));
-    Interest { progress: true, metrics_every: Some(metrics_every) }
+    Interest { progress: true, metrics_every: Some(tables(runtime).min(SNAPSHOTS)) }
+}
+
+/// Between two tables; where nobody says, each snapshot is one.
+fn tables(runtime: &RuntimePlan) -> Nanos {
+    runtime.stats_interval.unwrap_or(SNAPSHOTS)
 }
 
 /// The more eager of the log and the spinner says how often frames come: each of them is the whole screen.
@@ -76,9 +82,9 @@ impl Dashboard {
     pub(crate) fn start(canvas: Canvas, lines: LogLines, runtime: &RuntimePlan, events: Subscription) -> Screen {
         let (inputs, taken) = mpsc::sync_channel(MOST_INPUTS);
         let mut dashboard = Self {
-            model: Model::new(runtime.stats_interval.unwrap_or(TABLES), canvas.size()),
+            model: Model::new(tables(runtime), canvas.size()),
             frame: frame(runtime),
-            theme: Theme::new(Colours::of(|name| std::env::var(name).ok())),
+            theme: Theme::new(Colours::of(terminal::variable)),
             canvas,
             lines,
             printer: Printer::new(),
@@ -87,7 +93,10 @@ impl Dashboard {
             doubts: VecDeque::new(),
         };
         forward_keys(dashboard.canvas.clone(), inputs.clone());
-        forward_events(events, inputs);
+        if forward_events(events, inputs).is_err() {
+            // Nothing will be told: the run goes on without a screen, and the terminal is no longer ours.
+            dashboard.canvas.close();
+        }
         Screen::showing(move || dashboard.run(&taken))
     }
 
@@ -107,7 +116,9 @@ impl Dashboard {
                 Err(RecvTimeoutError::Disconnected) => Some(Input::Over),
             };
             self.model.at(Nanos(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)));
+            let mut more = MOST_AT_ONCE;
             while let Some(input) = next {
+                more -= 1;
                 match input {
                     Input::Event(event) => self.event(&event),
                     Input::Terminal(event) => self.terminal(event),
@@ -116,7 +127,7 @@ impl Dashboard {
                         return self.say_doubts();
                     }
                 }
-                next = inputs.try_recv().ok();
+                next = if more > 0 { inputs.try_recv().ok() } else { None };
             }
             if self.canvas.is_closed() {
                 self.say_doubts();
@@ -193,10 +204,11 @@ impl Dashboard {
             Effect::Suspend => {
                 let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
             }
-            Effect::Copy(text) => {
+            Effect::Copy { text, is_all } => {
+                let told = copied(&text, is_all);
                 let encoded = base64::prelude::BASE64_STANDARD.encode(&text);
                 self.canvas.tell(&format!("\x1b]52;c;{encoded}\x07"));
-                self.model.toast(format!("Copied {} characters to clipboard", text.chars().count()));
+                self.model.toast(told);
             }
             Effect::Picture => {
                 let told = self.picture();
@@ -223,7 +235,22 @@ impl Dashboard {
     }
 }
 
-fn forward_events(events: Subscription, inputs: SyncSender<Input>) {
+impl Drop for Dashboard {
+    /// However it ends, also where it never came to run.
+    fn drop(&mut self) {
+        self.canvas.close();
+    }
+}
+
+fn copied(text: &str, is_all: bool) -> String {
+    let count = text.chars().count();
+    match is_all {
+        true => format!("Copied {count} characters to clipboard"),
+        false => format!("Copied the latest {count} characters to clipboard: the log file has all of them"),
+    }
+}
+
+fn forward_events(events: Subscription, inputs: SyncSender<Input>) -> io::Result<()> {
     let forward = move || {
         for event in events {
             if inputs.send(Input::Event(Box::new(event))).is_err() {
@@ -232,7 +259,7 @@ fn forward_events(events: Subscription, inputs: SyncSender<Input>) {
         }
         let _ = inputs.send(Input::Over);
     };
-    let _ = std::thread::Builder::new().name("aiperf-events".into()).spawn(forward);
+    std::thread::Builder::new().name("aiperf-events".into()).spawn(forward).map(drop)
 }
 
 /// Without keys there is still something to see.

@@ -15,7 +15,11 @@ pub(crate) enum Effect {
     Interrupt,
     /// As Ctrl-Z would.
     Suspend,
-    Copy(String),
+    Copy {
+        text: String,
+        /// Otherwise the latest of it.
+        is_all: bool,
+    },
     Picture,
     /// Draw everything anew.
     Repaint,
@@ -25,6 +29,9 @@ pub(crate) enum Effect {
 const DOUBLE: Nanos = Nanos(500_000_000);
 /// Lines that the wheel moves by.
 const WHEEL: i64 = 3;
+
+/// Rows that are further than any pane is long.
+const MOST_MOVED: i64 = 1 << 32;
 
 /// Where and when the button was pressed last.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +53,9 @@ pub(crate) const KEYS: &[(&str, &str, bool)] = &[
     ("ctrl+z", "Suspend", false),
     ("double click", "Maximise a pane", false),
 ];
+
+/// Bytes of the log that are copied: terminals take no more than some 100 KB at once, and encoded they are a third more.
+pub(crate) const MOST_COPIED: usize = 64 << 10;
 
 const NO_GPU: &str = "There is no GPU telemetry to show";
 
@@ -73,7 +83,10 @@ impl Model {
             }
             KeyCode::Char('5') => self.toast(NO_GPU),
             KeyCode::Char('l') => self.view.hides_logs ^= true,
-            KeyCode::Char('c') => return Effect::Copy(self.logs.text()),
+            KeyCode::Char('c') => {
+                let (text, is_all) = self.logs.latest_text(MOST_COPIED);
+                return Effect::Copy { text, is_all };
+            }
             KeyCode::Char('?') => self.view.shows_keys = true,
             KeyCode::Char(key) => {
                 if let Some(pane) = PANES.iter().find(|pane| pane.key == key) {
@@ -114,10 +127,16 @@ impl Model {
         self.view.maximised.unwrap_or(PaneId::Logs)
     }
 
+    /// All rows shown but one, which stays in sight.
     fn page(&self) -> i64 {
-        let shown = layout::of(self);
-        let rows = shown.panes.iter().find(|(pane, _)| *pane == self.scrolled()).map_or(0, |(_, area)| area.height);
-        i64::from(rows.saturating_sub(3)).max(1)
+        self.rows_shown(self.scrolled()).saturating_sub(1).max(1) as i64
+    }
+
+    /// Rows of a pane that move and are shown at once.
+    fn rows_shown(&self, pane: PaneId) -> usize {
+        let layout = layout::of(self);
+        let rows = layout.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, area)| area.height);
+        usize::from(rows).saturating_sub(2 + pane.head_rows())
     }
 
     fn scroll(&mut self, pane: PaneId, by: i64) {
@@ -129,9 +148,10 @@ impl Model {
             }
             return;
         }
-        let rows = pane.rows(self);
+        // The last page is full: no key moves what is beyond it.
+        let last = pane.rows(self).saturating_sub(self.rows_shown(pane));
         let offset = &mut self.view.offsets[pane as usize];
-        let moved = i64::try_from(*offset).unwrap_or(i64::MAX).saturating_add(by);
-        *offset = usize::try_from(moved.max(0)).unwrap_or(usize::MAX).min(rows.saturating_sub(1));
+        *offset =
+            usize::try_from((*offset).min(last) as i64 + by.clamp(-MOST_MOVED, MOST_MOVED)).unwrap_or(0).min(last);
     }
 }

@@ -22,23 +22,23 @@ const METRICS_COLUMNS: u16 = 90;
 
 /// A screen cut up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Screen {
+pub(crate) struct Layout {
     pub(crate) header: Rect,
     pub(crate) panes: Vec<(PaneId, Rect)>,
     pub(crate) footer: Rect,
 }
 
-impl Screen {
+impl Layout {
     pub(crate) fn at(&self, position: Position) -> Option<PaneId> {
         self.panes.iter().find(|(_, area)| area.contains(position)).map(|(pane, _)| *pane)
     }
 }
 
-/// The screen of a model; `None` of panes where the terminal is too small.
-pub(crate) fn of(model: &Model) -> Screen {
+/// The layout of a model; no panes where the terminal is too small.
+pub(crate) fn of(model: &Model) -> Layout {
     let (columns, rows) = model.view.size;
     if columns < LEAST.0 || rows < LEAST.1 {
-        return Screen::default();
+        return Layout::default();
     }
     let area = Rect::new(0, 0, columns, rows);
     let header = Rect { height: 1, ..area };
@@ -48,7 +48,7 @@ pub(crate) fn of(model: &Model) -> Screen {
         Some(pane) => vec![(pane, body)],
         None => overview(model, body),
     };
-    Screen { header, panes, footer }
+    Layout { header, panes, footer }
 }
 
 fn overview(model: &Model, body: Rect) -> Vec<(PaneId, Rect)> {

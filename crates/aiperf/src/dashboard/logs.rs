@@ -17,6 +17,13 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
+impl Line {
+    /// What stands before its message.
+    pub(crate) fn head(&self) -> String {
+        format!("[{}] {:<8} ", self.time, self.level.name())
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Logs {
     lines: VecDeque<Line>,
@@ -71,9 +78,16 @@ impl Logs {
         (self.lines.range(..shown).rev(), self.lines.range(shown..))
     }
 
-    /// Everything, as text.
-    pub(crate) fn text(&self) -> String {
-        let line = |Line { time, level, text }: &Line| format!("[{time}] {:<8} {text}\n", level.name());
-        self.lines.iter().map(line).collect()
+    /// The latest lines as text, as many whole ones as so many bytes hold; whether these are all.
+    pub(crate) fn latest_text(&self, most: usize) -> (String, bool) {
+        let mut room = most;
+        let fits = |line: &&Line| {
+            let bytes = line.head().len() + line.text.len() + 1;
+            room.checked_sub(bytes).inspect(|left| room = *left).is_some()
+        };
+        let shown = self.lines.iter().rev().take_while(fits).count();
+        let first = self.lines.len() - shown;
+        let text = self.lines.range(first..).map(|line| format!("{}{}\n", line.head(), line.text)).collect();
+        (text, first == 0 && self.gone == 0)
     }
 }

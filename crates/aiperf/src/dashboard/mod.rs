@@ -9,12 +9,13 @@
 //! - [`layout`]: which pane is where; [`panes`]: one file a pane, and the table of them
 //! - [`draw`]: header, panes, footer, and what lies over them; [`theme`]: colours; [`shapes`]: bars
 //! - [`picture`]: a screen as a file
-//! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours; [`threads`]: what our
-//!   threads use
+//! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours, [`hold`]: whether it
+//!   is; [`threads`]: what our threads use
 
 mod canvas;
 mod draw;
 mod driver;
+mod hold;
 mod keys;
 mod layout;
 mod logs;

@@ -3,13 +3,14 @@
 use super::keys::Click;
 use super::logs::Logs;
 use super::panes::PaneId;
-use super::phases::{Phases, State};
+use super::phases::Phases;
 use super::threads::ThreadUse;
 use super::trends::Trends;
 use super::workers::Workers;
 use aiperf_report::{LiveRow, LogLine, live_rows};
 use aiperf_types::{
-    LatencyBucket, MetricsSnapshot, MonoNs, Nanos, PhaseKind, Preparing, RunEvent, RunStarted, ServerSnapshot,
+    LatencyBucket, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStage, Preparing, RunEvent, RunStarted,
+    ServerSnapshot,
 };
 use std::sync::Arc;
 
@@ -88,9 +89,9 @@ impl Model {
             RunEvent::RunStarted(run) => self.run = Some(run.clone()),
             RunEvent::Preparing(preparing) => self.preparing = Some(preparing.clone()),
             RunEvent::PhaseStarted(started) => self.phases.start(started),
-            RunEvent::SendingComplete(moment) => self.phases.reach(moment, State::Grace),
-            RunEvent::RequestsDone(moment) => self.phases.reach(moment, State::Processing),
-            RunEvent::PhaseComplete(moment) => self.phases.reach(moment, State::Complete),
+            RunEvent::SendingComplete(moment) => self.phases.turn(moment, Some(PhaseStage::Draining)),
+            RunEvent::RequestsDone(moment) => self.phases.turn(moment, Some(PhaseStage::Processing)),
+            RunEvent::PhaseComplete(moment) => self.phases.turn(moment, None),
             RunEvent::Progress(progress) => {
                 self.phases.progress(progress);
                 self.trends.progress(progress);

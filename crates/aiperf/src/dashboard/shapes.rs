@@ -13,29 +13,9 @@ pub(crate) fn bar(share: f64, columns: usize, style: Style, theme: &Theme) -> [S
     [Span::styled(done, style), Span::styled(rest, theme.dim)]
 }
 
-/// A solid bar in eighths of a column, for amounts.
-pub(crate) fn block_bar(share: f64, columns: usize) -> String {
-    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = ((share.clamp(0.0, 1.0) * 8.0 * columns as f64) as usize).min(8 * columns);
-    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
-}
-
 /// `  7%`; 100 only when all is done.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:>3}%", (share.clamp(0.0, 1.0) * 100.0) as u32)
-}
-
-/// A whole number with thousands commas.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

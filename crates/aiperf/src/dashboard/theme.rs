@@ -1,5 +1,6 @@
 //! Colours.
 
+use crate::terminal;
 use aiperf_types::LogLevel;
 use ratatui::style::{Color, Modifier, Style};
 
@@ -15,11 +16,10 @@ pub(crate) enum Colours {
 impl Colours {
     /// What the environment says: `NO_COLOR`, `COLORTERM`, `TERM`.
     pub(crate) fn of(var: impl Fn(&str) -> Option<String>) -> Self {
-        let said = |name: &str| var(name).filter(|value| !value.is_empty());
         let is_true = |value: String| matches!(value.as_str(), "truecolor" | "24bit");
-        if said("NO_COLOR").is_some() || said("TERM").is_some_and(|term| term == "dumb") {
+        if !terminal::wants_colours(&var) {
             Self::None
-        } else if said("COLORTERM").is_some_and(is_true) {
+        } else if var("COLORTERM").is_some_and(is_true) {
             Self::True
         } else {
             Self::Indexed

@@ -8,7 +8,7 @@ use std::time::Instant;
 pub(crate) struct ThreadUse {
     pub(crate) id: u32,
     pub(crate) name: String,
-    /// Percent of a core since the look before; `None` at the first.
+    /// Percent of a core since the look before; `None` at its first.
     pub(crate) cpu: Option<f64>,
 }
 
@@ -27,14 +27,17 @@ impl Threads {
     pub(crate) fn look(&mut self) -> (Vec<ThreadUse>, Option<u64>) {
         let now = Instant::now();
         let seconds = self.looked.replace(now).map(|before| now.duration_since(before).as_secs_f64());
+        let seconds = seconds.filter(|seconds| *seconds > 0.0);
         let before = std::mem::take(&mut self.before);
         let folders = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let mut threads: Vec<ThreadUse> = folders
             .filter_map(|folder| {
                 let (id, name, ticks) = parse(&std::fs::read_to_string(folder.path().join("stat")).ok()?)?;
                 self.before.insert(id, ticks);
-                let used = ticks.saturating_sub(*before.get(&id)?) as f64 / TICKS;
-                let cpu = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| 100.0 * used / seconds);
+                let cpu = before.get(&id).zip(seconds).map(|(had, seconds)| {
+                    let used = ticks.saturating_sub(*had) as f64 / TICKS;
+                    100.0 * used / seconds
+                });
                 Some(ThreadUse { id, name, cpu })
             })
             .collect();
@@ -72,7 +75,8 @@ mod tests {
     #[test]
     fn what_was_used_is_known_from_the_second_look_on() {
         let mut threads = Threads::default();
-        threads.look();
+        let (new, _) = threads.look();
+        assert!(!new.is_empty() && new.iter().all(|thread| thread.cpu.is_none()), "{new:?}");
         let (seen, memory) = threads.look();
         assert!(seen.iter().any(|thread| thread.cpu.is_some()), "{seen:?}");
         assert!(memory.is_some_and(|bytes| bytes > 0));

@@ -1,6 +1,7 @@
 //! The line of a bar, in the columns there are.
 
 use super::stages::{Amount, Clock, Standing};
+use crate::blocks::blocks;
 use aiperf_report::{clock_text, thousands};
 
 /// Widest and narrowest bar: a narrower one says less than the words it would take the place of.
@@ -26,7 +27,8 @@ pub(super) fn frame(standing: &Standing, columns: usize, colours: bool) -> Strin
         return without_bar(before, &after, &standing.more, columns);
     };
     let more = fitting(&standing.more, room - NARROWEST_BAR);
-    let bar = painted(&bar(share, (room - more.len()).min(WIDEST_BAR)), standing.stage.colour, colours);
+    let columns = (room - more.len()).min(WIDEST_BAR);
+    let bar = painted(&format!("{:<columns$}", blocks(share, columns)), standing.stage.colour, colours);
     format!("{before} |{bar}| {}{more}", after.join(" "))
 }
 
@@ -62,15 +64,6 @@ fn clock(Clock { elapsed, left }: Clock) -> String {
 
 fn painted(text: &str, colour: &str, colours: bool) -> String {
     if colours && !colour.is_empty() { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
-}
-
-/// Whole and part blocks.
-fn bar(done: f64, columns: usize) -> String {
-    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (done * 8.0 * columns as f64) as usize;
-    let (whole, part) = (eighths / 8, PARTS[eighths % 8]);
-    let used = whole + usize::from(!part.is_empty());
-    format!("{}{part}{}", "█".repeat(whole), " ".repeat(columns - used))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The stages of a run that have a bar, and how far each is.
 
+use crate::phase_progress::{Goal, Phase, State, What, share};
 use aiperf_report::thousands;
-use aiperf_types::{Nanos, PhaseKind, PhaseStage, Preparing, Progress, RunEvent};
+use aiperf_types::{PhaseKind, Preparing, Progress, RunEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,15 +20,13 @@ const PROFILING_GRACE: Stage = Stage { name: "Profiling Grace Period", colour: "
 const RECORDS: Stage = Stage { name: "Processing Records", colour: "34" };
 
 impl Stage {
-    fn of(progress: &Progress) -> Self {
-        // Without an end in time there is no grace after it: requests are counted until the last is back.
-        let grace = progress.targets.length.is_some();
-        match (progress.stage, progress.phase.kind) {
-            (PhaseStage::Processing, _) => RECORDS,
-            (PhaseStage::Draining, PhaseKind::Warmup) if grace => WARMUP_GRACE,
-            (PhaseStage::Draining, PhaseKind::Profiling) if grace => PROFILING_GRACE,
-            (_, PhaseKind::Warmup) => WARMUP,
-            (_, PhaseKind::Profiling) => PROFILING,
+    fn of(phase: &Phase) -> Self {
+        match (phase.state, phase.id.kind) {
+            (State::Sending, PhaseKind::Warmup) => WARMUP,
+            (State::Sending, PhaseKind::Profiling) => PROFILING,
+            (State::Grace, PhaseKind::Warmup) => WARMUP_GRACE,
+            (State::Grace, PhaseKind::Profiling) => PROFILING_GRACE,
+            (State::Processing | State::Complete, _) => RECORDS,
         }
     }
 }
@@ -79,15 +78,6 @@ pub(super) struct Stages {
     phases: BTreeMap<u16, Phase>,
 }
 
-/// A phase as it was last heard of.
-#[derive(Clone, Debug)]
-struct Phase {
-    progress: Arc<Progress>,
-    stage: Stage,
-    /// How long the phase was on and how much of the stage was done when the stage began.
-    began: (Nanos, u64),
-}
-
 impl Stages {
     /// Takes what an event says; whether it says anything of stages.
     pub(super) fn take(&mut self, event: &RunEvent) -> bool {
@@ -104,25 +94,17 @@ impl Stages {
         true
     }
 
-    fn hear(&mut self, progress: &Arc<Progress>) {
-        let stage = Stage::of(progress);
-        let before = self.phases.remove(&progress.phase.index);
-        let went_on = before.filter(|phase| phase.stage == stage);
-        let mut phase = Phase { progress: progress.clone(), stage, began: (Nanos::ZERO, 0) };
-        phase.began = match (went_on, stage == WARMUP || stage == PROFILING) {
-            (Some(before), _) => before.began,
-            (None, true) => phase.began,
-            (None, false) => (progress.elapsed, phase.returned().0),
-        };
-        self.phases.insert(progress.phase.index, phase);
+    fn hear(&mut self, progress: &Progress) {
+        let phase = self.phases.entry(progress.phase.index);
+        phase.or_insert_with(|| Phase::new(progress.phase.clone(), progress.targets)).hear(progress);
     }
 
     /// The stage to show, with the number of its phase: of the latest phase that sends; where none does, of the latest
     /// whose requests, then of the latest whose records are waited for.
     pub(super) fn shown(&self) -> Option<(u16, Standing)> {
-        let with_bar = self.phases.values().rev().filter(|phase| phase.has_something_to_come());
-        match (with_bar.min_by_key(|phase| phase.progress.stage), &self.preparing) {
-            (Some(phase), _) => Some((phase.progress.phase.index, phase.standing())),
+        let with_bar = self.phases.values().rev().filter(|phase| has_something_to_come(phase));
+        match (with_bar.min_by_key(|phase| phase.state), &self.preparing) {
+            (Some(phase), _) => Some((phase.id.index, standing(phase))),
             (None, Some(preparing)) => Some((0, before_the_run(preparing))),
             (None, None) => None,
         }
@@ -139,81 +121,50 @@ fn before_the_run(preparing: &Preparing) -> Standing {
     Standing { stage: Stage { name, colour: "" }, amount, clock: None, more: Vec::new() }
 }
 
-impl Phase {
-    /// Whether its stage goes on: what was processed of records is told until the phase is complete.
-    fn has_something_to_come(&self) -> bool {
-        let (done, total) = self.returned();
-        self.stage != RECORDS || done < total
-    }
-
-    /// Of a stage that waits for things to come back: those that did, and all of them.
-    fn returned(&self) -> (u64, u64) {
-        let Progress { counts, records, .. } = &*self.progress;
-        let returned = counts.completed + counts.cancelled;
-        if self.stage == RECORDS { (*records.min(&returned), returned) } else { (returned, counts.sent) }
-    }
-
-    fn standing(&self) -> Standing {
-        if self.stage == WARMUP || self.stage == PROFILING { self.sending() } else { self.waiting() }
-    }
-
-    fn sending(&self) -> Standing {
-        let Progress { targets, counts, elapsed, .. } = &*self.progress;
-        let seconds = elapsed.as_secs_f64();
-        let sessions = counts.sessions_completed + counts.sessions_cancelled;
-        let by_requests = targets.requests.map(|target| share(counts.completed as f64, target as f64));
-        let by_sessions = targets.sessions.map(|target| share(sessions as f64, target as f64));
-        let by_time = targets.length.map(|length| share(seconds, length.as_secs_f64()));
-        // Whichever is furthest will end it.
-        let furthest = [by_requests, by_sessions, by_time].into_iter().flatten().reduce(f64::max);
-        let at_this_pace = |done: f64| seconds * (1.0 - done) / done;
-        let left = [
-            by_requests.filter(|done| *done > 0.0).map(at_this_pace),
-            by_sessions.filter(|done| *done > 0.0).map(at_this_pace),
-            targets.length.map(|length| (length.as_secs_f64() - seconds).max(0.0)),
-        ];
-        let left = left.into_iter().flatten().reduce(f64::min);
-        let amount = match (targets.requests, furthest) {
-            (Some(total), _) if by_requests >= furthest => Amount::Of { done: counts.completed, total },
-            (_, Some(share)) => Amount::Share(share),
-            (_, None) => Amount::Requests(counts.completed),
-        };
-        let mut more = Vec::new();
-        if matches!(amount, Amount::Share(_)) {
-            more.push(match (targets.requests, targets.sessions) {
-                (Some(target), _) => format!("{}/{} requests", thousands(counts.completed), thousands(target)),
-                (None, Some(target)) => format!("{}/{} sessions", thousands(sessions), thousands(target)),
-                (None, None) => counted(counts.completed, "request"),
-            });
-        }
-        more.push(counted(counts.errors, "error"));
-        let rate = if seconds > 0.0 { counts.completed as f64 / seconds } else { 0.0 };
-        more.push(format!("{rate:.1} req/s"));
-        if counts.missed > 0 {
-            more.push(format!("{} missed", thousands(counts.missed)));
-        }
-        // Without slots nothing else says how much the server has to do at once.
-        if targets.concurrency.is_none() {
-            more.push(format!("{} in flight", thousands(counts.in_flight())));
-        }
-        Standing { stage: self.stage, amount, clock: Some(Clock { elapsed: seconds, left }), more }
-    }
-
-    /// Nothing is sent any more: what counts is what has not come back.
-    fn waiting(&self) -> Standing {
-        let (began, had) = self.began;
-        let (done, total) = self.returned();
-        let elapsed = self.progress.elapsed.as_secs_f64() - began.as_secs_f64();
-        let came = done.saturating_sub(had);
-        let left = (came > 0).then(|| elapsed * total.saturating_sub(done) as f64 / came as f64);
-        let more = if self.stage == RECORDS { Vec::new() } else { vec![counted(self.progress.counts.errors, "error")] };
-        let clock = Some(Clock { elapsed: elapsed.max(0.0), left });
-        Standing { stage: self.stage, amount: Amount::Of { done, total }, clock, more }
-    }
+/// Whether its stage goes on: what was processed of records is told until the phase is complete.
+fn has_something_to_come(phase: &Phase) -> bool {
+    let (done, total) = phase.waited_for();
+    phase.state < State::Processing || done < total
 }
 
-fn share(part: f64, all: f64) -> f64 {
-    if all > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 }
+fn standing(phase: &Phase) -> Standing {
+    let clock = Some(Clock { elapsed: phase.seconds(), left: phase.seconds_left() });
+    let (amount, more) = if phase.state == State::Sending { sending(phase) } else { waiting(phase) };
+    Standing { stage: Stage::of(phase), amount, clock, more }
+}
+
+fn sending(phase: &Phase) -> (Amount, Vec<String>) {
+    let Phase { targets, counts, .. } = phase;
+    let amount = match (phase.goal(), targets.requests) {
+        (Some(Goal { what: What::Requests, .. }), Some(total)) => Amount::Of { done: counts.completed, total },
+        (Some(goal), _) => Amount::Share(goal.share()),
+        (None, _) => Amount::Requests(counts.completed),
+    };
+    let mut more = Vec::new();
+    if matches!(amount, Amount::Share(_)) {
+        more.push(match (targets.requests, targets.sessions) {
+            (Some(target), _) => format!("{}/{} requests", thousands(counts.completed), thousands(target)),
+            (None, Some(target)) => format!("{}/{} sessions", thousands(phase.sessions()), thousands(target)),
+            (None, None) => counted(counts.completed, "request"),
+        });
+    }
+    more.push(counted(counts.errors, "error"));
+    more.push(format!("{:.1} req/s", phase.request_rate().unwrap_or(0.0)));
+    if counts.missed > 0 {
+        more.push(format!("{} missed", thousands(counts.missed)));
+    }
+    // Without slots nothing else says how much the server has to do at once.
+    if targets.concurrency.is_none() {
+        more.push(format!("{} in flight", thousands(counts.in_flight())));
+    }
+    (amount, more)
+}
+
+/// Nothing is sent any more: what counts is what has not come back.
+fn waiting(phase: &Phase) -> (Amount, Vec<String>) {
+    let (done, total) = phase.waited_for();
+    let more = if phase.state == State::Grace { vec![counted(phase.counts.errors, "error")] } else { Vec::new() };
+    (Amount::Of { done, total }, more)
 }
 
 fn counted(count: u64, what: &str) -> String {
@@ -223,7 +174,7 @@ fn counted(count: u64, what: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use aiperf_types::{MonoNs, PhaseId, PhaseMoment, PhaseProgress, PhaseTargets};
+    use aiperf_types::{MonoNs, Nanos, PhaseId, PhaseMoment, PhaseProgress, PhaseStage, PhaseTargets};
 
     pub(crate) fn progress(targets: PhaseTargets, millis: u64, counts: PhaseProgress) -> Progress {
         let (name, kind) = ("profiling".into(), PhaseKind::Profiling);

@@ -1,7 +1,7 @@
 //! The dashboard on a terminal of its own: what it takes it gives back.
 
 use crate::bench::{Bench, quick, serve};
-use aiperf_sim::SimHandle;
+use aiperf_sim::{Latency, SimConfig, SimHandle};
 use nix::pty::{Winsize, openpty};
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use std::fs::File;
@@ -27,6 +27,8 @@ struct Session {
     written: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
     dir: TempDir,
+    /// How often the terminal is taken, and given back.
+    takes: usize,
 }
 
 /// What is left of one.
@@ -38,12 +40,22 @@ struct Left {
 
 impl Session {
     fn start(bench: Bench) -> Self {
+        Self::start_by(&[], bench)
+    }
+
+    /// As the job of a shell that may be stopped, and goes on when a line is typed.
+    fn start_as_job(bench: Bench) -> Self {
+        let script = "\"$0\" \"$@\"; echo \"stopped: $?.\"; read line; fg; exit $?";
+        Self { takes: 2, ..Self::start_by(&["sh", "-m", "-c", script], bench) }
+    }
+
+    fn start_by(shell: &[&str], bench: Bench) -> Self {
         let size = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(Some(&size), None).unwrap();
         let plain = bench.command();
         // A session of its own, whose terminal this is: keys become signals there, and nowhere else.
         let mut command = Command::new("setsid");
-        command.arg("--ctty").arg(plain.get_program()).args(plain.get_args());
+        command.arg("--ctty").args(shell).arg(plain.get_program()).args(plain.get_args());
         command.current_dir(bench.dir.path()).env("TERM", "xterm").env("NO_COLOR", "1");
         let end = || terminal.slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
@@ -58,7 +70,7 @@ impl Session {
                 seen.lock().unwrap().extend_from_slice(&bytes[..read]);
             }
         });
-        Self { child, keyboard, screen: terminal.slave, modes, written, reader, dir: bench.dir }
+        Self { child, keyboard, screen: terminal.slave, modes, written, reader, dir: bench.dir, takes: 1 }
     }
 
     fn written(&self) -> String {
@@ -66,9 +78,13 @@ impl Session {
     }
 
     fn wait_for(&self, text: &str) {
+        self.wait_for_some(text, 1);
+    }
+
+    fn wait_for_some(&self, text: &str, times: usize) {
         let started = Instant::now();
-        while !self.written().contains(text) {
-            assert!(started.elapsed() < HANGS, "it never showed {text:?}: {}", self.written());
+        while self.written().matches(text).count() < times {
+            assert!(started.elapsed() < HANGS, "it never showed {text:?} {times} times: {}", self.written());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -95,17 +111,28 @@ impl Session {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        assert_eq!(tcgetattr(&self.screen).unwrap().local_flags, self.modes, "the terminal's modes");
+        self.is_given_back(self.takes);
         drop(self.screen);
         self.reader.join().unwrap();
         let written = String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned();
-        let on = |what: &str| written.matches(&format!("\x1b[?{what}h")).count();
-        let off = |what: &str| written.matches(&format!("\x1b[?{what}l")).count();
-        assert_eq!((on("1049"), off("1049")), (1, 1), "the alternate screen: {written:?}");
-        assert!(on("1000") == off("1000") && on("1006") == off("1006"), "the mouse");
-        assert!(written.rfind("\x1b[?25h") > written.rfind("\x1b[?25l"), "the cursor");
+        is_undone(&written, self.takes);
         Left { code, written, dir: self.dir }
     }
+
+    /// The terminal is as it was, after it was taken so often.
+    fn is_given_back(&self, takes: usize) {
+        assert_eq!(tcgetattr(&self.screen).unwrap().local_flags, self.modes, "the terminal's modes");
+        self.wait_for_some(LEAVE, takes);
+    }
+}
+
+/// Whatever was asked of the terminal so often is undone.
+fn is_undone(written: &str, takes: usize) {
+    let on = |what: &str| written.matches(&format!("\x1b[?{what}h")).count();
+    let off = |what: &str| written.matches(&format!("\x1b[?{what}l")).count();
+    assert_eq!((on("1049"), off("1049")), (takes, takes), "the alternate screen: {written:?}");
+    assert!(on("1000") == off("1000") && on("1006") == off("1006"), "the mouse");
+    assert!(written.rfind("\x1b[?25h") > written.rfind("\x1b[?25l"), "the cursor");
 }
 
 impl Left {
@@ -149,17 +176,55 @@ fn sigterm_closes_the_screen_and_writes_results() {
 }
 
 #[test]
-fn ctrl_c_is_the_first_signal_and_a_second_one_leaves() {
+fn ctrl_c_is_the_first_signal() {
     let sim = serve(quick());
     let mut session = Session::start(dashboard(&sim, &["--benchmark-duration", "60"]));
     session.wait_for("Real-Time");
     session.type_in("\x03");
-    session.wait_for("Cancellation in Progress");
-    // The run may be over by now; then nobody is left to get it.
-    session.type_in("\x03");
     let left = session.finish();
     assert_eq!(left.code, Some(130), "{}", left.written);
     assert!(left.after().contains("Cancellation in Progress"), "{}", left.after());
+    assert!(!left.after().contains("FORCE QUIT"), "{}", left.after());
+    assert!(left.dir.path().join("out/profile_export_aiperf.json").exists());
+}
+
+#[test]
+fn the_second_signal_leaves_at_once() {
+    // Nothing is answered: there is something to cancel.
+    let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
+    let session = Session::start(dashboard(&sim, &["--benchmark-duration", "60"]));
+    session.wait_for("Real-Time");
+    // Both wait for the one who takes them before the run can end: the lower number goes first.
+    session.signal("STOP");
+    session.signal("INT");
+    session.signal("TERM");
+    session.signal("CONT");
+    let left = session.finish();
+    assert_eq!(left.code, Some(143), "{}", left.written);
+    let (first, second) = (left.after().find("Cancellation in Progress"), left.after().find("FORCE QUIT"));
+    assert!(first.is_some() && first < second, "{}", left.after());
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_until_the_run_goes_on() {
+    let sim = serve(quick());
+    let mut session = Session::start_as_job(dashboard(&sim, &["--benchmark-duration", "60"]));
+    session.wait_for("Real-Time");
+    session.type_in("\x1a");
+    session.wait_for("stopped: 148.");
+    session.is_given_back(1);
+    let written = session.written();
+    is_undone(&written, 1);
+    assert!(written.find(LEAVE) < written.find("stopped: "), "the shell goes on where it was: {written:?}");
+    session.type_in("\n");
+    session.wait_for_some(ENTER, 2);
+    session.wait_for_some("Real-Time", 2);
+    session.type_in("4");
+    session.wait_for("worker_0");
+    session.type_in("\x03");
+    let left = session.finish();
+    assert_eq!(left.code, Some(130), "{}", left.written);
+    assert!(left.dir.path().join("out/profile_export_aiperf.json").exists());
 }
 
 #[test]

@@ -51,9 +51,9 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_TOKENIZER_PRELOAD_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "120.0", status: NotYet, about: "Limit of tokenizer pre-loading; the run goes on after it" },
     Variable { name: "AIPERF_TOKENIZER_SKIP_PRELOAD", kind: Bool, default: "false", status: NotYet, about: "Do not pre-load tokenizers" },
     Variable { name: "AIPERF_UI_CONSOLE_EXPORT_WIDTH", kind: Int(between(40.0, true, 10000.0, true)), default: "140", status: Acts, about: "Columns of the final report in the text export, and where stdout is no terminal" },
-    Variable { name: "AIPERF_UI_LOG_REFRESH_INTERVAL", kind: Float(between(0.01, true, 100000.0, true)), default: "0.1", status: Acts, about: "Seconds between two looks of the dashboard at the log" },
+    Variable { name: "AIPERF_UI_LOG_REFRESH_INTERVAL", kind: Float(between(0.01, true, 100000.0, true)), default: "0.1", status: Acts, about: "Seconds between two frames of the dashboard, for its log: the smaller of this and AIPERF_UI_SPINNER_REFRESH_RATE, within 0.1 and 1, counts" },
     Variable { name: "AIPERF_UI_MIN_UPDATE_PERCENT", kind: Float(between(0.01, true, 100.0, true)), default: "1.0", status: Acts, about: "Progress, in percent, after which the bar of the simple UI is drawn anew" },
     Variable { name: "AIPERF_UI_REALTIME_METRICS_INTERVAL", kind: Float(between(0.0, true, 1000.0, true)), default: "unset", status: Acts, about: "Seconds between live statistics: in the dashboard's table (unset = 5), elsewhere in the log; 0 = none in the log" },
     Variable { name: "AIPERF_UI_REALTIME_METRICS_ENABLED", kind: Bool, default: "false", status: Acts, about: "Live statistics in the log, every 30 s unless another interval is given" },
-    Variable { name: "AIPERF_UI_SPINNER_REFRESH_RATE", kind: Float(between(0.1, true, 100.0, true)), default: "0.1", status: Acts, about: "Seconds between two pictures of the dashboard's spinner and progress" },
+    Variable { name: "AIPERF_UI_SPINNER_REFRESH_RATE", kind: Float(between(0.1, true, 100.0, true)), default: "0.1", status: Acts, about: "Seconds between two frames of the dashboard, for its spinners: the smaller of this and AIPERF_UI_LOG_REFRESH_INTERVAL, within 0.1 and 1, counts" },
 ];

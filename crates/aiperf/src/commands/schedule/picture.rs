@@ -5,9 +5,10 @@
 use super::account::Account;
 use super::axis::{Axis, time_unit};
 use super::stretches::{Stretch, Stretches};
-use super::words::{count, number};
+use super::words::number;
 use aiperf_campaign::rehearsal::{Happening, Moment, RateCurve, Setup};
 use aiperf_plan::{Arrival, PhasePlan, Plan};
+use aiperf_report::thousands;
 use aiperf_types::{Nanos, PhaseIndex};
 use std::fmt::Write;
 
@@ -304,7 +305,7 @@ impl Picture {
     }
 
     fn legend(&self, out: &mut String) {
-        let missed = format!("missed: {}", count(self.missed.count));
+        let missed = format!("missed: {}", thousands(self.missed.count));
         let is_wanted = self.phases.iter().any(|band| !band.wanted.is_empty());
         let (middle, low) = (LEGEND - 4.0, LEGEND);
         let (block, stroke) = (format!("V{}h14V{low}Z", LEGEND - 8.0), "h14".to_owned());

@@ -1,10 +1,10 @@
 //! A rehearsal in words, at 80 columns.
 
 use super::account::{Account, PhaseAccount};
-use super::words::{count, number, seconds, server, several};
+use super::words::{number, seconds, server, several};
 use aiperf_campaign::rehearsal::AssumedServer;
 use aiperf_plan::{PhasePlan, Plan};
-use aiperf_report::wrap_hanging;
+use aiperf_report::{thousands, wrap_hanging};
 use aiperf_types::{Nanos, PhaseKind};
 
 const COLUMNS: usize = 80;
@@ -47,15 +47,15 @@ fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'st
     let turns = if counts.sessions_sent == counts.sent {
         String::new()
     } else {
-        format!(", {} of them completed", count(counts.sessions_completed))
+        format!(", {} of them completed", thousands(counts.sessions_completed))
     };
     let given_up = match account.given_up {
         0 => String::new(),
-        some => format!("; {} given up on purpose", count(some)),
+        some => format!("; {} given up on purpose", thousands(some)),
     };
     rows.push((
         "requests",
-        format!("{} in {}{turns}{given_up}", count(counts.sent), several(counts.sessions_sent, "session")),
+        format!("{} in {}{turns}{given_up}", thousands(counts.sent), several(counts.sessions_sent, "session")),
     ));
     if let Some((first, last)) = account.sent {
         rows.push(("dispatches", format!("from {} to {}", seconds(first), seconds(last))));
@@ -64,7 +64,7 @@ fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'st
         let slip = if counts.slip == Nanos::ZERO { String::new() } else { format!("; {} late", seconds(counts.slip)) };
         rows.push((
             "offered",
-            format!("{}, of which {} missed a slot{slip}", count(counts.offered), count(counts.missed)),
+            format!("{}, of which {} missed a slot{slip}", thousands(counts.offered), thousands(counts.missed)),
         ));
     }
     rows.push((
@@ -75,7 +75,7 @@ fn rows(phase: &PhasePlan, account: &PhaseAccount, streaming: bool) -> Vec<(&'st
         },
     ));
     let waiting = match streaming {
-        true => format!(", {} without a first token", count(account.awaiting_first_content.peak)),
+        true => format!(", {} without a first token", thousands(account.awaiting_first_content.peak)),
         false => String::new(),
     };
     let (sessions, in_flight) = (account.sessions.peak, account.in_flight.peak);

@@ -1,24 +1,12 @@
 //! Numbers as people say them. What a phase does is said by the plan itself.
 
 use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime};
+use aiperf_report::thousands;
 use aiperf_types::Nanos;
-
-/// A count with its thousands apart.
-pub(super) fn count(of: u64) -> String {
-    let digits = of.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// So many of something that has a plain plural.
 pub(super) fn several(of: u64, what: &str) -> String {
-    format!("{} {what}{}", count(of), if of == 1 { "" } else { "s" })
+    format!("{} {what}{}", thousands(of), if of == 1 { "" } else { "s" })
 }
 
 /// An instant or a length of time.
@@ -60,7 +48,7 @@ mod tests {
 
     #[test]
     fn counts_and_numbers_are_easy_to_read() {
-        assert_eq!([count(0), count(999), count(1000), count(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([several(1, "turn"), several(1234, "turn")], ["1 turn", "1,234 turns"]);
         assert_eq!([number(10.0), number(0.25), number(1234.56), number(2.5)], ["10", "0.25", "1234.6", "2.5"]);
     }
 }

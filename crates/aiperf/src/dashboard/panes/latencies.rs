@@ -1,9 +1,10 @@
 //! Request Latency: how many requests took how long.
 
 use super::{Pane, PaneId, centred};
+use crate::blocks::blocks;
 use crate::dashboard::model::Model;
-use crate::dashboard::shapes::{block_bar, count};
 use crate::dashboard::theme::Theme;
+use aiperf_report::thousands;
 use aiperf_types::LatencyBucket;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,6 +16,7 @@ pub(super) const PANE: Pane = Pane {
     key: '8',
     label: "Latency",
     title: "Request Latency",
+    head_rows: 0,
     rows: |model| model.latencies.len(),
     draw,
 };
@@ -28,13 +30,13 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     }
     let rows = joined(&model.latencies, usize::from(area.height));
     let bounds: Vec<String> = rows.iter().map(|row| format!("{} - {} ms", number(row.from), number(row.to))).collect();
-    let counts: Vec<String> = rows.iter().map(|row| count(row.count)).collect();
+    let counts: Vec<String> = rows.iter().map(|row| thousands(row.count)).collect();
     let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
     let (label, total) = (widest(&bounds), widest(&counts));
     let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1) as f64;
     let room = usize::from(area.width).saturating_sub(label + total + 2);
     for (((row, bounds), counted), y) in rows.iter().zip(bounds).zip(counts).zip(area.y..area.bottom()) {
-        let bar = block_bar(row.count as f64 / most, room);
+        let bar = blocks(row.count as f64 / most, room);
         let line = Line::from(vec![
             Span::styled(format!("{bounds:>label$} "), theme.dim),
             Span::styled(format!("{counted:>total$} "), theme.text),

@@ -10,12 +10,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 pub(super) const PANE: Pane =
-    Pane { id: PaneId::Logs, key: '6', label: "Logs", title: "Application Logs", rows: |_| 0, draw };
+    Pane { id: PaneId::Logs, key: '6', label: "Logs", title: "Application Logs", head_rows: 0, rows: |_| 0, draw };
 
 /// Narrower panes have further lines below the time, not below the message.
 const ROOM_FOR_HEAD: u16 = 90;
-/// Columns of `[HH:MM:SS.mmm] LEVEL    `.
-const HEAD: usize = 24;
 const BACK: &str = " ▼ End: back to the latest ";
 
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
@@ -52,12 +50,12 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
 
 fn wrapped(line: &LogLine, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let LogLine { time, level, text } = line;
-    let indent = if columns >= ROOM_FOR_HEAD { HEAD } else { 2 };
-    let (name, whole) = (level.name(), format!("[{time}] {:<8} {text}", level.name()));
-    let mut lines = aiperf_report::wrap_hanging(&whole, usize::from(columns), indent).into_iter();
+    let head = line.head();
+    let indent = if columns >= ROOM_FOR_HEAD { head.len() } else { 2 };
+    let mut lines = aiperf_report::wrap_hanging(&format!("{head}{text}"), usize::from(columns), indent).into_iter();
     let first = lines.next().unwrap_or_default();
     let time_end = (time.len() + 3).min(first.len());
-    let name_end = (time_end + name.len()).min(first.len());
+    let name_end = (time_end + level.name().len()).min(first.len());
     // Nothing before the message is wider than a byte a column.
     let parts = (first.get(..time_end), first.get(time_end..name_end), first.get(name_end..));
     let first = match parts {

@@ -14,6 +14,7 @@ pub(super) const PANE: Pane = Pane {
     key: '3',
     label: "Metrics",
     title: "Real-Time Metrics",
+    head_rows: 1,
     rows: |model| model.metrics.len(),
     draw,
 };

@@ -35,7 +35,9 @@ pub(crate) struct Pane {
     /// In the footer.
     pub(crate) label: &'static str,
     pub(crate) title: &'static str,
-    /// Rows that it would like to have.
+    /// Rows above those that scroll.
+    head_rows: usize,
+    /// Rows below them that it would like to have.
     rows: fn(&Model) -> usize,
     pub(crate) draw: fn(&Model, Rect, &mut Buffer, &Theme),
 }
@@ -50,6 +52,7 @@ pub(crate) const PANES: &[Pane] = &[
         key: '5',
         label: "GPU Telemetry",
         title: "Real-Time GPU Telemetry",
+        head_rows: 0,
         rows: |_| 0,
         draw: |_, _, _, _| {},
     },
@@ -62,8 +65,16 @@ pub(crate) const PANES: &[Pane] = &[
 impl PaneId {
     pub(crate) const COUNT: usize = PANES.len();
 
+    fn pane(self) -> Option<&'static Pane> {
+        PANES.iter().find(|pane| pane.id == self)
+    }
+
+    pub(crate) fn head_rows(self) -> usize {
+        self.pane().map_or(0, |pane| pane.head_rows)
+    }
+
     pub(crate) fn rows(self, model: &Model) -> usize {
-        PANES.iter().find(|pane| pane.id == self).map_or(0, |pane| (pane.rows)(model))
+        self.pane().map_or(0, |pane| (pane.rows)(model))
     }
 }
 

@@ -3,10 +3,11 @@
 use super::{Pane, PaneId};
 use crate::dashboard::layout;
 use crate::dashboard::model::Model;
-use crate::dashboard::phases::{Phase, State, What, share};
-use crate::dashboard::shapes::{bar, count, percent};
+use crate::dashboard::phases;
+use crate::dashboard::shapes::{bar, percent};
 use crate::dashboard::theme::Theme;
-use aiperf_report::{duration_text, remaining_text};
+use crate::phase_progress::{Phase, State, What, share};
+use aiperf_report::{duration_text, remaining_text, thousands};
 use aiperf_types::PhaseKind;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,8 +15,15 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub(super) const PANE: Pane =
-    Pane { id: PaneId::Progress, key: '2', label: "Progress", title: "Profile Progress", rows: needed, draw };
+pub(super) const PANE: Pane = Pane {
+    id: PaneId::Progress,
+    key: '2',
+    label: "Progress",
+    title: "Profile Progress",
+    head_rows: 0,
+    rows: needed,
+    draw,
+};
 
 const WAITING: &str = "Waiting for profile data…";
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -104,18 +112,22 @@ fn rows(model: &Model) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |label, text: String, mood| rows.push(Row { label, text, mood });
     let status_mood = if phase.state == State::Complete { Mood::Good } else { Mood::Plain };
-    add("Status", phase.status().to_owned(), status_mood);
+    add("Status", phases::status(phase).to_owned(), status_mood);
     if model.phases.has_several(phase.id.kind) {
         add("Phase", phase.id.name.to_string(), Mood::Plain);
     }
     add("Progress", progress(phase), Mood::Plain);
     if phase.state < State::Processing {
-        add("Live Concurrency", format!("{} requests in flight", count(phase.counts.in_flight())), Mood::Plain);
+        add("Live Concurrency", format!("{} requests in flight", thousands(phase.counts.in_flight())), Mood::Plain);
     }
     let (text, mood) = errors(phase);
     add("Errors", text, mood);
     if phase.counts.missed > 0 {
-        add("Missed", format!("{} of {}", count(phase.counts.missed), count(phase.counts.offered)), Mood::Doubtful);
+        add(
+            "Missed",
+            format!("{} of {}", thousands(phase.counts.missed), thousands(phase.counts.offered)),
+            Mood::Doubtful,
+        );
     }
     let rate = |rate: Option<f64>, of| rate.map_or_else(|| "--".to_owned(), |rate| format!("{rate:.1} {of}/s"));
     add("Request Rate", rate(phase.request_rate(), "requests"), Mood::Plain);
@@ -124,10 +136,10 @@ fn rows(model: &Model) -> Vec<Row> {
     match phase.state {
         State::Sending => add("ETA", remaining_text(phase.seconds_left()), Mood::Plain),
         State::Grace => {
-            let waiting = count(phase.counts.in_flight());
+            let waiting = thousands(phase.counts.in_flight());
             add("Grace Period", format!("waiting for {waiting} requests"), Mood::Doubtful);
         }
-        State::Processing => add("Records ETA", remaining_text(phase.records_seconds_left()), Mood::Plain),
+        State::Processing => add("Records ETA", remaining_text(phase.seconds_left()), Mood::Plain),
         State::Complete => {}
     }
     rows
@@ -135,7 +147,7 @@ fn rows(model: &Model) -> Vec<Row> {
 
 fn progress(phase: &Phase) -> String {
     let whole = |done: u64, of: u64, what: &str| {
-        format!("{} / {} {what} ({:.1}%)", count(done), count(of), 100.0 * share(done as f64, of as f64))
+        format!("{} / {} {what} ({:.1}%)", thousands(done), thousands(of), 100.0 * share(done as f64, of as f64))
     };
     match (phase.state, phase.goal()) {
         (State::Grace, _) => whole(phase.returned(), phase.counts.sent, "requests returned"),
@@ -145,7 +157,7 @@ fn progress(phase: &Phase) -> String {
             What::Sessions => whole(goal.done as u64, goal.of as u64, "user sessions"),
             What::Seconds => format!("{:.1} / {:.1} seconds ({:.1}%)", goal.done, goal.of, 100.0 * goal.share()),
         },
-        (_, None) => format!("{} requests", count(phase.counts.completed)),
+        (_, None) => format!("{} requests", thousands(phase.counts.completed)),
     }
 }
 
@@ -159,7 +171,7 @@ fn errors(phase: &Phase) -> (String, Mood) {
         _ if part <= MANY_ERRORS => Mood::Doubtful,
         _ => Mood::Bad,
     };
-    (format!("{} / {} ({:.1}%)", count(failed), count(of), 100.0 * part), mood)
+    (format!("{} / {} ({:.1}%)", thousands(failed), thousands(of), 100.0 * part), mood)
 }
 
 /// A row; what does not fit goes on below.

@@ -2,8 +2,9 @@
 
 use super::{Pane, PaneId, centred, scrolled};
 use crate::dashboard::model::Model;
-use crate::dashboard::shapes::count;
 use crate::dashboard::theme::Theme;
+use aiperf_report::thousands;
+use aiperf_types::ServerSnapshot;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -13,7 +14,8 @@ pub(super) const PANE: Pane = Pane {
     key: '9',
     label: "Server",
     title: "Server Metrics",
-    rows: |model| model.server.as_ref().map_or(0, |server| server.values.len()),
+    head_rows: 0,
+    rows: |model| model.server.as_ref().map_or(0, |server| said(server).count()),
     draw,
 };
 
@@ -41,20 +43,22 @@ const SAID: &[(&str, &str, Kind)] = &[
 ];
 const LABEL: usize = 24;
 
+fn said(server: &ServerSnapshot) -> impl Iterator<Item = (&'static str, Kind, f64)> {
+    SAID.iter().filter_map(|(name, label, kind)| Some((*label, *kind, server.get(name)?)))
+}
+
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let Some(server) = &model.server else { return centred(EMPTY, area, buffer, theme) };
     let text = |kind: Kind, value: f64| match kind {
         _ if !value.is_finite() => "N/A".to_owned(),
         Kind::Percent => format!("{value:.1}%"),
-        Kind::Count => count(value.max(0.0).round() as u64),
-        Kind::Rate => format!("{}/s", count(value.max(0.0).round() as u64)),
+        Kind::Count => thousands(value.max(0.0).round() as u64),
+        Kind::Rate => format!("{}/s", thousands(value.max(0.0).round() as u64)),
     };
-    let lines: Vec<Line<'_>> = SAID
-        .iter()
-        .filter_map(|(name, label, kind)| {
-            let value = server.get(name)?;
+    let lines: Vec<Line<'_>> = said(server)
+        .map(|(label, kind, value)| {
             let label = Span::styled(format!("{label:>LABEL$}: "), theme.dim);
-            Some(Line::from(vec![label, Span::styled(text(*kind, value), theme.text)]))
+            Line::from(vec![label, Span::styled(text(kind, value), theme.text)])
         })
         .collect();
     scrolled(&lines, model.view.offsets[PaneId::Server as usize], area, buffer, theme);

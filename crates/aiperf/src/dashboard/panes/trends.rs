@@ -1,11 +1,12 @@
 //! Trends: request rate, first token and the time between tokens, second by second; how much is in flight and fails.
 
 use super::{Pane, PaneId};
+use crate::blocks::blocks;
 use crate::dashboard::model::Model;
-use crate::dashboard::phases::share;
-use crate::dashboard::shapes::{block_bar, count};
 use crate::dashboard::theme::Theme;
 use crate::dashboard::trends::Trend;
+use crate::phase_progress::share;
+use aiperf_report::thousands;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -13,7 +14,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Sparkline, Widget};
 
 pub(super) const PANE: Pane =
-    Pane { id: PaneId::Trends, key: '7', label: "Trends", title: "Trends", rows: |_| 5, draw };
+    Pane { id: PaneId::Trends, key: '7', label: "Trends", title: "Trends", head_rows: 0, rows: |_| 5, draw };
 
 const LABEL: usize = 12;
 const VALUE: usize = 10;
@@ -73,7 +74,7 @@ fn gauges(model: &Model) -> Vec<(&'static str, f64, String)> {
     let Some(phase) = model.phases.current() else { return Vec::new() };
     let in_flight = phase.counts.in_flight();
     let slots = phase.targets.concurrency.map(u64::from);
-    let of_slots = slots.map_or(count(in_flight), |slots| format!("{}/{}", count(in_flight), count(slots)));
+    let of_slots = slots.map_or(thousands(in_flight), |slots| format!("{}/{}", thousands(in_flight), thousands(slots)));
     let failed = phase.counts.errors;
     let failing = share(failed as f64, phase.records.max(failed) as f64);
     vec![
@@ -84,7 +85,7 @@ fn gauges(model: &Model) -> Vec<(&'static str, f64, String)> {
 
 fn gauge(label: &str, part: f64, text: &str, style: Style, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let room = usize::from(area.width).saturating_sub(LABEL + VALUE + 1);
-    let filled = block_bar(part, room);
+    let filled = blocks(part, room);
     let rest = "░".repeat(room.saturating_sub(filled.chars().count()));
     let spans = vec![
         Span::styled(format!("{label:<LABEL$}"), theme.dim),

@@ -2,10 +2,9 @@
 
 use super::{Pane, PaneId, scrolled};
 use crate::dashboard::model::Model;
-use crate::dashboard::shapes::count;
 use crate::dashboard::theme::Theme;
 use crate::dashboard::workers::{Health, Worker};
-use aiperf_report::bytes_text;
+use aiperf_report::{bytes_text, thousands};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -16,7 +15,8 @@ pub(super) const PANE: Pane = Pane {
     key: '4',
     label: "Workers",
     title: "Worker Status",
-    rows: |model| model.workers.workers.len() + model.workers.threads.len() + 5,
+    head_rows: 0,
+    rows: |model| model.workers.workers.len() + model.workers.others().len() + 5,
     draw,
 };
 
@@ -81,9 +81,9 @@ fn cells(model: &Model, at: usize, worker: &Worker, health: Health) -> [String; 
     [
         format!("worker_{at}"),
         health.name().to_owned(),
-        count(now.in_flight),
-        count(now.completed),
-        count(now.failed),
+        thousands(now.in_flight),
+        thousands(now.completed),
+        thousands(now.failed),
         cpu(model.workers.cpu(now.thread)),
         // Threads share the memory of their process.
         ABSENT.to_owned(),

@@ -1,10 +1,12 @@
 //! What is known after which events, and what keys do.
 
 use super::story::*;
-use crate::dashboard::keys::Effect;
+use crate::dashboard::keys::{Effect, MOST_COPIED};
 use crate::dashboard::logs::{LONGEST_MESSAGE, MOST_LINES};
 use crate::dashboard::model::Model;
 use crate::dashboard::panes::PaneId;
+use crate::dashboard::phases;
+use crate::dashboard::threads::ThreadUse;
 use aiperf_types::{LogLevel, Nanos, PhaseKind, PhaseStage, PhaseTargets, RunEvent};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
@@ -14,6 +16,13 @@ fn press(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Effect {
 
 fn mouse(model: &mut Model, kind: MouseEventKind, column: u16, row: u16) {
     model.mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+}
+
+fn copied(model: &mut Model) -> (String, bool) {
+    match press(model, KeyCode::Char('c'), KeyModifiers::NONE) {
+        Effect::Copy { text, is_all } => (text, is_all),
+        other => panic!("nothing copied: {other:?}"),
+    }
 }
 
 #[test]
@@ -67,9 +76,8 @@ fn keys_with_ctrl_are_for_the_world() {
     let mut model = profiling(80, 24, 0);
     let mut with_ctrl = |key| press(&mut model, KeyCode::Char(key), KeyModifiers::CONTROL);
     assert_eq!([with_ctrl('c'), with_ctrl('z'), with_ctrl('s')], [Effect::Interrupt, Effect::Suspend, Effect::Picture]);
-    let Effect::Copy(text) = press(&mut model, KeyCode::Char('c'), KeyModifiers::NONE) else {
-        panic!("nothing copied")
-    };
+    let (text, is_all) = copied(&mut model);
+    assert!(is_all);
     assert!(text.starts_with("[08:20:34.532] INFO     made 48 prompts of 128 tokens\n"), "{text}");
 }
 
@@ -94,7 +102,7 @@ fn two_clicks_on_a_pane_maximise_it() {
 fn between_warm_up_and_profiling_the_status_is_that_of_the_phase() {
     let mut model = warming_up(80, 24);
     let warmup = phase(0, PhaseKind::Warmup);
-    let status = |model: &Model| model.phases.current().unwrap().status();
+    let status = |model: &Model| phases::status(model.phases.current().unwrap());
     assert_eq!(status(&model), "Warmup");
     model.take(&RunEvent::RequestsDone(moment(&warmup, 5, counts(16, 16, 0))));
     let (next, targets) = (phase(1, PhaseKind::Profiling), of_requests(480));
@@ -124,7 +132,7 @@ fn nothing_goes_back_when_a_snapshot_comes_late() {
         470,
     );
     model.take(&late);
-    assert_eq!(model.phases.current().unwrap().status(), "Processing");
+    assert_eq!(phases::status(model.phases.current().unwrap()), "Processing");
 }
 
 #[test]
@@ -175,7 +183,8 @@ fn the_log_keeps_its_last_lines_and_the_beginning_of_each() {
     for number in 0..MOST_LINES as u64 + 5 {
         model.log(&line(LogLevel::Info, number, &format!("{number}:{}", "x".repeat(600))));
     }
-    let text = model.logs.text();
+    let (text, is_all) = model.logs.latest_text(usize::MAX);
+    assert!(!is_all, "five lines are gone");
     assert_eq!(text.lines().count(), MOST_LINES);
     assert!(text.starts_with("[00:00:00.005] INFO     5:xxx"));
     let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
@@ -237,5 +246,51 @@ fn a_worker_is_what_it_did_last() {
     assert!(shown(&model).contains("0 healthy • 0 high load • 2 error • 0 idle • 0 stale"), "{}", shown(&model));
     model.at(Nanos(60_000_000_000));
     assert!(shown(&model).contains("0 healthy • 0 high load • 0 error • 0 idle • 2 stale"), "{}", shown(&model));
-    assert!(shown(&profiling(120, 40, 0)).contains("Profile Progress"));
+}
+
+#[test]
+fn the_latest_lines_are_copied_where_all_would_be_too_many() {
+    let mut model = model(80, 24);
+    for number in 0..1000 {
+        model.log(&line(LogLevel::Info, number, &format!("{number}:{}", "x".repeat(200))));
+    }
+    let (text, is_all) = copied(&mut model);
+    assert!(!is_all && text.len() <= MOST_COPIED && text.len() > MOST_COPIED - 300, "{}", text.len());
+    assert!(text.starts_with("[00:00:00.") && text.ends_with('\n'));
+    assert!(text.lines().last().unwrap().contains(" 999:x"));
+}
+
+#[test]
+fn whoever_went_to_the_end_of_a_pane_goes_back_with_the_next_key() {
+    let mut model = profiling(80, 24, 0);
+    let thread = |id| ThreadUse { id, name: format!("thread-{id}."), cpu: None };
+    model.threads((101..140).map(thread).collect(), None);
+    key(&mut model, '4');
+    let top = shown(&model);
+    press(&mut model, KeyCode::End, KeyModifiers::NONE);
+    let end = shown(&model);
+    assert!(end != top && !end.contains("more …"), "{end}");
+    press(&mut model, KeyCode::Up, KeyModifiers::NONE);
+    assert_ne!(shown(&model), end, "{end}");
+    press(&mut model, KeyCode::Down, KeyModifiers::NONE);
+    assert_eq!(shown(&model), end);
+    press(&mut model, KeyCode::Home, KeyModifiers::NONE);
+    assert_eq!(shown(&model), top);
+    press(&mut model, KeyCode::End, KeyModifiers::NONE);
+    // The pane is shorter now than where somebody was.
+    model.threads((101..125).map(thread).collect(), None);
+    let end = shown(&model);
+    press(&mut model, KeyCode::Up, KeyModifiers::NONE);
+    assert_ne!(shown(&model), end);
+}
+
+#[test]
+fn requests_that_are_all_sent_are_profiling_until_they_are_back() {
+    let mut model = model(120, 40);
+    let (profiling, targets) = (phase(0, PhaseKind::Profiling), of_requests(100));
+    model.take(&started(&profiling, targets, 0));
+    model.take(&RunEvent::SendingComplete(moment(&profiling, 0, counts(100, 0, 0))));
+    model.take(&progress(&profiling, targets, 100, PhaseStage::Draining, counts(100, 0, 0), 0));
+    let seen = shown(&model);
+    assert!(seen.contains("0 / 100 requests (0.0%)") && !seen.contains("Grace Period"), "{seen}");
 }

@@ -173,12 +173,16 @@ pub(super) fn warming_up(columns: u16, rows: u16) -> Model {
 
 /// In the middle of it, with failures or without.
 pub(super) fn profiling(columns: u16, rows: u16, errors: u64) -> Model {
+    profiling_until(of_requests(480), columns, rows, errors)
+}
+
+fn profiling_until(targets: PhaseTargets, columns: u16, rows: u16, errors: u64) -> Model {
     let mut model = warming_up(columns, rows);
     let warmup = phase(0, PhaseKind::Warmup);
     model.take(&RunEvent::SendingComplete(moment(&warmup, 5, counts(16, 16, 0))));
     model.take(&RunEvent::RequestsDone(moment(&warmup, 5, counts(16, 16, 0))));
     model.take(&RunEvent::PhaseComplete(moment(&warmup, 5, counts(16, 16, 0))));
-    let (profiling, targets) = (phase(1, PhaseKind::Profiling), of_requests(480));
+    let profiling = phase(1, PhaseKind::Profiling);
     model.take(&started(&profiling, targets, 5));
     let text =
         "Phase profiling (profiling) started | phase_index=1 | profiling_index=0 | target: 480 requests | 8 at once";
@@ -202,12 +206,14 @@ pub(super) fn profiling(columns: u16, rows: u16, errors: u64) -> Model {
     model
 }
 
+/// Its time was over before its requests were.
 pub(super) fn in_grace(columns: u16, rows: u16) -> Model {
-    let mut model = profiling(columns, rows, 0);
+    let targets = PhaseTargets { length: Some(Nanos(55 * SECOND)), ..of_requests(480) };
+    let mut model = profiling_until(targets, columns, rows, 0);
     let profiling = phase(1, PhaseKind::Profiling);
     model.take(&RunEvent::SendingComplete(moment(&profiling, 60, counts(480, 472, 0))));
     let counts = counts(480, 475, 0);
-    model.take(&progress(&profiling, of_requests(480), 56_000, PhaseStage::Draining, counts, 470));
+    model.take(&progress(&profiling, targets, 56_000, PhaseStage::Draining, counts, 470));
     model
 }
 
