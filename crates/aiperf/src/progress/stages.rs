@@ -234,7 +234,6 @@ pub(super) mod tests {
             counts,
             stage: PhaseStage::Sending,
             records: 0,
-            backlog: 0,
             workers: Arc::default(),
         }
     }
