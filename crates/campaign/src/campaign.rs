@@ -164,6 +164,7 @@ impl Campaign {
         artifacts.remove_stale()?;
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
         artifacts.write_user_files(&self.redactor)?;
+        artifacts.keep_room();
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, server_metrics })
     }
 

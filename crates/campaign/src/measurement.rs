@@ -164,12 +164,13 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         say(
             true,
             format!(
-                "{} took no records for {:.1} s at a time ({} times, {:.1} s in all), and sending waited for it: use a \
-                 directory on a faster disk",
+                "{} kept records waiting for up to {:.1} s at a time ({} times, {:.1} s in all){}: use a directory on a \
+                 faster disk",
                 stall.path.display(),
                 stall.longest.as_secs_f64(),
                 stall.times,
-                stall.total.as_secs_f64()
+                stall.total.as_secs_f64(),
+                if stall.held_sending { ", and sending waited for it" } else { "" }
             ),
         );
     }

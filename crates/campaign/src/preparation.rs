@@ -8,7 +8,7 @@ use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::redact::{self, Redactor};
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
@@ -219,14 +219,9 @@ impl Job {
 fn shown(bodies: Vec<Body>, redactor: &Redactor) -> impl Iterator<Item = Vec<u8>> {
     bodies.into_iter().map(|body| {
         let payload = body.payload();
-        let named = match redact::payload(&payload) {
+        match redactor.body(&payload) {
             Cow::Owned(hidden) => hidden,
             Cow::Borrowed(_) => payload.into_owned(),
-        };
-        let hidden = std::str::from_utf8(&named).map(|text| redactor.hide_in_own(text));
-        match hidden {
-            Ok(Cow::Owned(hidden)) => hidden.into_bytes(),
-            Ok(Cow::Borrowed(_)) | Err(_) => named,
         }
     })
 }

@@ -3,7 +3,7 @@
 use crate::measurement::{self, Measurement, Observed};
 use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
-use aiperf_engine::{Outcome, PhaseOutcome};
+use aiperf_engine::{Lost, Outcome, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, Summary, SweepLine, Window};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan};
@@ -25,7 +25,7 @@ pub(crate) fn summarise(
     outcome: Outcome,
     redactor: &Redactor,
 ) -> Summarised {
-    let Outcome { phases, mut overlapping, quality, conduct, was_stopped, too_many_failed, .. } = outcome;
+    let Outcome { phases, mut overlapping, quality, conduct, was_stopped, too_many_failed, lost, .. } = outcome;
     let (start, end) = window(&phases, PhaseKind::Profiling)
         .or(phases.first().map(|phase| (phase.start, phase.end)))
         .unwrap_or_default();
@@ -64,7 +64,7 @@ pub(crate) fn summarise(
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
         doubts,
-        degraded: Vec::new(),
+        degraded: degraded(lost),
         metrics: summary,
         slices,
         warmup: Some(warmup.summary).filter(|warmup| warmup.records > 0),
@@ -75,12 +75,21 @@ pub(crate) fn summarise(
         was_cancelled: was_stopped,
         incomplete_reason: too_many_failed
             .or_else(|| was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()))
-            .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned())),
+            .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned()))
+            .or_else(|| (lost != Lost::default()).then(|| "Not all records could be computed.".to_owned())),
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
         server_metrics: None,
     };
     Summarised { result, no_slices }
+}
+
+/// What is missing from the results by a fault of this program, a part each.
+fn degraded(Lost { records, record_threads }: Lost) -> Vec<String> {
+    let records = (records > 0).then(|| format!("records: {records} could not be computed, and are in no metric"));
+    let threads = (1..=record_threads)
+        .map(|_| "records: a thread that computes them failed; those it had are in no metric".into());
+    records.into_iter().chain(threads).collect()
 }
 
 fn first_profiling(plan: &Plan) -> Option<&PhasePlan> {
@@ -212,6 +221,13 @@ mod tests {
     fn concurrency(summary: &Summary) -> [Option<f64>; 2] {
         let stats = summary.get("effective_concurrency").map(|result| result.stats).unwrap_or_default();
         [stats.avg, stats.max]
+    }
+
+    #[test]
+    fn what_could_not_be_computed_is_said_part_by_part() {
+        assert!(degraded(Lost::default()).is_empty());
+        let parts = degraded(Lost { records: 16, record_threads: 2 });
+        assert!(parts.len() == 3 && parts[0].starts_with("records: 16 could not be computed"), "{parts:?}");
     }
 
     #[test]

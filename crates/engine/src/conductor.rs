@@ -271,6 +271,7 @@ impl Conductor {
             Action::Cancel(phase) => self.with_workers(|workers| workers.everywhere(Command::Cancel(phase))),
             Action::SendingComplete(phase, counts) => {
                 self.change_run(phase, |run| run.sent_end = now);
+                let _ = self.track(phase).sent.set(now);
                 self.events.emit(RunEvent::SendingComplete(self.moment(phase, now, counts)));
             }
             Action::Complete(phase, how, counts) => {

@@ -1,19 +1,20 @@
 //! The thread between the workers and the record threads: it hands out finished exchanges, hands the records to their
 //! sinks in order of completion, and asks for running statistics.
 //!
-//! It runs at normal priority and waits for nobody, no file either: each sink is written by a thread of its own. Record threads may get no core at all on a busy machine; then it
-//! computes what has waited for too long itself, also what it handed out and did not get back. So a record is on disk
-//! within a second of its request's end whatever the record threads do.
+//! It runs at normal priority and waits for nobody, no file either: each sink is written by a thread of its own. Record
+//! threads may get no core at all on a busy machine; then it computes what has waited for too long itself, also what it
+//! handed out and did not get back. So a record is on disk within a second of its request's end whatever the record
+//! threads do.
 
 use crate::events::Events;
 use crate::phases::PhaseTrack;
 use crate::progress::{PhaseReports, RecordReports};
-use crate::queue::{Arrival, Batch, Claimant, Finished, LONGEST_WAIT, Queue};
+use crate::queue::{Arrival, Batch, Claimant, Finished, Queue};
 use crate::record_thread::Mailboxes;
 use crate::recorder::{Computed, Findings, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::sampler::{self, Sampler};
-use crate::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall};
+use crate::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall, StallNews};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
@@ -107,7 +108,7 @@ impl Coordinator {
         loop {
             let closed = self.parts.queue.is_closed();
             let computed = self.step(mono_now());
-            if closed && self.parts.queue.waiting() == 0 {
+            if closed && self.has_handed_on_all() {
                 break;
             }
             if !computed {
@@ -117,18 +118,21 @@ impl Coordinator {
         self.parts.sinks.close();
         // As long as a sink takes: what it does not take is lost.
         while !self.parts.sinks.have_ended() {
-            self.tell_sinks(mono_now());
+            self.tell_written(mono_now());
             std::thread::sleep(SHORT_SLEEP);
         }
-        self.tell_sinks(mono_now());
-        self.tell_phases(mono_now());
+        self.tell_written(mono_now());
         let (failures, stalls) = self.parts.sinks.into_findings();
         Coordinated { findings: self.parts.recorder.into_findings(), failures, stalls, relief: self.relief }
     }
 
+    fn has_handed_on_all(&mut self) -> bool {
+        self.oldest_arrival().is_none() && self.parts.sinks.handed_on() == self.next_batch
+    }
+
     /// One round; `true` when it computed something itself, so that there may be more of it.
     fn step(&mut self, now: MonoNs) -> bool {
-        self.take_back();
+        self.take_back(now);
         self.hand_out(now);
         let took_over = self.take_over(now);
         let helped = self.help(now);
@@ -145,13 +149,13 @@ impl Coordinator {
     }
 
     /// Takes what the record threads are done with.
-    fn take_back(&mut self) {
+    fn take_back(&mut self, now: MonoNs) {
         for thread in 0..self.handed.len() {
             let is_done = |handed: &InHand| handed.batch.computed.get().is_some();
             while self.handed[thread].front().is_some_and(is_done)
                 && let Some(InHand { batch, .. }) = self.handed[thread].pop_front()
             {
-                self.hand_on(batch, None);
+                self.hand_on(batch, None, now);
             }
         }
     }
@@ -169,7 +173,7 @@ impl Coordinator {
             } else {
                 // Numbers follow the order of completion: what cannot be handed over now is computed here.
                 busy[thread] = true;
-                self.relieve(batch);
+                self.relieve(batch, now);
             }
         }
     }
@@ -205,7 +209,7 @@ impl Coordinator {
                 && let Some(InHand { batch, .. }) = self.handed[thread].pop_front()
             {
                 took_over = true;
-                self.relieve(batch);
+                self.relieve(batch, now);
             }
         }
         took_over
@@ -219,16 +223,22 @@ impl Coordinator {
             return false;
         }
         let batch = self.next_batch();
-        self.relieve(batch);
+        self.relieve(batch, now);
         true
     }
 
-    /// Computes a batch that no record thread computes.
-    fn relieve(&mut self, batch: Arc<Batch>) {
+    /// Computes a batch that no record thread computes. What breaks down here too is lost, and nothing else with it.
+    fn relieve(&mut self, batch: Arc<Batch>, now: MonoNs) {
         let start = mono_now();
-        if let Some(computed) = self.parts.recorder.compute(&batch, Claimant::RecordThread) {
-            self.parts.recorder.add_up(&batch);
-            self.hand_on(batch, Some(computed));
+        let recorder = &mut self.parts.recorder;
+        let computed = recorder.compute_safely(&batch, Claimant::RecordThread);
+        match &computed {
+            Ok(Some(_)) => recorder.add_up_safely(&batch),
+            Ok(None) => {}
+            Err(_) => recorder.lose(&batch),
+        }
+        if let Some(computed) = computed.unwrap_or_else(|_| Some(Computed::default())) {
+            self.hand_on(batch, Some(computed), now);
         }
         if !self.parts.queue.is_closed() {
             self.relief.0 += mono_now().since(start).0;
@@ -236,8 +246,8 @@ impl Coordinator {
     }
 
     /// Hands a batch to the sinks, with all that waited for it. From here on only its records in bytes are kept.
-    fn hand_on(&mut self, batch: Arc<Batch>, own: Option<Computed>) {
-        for ready in self.parts.sinks.hand_on(Ready { batch, own }) {
+    fn hand_on(&mut self, batch: Arc<Batch>, own: Option<Computed>, now: MonoNs) {
+        for ready in self.parts.sinks.hand_on(Ready { batch, own }, now) {
             let Batch { exchanges, bytes, .. } = &*ready.batch;
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
             failures.iter().for_each(|(at, _)| self.parts.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
@@ -251,32 +261,43 @@ impl Coordinator {
 
     /// Lets go of what every sink has written.
     fn take_written(&mut self) {
-        while let Some(Handed { phases, bytes }) = self.parts.sinks.take_written() {
+        while let Some(Handed { phases, bytes, .. }) = self.parts.sinks.take_written() {
             self.parts.queue.finish(phases.into_iter().map(usize::from), bytes);
             self.unwritten.pop_front();
         }
     }
 
-    /// Says so when a file cannot be written, or takes nothing for a while: not at the end of a run that may last for
-    /// hours.
+    /// What sinks have done, when nothing is left to do here.
+    fn tell_written(&mut self, now: MonoNs) {
+        self.take_written();
+        self.tell_sinks(now);
+        self.tell_phases(now);
+    }
+
+    /// Says so when a file cannot be written, or keeps records waiting for a while: not at the end of a run that may last
+    /// for hours.
     fn tell_sinks(&mut self, now: MonoNs) {
-        let Parts { sinks, events, queue, .. } = &mut self.parts;
+        let Parts { sinks, events, queue, phases, .. } = &mut self.parts;
         for SinkFailure { path, error, .. } in sinks.new_failures() {
             events.say(LogLevel::Error, format!("cannot write {}: {error}", path.display()));
         }
-        for (path, over) in sinks.look_for_stalls(now) {
+        let holds_sending = queue.is_behind(now) && phases.iter().any(PhaseTrack::is_sending);
+        for (path, news) in sinks.look_for_stalls(now, holds_sending) {
             let (path, waiting) = (path.display(), queue.waiting());
-            match over {
-                None => events.say(
-                    LogLevel::Warning,
-                    format!(
-                        "{path} takes no records at the moment (a write has taken {:.1} s, {waiting} records wait): no new \
-                         requests are sent until it does",
-                        LONGEST_WAIT.as_secs_f64()
-                    ),
-                ),
-                Some(length) => {
-                    events.say(LogLevel::Notice, format!("{path} takes records again, after {:.1} s", length.as_secs_f64()));
+            match news {
+                StallNews::Began(waited) => {
+                    let then = if holds_sending { ": no new requests are sent until it has caught up" } else { "" };
+                    let waited = waited.as_secs_f64();
+                    let text = format!(
+                        "{path} takes records too slowly (the oldest has waited for {waited:.1} s, {waiting} wait){then}"
+                    );
+                    events.say(LogLevel::Warning, text);
+                }
+                StallNews::Ended(length) => {
+                    events.say(
+                        LogLevel::Notice,
+                        format!("{path} takes records again, after {:.1} s", length.as_secs_f64()),
+                    );
                 }
             }
         }

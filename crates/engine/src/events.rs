@@ -260,7 +260,6 @@ mod tests {
             counts: PhaseProgress { sent, ..PhaseProgress::default() },
             stage: PhaseStage::Sending,
             records: 0,
-            backlog: 0,
             workers: Arc::default(),
         }))
     }

@@ -14,6 +14,7 @@ pub(crate) struct PhaseTrack {
     load: Arc<str>,
     target: Arc<str>,
     pub(crate) started: OnceLock<MonoNs>,
+    pub(crate) sent: OnceLock<MonoNs>,
     pub(crate) requests_done: OnceLock<PhaseMoment>,
 }
 
@@ -32,8 +33,14 @@ impl PhaseTrack {
             load: plan.load_in_words().into(),
             target: plan.target_in_words().into(),
             started: OnceLock::new(),
+            sent: OnceLock::new(),
             requests_done: OnceLock::new(),
         }
+    }
+
+    /// Whether it has requests to send.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.started.get().is_some() && self.sent.get().is_none()
     }
 
     /// What is told of its start.

@@ -43,7 +43,6 @@ impl PhaseReports {
             counts,
             stage,
             records: self.queue.recorded(at),
-            backlog: self.queue.waiting(),
             workers: self.counters.so_far(),
         })));
     }

@@ -186,7 +186,7 @@ pub struct Conduct {
     /// How often dispatch was held back, and for how long in all.
     pub holds: u64,
     pub held: Nanos,
-    /// Sinks that took nothing for so long that dispatch was held back.
+    /// Sinks that kept records waiting for longer than they may.
     pub sink_stalls: Vec<SinkStall>,
     /// Steps of the wall clock.
     pub clock_steps: u64,

@@ -100,7 +100,9 @@ impl Queue {
         if records < exchanges {
             self.waiting_bytes.fetch_sub(exchanges - records, Relaxed);
         } else {
-            self.waiting_bytes.fetch_add(records - exchanges, Relaxed);
+            // Exchanges as they were are larger in lines.
+            let more = records - exchanges;
+            self.peak_bytes.fetch_max(self.waiting_bytes.fetch_add(more, Relaxed) + more, Relaxed);
         }
     }
 
@@ -241,5 +243,20 @@ impl Drop for Batch {
         for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {
             buffers.give(spent);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_that_are_larger_than_their_exchanges_count_in_the_peak() {
+        let (queue, _arrivals) = Queue::new(1 << 20, 1);
+        queue.push(Exchange::default().into());
+        let exchange = queue.peak_bytes();
+        queue.replace(exchange, 100_000);
+        queue.replace(100_000, 10);
+        assert!(exchange < 100_000 && queue.peak_bytes() == 100_000, "{}", queue.peak_bytes());
     }
 }

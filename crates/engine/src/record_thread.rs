@@ -114,10 +114,11 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> Findings {
 /// Computes a batch. Its records are put into it before it is claimed: once the coordinator sees them, it never claims
 /// the batch itself, so exactly one of both adds the records up, wherever this thread is interrupted.
 pub(crate) fn work(recorder: &mut Recorder, batch: &Batch) {
-    if let Some(computed) = recorder.compute(batch, Claimant::Coordinator) {
+    // One that broke down is left to the coordinator, as if this thread had got no core.
+    if let Ok(Some(computed)) = recorder.compute_safely(batch, Claimant::Coordinator) {
         let _ = batch.computed.set(computed);
         if batch.claim(Claimant::RecordThread) {
-            recorder.add_up(batch);
+            recorder.add_up_safely(batch);
         }
     }
 }

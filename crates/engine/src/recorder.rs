@@ -7,17 +7,17 @@ use crate::queue::{Batch, Claimant, Finished};
 use crate::raw::raw_exchange;
 use crate::record::{Reader, Record};
 use crate::request_watch::OddLength;
+use crate::shelf::Shelf;
 use crate::sinks::Encoded;
 use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, PhaseKind, RawExchange, RequestError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// A buffer of encoded records starts this large: a batch of them fits.
-const ENCODED_BYTES: usize = 64 << 10;
-
-/// What the records of a batch came to.
+/// What the records of a batch came to; nothing where they could not be computed.
+#[derive(Default)]
 pub(crate) struct Computed {
     pub(crate) encoded: Encoded,
     /// The requests that failed, by their place in the batch; without those that the run itself cut off.
@@ -33,6 +33,8 @@ pub(crate) struct RecordContext {
     /// What errors may say.
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) sweeps: Arc<Sweeps>,
+    /// By sink.
+    pub(crate) shelves: Vec<Shelf>,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
     /// Until when tokens are counted, once the run was stopped: whoever did that wants it to end.
@@ -58,12 +60,15 @@ impl RecordContext {
 pub(crate) struct Findings {
     pub(crate) phases: Vec<Accumulator>,
     pub(crate) quality: Quality,
+    /// By phase: exchanges of which there is nothing here, by a fault of ours.
+    pub(crate) lost: Vec<u64>,
 }
 
 impl Findings {
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.phases = self.phases.into_iter().zip(other.phases).map(|(one, two)| one.merge(two)).collect();
         self.quality.merge(&other.quality);
+        self.lost.iter_mut().zip(&other.lost).for_each(|(lost, other)| *lost += other);
         self
     }
 }
@@ -130,9 +135,30 @@ impl Recorder {
             false => Accumulator::new(&context.metrics).unwatched(),
         };
         let phases = 0..context.reader.phases.len();
-        let phases = phases.map(|phase| context.sweeps.accumulator(phase, accumulator())).collect();
-        let findings = Findings { phases, quality: Quality::default() };
+        let phases: Vec<Accumulator> = phases.map(|phase| context.sweeps.accumulator(phase, accumulator())).collect();
+        let lost = vec![0; phases.len()];
+        let findings = Findings { phases, quality: Quality::default(), lost };
         Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
+    }
+
+    /// As [`Self::compute`]. A fault of ours that one exchange brings out costs its batch, not what was found of others:
+    /// nothing is added up meanwhile.
+    pub(crate) fn compute_safely(&mut self, batch: &Batch, other: Claimant) -> std::thread::Result<Option<Computed>> {
+        catch_unwind(AssertUnwindSafe(|| self.compute(batch, other)))
+    }
+
+    /// As [`Self::add_up`]. What broke down in the middle may be there in part; that it did is said.
+    pub(crate) fn add_up_safely(&mut self, batch: &Batch) {
+        if catch_unwind(AssertUnwindSafe(|| self.add_up(batch))).is_err() {
+            self.lose(batch);
+        }
+    }
+
+    /// Nothing is known of a batch.
+    pub(crate) fn lose(&mut self, batch: &Batch) {
+        for exchange in &batch.exchanges {
+            self.findings.lost[usize::from(exchange.tag.phase.0)] += 1;
+        }
     }
 
     /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when
@@ -140,8 +166,7 @@ impl Recorder {
     pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
         self.records.clear();
         let (mut failures, mut odd_lengths) = (Vec::new(), Vec::new());
-        let buffer = || Vec::with_capacity(ENCODED_BYTES);
-        let mut encoded: Vec<Vec<u8>> = self.encoders.iter().map(|_| buffer()).collect();
+        let mut encoded: Vec<Vec<u8>> = self.context.shelves.iter().map(Shelf::take).collect();
         for (at, exchange) in batch.exchanges.iter().enumerate() {
             if batch.is_claimed_by(other) {
                 return None;

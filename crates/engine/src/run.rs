@@ -17,6 +17,7 @@ use crate::record_thread::{self, Mailboxes};
 use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
+use crate::shelf::Shelf;
 use crate::sinks::{OrderedSinks, RecordSink, SinkFailure, SinkWriter};
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
@@ -78,6 +79,16 @@ pub struct Outcome {
     pub hooks: Option<HookThread>,
     /// Sinks that could not take all records.
     pub sink_failures: Vec<SinkFailure>,
+    pub lost: Lost,
+}
+
+/// What is missing from the results by a fault of this program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Requests whose records could not be computed.
+    pub records: u64,
+    /// Threads that went with all that they had computed.
+    pub record_threads: usize,
 }
 
 /// What came of one phase.
@@ -140,6 +151,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
         counts_until: OnceLock::new(),
+        shelves: sinks.iter().map(|_| Shelf::default()).collect(),
     });
 
     let recorder = |number: usize, courtesy: Courtesy| {
@@ -155,8 +167,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     }
     let (failures, recorded) = FailureReports::of(&phases).unzip();
     let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
-    let (sinks, writers) = OrderedSinks::new(sinks, plan.runtime.flush_every, mono_now());
-    let spawn_writer = |writer: SinkWriter| spawn(format!("aiperf-sink-{}", writer.name), move || writer.run());
+    let (sinks, writers) = OrderedSinks::new(sinks, &context.shelves, plan.runtime.flush_every, mono_now());
+    let spawn_writer = |writer: SinkWriter| spawn(writer.thread_name(), move || writer.run());
     let writers: Vec<JoinHandle<()>> = writers.into_iter().map(spawn_writer).collect::<Result<_, _>>()?;
     let parts = Parts {
         queue: queue.clone(),
@@ -230,7 +242,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     // One that broke down left a failure.
     writers.into_iter().for_each(|writer| drop(writer.join()));
-    let mut findings = collect(findings, record_threads)?;
+    let (mut findings, dead) = collect(findings, record_threads);
+    let lost = Lost { records: findings.lost.iter().sum(), record_threads: dead };
     for (phase, records) in findings.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
     }
@@ -246,7 +259,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     conduct.steal_share = share(stolen, stolen_ticks());
     conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
     Ok(Outcome {
-        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &queue, anchor),
+        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &findings.lost, &queue, anchor),
         overlapping: context.sweeps.take_joint(),
         quality: findings.quality,
         conduct,
@@ -255,6 +268,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         hook_failure,
         hooks: hook_thread,
         sink_failures: failures,
+        lost,
     })
 }
 
@@ -283,6 +297,7 @@ fn phase_outcomes(
     phases: &[PhaseTrack],
     runs: Vec<Option<PhaseRun>>,
     records: Vec<Accumulator>,
+    lost: &[u64],
     queue: &Queue,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
@@ -295,7 +310,7 @@ fn phase_outcomes(
             end: anchor.wall(run.end),
             counts: queue.with_failures(index, run.counts),
             // Of what came back, all else has a record that counts.
-            cut_off: queue.arrived(index).saturating_sub(records.records()),
+            cut_off: queue.arrived(index).saturating_sub(records.records() + lost[index]),
             never_left: queue.never_left(index),
             was_stopped: run.how.stopped,
             records,
@@ -304,10 +319,11 @@ fn phase_outcomes(
     runs.into_iter().zip(phases).zip(records).filter_map(outcome).collect()
 }
 
-fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> Result<Findings, EngineError> {
-    record_threads.into_iter().try_fold(first, |all, thread| {
-        let part = thread.join().map_err(|_| EngineError::Panicked("record thread"))?;
-        Ok(all.merge(part))
+/// What all threads found, and how many of them did not live to say it.
+fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> (Findings, usize) {
+    record_threads.into_iter().fold((first, 0), |(all, dead), thread| match thread.join() {
+        Ok(part) => (all.merge(part), dead),
+        Err(_) => (all, dead + 1),
     })
 }
 

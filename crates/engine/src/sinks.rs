@@ -6,10 +6,11 @@
 //! their bytes on; what a sink has not taken yet counts in the queue's budget, of bytes and of time, so that memory
 //! has a bound and nothing new is sent while records wait for too long.
 //!
-//! Nobody is woken: a writer looks every [`LOOK_EVERY`] what there is, and writes it in one go.
+//! Nobody is woken before the end: a writer looks every [`LOOK_EVERY`] what there is, and writes it in one go.
 
 use crate::queue::{Batch, LONGEST_WAIT};
 use crate::recorder::Computed;
+use crate::shelf::Shelf;
 use aiperf_metrics::RecordEncoder;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
@@ -19,14 +20,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// How long a writer sleeps when there is nothing to write.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Batches that are written between two looks whether a flush is due.
-const MOST_A_TURN: usize = 64;
+const MOST_AT_ONCE: usize = 64;
 
 /// Takes every record of a run.
 pub struct RecordSink {
@@ -48,13 +50,24 @@ pub struct SinkFailure {
     pub error: io::Error,
 }
 
-/// A sink that did not take what it was given for so long that nothing new was sent.
+/// A sink that kept records waiting for longer than they may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkStall {
     pub path: PathBuf,
     pub times: u64,
     pub total: Nanos,
     pub longest: Nanos,
+    /// Whether requests waited too.
+    pub held_sending: bool,
+}
+
+/// What was found of a sink that stalls, or does so no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StallNews {
+    /// Its oldest record has waited for so long.
+    Began(Nanos),
+    /// It lasted for so long.
+    Ended(Nanos),
 }
 
 /// The records of a batch in bytes, by sink.
@@ -81,6 +94,8 @@ pub(crate) struct Handed {
     pub(crate) phases: Vec<u16>,
     /// What its records in bytes count in the budget.
     pub(crate) bytes: usize,
+    /// When the sinks got it.
+    at: MonoNs,
 }
 
 struct OpenSink {
@@ -89,7 +104,7 @@ struct OpenSink {
     /// `None` when nothing more comes.
     batches: Option<Sender<Arc<Vec<u8>>>>,
     state: Arc<SinkState>,
-    /// Since when it is stalled, as far as that was told.
+    /// Since when it is stalled, where that was told.
     stalled: Option<MonoNs>,
     stall: SinkStall,
 }
@@ -103,11 +118,13 @@ struct SinkState {
     busy_since: AtomicU64,
     failure: Mutex<Option<io::Error>>,
     ended: AtomicBool,
+    /// Its thread, to be woken at the end.
+    thread: OnceLock<Thread>,
 }
 
 /// The end of a sink that writes; it lives on a thread of its own.
 pub(crate) struct SinkWriter {
-    pub(crate) name: &'static str,
+    name: &'static str,
     batches: Receiver<Arc<Vec<u8>>>,
     /// `None` once it failed.
     file: Option<Box<dyn Write + Send>>,
@@ -115,11 +132,13 @@ pub(crate) struct SinkWriter {
     flush_every: Nanos,
     flushed: MonoNs,
     state: Arc<SinkState>,
+    /// Where buffers go that are written.
+    shelf: Shelf,
 }
 
-/// What follows a turn of a writer.
+/// What there is to do for a writer that wrote some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Wrote {
     MoreToWrite,
     /// There is nothing to write for now.
     Idle,
@@ -151,31 +170,39 @@ impl Ready {
 
 impl OrderedSinks {
     /// The sinks, and those who write to them.
-    pub(crate) fn new(sinks: Vec<RecordSink>, flush_every: Nanos, now: MonoNs) -> (Self, Vec<SinkWriter>) {
-        let open = |RecordSink { name, path, file, .. }| {
+    pub(crate) fn new(
+        sinks: Vec<RecordSink>,
+        shelves: &[Shelf],
+        flush_every: Nanos,
+        now: MonoNs,
+    ) -> (Self, Vec<SinkWriter>) {
+        let open = |(RecordSink { name, path, file, .. }, shelf): (RecordSink, &Shelf)| {
             let ((sender, batches), state) = (mpsc::channel(), Arc::<SinkState>::default());
-            let writer =
-                SinkWriter { name, batches, file: Some(file), flush_every, flushed: now, state: state.clone() };
-            let stall = SinkStall { path: path.clone(), times: 0, total: Nanos::ZERO, longest: Nanos::ZERO };
+            let (file, shelf) = (Some(file), shelf.clone());
+            let writer = SinkWriter { name, batches, file, flush_every, flushed: now, state: state.clone(), shelf };
+            let (times, total, longest) = (0, Nanos::ZERO, Nanos::ZERO);
+            let stall = SinkStall { path: path.clone(), times, total, longest, held_sending: false };
             (OpenSink { name, path, batches: Some(sender), state, stalled: None, stall }, writer)
         };
-        let (sinks, writers) = sinks.into_iter().map(open).unzip();
+        let (sinks, writers) = sinks.into_iter().zip(shelves).map(open).unzip();
         let (early, handed) = (BTreeMap::new(), VecDeque::new());
         (Self { sinks, early, next: 0, handed, first_handed: 0, failures: Vec::new(), told: 0 }, writers)
     }
 
     /// Takes a batch and hands on all that is next in order; gives the batches that were handed on.
-    pub(crate) fn hand_on(&mut self, ready: Ready) -> Vec<Ready> {
+    pub(crate) fn hand_on(&mut self, ready: Ready, now: MonoNs) -> Vec<Ready> {
         self.early.insert(ready.batch.number, ready);
         let mut handed = Vec::new();
         while let Some(ready) = self.early.remove(&self.next) {
             self.next += 1;
-            for (sink, bytes) in self.sinks.iter().zip(ready.encoded()) {
+            for (at, sink) in self.sinks.iter().enumerate() {
+                // Of a batch that could not be computed there is nothing to write; it is counted all the same.
+                let bytes = ready.encoded().get(at).cloned().unwrap_or_default();
                 // A writer that is gone is found out by what it leaves.
-                let _ = sink.batches.as_ref().map(|batches| batches.send(bytes.clone()));
+                let _ = sink.batches.as_ref().map(|batches| batches.send(bytes));
             }
             let phases = ready.batch.exchanges.iter().map(|exchange| exchange.tag.phase.0).collect();
-            self.handed.push_back(Handed { phases, bytes: ready.encoded_bytes() });
+            self.handed.push_back(Handed { phases, bytes: ready.encoded_bytes(), at: now });
             handed.push(ready);
         }
         handed
@@ -192,9 +219,17 @@ impl OrderedSinks {
         Some(handed)
     }
 
-    /// Nothing more comes.
+    /// How many batches were handed on.
+    pub(crate) fn handed_on(&self) -> u64 {
+        self.next
+    }
+
+    /// Nothing more comes: what is left is written at once.
     pub(crate) fn close(&mut self) {
-        self.sinks.iter_mut().for_each(|sink| sink.batches = None);
+        for sink in &mut self.sinks {
+            sink.batches = None;
+            sink.state.thread.get().into_iter().for_each(Thread::unpark);
+        }
     }
 
     /// Whether every writer has written what it had, to the operating system, and went.
@@ -212,9 +247,23 @@ impl OrderedSinks {
         &self.failures[told..]
     }
 
-    /// Looks which sinks stall, or do no more; gives the path of each of them, and how long it did where that is over.
-    pub(crate) fn look_for_stalls(&mut self, now: MonoNs) -> Vec<(&Path, Option<Nanos>)> {
-        self.sinks.iter_mut().filter_map(|sink| sink.look_for_stall(now)).collect()
+    /// Looks which sinks stall, or do no more; gives the path of each of them. One that blocks has not come back from a
+    /// write; one that is slow has, and still what it was given waits for long.
+    pub(crate) fn look_for_stalls(&mut self, now: MonoNs, holds_sending: bool) -> Vec<(&Path, StallNews)> {
+        let Self { sinks, handed, first_handed, .. } = self;
+        let since = |state: &SinkState| {
+            let ahead = state.written.load(Acquire).saturating_sub(*first_handed);
+            let oldest = usize::try_from(ahead).ok().and_then(|at| handed.get(at));
+            let busy_since = MonoNs(state.busy_since.load(Relaxed)).taken();
+            oldest.map(|handed| handed.at).into_iter().chain(busy_since).min()
+        };
+        sinks
+            .iter_mut()
+            .filter_map(|sink| {
+                let news = sink.look_for_stall(since(&sink.state), now, holds_sending)?;
+                Some((sink.path.as_path(), news))
+            })
+            .collect()
     }
 
     pub(crate) fn into_findings(self) -> (Vec<SinkFailure>, Vec<SinkStall>) {
@@ -224,58 +273,72 @@ impl OrderedSinks {
 }
 
 impl OpenSink {
-    fn look_for_stall(&mut self, now: MonoNs) -> Option<(&Path, Option<Nanos>)> {
-        let since = MonoNs(self.state.busy_since.load(Relaxed)).taken();
+    /// `since`: since when something waits for it.
+    fn look_for_stall(&mut self, since: Option<MonoNs>, now: MonoNs, holds_sending: bool) -> Option<StallNews> {
+        let waited = since.map_or(Nanos::ZERO, |since| now.since(since));
         match self.stalled {
-            Some(stalled) if since != Some(stalled) => {
+            Some(stalled) if waited.0 < LONGEST_WAIT.0 / 2 => {
                 let length = now.since(stalled);
                 self.stall.total.0 += length.0;
                 self.stall.longest = self.stall.longest.max(length);
                 self.stalled = None;
-                Some((&self.path, Some(length)))
+                Some(StallNews::Ended(length))
             }
-            None if since.is_some_and(|since| now.since(since) > LONGEST_WAIT) => {
+            Some(_) => {
+                self.stall.held_sending |= holds_sending;
+                None
+            }
+            None if waited > LONGEST_WAIT || (holds_sending && waited.0 > LONGEST_WAIT.0 / 2) => {
                 self.stalled = since;
                 self.stall.times += 1;
-                Some((&self.path, None))
+                self.stall.held_sending |= holds_sending;
+                Some(StallNews::Began(waited))
             }
-            _ => None,
+            None => None,
         }
     }
 }
 
 impl SinkWriter {
+    /// Linux keeps 15 bytes of it.
+    pub(crate) fn thread_name(&self) -> String {
+        let name = self.name.strip_prefix("records_").unwrap_or(self.name);
+        format!("sink-{name}")
+    }
+
     /// Writes until nothing more comes.
     pub(crate) fn run(mut self) {
+        let _ = self.state.thread.set(std::thread::current());
         loop {
-            match self.turn(mono_now()) {
-                Turn::MoreToWrite => {}
-                Turn::Idle => std::thread::sleep(LOOK_EVERY),
-                Turn::Over => return,
+            match self.write_some(mono_now()) {
+                Wrote::MoreToWrite => {}
+                Wrote::Idle => std::thread::park_timeout(LOOK_EVERY),
+                Wrote::Over => return,
             }
         }
     }
 
     /// Writes some of what there is, and flushes when that is due.
-    pub(crate) fn turn(&mut self, now: MonoNs) -> Turn {
-        let mut turn = Turn::MoreToWrite;
-        for _ in 0..MOST_A_TURN {
+    pub(crate) fn write_some(&mut self, now: MonoNs) -> Wrote {
+        let mut wrote = Wrote::MoreToWrite;
+        for _ in 0..MOST_AT_ONCE {
             match self.batches.try_recv() {
                 Ok(bytes) => {
                     self.put(|file| file.write_all(&bytes));
+                    self.shelf.give(bytes);
                     self.state.written.fetch_add(1, Release);
                     continue;
                 }
-                Err(TryRecvError::Empty) => turn = Turn::Idle,
-                Err(TryRecvError::Disconnected) => turn = Turn::Over,
+                Err(TryRecvError::Empty) => wrote = Wrote::Idle,
+                Err(TryRecvError::Disconnected) => wrote = Wrote::Over,
             }
             break;
         }
-        if turn == Turn::Over || now.since(self.flushed) >= self.flush_every {
+        if wrote == Wrote::Over || now.since(self.flushed) >= self.flush_every {
             self.flushed = now;
             self.put(|file| file.flush());
         }
-        turn
+        wrote
     }
 
     /// A full disk ends the file, not the run: what was written stays, the summary is still computed.
@@ -339,7 +402,8 @@ mod tests {
     }
 
     fn open(sinks: Vec<RecordSink>) -> (OrderedSinks, Vec<SinkWriter>) {
-        OrderedSinks::new(sinks, Nanos::ZERO, MonoNs(0))
+        let shelves: Vec<Shelf> = sinks.iter().map(|_| Shelf::default()).collect();
+        OrderedSinks::new(sinks, &shelves, Nanos::ZERO, MonoNs(0))
     }
 
     fn numbers(batches: &[Ready]) -> Vec<u64> {
@@ -354,14 +418,14 @@ mod tests {
     fn batches_are_written_in_order_and_given_back_when_they_are() {
         let shown = Shown::default();
         let (mut sinks, mut writers) = open(vec![sink("records", shown.clone())]);
-        assert!(sinks.hand_on(ready(1, &[b"b"])).is_empty());
-        assert!(sinks.hand_on(ready(2, &[b"c"])).is_empty());
-        assert_eq!(numbers(&sinks.hand_on(ready(0, &[b"a"]))), [0, 1, 2]);
+        assert!(sinks.hand_on(ready(1, &[b"b"]), MonoNs(1)).is_empty());
+        assert!(sinks.hand_on(ready(2, &[b"c"]), MonoNs(1)).is_empty());
+        assert_eq!(numbers(&sinks.hand_on(ready(0, &[b"a"]), MonoNs(1))), [0, 1, 2]);
         assert_eq!(written(&mut sinks), 0, "nobody wrote them yet");
-        assert_eq!(writers[0].turn(MonoNs(1)), Turn::Idle);
+        assert_eq!(writers[0].write_some(MonoNs(1)), Wrote::Idle);
         assert_eq!((written(&mut sinks), shown.text()), (3, "abc".to_owned()));
         sinks.close();
-        assert!(writers[0].turn(MonoNs(2)) == Turn::Over && !sinks.have_ended());
+        assert!(writers[0].write_some(MonoNs(2)) == Wrote::Over && !sinks.have_ended());
         drop(writers);
         assert!(sinks.have_ended() && sinks.into_findings().0.is_empty());
     }
@@ -371,8 +435,8 @@ mod tests {
         let shown = Shown::default();
         let (mut sinks, mut writers) = open(vec![sink("raw", Full), sink("records", shown.clone())]);
         for number in 0..3 {
-            sinks.hand_on(ready(number, &[b"x", b"y"]));
-            assert!(writers.iter_mut().all(|writer| writer.turn(MonoNs(number)) == Turn::Idle));
+            sinks.hand_on(ready(number, &[b"x", b"y"]), MonoNs(1));
+            assert!(writers.iter_mut().all(|writer| writer.write_some(MonoNs(number)) == Wrote::Idle));
             assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "told when it happens, and once");
         }
         assert_eq!((shown.text(), written(&mut sinks)), ("yyy".to_owned(), 3));
@@ -398,31 +462,70 @@ mod tests {
         let (shown, (go, blocked)) = (Shown::default(), mpsc::channel());
         let (mut sinks, writers) = open(vec![sink("raw", Blocked(blocked)), sink("records", shown.clone())]);
         let threads: Vec<_> = writers.into_iter().map(|writer| std::thread::spawn(|| writer.run())).collect();
-        (0..2).for_each(|number| drop(sinks.hand_on(ready(number, &[b"x", b"y"]))));
+        (0..2).for_each(|number| drop(sinks.hand_on(ready(number, &[b"x", b"y"]), MonoNs(1))));
         let wait_until = |done: &mut dyn FnMut() -> bool| {
             while !done() {
                 std::thread::yield_now();
             }
         };
         wait_until(&mut || shown.text() == "yy");
-        let since = || MonoNs(sinks.sinks[0].state.busy_since.load(Relaxed)).taken();
-        wait_until(&mut || since().is_some());
-        let since = since().unwrap();
         assert!(sinks.take_written().is_none(), "not all sinks have it");
-        assert!(sinks.look_for_stalls(since.plus(LONGEST_WAIT)).is_empty(), "it may yet be in time");
-        let late = since.plus(Nanos(5_000_000_000));
-        assert_eq!(sinks.look_for_stalls(late), [(Path::new("raw"), None)]);
-        assert!(sinks.look_for_stalls(late).is_empty(), "told once");
+        let at = |nanos: u64| MonoNs(1 + nanos);
+        assert!(sinks.look_for_stalls(at(LONGEST_WAIT.0), false).is_empty(), "it may yet be in time");
+        let five = Nanos(5_000_000_000);
+        assert_eq!(sinks.look_for_stalls(at(five.0), false), [(Path::new("raw"), StallNews::Began(five))]);
+        assert!(sinks.look_for_stalls(at(five.0), false).is_empty(), "told once");
         (0..2).for_each(|_| go.send(()).unwrap());
         wait_until(&mut || sinks.sinks[0].state.written.load(Acquire) == 2);
-        assert_eq!(sinks.look_for_stalls(late), [(Path::new("raw"), Some(Nanos(5_000_000_000)))]);
+        assert_eq!(sinks.look_for_stalls(at(five.0), true), [(Path::new("raw"), StallNews::Ended(five))]);
         assert_eq!(written(&mut sinks), 2);
         sinks.close();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         let (failures, stalls) = sinks.into_findings();
-        let five = Nanos(5_000_000_000);
-        let stall = SinkStall { path: "raw".into(), times: 1, total: five, longest: five };
+        let stall = SinkStall { path: "raw".into(), times: 1, total: five, longest: five, held_sending: false };
         assert!(failures.is_empty() && stalls == [stall], "{stalls:?}");
+    }
+
+    #[test]
+    fn a_sink_whose_writes_end_is_named_too_when_its_oldest_record_waits_for_too_long() {
+        let tenths = |tenths: u64| MonoNs(tenths * 100_000_000);
+        let (mut sinks, mut writers) = open(vec![sink("slow", io::sink()), sink("fast", io::sink())]);
+        // A batch each tenth of a second, of which the slow one writes every third in time.
+        for number in 0..20 {
+            sinks.hand_on(ready(number, &[b"x", b"y"]), tenths(number));
+            writers[1].write_some(tenths(number));
+            sinks.sinks[0].state.written.store(number / 3, Release);
+            let news = sinks.look_for_stalls(tenths(number), number > 11);
+            let wanted = [(Path::new("slow"), StallNews::Began(Nanos(800_000_000)))];
+            assert_eq!(news, if number == 11 { &wanted[..] } else { &[] }, "{number}");
+            written(&mut sinks);
+        }
+        sinks.sinks[0].state.written.store(20, Release);
+        let ended = StallNews::Ended(Nanos(1_700_000_000));
+        assert_eq!(sinks.look_for_stalls(tenths(20), false), [(Path::new("slow"), ended)]);
+        let (_, stalls) = sinks.into_findings();
+        assert!(stalls.len() == 1 && stalls[0].held_sending, "{stalls:?}");
+    }
+
+    #[test]
+    fn threads_of_writers_differ_in_the_part_of_their_names_that_is_kept() {
+        let names = ["records", "records_parquet", "raw", "outputs"];
+        let (_, writers) = open(names.map(|name| sink(name, io::sink())).into());
+        let names: Vec<String> = writers.iter().map(SinkWriter::thread_name).collect();
+        assert_eq!(names, ["sink-records", "sink-parquet", "sink-raw", "sink-outputs"]);
+        assert!(names.iter().all(|name| name.len() <= 15));
+    }
+
+    #[test]
+    fn a_writer_is_woken_when_nothing_more_comes() {
+        let (mut sinks, writers) = open(vec![sink("records", Shown::default())]);
+        let threads: Vec<_> = writers.into_iter().map(|writer| std::thread::spawn(|| writer.run())).collect();
+        while sinks.sinks[0].state.thread.get().is_none() {
+            std::thread::yield_now();
+        }
+        sinks.close();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(sinks.have_ended());
     }
 
     #[test]
@@ -440,7 +543,7 @@ mod tests {
         }
 
         let (mut sinks, writers) = open(vec![sink("raw", Broken)]);
-        sinks.hand_on(ready(0, &[b"x"]));
+        sinks.hand_on(ready(0, &[b"x"]), MonoNs(1));
         let threads: Vec<_> = writers.into_iter().map(|writer| std::thread::spawn(|| writer.run())).collect();
         assert!(threads.into_iter().all(|thread| thread.join().is_err()));
         assert_eq!((written(&mut sinks), sinks.have_ended(), sinks.new_failures().len()), (1, true, 1));

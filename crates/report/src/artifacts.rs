@@ -8,6 +8,7 @@ use crate::inputs_json::write_inputs;
 use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
 use crate::phases::remove_phases;
+use crate::reserve::{RESERVES, Reserve};
 use crate::run::RunResult;
 use crate::server_metrics_jsonl::ScrapeFile;
 use crate::user_files;
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What is written to see whether anything can be.
 const PROBE: &str = "aiperf_probe";
@@ -97,6 +99,8 @@ pub struct Artifacts {
     plan: ArtifactPlan,
     /// Locked, where the file system can. The lock ends with the process, whatever ends it.
     lock: File,
+    /// Room for what is written when the run is over: first, and at last.
+    reserves: Mutex<[Option<Reserve>; 2]>,
 }
 
 /// `inputs.json` written down but not yet in its place.
@@ -136,7 +140,7 @@ impl Artifacts {
             return Err(ReportError::InUse { dir: dir.clone() });
         }
         probe(dir).map_err(at)?;
-        let artifacts = Self { plan: plan.clone(), lock };
+        let artifacts = Self { plan: plan.clone(), lock, reserves: Mutex::default() };
         let mut paths = KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
         match paths.find(|path| path.is_dir()) {
             Some(path) => Err(ReportError::IsFolder { path }),
@@ -163,6 +167,7 @@ impl Artifacts {
             .iter()
             .map(|kind| kind.file(&self.plan.names))
             .chain([READY_MARKER, PROBE])
+            .chain(RESERVES)
             .map(|name| self.path(name))
             .chain(user_files::paths(&self.plan))
             .collect();
@@ -208,6 +213,17 @@ impl Artifacts {
         kinds.map(open).collect()
     }
 
+    /// Keeps room on the disk for what is written when the run is over, whatever its records take meanwhile. To be called
+    /// when the run is about to start. Where there is no room, a short run may need none.
+    pub fn keep_room(&self) {
+        let taken = RESERVES.map(|name| Reserve::take(&self.plan.dir, name).ok());
+        *self.reserves.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+    }
+
+    fn give_room(&self, part: usize) {
+        self.reserves.lock().unwrap_or_else(PoisonError::into_inner)[part] = None;
+    }
+
     /// The file that takes scrapes of the servers' own metrics while the run is on.
     pub fn scrape_file(&self) -> ScrapeFile {
         ScrapeFile::new(self.path(&self.plan.names.server_metrics_jsonl))
@@ -245,6 +261,7 @@ impl Artifacts {
         earlier: Vec<ExportFailure>,
         incomplete: Vec<IncompleteFile>,
     ) -> FirstWritten {
+        self.give_room(0);
         let mut failures = earlier;
         self.export(run, false, &mut failures);
         for IncompleteFile { name, path, complete } in incomplete {
@@ -259,6 +276,7 @@ impl Artifacts {
 
     /// Writes the rest, when what observers saw is in the result, and the ready marker last.
     pub fn write_rest(&self, run: &RunResult, FirstWritten { mut failures }: FirstWritten) -> Written {
+        self.give_room(1);
         self.export(run, true, &mut failures);
         self.mark_ready(run.was_cancelled, &mut failures);
         Written { files: self.files_there(&failures), failures }

@@ -30,8 +30,8 @@ pub struct RecordRun {
     pub redactor: Arc<Redactor>,
 }
 
-/// Both ends of a record file: encoders make bytes of records on many threads, and one of them hands these on in order of
-/// completion.
+/// Both ends of a record file: encoders make bytes of records on many threads, and a thread of the file's own writes these
+/// in order of completion.
 pub struct RecordWriting {
     /// Makes an encoder for each thread that computes records.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,

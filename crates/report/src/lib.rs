@@ -20,7 +20,7 @@
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
-//!   directory, and files that appear whole
+//!   directory, and files that appear whole; `reserve`: room for those of the end
 //! - `json`, `number`, `stamp`: how values become text
 
 pub mod artifacts;
@@ -40,6 +40,7 @@ pub mod raw_jsonl;
 mod record_metadata;
 pub mod records_jsonl;
 mod records_parquet;
+mod reserve;
 pub mod run;
 pub mod server_metrics;
 pub mod server_metrics_csv;

@@ -8,13 +8,12 @@ use crate::json::{push_int, push_new_line, push_str};
 use crate::records_jsonl::push_value;
 use crate::sorted_entries::{SortedEntries, key, push_entry};
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, registry};
+use aiperf_plan::FileNames;
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{Parsed, PhaseKind, uuid_text};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-
-pub(crate) const FILE: &str = "outputs.json";
 
 /// What is said of an entry's request, in this order.
 const METRICS: [&str; 6] = [
@@ -29,7 +28,7 @@ const METRICS: [&str; 6] = [
 pub(crate) const SINK: RecordFile = RecordFile {
     name: "outputs",
     label: "Outputs JSON",
-    file: |_| FILE,
+    file: |_| FileNames::OUTPUTS,
     wanted: |plan| plan.outputs,
     open: |path, run| {
         let redactor = run.redactor.clone();

@@ -9,7 +9,7 @@ use crate::files::LinesFile;
 use crate::json::{push_int, push_str, push_texts};
 use crate::record_metadata::{Metadata, push_count, push_error};
 use aiperf_metrics::{RecordEncoder, RecordView};
-use aiperf_plan::redact::{self, Redactor};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::{Body, RawBody, RawEvents, RawResponse};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -97,19 +97,15 @@ impl RawLine {
         }
         out.extend_from_slice(b",\"payload\":");
         let sent = body.joined();
-        let shown = redact::payload(&sent);
-        let Ok(text) = std::str::from_utf8(&shown) else {
-            out.extend_from_slice(b"{\"raw_bytes\":");
-            self.push_base64(out, &shown);
-            out.push(b'}');
-            return;
-        };
-        let json = self.redactor.hide_in_own(text);
-        // A secret may be anything, also a part of what makes a text JSON.
-        if serde_json::from_str::<IgnoredAny>(&json).is_ok() {
-            push_on_one_line(out, json.as_bytes());
-        } else {
-            push_str(out, &self.redactor.hide(text));
+        let shown = self.redactor.body(&sent);
+        match std::str::from_utf8(&shown) {
+            Ok(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => push_on_one_line(out, &shown),
+            Ok(text) => push_str(out, &self.redactor.hide(text)),
+            Err(_) => {
+                out.extend_from_slice(b"{\"raw_bytes\":");
+                self.push_base64(out, &shown);
+                out.push(b'}');
+            }
         }
     }
 

@@ -2,11 +2,8 @@
 
 use crate::artifacts::ReportError;
 use crate::files;
-use crate::kinds::KINDS;
-use crate::marker::READY_MARKER;
-use crate::phases::PHASES;
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{ArtifactPlan, UserFile};
+use aiperf_plan::{ArtifactPlan, UserFile, collide};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -18,11 +15,10 @@ pub(crate) fn check(plan: &ArtifactPlan) -> Result<(), ReportError> {
         let path = &within(file);
         let refused = |why: &str| ReportError::UserFile { path: plan.dir.join(path), why: why.to_owned() };
         check_folder(&plan.dir, path).map_err(refused)?;
-        let of_run = KINDS.iter().map(|kind| kind.file(&plan.names)).chain([READY_MARKER, PHASES]);
-        if of_run.map(Path::new).any(|name| overlap(name, path)) {
+        if plan.names.all().map(Path::new).any(|name| collide(name, path)) {
             return Err(refused("a file of the run has that path"));
         }
-        if plan.user_files[..at].iter().any(|other| overlap(&within(other), path)) {
+        if plan.user_files[..at].iter().any(|other| collide(&other.path, path)) {
             return Err(refused("another user file has that path, or a folder of it"));
         }
         let path = plan.dir.join(path);
@@ -49,11 +45,6 @@ pub(crate) fn paths(plan: &ArtifactPlan) -> impl Iterator<Item = PathBuf> {
 /// Its path in the directory, as people read it: `./x` is `x`.
 fn within(file: &UserFile) -> PathBuf {
     file.path.components().filter(|part| *part != Component::CurDir).collect()
-}
-
-/// Whether two paths are one, or one is a folder of the other.
-fn overlap(one: &Path, other: &Path) -> bool {
-    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Whether a file would lie in the directory, wherever the folders lead that are there.

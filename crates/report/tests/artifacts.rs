@@ -198,6 +198,23 @@ fn what_observers_have_no_part_in_is_there_before_they_are_done() {
 }
 
 #[test]
+fn room_is_kept_for_what_is_written_at_the_end_and_the_next_run_gives_it_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = summary_only(dir.path());
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    let reserves = |dir: &Path| tree(dir).into_iter().filter(|name| name.contains("reserve")).count();
+    artifacts.keep_room();
+    assert_eq!(reserves(dir.path()), 2);
+    let first = artifacts.write_first(&run(&plan), Vec::new(), Vec::new());
+    assert_eq!(reserves(dir.path()), 1, "the other part is for the rest");
+    assert!(artifacts.write_rest(&run(&plan), first).failures.is_empty());
+    assert_eq!(reserves(dir.path()), 0);
+    fs::write(dir.path().join(".aiperf_reserve_rest.7.tmp"), "of a run that was killed").unwrap();
+    artifacts.remove_stale().unwrap();
+    assert_eq!(reserves(dir.path()), 0);
+}
+
+#[test]
 fn one_exporter_that_fails_does_not_stop_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path());

@@ -172,8 +172,6 @@ pub struct Progress {
     pub stage: PhaseStage,
     /// Records of this phase computed and written so far, also of requests that were cut off.
     pub records: u64,
-    /// Records, of all phases, that are not written yet.
-    pub backlog: u64,
     /// Each worker, in the order of their numbers.
     pub workers: Arc<[WorkerProgress]>,
 }

@@ -185,7 +185,6 @@ pub(super) mod tests {
             counts,
             stage: PhaseStage::Sending,
             records: 0,
-            backlog: 0,
             workers: Arc::default(),
         }
     }

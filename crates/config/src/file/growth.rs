@@ -12,7 +12,8 @@ const CARRIERS: &[&str] = &["macro", "call", "endset", "endfilter"];
 /// Functions that do.
 pub(super) const CARRYING: &[&str] = &["namespace"];
 
-/// Why a template is not rendered that may not use these functions, by what stands between its braces; everything else is the user's text.
+/// Why a template is not rendered that may not use these functions, by what stands between its braces; everything else
+/// is the user's text.
 pub(super) fn refusal(text: &str, carries: &[&str]) -> Option<String> {
     let tags = tags(text);
     if let Some(why) = excess(&tags) {

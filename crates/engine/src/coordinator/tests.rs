@@ -9,7 +9,8 @@ use crate::recorder::Courtesy;
 use crate::recorder::RecordContext;
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
-use crate::sinks::{RecordSink, SinkWriter, Turn};
+use crate::shelf::Shelf;
+use crate::sinks::{RecordSink, SinkWriter, Wrote};
 use crate::testing::{Shown, plan};
 use crate::worker_counters::AllCounters;
 use aiperf_dataset::Dataset;
@@ -69,10 +70,12 @@ impl Bench {
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
             is_watched: true,
             counts_until: OnceLock::new(),
+            shelves: vec![Shelf::default()],
         });
         let mut mailboxes = Mailboxes::default();
         (0..THREADS).for_each(|_| drop(mailboxes.add()));
-        let (sinks, writers) = OrderedSinks::new(vec![sink(&shown)], plan.runtime.flush_every, MonoNs(0));
+        let (sinks, writers) =
+            OrderedSinks::new(vec![sink(&shown)], &context.shelves, plan.runtime.flush_every, MonoNs(0));
         let parts = Parts {
             queue: queue.clone(),
             arrivals,
@@ -107,7 +110,7 @@ impl Bench {
     /// Rounds at one instant until there is nothing more to compute and to write.
     fn settle(&mut self, at: MonoNs) {
         while self.coordinator.step(at) {}
-        self.writers.iter_mut().for_each(|writer| while writer.turn(at) == Turn::MoreToWrite {});
+        self.writers.iter_mut().for_each(|writer| while writer.write_some(at) == Wrote::MoreToWrite {});
         self.coordinator.step(at);
     }
 

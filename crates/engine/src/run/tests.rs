@@ -212,6 +212,37 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     assert!(said.len() == 2 && said[1].starts_with("held takes records again, after "), "{said:?}");
 }
 
+/// Breaks down at one record of a run, whoever has it.
+struct Breaks;
+
+impl RecordEncoder for Breaks {
+    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
+        assert_ne!(record.meta.session_num, 7, "as the test wants it");
+        out.push(b'r');
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_computed_costs_its_batch_and_is_said() {
+    let shown = Shown::default();
+    let encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>> = Box::new(|| Box::new(Breaks));
+    let sinks = vec![RecordSink { name: "records", path: "records".into(), encoder, file: Box::new(shown.clone()) }];
+    let plan = plan_of(serve(|_, _| json(HELLO)), 100);
+    let (outcome, _) = run_changed(plan.clone(), |requests| requests, Around { sinks, ..Around::default() });
+    let Lost { records: lost, record_threads } = outcome.lost;
+    assert!((1..=16).contains(&lost) && record_threads == 0, "{:?}", outcome.lost);
+    assert_eq!((summary(&plan, &outcome).records, outcome.phases[0].cut_off), (100 - lost, 0));
+    assert_eq!(shown.text().len() as u64, 100 - lost);
+}
+
+#[test]
+fn a_thread_that_dies_takes_only_its_own_findings_along() {
+    let nothing = || Findings { phases: Vec::new(), quality: Quality::default(), lost: vec![1] };
+    let dies = std::thread::spawn(|| panic!("as the test wants it"));
+    let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(move || nothing())]);
+    assert_eq!((findings.lost, dead), (vec![2], 1));
+}
+
 #[test]
 fn requests_that_cannot_be_built_are_records_that_name_their_conversation() {
     let plan = plan_of(serve(|_, _| json(HELLO)), 20);

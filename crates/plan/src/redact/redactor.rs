@@ -4,7 +4,7 @@
 use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{secrets_in_members, visit_texts};
 use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
-use super::payload::secrets_in_template;
+use super::payload::{payload, secrets_in_template};
 use super::{REDACTED, text as by_name};
 use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
@@ -12,6 +12,7 @@ use crate::{EndpointPlan, MetricsUrl, Plan};
 use aiperf_types::RequestError;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -87,6 +88,19 @@ impl Redactor {
     /// What the user wrote, already without what its names say is secret: words that happen to be secrets too stay.
     pub fn hide_in_own<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.hide_up_to(text, text.len(), LONG)
+    }
+
+    /// The body of a request, as it may be seen. JSON stays JSON: a secret may be anything, also a part of what makes a text
+    /// JSON, and then all of it becomes one text.
+    pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
+        let named = payload(body);
+        let Ok(text) = std::str::from_utf8(&named) else { return named };
+        let Cow::Owned(hidden) = self.hide_in_own(text) else { return named };
+        let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+        if is_json(&hidden) || !is_json(text) {
+            return hidden.into_bytes().into();
+        }
+        Value::from(self.hide(text)).to_string().into_bytes().into()
     }
 
     /// The beginning of a text without the secrets of at least so many characters, also those that it holds only the
@@ -280,6 +294,20 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         Redactor::new(["sk-123456".to_owned()]).headers(&mut fields);
         assert_eq!(fields.map(|(_, value)| value), [REDACTED, "key <redacted> came", "*/*"]);
+    }
+
+    #[test]
+    fn the_body_of_a_request_stays_json_whatever_is_secret() {
+        let shown = |secret: &str, body: &str| {
+            String::from_utf8(redactor(&[secret]).body(body.as_bytes()).into_owned()).unwrap()
+        };
+        let body = r#"{"api_key":"abc","text":"my sk-123456"}"#;
+        assert_eq!(shown("sk-123456", body), r#"{"api_key":"<redacted>","text":"my <redacted>"}"#);
+        let text: String = serde_json::from_str(&shown("\"text\":\"my", body)).unwrap();
+        assert!(text.contains(REDACTED) && !text.contains("my"), "{text}");
+        assert_eq!(shown("sk-123456", "no JSON, sk-123456"), "no JSON, <redacted>");
+        let bytes = [0xff, 0xfe];
+        assert_eq!(*redactor(&["sk-123456"]).body(&bytes), bytes);
     }
 
     #[test]

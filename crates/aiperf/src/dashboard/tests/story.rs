@@ -59,7 +59,6 @@ pub(super) fn progress(
         counts,
         stage,
         records,
-        backlog: 0,
         workers: Arc::new([worker(101, 3), worker(102, 1)]),
     }))
 }

@@ -1,0 +1,63 @@
+//! Room on the disk for what a run leaves at its end: records may fill the disk while it is on, and what it measured is
+//! still to be written then.
+
+use crate::files;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The names that reserves are temporaries of: that of what is written first, and that of the rest.
+pub(crate) const RESERVES: [&str; 2] = ["aiperf_reserve_first", "aiperf_reserve_rest"];
+/// The summary takes less, and so do the tables and the marker.
+const BYTES: usize = 1 << 20;
+
+/// A file that takes up the room until it is needed.
+#[derive(Debug)]
+pub(crate) struct Reserve(PathBuf);
+
+impl Reserve {
+    /// Takes room in a directory. Written, not only made longer: a file with holes takes none.
+    pub(crate) fn take(dir: &Path, name: &str) -> io::Result<Self> {
+        let reserve = Self(files::temporary_name(&dir.join(name)));
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&reserve.0)?;
+        // A file system that compresses would keep nothing of zeros.
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut noise = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        };
+        let bytes: Vec<u8> = (0..BYTES / 8).flat_map(|_| noise()).collect();
+        file.write_all(&bytes)?;
+        Ok(reserve)
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserve_takes_room_until_it_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let reserve = Reserve::take(dir.path(), RESERVES[0]).unwrap();
+        let path = reserve.0.clone();
+        assert!(files::is_temporary_of(&path, &dir.path().join(RESERVES[0])));
+        assert_eq!(fs::read(&path).unwrap().len(), BYTES);
+        drop(reserve);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn no_reserve_is_taken_where_there_is_no_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Reserve::take(&dir.path().join("gone"), RESERVES[0]).is_err());
+    }
+}
