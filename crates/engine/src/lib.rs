@@ -27,6 +27,7 @@
 mod conductor;
 mod coordinator;
 mod curves;
+mod cut_json;
 pub mod error;
 pub mod events;
 mod failure_names;

@@ -3,7 +3,7 @@
 //! Record threads read what is there, long after it came. Where somebody waits for what an answer says, the worker reads
 //! it instead, and what it read travels with the exchange: nothing is read twice. Both ways give the same.
 
-use crate::failure_names;
+use crate::{cut_json, failure_names};
 use aiperf_dialect::{Answer, Api, KnownMessages};
 use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
@@ -67,6 +67,28 @@ impl Reading<'_> {
         let mut parsed = answer.finish();
         parsed.error = parsed.error.or(undecodable);
         parsed
+    }
+
+    /// What was generated before an exchange failed: whole events of a stream, and of a body what was said until it was
+    /// cut. Texts alone: what else is known of a failed request does not come from its answer.
+    pub(crate) fn texts_before_failure(&self, exchange: &Exchange) -> [Option<String>; 2] {
+        if !exchange.is_success() || exchange.body_at == 0 || has_legs(self.api) {
+            return [None, None];
+        }
+        let Decoded { exchange, .. } = encoding::decode(exchange, self.limit);
+        let mut answer = self.answer(exchange.timeline.start);
+        if body::is_event_stream(&exchange) {
+            let mut on = true;
+            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+        } else {
+            let text = charset::text_lossy(&exchange, &body::collect(&exchange));
+            // The last letter may be cut too.
+            if let Some(json) = cut_json::closed(text.trim_end_matches(char::REPLACEMENT_CHARACTER)) {
+                answer.feed_body(json.as_bytes(), exchange.timeline.end);
+            }
+        }
+        let parsed = answer.finish();
+        [parsed.reasoning_text, parsed.output_text]
     }
 }
 
