@@ -25,6 +25,12 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:>3}%", (share.clamp(0.0, 1.0) * 100.0) as u32)
 }
 
+/// `01:05`, and `1:00:05` from an hour on.
+pub(crate) fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+}
+
 /// A whole number with thousands commas.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 pub(super) const PANE: Pane =
-    Pane { id: PaneId::Logs, key: '6', label: "Logs", title: "Application Logs", rows: |_| 0, draw };
+    Pane { id: PaneId::Logs, key: '6', label: "Logs", title: "Application Logs", note: |_| None, rows: |_| 0, draw };
 
 /// Narrower panes have further lines below the time, not below the message.
 const ROOM_FOR_HEAD: u16 = 90;

@@ -2,6 +2,7 @@
 
 use super::{Pane, PaneId, centred, scrolled};
 use crate::dashboard::model::Model;
+use crate::dashboard::shapes::clock;
 use crate::dashboard::theme::Theme;
 use aiperf_report::{LIVE_COLUMNS, LiveRow};
 use ratatui::buffer::Buffer;
@@ -14,6 +15,7 @@ pub(super) const PANE: Pane = Pane {
     key: '3',
     label: "Metrics",
     title: "Real-Time Metrics",
+    note: |model| model.table_at().map(|at| format!("as of {}", clock(at.0 / 1_000_000_000))),
     rows: |model| model.metrics.len(),
     draw,
 };

@@ -14,8 +14,15 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub(super) const PANE: Pane =
-    Pane { id: PaneId::Progress, key: '2', label: "Progress", title: "Profile Progress", rows: needed, draw };
+pub(super) const PANE: Pane = Pane {
+    id: PaneId::Progress,
+    key: '2',
+    label: "Progress",
+    title: "Profile Progress",
+    note: |_| None,
+    rows: needed,
+    draw,
+};
 
 const WAITING: &str = "Waiting for profile data…";
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

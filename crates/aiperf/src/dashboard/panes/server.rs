@@ -13,6 +13,7 @@ pub(super) const PANE: Pane = Pane {
     key: '9',
     label: "Server",
     title: "Server Metrics",
+    note: |_| None,
     rows: |model| model.server.as_ref().map_or(0, |server| server.values.len()),
     draw,
 };

@@ -16,6 +16,7 @@ pub(super) const PANE: Pane = Pane {
     key: '4',
     label: "Workers",
     title: "Worker Status",
+    note: |_| None,
     rows: |model| model.workers.workers.len() + model.workers.threads.len() + 5,
     draw,
 };
