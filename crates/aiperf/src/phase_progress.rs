@@ -250,7 +250,6 @@ mod tests {
             counts: PhaseProgress { sent, completed, ..PhaseProgress::default() },
             stage,
             records,
-            backlog: 0,
             workers: Arc::default(),
         }
     }

@@ -135,6 +135,16 @@ impl Sum {
         }
     }
 
+    /// What was lost by dropping alone: what is offered varies around what was asked for.
+    fn cost_of_drops(&self) -> String {
+        let offered = |count: u64| self.rate(count as f64).unwrap_or(0.0);
+        let (left, all) = (offered(self.offered.saturating_sub(self.missed)), offered(self.offered));
+        if self.asked.is_none() || all == 0.0 {
+            return String::new();
+        }
+        format!(" ({left:.1} instead of {all:.1} requests a second)")
+    }
+
     /// Whether so much less was sent than was asked that it was another load; a request is always between two ticks.
     fn is_short(&self) -> bool {
         let sent = self.within as f64;
@@ -214,7 +224,8 @@ fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
     let mut out = Vec::new();
     if missed > 0 {
         let ways = ways_to_slots(phase);
-        out.push(format!("{missed} of {offered} offers found no free slot and were dropped{rates}: {ways}"));
+        let cost = sum.cost_of_drops();
+        out.push(format!("{missed} of {offered} offers found no free slot and were dropped{cost}: {ways}"));
     }
     if sum.slip > Nanos(0) {
         out.push(format!(
@@ -407,6 +418,12 @@ mod tests {
         assert_eq!(
             said(Some(8), Some(2)),
             [format!("{dropped}--concurrency or raise --prefill-concurrency or lower the rate")]
+        );
+        let few = limited(ended(phase(at(12.0), 12.0, counts(132, 1, 131)), 12.0), Some(8), None);
+        assert!(
+            doubts(&[few], false)[0]
+                .starts_with("1 of 132 offers found no free slot and were dropped (10.9 instead of 11.0"),
+            "what chance did not offer was not dropped"
         );
         assert!(doubts(&[phase(Arrival::Concurrency, 10.0, counts(0, 0, 500))], false).is_empty());
         assert!(doubts(&[phase(at(20.0), 10.0, counts(200, 0, 199))], false).is_empty());

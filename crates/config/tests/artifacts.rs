@@ -65,6 +65,14 @@ fn records_in_no_format_are_a_contradiction() {
 }
 
 #[test]
+fn a_format_that_is_only_true_is_refused_with_a_way_out() {
+    for (setting, first) in [("records", "[jsonl]"), ("summary", "[json]")] {
+        let error = with(&format!("  artifacts: {{{setting}: true}}\n"), &[], &[]).unwrap_err().to_string();
+        assert!(error.contains("must be a list of formats, or false") && error.contains(first), "{error}");
+    }
+}
+
+#[test]
 fn raw_records_generated_texts_and_summaries_follow_their_settings() {
     assert!(!plan("", &[]).raw && !plan("", &[]).outputs);
     assert!(plan("", &["--export-level", "raw"]).raw);

@@ -68,6 +68,20 @@ impl Reading<'_> {
         parsed.error = parsed.error.or(undecodable);
         parsed
     }
+
+    /// What the whole events of a stream said before it failed. Texts alone: what else is known of a failed request does
+    /// not come from its answer. Part of a whole body is none.
+    pub(crate) fn texts_before_failure(&self, exchange: &Exchange) -> [Option<String>; 2] {
+        let is_stream = exchange.is_success() && exchange.body_at > 0 && body::is_event_stream(exchange);
+        if !is_stream || has_legs(self.api) {
+            return [None, None];
+        }
+        let Decoded { exchange, .. } = encoding::decode(exchange, self.limit);
+        let (mut answer, mut on) = (self.answer(exchange.timeline.start), true);
+        body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+        let parsed = answer.finish();
+        [parsed.reasoning_text, parsed.output_text]
+    }
 }
 
 /// Reads an answer while it comes.

@@ -72,7 +72,7 @@ impl Reader {
     ) -> Record {
         let mut did_not_stream = false;
         let (mut parsed, error) = match self.failure(exchange) {
-            Some(error) => (unread(exchange), Some(error)),
+            Some(error) => (self.unread(exchange), Some(error)),
             None => {
                 let is_stream = body::is_event_stream(exchange);
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
@@ -143,6 +143,15 @@ impl Reader {
         let without_counts = is_missed && measured.error.is_none() && gave_none;
         let is_uncounted = counted == Counts::LeftOut && measured.error.is_none();
         Record { meta, measured, parsed, did_not_stream, without_counts, is_uncounted }
+    }
+
+    /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it
+    /// failed.
+    fn unread(&self, exchange: &Exchange) -> Parsed {
+        let wanted = self.plan.artifacts.outputs;
+        let [reasoning_text, output_text] =
+            if wanted { self.reading().texts_before_failure(exchange) } else { [None, None] };
+        Parsed { last_response: exchange.timeline.end, reasoning_text, output_text, ..Parsed::default() }
     }
 
     fn reading(&self) -> Reading<'_> {
@@ -230,11 +239,6 @@ fn choices<'a>(text: &'a Option<String>, ends: &'a [usize]) -> Option<impl Itera
         choice
     });
     Some(each.chain(is_one.then_some(text)))
-}
-
-/// Nothing is read of an exchange that failed: its end is when it did.
-fn unread(exchange: &Exchange) -> Parsed {
-    Parsed { last_response: exchange.timeline.end, ..Parsed::default() }
 }
 
 fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
@@ -347,6 +351,37 @@ mod tests {
         let error = RequestError::coded(502, "SSEResponseError", "no");
         let record = reader.read(&exchange(&reader, Parsed { error: Some(error.clone()), ..answered("half") }), 0);
         assert_eq!((record.measured.error, record.measured.content.len()), (Some(error), 0));
+    }
+
+    /// A body that broke off, whole for as long as it lasted.
+    fn broken(reader: &Reader, media_type: &str, body: &str) -> Exchange {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n\r\n");
+        let raw = format!("{head}{body}").into_bytes();
+        let (body_at, raw_len) = (head.len(), raw.len());
+        let read = aiperf_types::Read { at: MonoNs(5), lag: 0, len: raw_len as u32 };
+        let whole = exchange(reader, Parsed::default());
+        let timeline = Timeline { reads: vec![read], ..whole.timeline };
+        let failure = Some(Failure::Disconnected);
+        Exchange { raw, raw_len, body_at, timeline, failure, parsed: None, ..whole }
+    }
+
+    #[test]
+    fn what_was_generated_before_a_failure_is_kept_where_a_file_wants_it() {
+        let mut reader = reader(EndpointKind::Chat);
+        let event = |text| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+        let stream = format!("{}{}data: {{\"choices\":[{{\"del", event("one"), event(" two"));
+        let body = r#"{"choices":[{"message":{"role":"assistant","content":"one tw"#;
+        let cut = [broken(&reader, "text/event-stream", &stream), broken(&reader, "application/json", body)];
+        for exchange in &cut {
+            assert_eq!(reader.read(exchange, 0).parsed.output_text, None, "nobody wants it");
+        }
+        Arc::make_mut(&mut reader.plan).artifacts.outputs = true;
+        for (exchange, said) in cut.iter().zip([Some("one two"), None]) {
+            let Record { parsed, measured, .. } = reader.read(exchange, 0);
+            assert_eq!(parsed.output_text.as_deref(), said);
+            assert_eq!((measured.end, measured.content.len(), measured.tokens.output), (MonoNs(9), 0, None));
+            assert!(measured.error.is_some());
+        }
     }
 
     #[test]

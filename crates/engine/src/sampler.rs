@@ -10,7 +10,7 @@ const SHORTEST: Nanos = Nanos(100_000_000);
 /// How long to wait for the running statistics of a thread that gets no core; its earlier ones are taken then.
 const PATIENCE: Nanos = Nanos(200_000_000);
 /// More bars than these are not told apart.
-const MOST_BUCKETS: usize = 40;
+const MOST_BUCKETS: usize = 256;
 
 /// When to ask, and what was answered.
 pub(crate) struct Sampler {

@@ -119,6 +119,52 @@ fn many_failures_are_told_at_the_end_with_their_commonest_reasons() {
 }
 
 #[test]
+fn reasons_that_differ_in_numbers_alone_are_one() {
+    let mut run = with_failures(1_234);
+    let cut = |at| RequestError::client("ClientPayloadError", format!("body ended after {at} of 808 bytes"), &[]);
+    run.errors = vec![
+        (RequestError::status(503, "Service Unavailable", "busy"), 60),
+        (RequestError::status(500, "Internal Server Error", "busy"), 50),
+    ];
+    run.errors.extend((0..20).map(|at| (cut(400 + at), 55)));
+    let text = report(&run, Page::file());
+    let panel = &text[text.find('╭').unwrap()..];
+    assert!(panel.contains("- 1,100 (89.1%): ClientPayloadError"), "{panel}");
+    assert!(panel.contains("body ended after N of N bytes"), "{panel}");
+    assert!(panel.contains("- 60 (4.9%): 503 Service Unavailable: busy"), "{panel}");
+    assert!(
+        panel.contains("- 50 (4.1%): 500 Internal Server Error: busy") && !panel.contains("other reasons"),
+        "{panel}"
+    );
+}
+
+/// A run that was asked for 60 tokens each, and had 54.
+fn with_short_outputs(extra: Value, reported: f64) -> String {
+    let mut run = some_run();
+    run.input_config = json!({ "endpoint": { "extra": extra } });
+    let same = |unit: &str, value: f64| json!({ "unit": unit, "avg": value, "min": value, "max": value });
+    run.metrics.results.extend([
+        result("osl_mismatch_count", &single("requests", 3.0)),
+        result("osl_mismatch_diff_pct", &same("%", -10.0)),
+        result("output_sequence_length", &same("tokens", 54.0)),
+        result("usage_completion_tokens", &same("tokens", reported)),
+    ]);
+    report(&run, Page::file())
+}
+
+#[test]
+fn outputs_of_another_length_are_explained_by_what_is_known() {
+    let unset = with_short_outputs(json!({}), 54.0);
+    assert!(unset.contains("Server hit EOS token") && unset.contains("ignore_eos:true"), "{unset}");
+    let sent = with_short_outputs(json!({"ignore_eos": true}), 54.0);
+    assert!(sent.contains("although ignore_eos was sent") && !sent.contains("ignore_eos:true"), "{sent}");
+    assert!(sent.contains("min_tokens:<N>"), "{sent}");
+    let recounted = with_short_outputs(json!({"ignore_eos": true}), 60.0);
+    assert!(recounted.contains("reports exactly the requested length"), "{recounted}");
+    assert!(!recounted.contains("ignore_eos"), "{recounted}");
+}
+
+#[test]
 fn doubts_about_the_measurement_stand_after_the_tables() {
     let doubts = vec![
         "12.5% of chunks arrived several to a read; each may be up to 4.21 ms earlier than reported (mean 0.52 ms)"

@@ -203,8 +203,8 @@ pub struct MetricsSnapshot {
     pub records: u64,
     pub failed: u64,
     pub metrics: Vec<MetricSnapshot>,
-    /// How request latencies are distributed: ranges of equal ratio from the shortest to the longest, empty ones between
-    /// them included; none before the first latency is known.
+    /// How request latencies are distributed: ranges from the shortest to the longest, empty ones between them
+    /// included, finer than anyone shows them and not all of one width; none before the first latency is known.
     pub latencies: Vec<LatencyBucket>,
 }
 

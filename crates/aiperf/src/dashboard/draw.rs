@@ -71,7 +71,7 @@ fn pane(model: &Model, id: PaneId, area: Rect, buffer: &mut Buffer, theme: &Them
         .border_type(BorderType::Rounded)
         .border_style(theme.border)
         .style(theme.panel)
-        .title_top(Line::styled(format!(" {} ", pane.title), theme.title).alignment(Alignment::Center));
+        .title_top(Line::styled(format!(" {} ", pane.heading(model)), theme.title).alignment(Alignment::Center));
     let inner = block.inner(area);
     block.render(area, buffer);
     // A column of air on both sides.

@@ -34,8 +34,19 @@ pub(crate) struct Model {
     /// Something changed since the last frame.
     pub(crate) is_stale: bool,
     stats_every: Nanos,
-    /// The kind of phase that the table is of, and when it is due again.
-    table: Option<(PhaseKind, MonoNs)>,
+    /// What the table is of.
+    table: Option<Table>,
+    /// What is known by now.
+    latest: Option<Arc<MetricsSnapshot>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Table {
+    kind: PhaseKind,
+    /// Since the first phase of that kind started.
+    elapsed: Nanos,
+    /// When it is made anew.
+    due: MonoNs,
 }
 
 /// How the run is looked at.
@@ -80,6 +91,7 @@ impl Model {
             is_stale: true,
             stats_every,
             table: None,
+            latest: None,
         }
     }
 
@@ -88,10 +100,16 @@ impl Model {
         match event {
             RunEvent::RunStarted(run) => self.run = Some(run.clone()),
             RunEvent::Preparing(preparing) => self.preparing = Some(preparing.clone()),
-            RunEvent::PhaseStarted(started) => self.phases.start(started),
+            RunEvent::PhaseStarted(started) => {
+                self.phases.start(started);
+                self.trends.start(started);
+            }
             RunEvent::SendingComplete(moment) => self.phases.turn(moment, Some(PhaseStage::Draining)),
             RunEvent::RequestsDone(moment) => self.phases.turn(moment, Some(PhaseStage::Processing)),
-            RunEvent::PhaseComplete(moment) => self.phases.turn(moment, None),
+            RunEvent::PhaseComplete(moment) => {
+                self.phases.turn(moment, None);
+                self.refresh();
+            }
             RunEvent::Progress(progress) => {
                 self.phases.progress(progress);
                 self.trends.progress(progress);
@@ -110,16 +128,34 @@ impl Model {
         self.is_stale = true;
     }
 
-    fn metrics(&mut self, snapshot: &MetricsSnapshot) {
+    fn metrics(&mut self, snapshot: &Arc<MetricsSnapshot>) {
         self.trends.metrics(snapshot);
         self.latencies.clone_from(&snapshot.latencies);
-        // What was measured of another kind of phase says nothing about this one.
-        if self.table.is_none_or(|(kind, due)| kind != snapshot.kind || snapshot.at >= due) {
-            // Snapshots come a little early or late.
-            let due = snapshot.at.plus(Nanos(self.stats_every.0 - self.stats_every.0 / 20));
-            self.table = Some((snapshot.kind, due));
-            self.metrics = live_rows(snapshot);
+        self.latest = Some(snapshot.clone());
+        // What was measured of another kind of phase says nothing about this one, and nothing comes after the last.
+        let is_due = |table: Table| table.kind != snapshot.kind || snapshot.at >= table.due;
+        if self.table.is_none_or(is_due) || self.is_over() {
+            self.refresh();
         }
+    }
+
+    /// Every phase that was started is complete.
+    fn is_over(&self) -> bool {
+        self.phases.current().is_some_and(|phase| phase.state == crate::phase_progress::State::Complete)
+    }
+
+    /// Makes the table of what is known by now.
+    fn refresh(&mut self) {
+        let Some(snapshot) = &self.latest else { return };
+        // Snapshots come a little early or late.
+        let due = snapshot.at.plus(Nanos(self.stats_every.0 - self.stats_every.0 / 20));
+        self.table = Some(Table { kind: snapshot.kind, elapsed: snapshot.elapsed, due });
+        self.metrics = live_rows(snapshot);
+    }
+
+    /// The instant that the table is of, since the start of what it is of.
+    pub(crate) fn table_at(&self) -> Option<Nanos> {
+        self.table.map(|table| table.elapsed)
     }
 
     pub(crate) fn log(&mut self, line: &LogLine) {

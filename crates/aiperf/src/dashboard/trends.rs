@@ -1,90 +1,152 @@
 //! How rates and latencies went, a second at a time.
 
-use aiperf_types::{MetricsSnapshot, Nanos, PhaseKind, Progress};
+use aiperf_types::{MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStarted, Progress};
 use std::collections::VecDeque;
 
-/// Samples that are kept: wider than any terminal.
-const MOST_SAMPLES: usize = 600;
-/// Between two samples of the request rate.
-const EVERY: Nanos = Nanos(1_000_000_000);
+/// Seconds that are kept: wider than any terminal.
+const MOST_SECONDS: usize = 600;
+const SECOND: u64 = 1_000_000_000;
 
-/// One curve; seconds in which nothing was measured have no value.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Trend(VecDeque<Option<f64>>);
-
-impl Trend {
-    fn push(&mut self, value: Option<f64>) {
-        self.0.push_back(value.filter(|value| value.is_finite()));
-        if self.0.len() > MOST_SAMPLES {
-            self.0.pop_front();
-        }
-    }
-
-    pub(crate) fn latest(&self) -> Option<f64> {
-        self.0.iter().rev().find_map(|value| *value)
-    }
-
-    pub(crate) fn largest(&self) -> Option<f64> {
-        self.0.iter().flatten().copied().reduce(f64::max)
-    }
-
-    /// The last samples, as many as there are columns.
-    pub(crate) fn last(&self, columns: usize) -> impl Iterator<Item = Option<f64>> {
-        self.0.range(self.0.len().saturating_sub(columns)..).copied()
-    }
+/// What is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Curve {
+    RequestRate,
+    FirstToken,
+    BetweenTokens,
 }
 
-/// Sum and number of a metric's values so far.
+/// Sum and number of a metric's values.
 #[derive(Clone, Copy, Debug, Default)]
-struct SoFar {
+struct Values {
     sum: f64,
     count: u64,
 }
 
+/// What is known of one second; what was not measured in it has no value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Column {
+    rate: Option<f64>,
+    first_token: Values,
+    between_tokens: Values,
+}
+
+impl Column {
+    fn value(&self, curve: Curve) -> Option<f64> {
+        let mean = |values: Values| (values.count > 0).then(|| values.sum / values.count as f64);
+        let value = match curve {
+            Curve::RequestRate => self.rate,
+            Curve::FirstToken => mean(self.first_token),
+            Curve::BetweenTokens => mean(self.between_tokens),
+        };
+        value.filter(|value| value.is_finite())
+    }
+}
+
+/// All curves over the same seconds. Those of a warm-up are forgotten when profiling starts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trends {
-    pub(crate) request_rate: Trend,
-    pub(crate) first_token: Trend,
-    pub(crate) between_tokens: Trend,
-    /// The phase whose rate is sampled, with the instant and count of its last sample.
-    sampled: Option<(u16, Nanos, u64)>,
-    kind: Option<PhaseKind>,
-    known: [SoFar; 2],
+    columns: VecDeque<Column>,
+    /// The second of the first column.
+    first: u64,
+    /// The kind of phase that is shown, and when the first phase of it started: seconds count from there.
+    shown: Option<(PhaseKind, MonoNs)>,
+    /// The newest phase and its start, with the instant and count of the last sample of its rate.
+    sampled: Option<Sampled>,
+    known: [Values; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sampled {
+    phase: u16,
+    start: Nanos,
+    at: Nanos,
+    completed: u64,
 }
 
 impl Trends {
-    pub(crate) fn progress(&mut self, progress: &Progress) {
-        let (index, now, completed) = (progress.phase.index, progress.elapsed, progress.counts.completed);
-        let (at, before) = match self.sampled {
-            Some((sampled, at, before)) if sampled == index => (at, before),
-            // A later phase takes over; one that began earlier and waits for its last requests does not.
-            Some((sampled, ..)) if sampled > index => return,
-            _ => (Nanos::ZERO, 0),
+    pub(crate) fn start(&mut self, started: &PhaseStarted) {
+        let kind = started.phase.kind;
+        let origin = match self.shown {
+            Some((shown, origin)) if shown == kind => origin,
+            _ => {
+                *self = Self { shown: Some((kind, started.at)), ..Self::default() };
+                started.at
+            }
         };
-        if self.sampled.is_none_or(|(sampled, ..)| sampled != index) {
-            self.sampled = Some((index, at, before));
+        let start = started.at.since(origin);
+        self.sampled = Some(Sampled { phase: started.phase.index, start, at: start, completed: 0 });
+    }
+
+    pub(crate) fn progress(&mut self, progress: &Progress) {
+        // A phase that began earlier and waits for its last requests has no say.
+        let Some(last) = self.sampled.filter(|sampled| sampled.phase == progress.phase.index) else { return };
+        let now = Nanos(last.start.0 + progress.elapsed.0);
+        let (from, until) = (last.at.0 / SECOND, now.0 / SECOND);
+        if until <= from {
+            return;
         }
-        if now.0 >= at.0 + EVERY.0 {
-            let seconds = Nanos(now.0 - at.0).as_secs_f64();
-            self.request_rate.push(Some(completed.saturating_sub(before) as f64 / seconds));
-            self.sampled = Some((index, now, completed));
+        let completed = progress.counts.completed;
+        let rate = completed.saturating_sub(last.completed) as f64 / Nanos(now.0 - last.at.0).as_secs_f64();
+        for second in from.max(until.saturating_sub(MOST_SECONDS as u64))..until {
+            if let Some(column) = self.column(second) {
+                column.rate = Some(rate);
+            }
+        }
+        self.sampled = Some(Sampled { at: now, completed, ..last });
+    }
+
+    /// The mean of what came since the snapshot before, in the second that ends about now.
+    pub(crate) fn metrics(&mut self, snapshot: &MetricsSnapshot) {
+        let Some((_, origin)) = self.shown.filter(|(kind, _)| *kind == snapshot.kind) else { return };
+        let ended = (snapshot.at.since(origin).0 + SECOND / 2) / SECOND;
+        let mut came = [Values::default(); 2];
+        let tags = ["time_to_first_token", "inter_token_latency"];
+        for ((came, known), tag) in came.iter_mut().zip(&mut self.known).zip(tags) {
+            let stat = |name| snapshot.stat(tag, name);
+            let Some((sum, count)) = stat("sum").zip(stat("count")) else { continue };
+            let now = Values { sum, count: count as u64 };
+            *came = Values { sum: now.sum - known.sum, count: now.count.saturating_sub(known.count) };
+            *known = now;
+        }
+        let Some(column) = self.column(ended.saturating_sub(1)) else { return };
+        for (values, came) in [&mut column.first_token, &mut column.between_tokens].into_iter().zip(came) {
+            *values = Values { sum: values.sum + came.sum, count: values.count + came.count };
         }
     }
 
-    /// The mean of what came since the snapshot before.
-    pub(crate) fn metrics(&mut self, snapshot: &MetricsSnapshot) {
-        if self.kind != Some(snapshot.kind) {
-            (self.kind, self.known) = (Some(snapshot.kind), Default::default());
+    /// The column of a second, made where it is not there yet; `None` where it is long gone.
+    fn column(&mut self, second: u64) -> Option<&mut Column> {
+        let keep = (second + 1).saturating_sub(MOST_SECONDS as u64);
+        while self.first < keep && self.columns.pop_front().is_some() {
+            self.first += 1;
         }
-        let curves = [&mut self.first_token, &mut self.between_tokens];
-        let tags = ["time_to_first_token", "inter_token_latency"];
-        for ((curve, known), tag) in curves.into_iter().zip(&mut self.known).zip(tags) {
-            let stat = |name| snapshot.stat(tag, name);
-            let Some((sum, count)) = stat("sum").zip(stat("count")) else { continue };
-            let now = SoFar { sum, count: count as u64 };
-            let values = now.count.saturating_sub(known.count);
-            curve.push((values > 0).then(|| (now.sum - known.sum) / values as f64));
-            *known = now;
+        self.first = self.first.max(keep);
+        let at = usize::try_from(second.checked_sub(self.first)?).ok()?;
+        if at >= self.columns.len() {
+            self.columns.resize(at + 1, Column::default());
         }
+        self.columns.get_mut(at)
+    }
+
+    pub(crate) fn latest(&self, curve: Curve) -> Option<f64> {
+        self.columns.iter().rev().find_map(|column| column.value(curve))
+    }
+
+    pub(crate) fn largest(&self, curve: Curve) -> Option<f64> {
+        self.columns.iter().filter_map(|column| column.value(curve)).reduce(f64::max)
+    }
+
+    /// The last seconds, as many as there are columns: the same ones of every curve.
+    pub(crate) fn last(&self, curve: Curve, columns: usize) -> impl Iterator<Item = Option<f64>> {
+        self.columns.range(self.hidden(columns)..).map(move |column| column.value(curve))
+    }
+
+    /// The seconds shown in so many columns.
+    pub(crate) fn seconds(&self, columns: usize) -> std::ops::Range<u64> {
+        self.first + self.hidden(columns) as u64..self.first + self.columns.len() as u64
+    }
+
+    fn hidden(&self, columns: usize) -> usize {
+        self.columns.len().saturating_sub(columns)
     }
 }

@@ -149,7 +149,7 @@ fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
     assert!(!snapshots.is_empty(), "metrics are told");
     for snapshot in snapshots {
         let counted: u64 = snapshot.latencies.iter().map(|bucket| bucket.count).sum();
-        assert!(counted == snapshot.records && snapshot.latencies.len() <= 40, "{:?}", snapshot.latencies);
+        assert!(counted == snapshot.records && snapshot.latencies.len() <= 256, "{:?}", snapshot.latencies);
         let latency = |name| snapshot.stat("request_latency", name).expect("of every metric");
         let (first, last) = (snapshot.latencies[0], snapshot.latencies[snapshot.latencies.len() - 1]);
         assert!(first.from <= latency("min") && latency("max") < last.to, "{first:?} {last:?}");

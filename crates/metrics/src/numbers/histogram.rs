@@ -125,8 +125,9 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// How often values from zero on occurred, in ranges of equal ratio from the lowest value to the highest, empty ones
-    /// between them included: the finest there are that are no more than `most`. Each is a start, an end and a weight.
+    /// How often values from zero on occurred, in ranges from the lowest value to the highest, empty ones between them
+    /// included: the finest there are that are no more than `most`, parts of powers of two. Each is a start, an end and
+    /// a weight.
     pub(crate) fn ranges(&self, most: usize) -> Vec<(f64, f64, u64)> {
         let mut used =
             self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0).map(|(at, _)| self.first + at);

@@ -6,6 +6,7 @@ use crate::console::text::{literal, one_line};
 use crate::number::{commas, thousands};
 use crate::run::RunResult;
 use aiperf_types::RequestError;
+use serde_json::Value;
 
 /// Server-reported token counts differ from those counted here.
 pub(crate) fn token_counts(run: &RunResult, page: Page) -> Option<String> {
@@ -36,6 +37,20 @@ Fix Options:
   - --extra-inputs ignore_eos:true - Generate until max_tokens (vLLM, TensorRT-LLM)
   - --extra-inputs min_tokens:<N> - Set minimum output length (vLLM, TensorRT-LLM, SGLang)
   - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
+
+/// The same where the server was told to go on.
+const SHORTER_ALL_THE_SAME: &str = "Why: Outputs are shorter than requested although ignore_eos was sent: the server does not know it, or counts tokens in another way.
+
+Fix Options:
+  - --extra-inputs min_tokens:<N> - Set minimum output length (vLLM, TensorRT-LLM, SGLang)
+  - --tokenizer <name> - Count with the tokenizer of the model being served
+  - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
+
+const RECOUNTED: &str = "Why: The server reports exactly the requested length. Its text, split into tokens again here, comes to another number.
+
+Fix Options:
+  - --use-server-token-count - Use server-reported token counts
+  - --tokenizer <name> - Count with the tokenizer of the model being served";
 
 const LONGER: &str =
     "Why: Outputs are longer than requested: the server ignores the limit, or counts tokens in another way.
@@ -69,9 +84,34 @@ Diagnostics:
   - Review {records} -> osl_mismatch_diff_pct for per-request values
   - Adjust: AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD={percent}
   - Adjust: AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD={tokens}",
-        why = direction(run),
+        why = explanation(run),
     );
     Some(panel("Output Sequence Length Mismatch Warning", &text, page))
+}
+
+/// What fits, without ways that were gone already.
+fn explanation(run: &RunResult) -> String {
+    let was_sent = |key: &str| !matches!(run.input_config["endpoint"]["extra"][key], Value::Null | Value::Bool(false));
+    let text = match direction(run) {
+        _ if reports_requested_length(run) => RECOUNTED,
+        SHORTER if was_sent("ignore_eos") => SHORTER_ALL_THE_SAME,
+        text => text,
+    };
+    let sent: Vec<String> =
+        ["ignore_eos", "min_tokens"].iter().filter(|key| was_sent(key)).map(|key| format!("{key}:")).collect();
+    let is_new = |line: &&str| !sent.iter().any(|key| line.contains(key));
+    text.lines().filter(is_new).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether the server's own counts are all what was asked for, where that was the same of every request.
+fn reports_requested_length(run: &RunResult) -> bool {
+    let requested = || {
+        let (length, difference) =
+            (run.metrics.avg("output_sequence_length")?, run.metrics.avg("osl_mismatch_diff_pct")?);
+        Some((length / (1.0 + difference / 100.0)).round())
+    };
+    let reported = run.metrics.get("usage_completion_tokens").map(|metric| &metric.stats);
+    reported.is_some_and(|stats| stats.min.is_some() && stats.min == stats.max && stats.min == requested())
 }
 
 /// The explanation that fits: by whether outputs beyond the limit are too short, too long or both.
@@ -104,9 +144,9 @@ pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
         return None;
     }
     let percent = |part: u64, of: u64| 100.0 * part as f64 / of as f64;
-    let errors = run.commonest_errors();
-    let reason = |(error, count): &&(RequestError, u64)| {
-        let text = one_line(&error.described(), REASON_WIDTH);
+    let reasons = reasons(&run.commonest_errors());
+    let reason = |(text, count): &(String, u64)| {
+        let text = one_line(text, REASON_WIDTH);
         format!("  - {} ({:.1}%): {text}", thousands(*count), percent(*count, failed))
     };
     let mut lines = vec![
@@ -115,11 +155,51 @@ pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
         String::new(),
         "Commonest Reasons:".to_owned(),
     ];
-    lines.extend(errors.iter().take(REASONS).map(reason));
-    if errors.len() > REASONS {
-        lines.push(format!("  - {} other reasons: see the error summary", errors.len() - REASONS));
+    lines.extend(reasons.iter().take(REASONS).map(reason));
+    if reasons.len() > REASONS {
+        lines.push(format!("  - {} other reasons: see the error summary", reasons.len() - REASONS));
     }
     Some(panel("Failed Requests Warning", &lines.join("\n"), page))
+}
+
+/// Errors that differ in their numbers alone are one reason, from the commonest to the rarest.
+fn reasons(errors: &[&(RequestError, u64)]) -> Vec<(String, u64)> {
+    struct Reason<'a> {
+        name: String,
+        folded: String,
+        first: &'a RequestError,
+        kinds: usize,
+        count: u64,
+    }
+    let mut reasons: Vec<Reason<'_>> = Vec::new();
+    for (error, count) in errors {
+        let (name, folded) = (error.name(), without_numbers(&error.message));
+        match reasons.iter_mut().find(|reason| reason.name == name && reason.folded == folded) {
+            Some(known) => (known.kinds, known.count) = (known.kinds + 1, known.count + count),
+            None => reasons.push(Reason { name, folded, first: error, kinds: 1, count: *count }),
+        }
+    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.count));
+    let text = |reason: Reason<'_>| match reason.kinds {
+        1 => (reason.first.described(), reason.count),
+        _ => (RequestError { message: reason.folded, ..reason.first.clone() }.described(), reason.count),
+    };
+    reasons.into_iter().map(text).collect()
+}
+
+/// A letter stands for each number.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut was_digit = false;
+    for letter in text.chars() {
+        match letter.is_ascii_digit() {
+            true if was_digit => {}
+            true => out.push('N'),
+            false => out.push(letter),
+        }
+        was_digit = letter.is_ascii_digit();
+    }
+    out
 }
 
 /// What the run itself doubts about its numbers.

@@ -13,6 +13,9 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 /// Bytes that are looked at together; a stored block takes up to 65,535.
 const PIECE: usize = 1 << 15;
+/// A page shorter than this is stored: to begin anew costs more than there is to gain, and most columns of most runs say
+/// one thing, or nothing.
+const SHORT: usize = 256;
 /// Noise is what would shrink by less than this share.
 const LEAST_GAIN: f64 = 0.03;
 
@@ -31,7 +34,7 @@ impl Gzip {
         out.extend_from_slice(&HEAD);
         let mut waiting = 0..0;
         for piece in pieces(bytes.len(), ends) {
-            if !is_noise(&bytes[piece.clone()]) {
+            if bytes.len() >= SHORT && !is_noise(&bytes[piece.clone()]) {
                 waiting.end = piece.end;
                 continue;
             }

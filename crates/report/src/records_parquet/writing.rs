@@ -27,7 +27,7 @@ const SCHEMA_VERSION: &str = "1.0";
 /// into chunks it takes some four times as much.
 const GROUP: usize = 4 << 20;
 /// Groups that may wait for the thread. What is more is done by whoever hands rows on.
-const MOST_WAITING: usize = 6;
+const MOST_WAITING: usize = 2;
 
 /// Rows that belong together, and what came of them.
 struct Group {

@@ -17,10 +17,13 @@ pub(super) const PANE: Pane = Pane {
     label: "Latency",
     title: "Request Latency",
     head_rows: 0,
-    rows: |model| model.latencies.len(),
+    note: |_| None,
+    rows: |model| model.latencies.len().min(MOST_ROWS),
     draw,
 };
 
+/// More would be finer than a shape can be seen in.
+const MOST_ROWS: usize = 20;
 const EMPTY: &str = "No request has come back yet";
 
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
@@ -28,7 +31,7 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
         centred(EMPTY, area, buffer, theme);
         return;
     }
-    let rows = joined(&model.latencies, usize::from(area.height));
+    let rows = rows_of(&model.latencies, usize::from(area.height).min(MOST_ROWS));
     let bounds: Vec<String> = rows.iter().map(|row| format!("{} - {} ms", number(row.from), number(row.to))).collect();
     let counts: Vec<String> = rows.iter().map(|row| thousands(row.count)).collect();
     let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
@@ -46,14 +49,34 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     }
 }
 
-/// Neighbours together, so that no more than so many are left.
-fn joined(buckets: &[LatencyBucket], most: usize) -> Vec<LatencyBucket> {
-    let size = buckets.len().div_ceil(most.max(1)).max(1);
-    let join = |group: &[LatencyBucket]| {
-        let (first, last) = (group.first()?, group.last()?);
-        Some(LatencyBucket { from: first.from, to: last.to, count: group.iter().map(|bucket| bucket.count).sum() })
+/// Rows of equal ratio from the shortest latency to the longest, no more than so many and none finer than what is known.
+/// Where a bucket lies in two rows, each has its share of it.
+fn rows_of(buckets: &[LatencyBucket], most: usize) -> Vec<LatencyBucket> {
+    let Some((first, last)) = buckets.first().zip(buckets.last()) else { return Vec::new() };
+    // Zero has no ratio to anything.
+    let least = if first.from > 0.0 { first.from } else { first.to / 2.0 };
+    let rows = buckets.len().min(most).max(1);
+    let bound = |row: usize| match row {
+        row if row == rows => last.to,
+        row => least * (last.to / least).powf(row as f64 / rows as f64),
     };
-    buckets.chunks(size).filter_map(join).collect()
+    let below = |ms: f64| {
+        let share = |bucket: &LatencyBucket| match bucket.to - bucket.from {
+            width if width > 0.0 => ((ms - bucket.from) / width).clamp(0.0, 1.0),
+            _ => f64::from(u8::from(ms >= bucket.to)),
+        };
+        buckets.iter().map(|bucket| bucket.count as f64 * share(bucket)).sum::<f64>().round() as u64
+    };
+    // Counts are differences of rounded sums, so that none is lost and none counted twice.
+    let mut counted = 0;
+    (1..=rows)
+        .map(|row| {
+            let (from, to) = (bound(row - 1), bound(row));
+            let count = below(to).saturating_sub(counted);
+            counted += count;
+            LatencyBucket { from, to, count }
+        })
+        .collect()
 }
 
 /// Short enough for a label, exact enough to tell neighbours apart.
@@ -69,15 +92,40 @@ fn number(ms: f64) -> String {
 mod tests {
     use super::*;
 
+    fn bucket(from: f64, to: f64, count: u64) -> LatencyBucket {
+        LatencyBucket { from, to, count }
+    }
+
     #[test]
-    fn no_request_is_lost_when_buckets_are_joined() {
+    fn rows_are_of_equal_ratio_and_no_request_is_lost() {
+        // As a histogram with four parts a power of two has them: of a ratio of 1.25, 1.2, 1.17 and 1.14.
+        let parts = (0..24).map(|at| (2f64.powi(at / 4), 1.0 + f64::from(at % 4) / 4.0));
         let buckets: Vec<LatencyBucket> =
-            (0..23).map(|at| LatencyBucket { from: f64::from(at), to: f64::from(at + 1), count: at as u64 }).collect();
-        for rows in 1..30 {
-            let joined = joined(&buckets, rows);
-            assert!(joined.len() <= rows);
-            assert_eq!(joined.iter().map(|bucket| bucket.count).sum::<u64>(), 253);
-            assert_eq!((joined[0].from, joined[joined.len() - 1].to), (0.0, 23.0));
+            parts.enumerate().map(|(at, (low, by))| bucket(low * by, low * (by + 0.25), at as u64)).collect();
+        for most in 1..30 {
+            let rows = rows_of(&buckets, most);
+            assert_eq!(rows.len(), most.min(24));
+            assert_eq!(rows.iter().map(|row| row.count).sum::<u64>(), 276);
+            assert_eq!((rows[0].from, rows[rows.len() - 1].to), (1.0, 64.0));
+            let ratio = |row: &LatencyBucket| row.to / row.from;
+            assert!(rows.iter().all(|row| (ratio(row) / ratio(&rows[0]) - 1.0).abs() < 1e-9), "{rows:?}");
         }
+    }
+
+    #[test]
+    fn as_many_everywhere_in_the_scale_are_a_flat_shape() {
+        let fine: Vec<LatencyBucket> = (0..300)
+            .map(|at| bucket(2f64.powf(f64::from(at) / 100.0), 2f64.powf(f64::from(at + 1) / 100.0), 10))
+            .collect();
+        for row in rows_of(&fine, 7) {
+            assert!(row.count.abs_diff(3000 / 7) <= 1, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn latencies_of_nothing_are_in_the_first_row() {
+        let rows = rows_of(&[bucket(0.0, 2.0, 5), bucket(2.0, 4.0, 6)], 4);
+        assert_eq!(rows.iter().map(|row| row.count).collect::<Vec<_>>(), [5, 6]);
+        assert_eq!(rows_of(&[bucket(0.0, 0.0, 5)], 4).iter().map(|row| row.count).sum::<u64>(), 5);
     }
 }

@@ -9,8 +9,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub(super) const PANE: Pane =
-    Pane { id: PaneId::Logs, key: '6', label: "Logs", title: "Application Logs", head_rows: 0, rows: |_| 0, draw };
+pub(super) const PANE: Pane = Pane {
+    id: PaneId::Logs,
+    key: '6',
+    label: "Logs",
+    title: "Application Logs",
+    note: |_| None,
+    head_rows: 0,
+    rows: |_| 0,
+    draw,
+};
 
 /// Narrower panes have further lines below the time, not below the message.
 const ROOM_FOR_HEAD: u16 = 90;

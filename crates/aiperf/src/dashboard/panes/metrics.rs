@@ -3,7 +3,7 @@
 use super::{Pane, PaneId, centred, scrolled};
 use crate::dashboard::model::Model;
 use crate::dashboard::theme::Theme;
-use aiperf_report::{LIVE_COLUMNS, LiveRow};
+use aiperf_report::{LIVE_COLUMNS, LiveRow, clock_text};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -14,6 +14,7 @@ pub(super) const PANE: Pane = Pane {
     key: '3',
     label: "Metrics",
     title: "Real-Time Metrics",
+    note: |model| model.table_at().map(|at| format!("as of {}", clock_text(at.as_secs_f64()))),
     head_rows: 1,
     rows: |model| model.metrics.len(),
     draw,

@@ -35,6 +35,8 @@ pub(crate) struct Pane {
     /// In the footer.
     pub(crate) label: &'static str,
     pub(crate) title: &'static str,
+    /// Stands beside the title.
+    note: fn(&Model) -> Option<String>,
     /// Rows above those that scroll.
     head_rows: usize,
     /// Rows below them that it would like to have.
@@ -52,6 +54,7 @@ pub(crate) const PANES: &[Pane] = &[
         key: '5',
         label: "GPU Telemetry",
         title: "Real-Time GPU Telemetry",
+        note: |_| None,
         head_rows: 0,
         rows: |_| 0,
         draw: |_, _, _, _| {},
@@ -79,6 +82,10 @@ impl PaneId {
 }
 
 impl Pane {
+    pub(crate) fn heading(&self, model: &Model) -> String {
+        (self.note)(model).map_or_else(|| self.title.to_owned(), |note| format!("{} · {note}", self.title))
+    }
+
     /// Keys of panes that only some runs have are offered where there is something to see.
     pub(crate) fn in_footer(&self, model: &Model) -> bool {
         !matches!(self.id, PaneId::Latencies | PaneId::Server) || (self.rows)(model) > 0

@@ -20,6 +20,7 @@ pub(super) const PANE: Pane = Pane {
     key: '2',
     label: "Progress",
     title: "Profile Progress",
+    note: |_| None,
     head_rows: 0,
     rows: needed,
     draw,

@@ -14,6 +14,7 @@ pub(super) const PANE: Pane = Pane {
     key: '9',
     label: "Server",
     title: "Server Metrics",
+    note: |_| None,
     head_rows: 0,
     rows: |model| model.server.as_ref().map_or(0, |server| said(server).count()),
     draw,

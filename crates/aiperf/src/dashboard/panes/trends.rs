@@ -4,40 +4,55 @@ use super::{Pane, PaneId};
 use crate::blocks::blocks;
 use crate::dashboard::model::Model;
 use crate::dashboard::theme::Theme;
-use crate::dashboard::trends::Trend;
+use crate::dashboard::trends::{Curve, Trends};
 use crate::phase_progress::share;
-use aiperf_report::thousands;
+use aiperf_report::{clock_text, thousands};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Sparkline, Widget};
 
-pub(super) const PANE: Pane =
-    Pane { id: PaneId::Trends, key: '7', label: "Trends", title: "Trends", head_rows: 0, rows: |_| 5, draw };
+pub(super) const PANE: Pane = Pane {
+    id: PaneId::Trends,
+    key: '7',
+    label: "Trends",
+    title: "Trends",
+    note: |_| None,
+    head_rows: 0,
+    rows: |_| 5,
+    draw,
+};
 
 const LABEL: usize = 12;
 const VALUE: usize = 10;
 /// Sparklines have whole numbers: thousandths are enough for any of them.
 const SCALE: f64 = 1000.0;
+/// Seconds between two labels of the time axis: more than a label is wide.
+const LABEL_EVERY: u64 = 10;
 /// Rows of one curve with its label, at most.
 const TALLEST: u16 = 8;
 
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let trends = &model.trends;
     let curves = [
-        ("Req/sec", "", &trends.request_rate, theme.primary),
-        ("TTFT", " ms", &trends.first_token, theme.accent),
-        ("ITL", " ms", &trends.between_tokens, theme.warning),
+        ("Req/sec", "", Curve::RequestRate, theme.primary),
+        ("TTFT", " ms", Curve::FirstToken, theme.accent),
+        ("ITL", " ms", Curve::BetweenTokens, theme.warning),
     ];
     let gauges = gauges(model);
-    let left = area.height.saturating_sub(gauges.len() as u16);
+    let has_axis = model.view.maximised == Some(PaneId::Trends);
+    let left = area.height.saturating_sub(gauges.len() as u16 + u16::from(has_axis));
     let each = (left / curves.len() as u16).min(TALLEST);
     let mut y = area.y;
-    for (name, unit, trend, style) in curves {
+    for (name, unit, curve, style) in curves {
         let place = Rect { y, height: each.max(1), ..area }.intersection(area);
-        curve(name, unit, trend, style, place, buffer, theme);
+        draw_curve(name, unit, (trends, curve), style, place, buffer, theme);
         y += each.max(1);
+    }
+    if has_axis && each > 1 {
+        Line::styled(axis(trends, usize::from(area.width)), theme.dim).render(Rect { y, height: 1, ..area }, buffer);
+        y += 1;
     }
     for (label, part, text) in gauges {
         if y >= area.bottom() {
@@ -50,14 +65,23 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
 }
 
 /// One row has label, latest value and curve beside each other; more have the curve below.
-fn curve(name: &str, unit: &str, trend: &Trend, style: Style, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+fn draw_curve(
+    name: &str,
+    unit: &str,
+    (trends, curve): (&Trends, Curve),
+    style: Style,
+    area: Rect,
+    buffer: &mut Buffer,
+    theme: &Theme,
+) {
     let number = |value: Option<f64>| value.map_or_else(|| "--".to_owned(), |value| format!("{value:.1}{unit}"));
-    let value = number(trend.latest());
+    let value = number(trends.latest(curve));
     let mut head =
         vec![Span::styled(format!("{name:<LABEL$}"), theme.dim), Span::styled(format!("{value:>VALUE$}"), theme.text)];
     let place = if area.height > 1 {
-        if trend.largest().is_some() {
-            head.push(Span::styled(format!("   max {}", number(trend.largest())), theme.dim));
+        let largest = trends.largest(curve);
+        if largest.is_some() {
+            head.push(Span::styled(format!("   max {}", number(largest)), theme.dim));
         }
         Rect { y: area.y + 1, height: area.height - 1, ..area }
     } else {
@@ -65,8 +89,20 @@ fn curve(name: &str, unit: &str, trend: &Trend, style: Style, area: Rect, buffer
         Rect { x: area.x + taken.min(area.width), width: area.width.saturating_sub(taken), ..area }
     };
     Line::from(head).render(Rect { height: 1, ..area }, buffer);
-    let samples = trend.last(usize::from(place.width)).map(|value| value.map(|value| (value * SCALE) as u64));
+    let samples = trends.last(curve, usize::from(place.width)).map(|value| value.map(|value| (value * SCALE) as u64));
     Sparkline::default().data(samples.collect::<Vec<_>>()).style(style).absent_value_symbol(" ").render(place, buffer);
+}
+
+/// The time since the start below the curves, a label under the column that it is of.
+fn axis(trends: &Trends, columns: usize) -> String {
+    let seconds = trends.seconds(columns);
+    let mut text = String::new();
+    for second in seconds.clone().filter(|second| second % LABEL_EVERY == 0) {
+        let at = (second - seconds.start) as usize;
+        text.push_str(&" ".repeat(at.saturating_sub(text.chars().count())));
+        text.push_str(&format!("╵{}", clock_text(second as f64)));
+    }
+    text
 }
 
 /// Label, share and text of each.

@@ -15,6 +15,7 @@ pub(super) const PANE: Pane = Pane {
     key: '4',
     label: "Workers",
     title: "Worker Status",
+    note: |_| None,
     head_rows: 0,
     rows: |model| model.workers.workers.len() + model.workers.others().len() + 5,
     draw,

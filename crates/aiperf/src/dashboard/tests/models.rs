@@ -7,6 +7,7 @@ use crate::dashboard::model::Model;
 use crate::dashboard::panes::PaneId;
 use crate::dashboard::phases;
 use crate::dashboard::threads::ThreadUse;
+use crate::dashboard::trends::Curve;
 use aiperf_types::{LogLevel, Nanos, PhaseKind, PhaseStage, PhaseTargets, RunEvent};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
@@ -209,6 +210,17 @@ fn the_table_is_made_anew_every_interval_and_for_another_kind_at_once() {
 }
 
 #[test]
+fn the_table_says_of_when_it_is_and_is_made_once_more_at_the_end() {
+    let mut model = profiling(120, 40, 0);
+    assert!(shown(&model).contains("Real-Time Metrics · as of 00:26"), "{}", shown(&model));
+    let last = phase(1, PhaseKind::Profiling);
+    model.take(&RunEvent::PhaseComplete(moment(&last, 36, counts(220, 220, 0))));
+    assert!(shown(&model).contains("Real-Time Metrics · as of 00:30"), "{}", shown(&model));
+    model.take(&metrics(PhaseKind::Profiling, 36, 220));
+    assert!(shown(&model).contains("Real-Time Metrics · as of 00:31"), "{}", shown(&model));
+}
+
+#[test]
 fn usage_is_not_in_the_table() {
     let labels: Vec<String> = profiling(80, 24, 0).metrics.into_iter().map(|row| row.label).collect();
     assert!(labels.starts_with(&["TTFT (ms)".to_owned(), "TTST (ms)".to_owned()]), "{labels:?}");
@@ -216,27 +228,66 @@ fn usage_is_not_in_the_table() {
     assert!(!labels.iter().any(|label| label.starts_with("Usage")), "{labels:?}");
 }
 
+/// A snapshot at a second, of so many first tokens so far with such a mean.
+fn first_tokens(kind: PhaseKind, at: u64, count: u64, mean: f64) -> RunEvent {
+    let RunEvent::Metrics(snapshot) = metrics(kind, at, count) else { unreachable!() };
+    let mut snapshot = (*snapshot).clone();
+    let ttft = snapshot.metrics.iter_mut().find(|metric| metric.tag == "time_to_first_token").unwrap();
+    ttft.stats.sum = Some(count as f64 * mean);
+    RunEvent::Metrics(std::sync::Arc::new(snapshot))
+}
+
+fn curve(model: &Model, curve: Curve) -> Vec<Option<f64>> {
+    model.trends.last(curve, 10).collect()
+}
+
 #[test]
 fn curves_show_each_second_by_itself() {
     let mut model = model(80, 24);
     let (profiling, targets) = (phase(0, PhaseKind::Profiling), of_requests(1000));
+    model.take(&started(&profiling, targets, 5));
     for (millis, completed) in [(1000, 10), (1500, 12), (2000, 40)] {
         let counts = counts(completed, completed, 0);
         model.take(&progress(&profiling, targets, millis, PhaseStage::Sending, counts, completed));
     }
-    let rates: Vec<Option<f64>> = model.trends.request_rate.last(10).collect();
-    assert_eq!(rates, [Some(10.0), Some(30.0)]);
-    let sum = |count: f64, mean: f64| {
-        let RunEvent::Metrics(snapshot) = metrics(PhaseKind::Profiling, 1, count as u64) else { unreachable!() };
-        let mut snapshot = (*snapshot).clone();
-        let ttft = snapshot.metrics.iter_mut().find(|metric| metric.tag == "time_to_first_token").unwrap();
-        ttft.stats.sum = Some(count * mean);
-        RunEvent::Metrics(std::sync::Arc::new(snapshot))
-    };
-    model.take(&sum(10.0, 100.0));
-    model.take(&sum(20.0, 150.0));
-    let means: Vec<Option<f64>> = model.trends.first_token.last(10).collect();
+    assert_eq!(curve(&model, Curve::RequestRate), [Some(10.0), Some(30.0)]);
+    model.take(&first_tokens(PhaseKind::Profiling, 6, 10, 100.0));
+    model.take(&first_tokens(PhaseKind::Profiling, 7, 20, 150.0));
+    let means = curve(&model, Curve::FirstToken);
     assert_eq!(means, [Some(100.0), Some(200.0)], "the second ten took twice as long");
+}
+
+#[test]
+fn curves_have_the_same_seconds_and_gaps_where_nothing_came() {
+    let mut model = model(80, 24);
+    let (profiling, targets) = (phase(0, PhaseKind::Profiling), of_requests(1000));
+    model.take(&started(&profiling, targets, 5));
+    for (second, completed) in [(1, 0), (2, 0), (3, 4), (4, 4), (5, 6)] {
+        let counts = counts(8, completed, 0);
+        model.take(&progress(&profiling, targets, second * 1000, PhaseStage::Sending, counts, completed));
+        if completed > 0 {
+            model.take(&first_tokens(PhaseKind::Profiling, 5 + second, completed, 100.0));
+        }
+    }
+    assert_eq!(curve(&model, Curve::RequestRate), [0.0, 0.0, 4.0, 0.0, 2.0].map(Some));
+    let hundred = Some(100.0);
+    assert_eq!(curve(&model, Curve::FirstToken), [None, None, hundred, None, hundred]);
+}
+
+#[test]
+fn curves_start_anew_with_profiling_and_go_on_with_its_next_phase() {
+    let mut model = warming_up(80, 24);
+    assert_eq!(curve(&model, Curve::RequestRate), [Some(4.0); 3]);
+    let targets = of_requests(1000);
+    let (first, second) = (phase(1, PhaseKind::Profiling), phase(2, PhaseKind::Profiling));
+    model.take(&started(&first, targets, 5));
+    assert!(curve(&model, Curve::RequestRate).is_empty() && curve(&model, Curve::FirstToken).is_empty());
+    model.take(&progress(&first, targets, 1000, PhaseStage::Sending, counts(9, 7, 0), 7));
+    model.take(&started(&second, targets, 8));
+    model.take(&progress(&first, targets, 3500, PhaseStage::Draining, counts(9, 9, 0), 9));
+    model.take(&progress(&second, targets, 1000, PhaseStage::Sending, counts(9, 5, 0), 5));
+    assert_eq!(curve(&model, Curve::RequestRate), [Some(7.0), None, None, Some(5.0)]);
+    assert_eq!(model.trends.seconds(2), 2..4);
 }
 
 #[test]

@@ -121,7 +121,7 @@ pub(super) fn metrics(kind: PhaseKind, at: u64, records: u64) -> RunEvent {
     RunEvent::Metrics(Arc::new(MetricsSnapshot {
         kind,
         at: MonoNs(at * SECOND),
-        elapsed: Nanos(at * SECOND),
+        elapsed: Nanos(at.saturating_sub(if kind == PhaseKind::Profiling { 5 } else { 1 }) * SECOND),
         records,
         failed: 0,
         metrics,
