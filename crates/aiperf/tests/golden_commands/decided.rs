@@ -151,6 +151,7 @@ fn metric(run: &GoldenRun, tag: &str, is_added: bool) -> Reason {
         "min_request_timestamp" | "max_response_timestamp" if is_added => Some("both ends of the run are told"),
         _ if is_added && tag.contains("prompt_cache_read") => Some("the simulated server tells what it had cached"),
         _ if is_added && tag.contains("usage_") && !tells_usage => Some("the simulated server tells its usage"),
+        "context_overflow_count" if !is_added && is_zero => Some("what did not happen is not counted"),
         "output_sequence_length" if !is_added && is_zero => Some("an answer without tokens has no length in tokens"),
         _ => None,
     }
@@ -167,6 +168,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("Total Usage Prompt Tokens", "total_usage_prompt_tokens"),
     ("Usage Discrepancy Count", "usage_discrepancy_count"),
     ("Usage Prompt", "usage_prompt_tokens"),
+    ("Context Overflow Count", "context_overflow_count"),
     ("Output Sequence Length", "output_sequence_length"),
 ];
 

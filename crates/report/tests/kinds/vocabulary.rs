@@ -355,16 +355,16 @@ pub(crate) const GOODPUT: Group = &[
 pub(crate) const GOODPUT_RATE: Group = &[single("goodput", "Goodput", "requests/sec").main(1000)];
 
 /// A request failed.
-pub(crate) const FAILED: Group = &[
-    single("error_request_count", "Error Request Count", "requests"),
-    single("context_overflow_count", "Context Overflow Count", "requests"),
-];
+pub(crate) const FAILED: Group = &[single("error_request_count", "Error Request Count", "requests")];
 
 /// A request failed, and we had counted its input.
 pub(crate) const FAILED_INPUT: Group = &[
     tokens("error_isl", "Error Input Sequence Length").of_failed(),
     total("total_error_isl", "Total Error Input Sequence Length"),
 ];
+
+/// A request failed because it was too long.
+pub(crate) const OVERFLOW: Group = &[single("context_overflow_count", "Context Overflow Count", "requests")];
 
 /// A request failed and others did not.
 pub(crate) const ADJUSTED: Group = &[adjusted("adj_request_latency", "Request Latency (error-adjusted)", 2)];
@@ -476,6 +476,7 @@ pub(crate) const EVERY_GROUP: &[Group] = &[
     GOODPUT_RATE,
     FAILED,
     FAILED_INPUT,
+    OVERFLOW,
     ADJUSTED,
     ADJUSTED_STREAM,
     NETWORK,
