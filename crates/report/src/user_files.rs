@@ -17,6 +17,9 @@ pub(crate) fn check(plan: &ArtifactPlan) -> Result<(), ReportError> {
     for (at, file) in plan.user_files.iter().enumerate() {
         let path = &within(file);
         let refused = |why: &str| ReportError::UserFile { path: plan.dir.join(path), why: why.to_owned() };
+        if files::is_too_long(&plan.dir, path) {
+            return Err(refused("the file system takes no name as long as that"));
+        }
         check_folder(&plan.dir, path).map_err(refused)?;
         let of_run = KINDS.iter().map(|kind| kind.file(&plan.names)).chain([READY_MARKER, PHASES]);
         if of_run.map(Path::new).any(|name| overlap(name, path)) {
