@@ -2,7 +2,7 @@
 
 use aiperf_campaign::Subscription;
 use aiperf_report::{LogLines, is_still_there, log_time};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -18,7 +18,13 @@ impl LogFile {
         if let Some(dir) = path.parent() {
             std::fs::create_dir_all(dir)?;
         }
-        let mut file = File::create(path)?;
+        // What lies there goes, and is not written through: a link may lead anywhere.
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // At the end, wherever that is: somebody may cut a log while it is written.
+        let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
         let write = move || {
             let mut failed = None;
             for line in events.flat_map(|event| lines.lines(&event)) {

@@ -100,6 +100,10 @@ impl Signals {
                     continue;
                 }
                 let is_first = state.first.swap(signal as i32, Ordering::AcqRel) == 0;
+                if is_first && state.is_over.load(Ordering::Acquire) {
+                    // The files say that the run is complete, and so does its exit code, unless the report is held up.
+                    std::thread::sleep(terminal::PATIENCE);
+                }
                 if !is_first || state.is_over.load(Ordering::Acquire) {
                     state.with_screen(OnScreen::clear);
                     let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));

@@ -219,7 +219,9 @@ impl Campaign {
             hooks.into_iter().for_each(HookThread::finish);
             finished
         });
-        self.events.emit(RunEvent::RunFinished { was_stopped: self.stop.is_stopped() });
+        // A wish to stop that came when the run was complete has stopped nothing.
+        let was_stopped = finished.as_ref().map_or_else(|_| self.stop.is_stopped(), |finished| finished.was_stopped);
+        self.events.emit(RunEvent::RunFinished { was_stopped });
         Ok(finished?)
     }
 

@@ -53,7 +53,7 @@ pub(crate) fn summarise(
     let run = &plan.run;
     let command = redactor.hide_in_own(&run.cli_command).into_owned();
     let mut input_config = plan.input_config.clone();
-    redactor.document(&mut input_config);
+    redactor.settings(&mut input_config);
     let result = RunResult {
         version: version.to_owned(),
         info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command)),

@@ -14,3 +14,15 @@ pub struct Context<'a> {
     /// Identity of the run.
     pub benchmark_id: String,
 }
+
+impl Context<'_> {
+    /// Whether stdout is a terminal on which a screen can be drawn, as far as `TERM` says so.
+    pub(crate) fn stdout_can_be_drawn_on(&self) -> bool {
+        self.stdout_is_terminal && !matches!(self.terminal_kind(), "" | "dumb")
+    }
+
+    /// What `TERM` says; nothing where it is not set.
+    pub(crate) fn terminal_kind(&self) -> &str {
+        self.env.get("TERM").map_or("", String::as_str)
+    }
+}

@@ -5,7 +5,9 @@ use crate::sections::dataset::{self, Dataset, DatasetType, SYNTHETIC_ENTRIES};
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::{Setting, Switch};
-use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header, visit_secret_members, visit_texts};
+use aiperf_plan::redact::{
+    self, REDACTED, is_secret_name, is_sensitive_header, visit_below_secret_names, visit_secret_members, visit_texts,
+};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
 
@@ -110,7 +112,7 @@ fn redacted(mut config: Value) -> Value {
     for content in files.into_iter().flatten().filter_map(|file| file.get_mut("content")) {
         match content {
             Value::String(text) => *text = redact::text(text),
-            other => visit_secret_members(other, is_secret_name, &mut |_, member| *member = REDACTED.into()),
+            other => visit_below_secret_names(other, &mut |member| *member = REDACTED.into()),
         }
     }
     for section in ["gpu_telemetry", "server_metrics"] {

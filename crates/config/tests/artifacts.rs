@@ -165,6 +165,28 @@ variables: {pass: sk-secret-2, password: sk-secret-3}
 }
 
 #[test]
+fn everything_below_a_secret_name_in_files_of_the_user_is_hidden() {
+    let files = "  artifacts:
+    user_files:
+      - {path: a.json, content: {password: {a: below-1}, token: {x: [1, below-2]}, secrets: [below-3, b]}}
+      - {path: b.txt, content: \"open {{ secrets.a }}\", format: text}
+variables: {secrets: {a: below-4444}}
+";
+    let resolved = with(files, &[], &[]).unwrap();
+    for file in &resolved.plan.artifacts.user_files {
+        assert!(file.text.contains("<redacted>") && !file.text.contains("below"), "{}", file.text);
+    }
+    let shown = resolved.plan.input_config["artifacts"]["user_files"].to_string();
+    assert!(!shown.contains("below"), "{shown}");
+}
+
+#[test]
+fn a_format_that_is_asked_for_twice_is_written_once() {
+    let resolved = with("  artifacts: {records: [jsonl, jsonl]}\n", &[], &[]).unwrap();
+    assert_eq!(resolved.plan.input_config["artifacts"]["records"], serde_json::json!(["jsonl"]));
+}
+
+#[test]
 fn a_template_that_grows_without_bound_is_refused() {
     let files = "  artifacts: {user_files: [{path: a, content: \"{% macro a() %}{% endmacro %}\"}]}\n";
     let error = with(files, &[], &[]).unwrap_err();

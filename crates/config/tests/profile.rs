@@ -354,8 +354,23 @@ fn a_terminal_gets_the_dashboard_unless_it_is_told_otherwise() {
         (&["-v"], UiKind::Simple),
         (&["-vv", "--ui", "dashboard"], UiKind::Simple),
     ] {
-        let resolved = resolve_in(&[&["-m", "m"], args].concat(), &[], true).unwrap();
+        let resolved = resolve_in(&[&["-m", "m"], args].concat(), &[("TERM", "xterm")], true).unwrap();
         assert_eq!(resolved.plan.runtime.ui, ui, "{args:?}");
+    }
+}
+
+#[test]
+fn a_terminal_that_cannot_be_drawn_on_gets_lines() {
+    for (env, said) in [(&[][..], "is not set"), (&[("TERM", "")], "is not set"), (&[("TERM", "dumb")], "is dumb")] {
+        let usual = resolve_in(&["-m", "m"], env, true).unwrap();
+        assert_eq!(usual.plan.runtime.ui, UiKind::Simple, "{env:?}");
+        assert!(usual.notes.iter().all(|note| !note.contains("dashboard")), "{:?}", usual.notes);
+        let asked = resolve_in(&["-m", "m", "--ui", "dashboard"], env, true).unwrap();
+        assert_eq!(asked.plan.runtime.ui, UiKind::Simple, "{env:?}");
+        let told = format!(
+            "--ui dashboard requires a terminal that can be drawn on; TERM {said}, falling back to --ui simple"
+        );
+        assert!(asked.notes.contains(&told), "{:?}", asked.notes);
     }
 }
 
@@ -371,7 +386,7 @@ fn a_dashboard_without_a_terminal_is_shown_as_lines_and_said_once() {
 #[test]
 fn several_runs_have_no_dashboard() {
     let args = ["-m", "m", "--concurrency", "1,2", "--ui", "dashboard"];
-    let error = resolve_in(&args, &[], true).unwrap_err();
+    let error = resolve_in(&args, &[("TERM", "xterm")], true).unwrap_err();
     assert!(error.to_string().contains("--ui dashboard cannot be used with several runs"), "{error}");
     assert_eq!(error.exit_code(), 2);
 }
@@ -379,7 +394,8 @@ fn several_runs_have_no_dashboard() {
 #[test]
 fn statistics_are_told_as_often_as_asked_and_always_to_the_dashboard() {
     let every = |args: &[&str], env: &[(&str, &str)], terminal: bool| {
-        let plan = resolve_in(&[&["-m", "m"], args].concat(), env, terminal).unwrap().plan;
+        let plan =
+            resolve_in(&[&["-m", "m"], args].concat(), &[env, &[("TERM", "xterm")]].concat(), terminal).unwrap().plan;
         plan.runtime.stats_interval.map(|time| time.as_secs_f64())
     };
     let on = ("AIPERF_UI_REALTIME_METRICS_ENABLED", "true");

@@ -49,6 +49,12 @@ pub enum ReportError {
          --profile-export-prefix", path.display()
     )]
     IsFolder { path: PathBuf },
+    /// A file of the run has a name that cannot be.
+    #[error(
+        "the file system takes no name as long as that of {}\n  try: a shorter --profile-export-prefix, or \
+         --artifact-dir with a shorter path", path.display()
+    )]
+    NameTooLong { path: PathBuf },
     /// A file of the user's own cannot be where it should.
     #[error(
         "cannot write the user file {}: {why}\n  try: another path in artifacts.user_files", path.display()
@@ -141,6 +147,10 @@ impl Artifacts {
         }
         probe(dir).map_err(at)?;
         let artifacts = Self { plan: plan.clone(), lock, reserves: Mutex::default() };
+        let mut names = KINDS.iter().map(|kind| kind.file(&plan.names));
+        if let Some(name) = names.find(|name| files::is_too_long(dir, Path::new(name))) {
+            return Err(ReportError::NameTooLong { path: artifacts.path(name) });
+        }
         let mut paths = KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
         match paths.find(|path| path.is_dir()) {
             Some(path) => Err(ReportError::IsFolder { path }),

@@ -1,8 +1,12 @@
 //! Files on disk: whole ones appear at once, lines are appended.
 
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, Write};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes a file as a whole: readers see the old one or the new one, never a part. Missing folders are made.
 pub(crate) fn write_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
@@ -80,10 +84,33 @@ fn open_new(path: &Path, mode: Option<u32>) -> io::Result<File> {
     options.open(path)
 }
 
+/// Bytes of a name that are kept in a temporary one: with what is added, it is still a name on any file system.
+const KEPT_OF_NAME: usize = 100;
+
 /// A name in the same folder, so that the rename stays on one file system.
 pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+    path.with_file_name(format!(".{}.{}.tmp", shortened(&name), std::process::id()))
+}
+
+/// A name that leaves room for more; two long ones that begin alike stay two.
+fn shortened(name: &str) -> Cow<'_, str> {
+    if name.len() <= KEPT_OF_NAME {
+        return Cow::Borrowed(name);
+    }
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_bytes());
+    let kept = &name[..name.floor_char_boundary(KEPT_OF_NAME)];
+    Cow::Owned(format!("{kept}~{:016x}", hasher.finish()))
+}
+
+/// Whether a file system knows no such name: that of the file or of a folder on the way to it is too long, or both
+/// together are.
+pub(crate) fn is_too_long(dir: &Path, within: &Path) -> bool {
+    let too_long =
+        |path: &Path| path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename);
+    // Behind a folder that is not there, nobody looks at names.
+    too_long(&dir.join(within)) || within.components().any(|part| too_long(&dir.join(part)))
 }
 
 /// Whether a path is the temporary name of another, of whichever process.
@@ -91,7 +118,7 @@ pub(crate) fn is_temporary_of(path: &Path, of: &Path) -> bool {
     let [name, of_name] = [path, of].map(|path| path.file_name().unwrap_or_default().to_string_lossy());
     let process = name
         .strip_prefix('.')
-        .and_then(|name| name.strip_prefix(&*of_name))
+        .and_then(|name| name.strip_prefix(&*shortened(&of_name)))
         .and_then(|rest| rest.strip_prefix('.'))
         .and_then(|rest| rest.strip_suffix(".tmp"));
     path.parent() == of.parent() && process.is_some_and(|process| process.bytes().all(|byte| byte.is_ascii_digit()))
@@ -109,6 +136,9 @@ pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
 const TOGETHER: usize = 1 << 18;
 
 /// A file that grows during a run, by whole lines. What was flushed survives anything that happens to the process.
+///
+/// Lines go to its end, wherever that is: a file that somebody else cut would otherwise be filled up with zeros to where
+/// it ended before.
 #[derive(Debug)]
 pub struct LinesFile {
     file: File,
@@ -117,6 +147,24 @@ pub struct LinesFile {
     written: u64,
     /// How many lines these are.
     lines: u64,
+    loss: Loss,
+}
+
+/// Lines that somebody else took out of a file while the run was on. More may be written behind what is left, so this
+/// is told when the file is complete.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loss(Arc<AtomicU64>);
+
+impl Loss {
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self.0.load(Ordering::Acquire) {
+            0 => Ok(()),
+            lines => {
+                let text = format!("it was cut by somebody else while the run was on; lines lost: {lines}");
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
+            }
+        }
+    }
 }
 
 impl LinesFile {
@@ -125,18 +173,61 @@ impl LinesFile {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
-        Ok(Self { file, waiting: Vec::with_capacity(TOGETHER), written: 0, lines: 0 })
+        let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        if file.metadata()?.len() > 0 {
+            file.set_len(0)?;
+        }
+        Ok(Self { file, waiting: Vec::with_capacity(TOGETHER), written: 0, lines: 0, loss: Loss::default() })
+    }
+
+    /// What is to be asked when everything is written.
+    pub(crate) fn loss(&self) -> Loss {
+        self.loss.clone()
+    }
+
+    /// Writes what waits; where that fails, tells how many bytes of it are in the file.
+    fn put(&mut self) -> Result<(), (usize, io::Error)> {
+        let mut put = 0;
+        while put < self.waiting.len() {
+            match self.file.write(&self.waiting[put..]) {
+                Ok(0) => return Err((put, io::ErrorKind::WriteZero.into())),
+                Ok(bytes) => put += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err((put, error)),
+            }
+        }
+        Ok(())
     }
 
     /// What did not fit leaves a part of a line behind, which no reader could make sense of.
-    fn cut_to_whole_lines(&mut self) -> io::Result<()> {
-        let there = self.file.stream_position()?.saturating_sub(self.written);
-        let there = self.waiting.get(..there as usize).unwrap_or_default();
+    fn cut_to_whole_lines(&mut self, put: usize) -> io::Result<()> {
+        let there = &self.waiting[..put];
         let whole = there.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         self.written += whole as u64;
         self.lines += line_breaks(&self.waiting[..whole]);
-        self.file.set_len(self.written)
+        let length = self.file.metadata()?.len();
+        self.file.set_len(length.saturating_sub((put - whole) as u64))
+    }
+
+    /// Looks whether the file is still as long as it was made, and what is left of it where it is not.
+    fn look_for_cut(&mut self) -> io::Result<()> {
+        let metadata = self.file.metadata()?;
+        if !metadata.is_file() || metadata.len() >= self.written {
+            return Ok(());
+        }
+        self.file.rewind()?;
+        let mut left = BufReader::with_capacity(1 << 16, &self.file).take(metadata.len());
+        let (mut whole, mut lines, mut line) = (0, 0, Vec::new());
+        while io::BufRead::read_until(&mut left, b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            (whole, lines) = (whole + line.len() as u64, lines + 1);
+            line.clear();
+        }
+        if whole < metadata.len() {
+            self.file.set_len(whole)?;
+        }
+        self.loss.0.fetch_add(self.lines.saturating_sub(lines), Ordering::AcqRel);
+        (self.written, self.lines) = (whole, lines);
+        Ok(())
     }
 
     /// Why it could not be written, and what became of what was.
@@ -161,12 +252,13 @@ impl Write for LinesFile {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.look_for_cut()?;
         if self.waiting.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.file.write_all(&self.waiting) {
+        if let Err((put, error)) = self.put() {
             // The first error is the one that explains.
-            let _ = self.cut_to_whole_lines();
+            let _ = self.cut_to_whole_lines(put);
             return Err(self.failed(&error));
         }
         self.written += self.waiting.len() as u64;
@@ -227,11 +319,73 @@ mod tests {
         file.write_all(b"two\nthree\n").unwrap();
         // As a full disk does: a part of what waits gets there.
         file.file.write_all(b"two\nthr").unwrap();
-        file.cut_to_whole_lines().unwrap();
+        file.cut_to_whole_lines(b"two\nthr".len()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
         let failed = file.failed(&io::ErrorKind::StorageFull.into());
         assert_eq!(failed.kind(), io::ErrorKind::StorageFull);
         assert_eq!(failed.to_string(), "no storage space; lines written before that and kept: 2");
+    }
+
+    #[test]
+    fn a_file_that_somebody_cut_goes_on_with_whole_lines_and_tells_what_is_lost() {
+        for (left, kept, lost) in [(0, "", 3), (4, "one\n", 2), (6, "one\n", 2)] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("b.jsonl");
+            let mut file = LinesFile::create(&path).unwrap();
+            file.write_all(b"one\ntwo\n3\n").unwrap();
+            file.flush().unwrap();
+            let loss = file.loss();
+            assert!(loss.check().is_ok());
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
+            file.write_all(b"four\n").unwrap();
+            file.flush().unwrap();
+            file.write_all(b"five\n").unwrap();
+            file.flush().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}four\nfive\n"));
+            let told = loss.check().unwrap_err().to_string();
+            assert_eq!(told, format!("it was cut by somebody else while the run was on; lines lost: {lost}"));
+        }
+    }
+
+    #[test]
+    fn a_cut_is_noticed_when_nothing_more_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.jsonl");
+        let mut file = LinesFile::create(&path).unwrap();
+        file.write_all(b"one\n").unwrap();
+        file.flush().unwrap();
+        fs::write(&path, "").unwrap();
+        file.flush().unwrap();
+        assert!(file.loss().check().is_err());
+    }
+
+    #[test]
+    fn a_file_with_the_longest_name_is_written_and_its_temporary_one_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["x".repeat(255), "\u{9519}".repeat(85)] {
+            let path = dir.path().join(&name);
+            write_whole(&path, |file| file.write_all(b"all")).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"all");
+            assert!(is_temporary_of(&temporary_name(&path), &path));
+            let other = dir.path().join(format!("{}y", &name[..name.floor_char_boundary(252)]));
+            assert!(!is_temporary_of(&temporary_name(&path), &other));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_known_behind_folders_that_are_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (fine, long) = ("x".repeat(255), "x".repeat(256));
+        for (within, expected) in [
+            (fine.clone(), false),
+            (format!("a/{fine}"), false),
+            (long.clone(), true),
+            (format!("a/{long}"), true),
+            (format!("{long}/a"), true),
+            ("a/".repeat(4000), true),
+        ] {
+            assert_eq!(is_too_long(dir.path(), Path::new(&within)), expected, "{}", within.len());
+        }
     }
 
     #[test]

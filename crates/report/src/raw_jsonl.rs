@@ -23,10 +23,12 @@ pub(crate) const SINK: RecordFile = RecordFile {
     wanted: |plan| plan.raw,
     open: |path, run| {
         let run = run.clone();
+        let file = LinesFile::create(path)?;
+        let loss = file.loss();
         Ok(RecordWriting {
             encoder: Box::new(move || Box::new(RawLine::new(&run.benchmark_id, run.redactor.clone()))),
-            file: Box::new(LinesFile::create(path)?),
-            complete: None,
+            file: Box::new(file),
+            complete: Some(Box::new(move |_| loss.check())),
         })
     },
 };

@@ -19,10 +19,12 @@ pub(crate) const SINK: RecordFile = RecordFile {
     wanted: |plan| plan.records.jsonl,
     open: |path, run| {
         let benchmark_id = run.benchmark_id.clone();
+        let file = LinesFile::create(path)?;
+        let loss = file.loss();
         Ok(RecordWriting {
             encoder: Box::new(move || Box::new(RecordLine::new(&benchmark_id))),
-            file: Box::new(LinesFile::create(path)?),
-            complete: None,
+            file: Box::new(file),
+            complete: Some(Box::new(move |_| loss.check())),
         })
     },
 };

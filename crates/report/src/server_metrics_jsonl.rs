@@ -40,7 +40,9 @@ impl Write for ScrapeFile {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), LinesFile::flush)
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.flush()?;
+        file.loss().check()
     }
 }
 

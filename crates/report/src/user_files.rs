@@ -14,6 +14,9 @@ pub(crate) fn check(plan: &ArtifactPlan) -> Result<(), ReportError> {
     for (at, file) in plan.user_files.iter().enumerate() {
         let path = &within(file);
         let refused = |why: &str| ReportError::UserFile { path: plan.dir.join(path), why: why.to_owned() };
+        if files::is_too_long(&plan.dir, path) {
+            return Err(refused("the file system takes no name as long as that"));
+        }
         check_folder(&plan.dir, path).map_err(refused)?;
         if plan.names.all().map(Path::new).any(|name| collide(name, path)) {
             return Err(refused("a file of the run has that path"));

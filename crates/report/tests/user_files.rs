@@ -40,6 +40,30 @@ fn user_files_are_written_with_their_folders_and_without_secrets() {
 }
 
 #[test]
+fn names_that_are_too_long_are_refused_before_anything_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = "x".repeat(256);
+    for path in [long.clone(), format!("not/there/{long}"), format!("{long}/x")] {
+        let told = refusal(dir.path(), &[(&path, "")]);
+        assert!(told.contains("cannot write the user file") && told.contains("no name as long as that"), "{told}");
+    }
+    let plan = ArtifactPlan::new(dir.path(), FileNames::new(Some(&"x".repeat(250))));
+    let told = Artifacts::prepare(&plan).unwrap_err().to_string();
+    assert!(told.contains("no name as long as that of") && told.contains("--profile-export-prefix"), "{told}");
+}
+
+#[test]
+fn a_user_file_with_the_longest_name_is_written_and_what_a_killed_run_began_of_it_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "x".repeat(255);
+    let plan = plan(dir.path(), &[(&name, "all")]);
+    let artifacts = Artifacts::prepare(&plan).unwrap();
+    artifacts.write_user_files(&Redactor::default()).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join(&name)).unwrap(), "all");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn a_user_file_stays_in_the_directory() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::os::unix::fs::symlink(outside.path(), dir.path().join("away")).unwrap();

@@ -91,7 +91,8 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     let has_failed =
         finished.nothing_answered || finished.too_many_failed || log.failed || !finished.written.failures.is_empty();
     let text = shown(&finished, log.path.as_deref());
-    match signals.number() {
+    // A signal that came when the run was complete has ended nothing: the code says what the files say.
+    match signals.number().filter(|_| finished.was_stopped) {
         Some(number) => {
             let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
             Exit::Signal(number)

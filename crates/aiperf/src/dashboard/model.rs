@@ -7,6 +7,7 @@ use super::phases::Phases;
 use super::threads::ThreadUse;
 use super::trends::Trends;
 use super::workers::Workers;
+use crate::phase_progress::State;
 use aiperf_report::{LiveRow, LogLine, live_rows};
 use aiperf_types::{
     LatencyBucket, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStage, Preparing, RunEvent, RunStarted,
@@ -141,7 +142,7 @@ impl Model {
 
     /// Every phase that was started is complete.
     fn is_over(&self) -> bool {
-        self.phases.current().is_some_and(|phase| phase.state == crate::phase_progress::State::Complete)
+        self.phases.current().is_some_and(|phase| phase.state == State::Complete)
     }
 
     /// Makes the table of what is known by now.

@@ -98,6 +98,35 @@ fn a_full_disk_is_told_at_once_and_leaves_whole_lines() {
 }
 
 #[test]
+fn records_that_somebody_cut_are_told_and_what_follows_is_whole() {
+    let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
+    let args = ["--streaming", "--concurrency", "4", "--request-count", "100", "--num-dataset-entries", "2"];
+    let running = Bench::of(&sim.url()).with(&args).start();
+    running.wait_for_records(8);
+    std::fs::write(running.dir.path().join("out/profile_export.jsonl"), "").unwrap();
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    let kept = run.records().len();
+    assert!(kept > 0 && kept <= 92, "{kept}");
+    let told = format!("cut by somebody else while the run was on; lines lost: {}", 100 - kept);
+    assert!(words(&run.stdout()).contains(&told), "{told}: {}", run.stdout());
+}
+
+#[test]
+fn a_log_is_not_written_through_a_link() {
+    let sim = serve(quick());
+    let earlier = few(&sim.url()).run();
+    let outside = earlier.dir.path().join("precious");
+    std::fs::write(&outside, "as it was").unwrap();
+    std::fs::remove_file(earlier.path("logs/aiperf.log")).unwrap();
+    std::os::unix::fs::symlink(&outside, earlier.path("logs/aiperf.log")).unwrap();
+    let run = few(&sim.url()).in_place_of(earlier).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert_eq!(std::fs::read_to_string(run.dir.path().join("precious")).unwrap(), "as it was");
+    assert!(run.path("logs/aiperf.log").symlink_metadata().unwrap().is_file());
+}
+
+#[test]
 fn nothing_is_sent_when_nothing_can_be_written() {
     let sim = serve(quick());
     let run = few(&sim.url()).after("ulimit -f 8").run();

@@ -32,6 +32,22 @@ fn the_first_signal_writes_everything_and_says_which_it_was() {
 }
 
 #[test]
+fn a_signal_when_the_run_is_complete_lets_it_end_as_its_files_say() {
+    let sim = serve(quick());
+    for _ in 0..3 {
+        let running = Bench::of(&sim.url()).with(&["--request-count", "8", "--concurrency", "4"]).start();
+        // The last requests are over: what is left is to write files and to show the report.
+        running.wait_for_records(8);
+        running.signal("INT");
+        let run = running.finish();
+        let marker: serde_json::Value = serde_json::from_str(&run.text(".aiperf_results_ready.json")).unwrap();
+        let expected = if marker["was_cancelled"] == true { 130 } else { 0 };
+        assert_eq!(run.code(), Some(expected), "{marker}: {}", run.stderr());
+        assert_eq!(run.summary()["was_cancelled"], marker["was_cancelled"]);
+    }
+}
+
+#[test]
 fn a_time_limit_ends_sending_and_grace_lets_requests_finish() {
     let sim = serve(quick());
     let args = ["--streaming", "--concurrency", "2", "--benchmark-duration", "0.3", "--benchmark-grace-period", "5"];

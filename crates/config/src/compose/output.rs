@@ -17,6 +17,8 @@ use serde_json::json;
 const NO_TERMINAL: &str =
     "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
 
+const NOT_DRAWN_ON: &str = "--ui dashboard requires a terminal that can be drawn on";
+
 /// What is written, as flags say it.
 pub(super) fn artifacts(benchmark: &mut Node, flags: &GivenFlags, places: &Places, problems: &mut Vec<Problem>) {
     for (flag, key) in [(AUTO_PLOT, "artifacts.auto_plot"), (PLOT_REQUIRED, "artifacts.plot_required")] {
@@ -94,12 +96,16 @@ pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>
 
 /// A dashboard that nobody could see is shown as lines, and whoever wanted it is told.
 fn without_terminal(benchmark: &mut Node, ctx: &Context<'_>, notes: &mut Vec<String>) {
-    let Some(runtime) = benchmark.get_mut("runtime").filter(|_| !ctx.stdout_is_terminal) else { return };
+    let Some(runtime) = benchmark.get_mut("runtime").filter(|_| !ctx.stdout_can_be_drawn_on()) else { return };
     if runtime.choice("ui") == Some(UiKind::Dashboard)
         && let Some(ui) = runtime.get_mut("ui")
     {
         ui.datum = UiKind::Simple.into();
-        notes.push(NO_TERMINAL.to_owned());
+        notes.push(match (ctx.stdout_is_terminal, ctx.terminal_kind()) {
+            (false, _) => NO_TERMINAL.to_owned(),
+            (true, "") => format!("{NOT_DRAWN_ON}; TERM is not set, falling back to --ui simple"),
+            (true, kind) => format!("{NOT_DRAWN_ON}; TERM is {kind}, falling back to --ui simple"),
+        });
     }
 }
 

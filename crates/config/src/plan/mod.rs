@@ -261,7 +261,8 @@ fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
     let showing = tree.environment.showing;
     let runtime = tree.benchmark.runtime.clone().unwrap_or_default();
     // Several runs scroll by as lines.
-    let on_a_terminal = if tree.single_run() { UiKind::Dashboard } else { UiKind::Simple };
+    let with_dashboard = tree.single_run() && ctx.stdout_can_be_drawn_on();
+    let on_a_terminal = if with_dashboard { UiKind::Dashboard } else { UiKind::Simple };
     let usual = if ctx.stdout_is_terminal { on_a_terminal } else { UiKind::None };
     let ui = runtime.ui.unwrap_or(usual);
     RuntimePlan {

@@ -53,7 +53,18 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
     let at = "artifacts.prefix";
     let Some(given) = artifacts.prefix.as_deref() else { return };
     let names = FileNames::new(Some(given));
-    if !is_inside(Path::new(&names.summary_json)) {
+    let made = Path::new(&names.summary_json);
+    let base = made.file_name().and_then(|name| name.to_str()).unwrap_or_default().trim_end_matches(".json");
+    if base.bytes().all(|byte| byte == b'.') {
+        problems.push(
+            facts
+                .problem(at, format!("{} must begin names with something", facts.subject(at)))
+                .because(format!("it makes {}, a hidden file without a name", names.summary_json))
+                .hint(facts.ask("--profile-export-prefix NAME", "prefix: NAME")),
+        );
+        return;
+    }
+    if !is_inside(made) {
         problems.push(
             facts
                 .problem(at, format!("{} must begin names inside the directory", facts.subject(at)))

@@ -1,6 +1,6 @@
 //! What a run writes.
 
-use crate::choice::choices;
+use crate::choice::{Choice, choices};
 use crate::range::more_than;
 use crate::setting::{List, Reader, Seconds, Setting, join, section};
 use crate::tree::{Datum, Node};
@@ -80,10 +80,27 @@ impl<T, const N: usize> From<[T; N]> for Formats<T> {
     }
 }
 
-impl<T: Setting> Setting for Formats<T> {
+/// A format that is asked for twice is written once.
+fn each_once<T: PartialEq>(List(formats): List<T>) -> List<T> {
+    let mut once = Vec::new();
+    for format in formats {
+        if !once.contains(&format) {
+            once.push(format);
+        }
+    }
+    List(once)
+}
+
+impl<T: Setting + Choice + PartialEq> Setting for Formats<T> {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
         match &node.datum {
             Datum::Bool(false) => Some(Self(None)),
+            // Whoever says yes gets what there is without a word.
+            Datum::Bool(true) => {
+                let problem = reader.places.refuse(node, path, "must be a list of formats, or false");
+                reader.problems.push(problem.hint(format!("[{}]", T::NAMES.join(", "))));
+                None
+            }
             Datum::List(items) if items.is_empty() => {
                 let problem = reader.places.refuse(node, path, "must not be an empty list");
                 reader.problems.push(problem.hint("false, to write none"));
@@ -96,7 +113,7 @@ impl<T: Setting> Setting for Formats<T> {
                 None
             }
             Datum::Text(_) => T::read(node, &join(path, "0"), reader).map(|one| Self(Some(List(vec![one])))),
-            _ => List::read(node, path, reader).map(|list| Self(Some(list))),
+            _ => List::<T>::read(node, path, reader).map(|list| Self(Some(each_once(list)))),
         }
     }
     fn write(&self) -> Value {

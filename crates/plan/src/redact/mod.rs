@@ -13,7 +13,9 @@ mod names;
 mod payload;
 mod redactor;
 
-pub use members::{secrets_in_members, visit_secret_members, visit_texts};
+pub use members::{
+    secrets_below_names, secrets_in_members, visit_below_secret_names, visit_secret_members, visit_texts,
+};
 pub use names::{is_secret_name, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub(crate) use redactor::secrets_in_credentials;

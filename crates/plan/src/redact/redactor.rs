@@ -2,7 +2,7 @@
 //! was sent, in an error or anywhere else.
 
 use super::forms::{FORM_STARTS, said_at_start};
-use super::members::{secrets_in_members, visit_texts};
+use super::members::{change_names, secrets_in_members, visit_texts};
 use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
 use super::payload::{payload, secrets_in_template};
 use super::{REDACTED, text as by_name};
@@ -146,12 +146,28 @@ impl Redactor {
     /// stand.
     pub fn headers(&self, fields: &mut [(String, String)]) {
         for (name, value) in fields {
-            if is_sensitive_header(name) {
+            let is_sensitive = is_sensitive_header(name);
+            if let Some(hidden) = self.hide_in_header_name(name) {
+                *name = hidden;
+            }
+            if is_sensitive {
                 REDACTED.clone_into(value);
             } else if let Cow::Owned(hidden) = self.hide(value) {
                 *value = hidden;
             }
         }
+    }
+
+    /// The name of a header without the secrets that it holds, also in lower case, as names are often sent.
+    fn hide_in_header_name(&self, name: &str) -> Option<String> {
+        if let Cow::Owned(hidden) = self.hide(name) {
+            return Some(hidden);
+        }
+        let lower = name.to_ascii_lowercase();
+        self.values.iter().filter(|value| value.len() >= LONG).find_map(|value| {
+            let at = lower.find(&value.to_ascii_lowercase())?;
+            Some(format!("{}{REDACTED}{}", &name[..at], &name[at + value.len()..]))
+        })
     }
 
     /// An error as it may be shown and kept: without secrets, and no longer than [`LONGEST_ERROR`].
@@ -170,8 +186,24 @@ impl Redactor {
         }
     }
 
-    /// Hides secrets in every text of a document of the user's own.
+    /// Hides secrets in every text of a document of the user's own, and in the names of its members.
     pub fn document(&self, value: &mut Value) {
+        self.document_below(0, value);
+    }
+
+    /// The same for settings, whose sections and the names in them are the program's.
+    pub fn settings(&self, value: &mut Value) {
+        self.document_below(2, value);
+    }
+
+    fn document_below(&self, level: usize, value: &mut Value) {
+        if self.values.is_empty() {
+            return;
+        }
+        change_names(value, level, &|name| match self.hide_in_own(name) {
+            Cow::Owned(hidden) => Some(hidden),
+            Cow::Borrowed(_) => None,
+        });
         visit_texts(value, &mut |text| {
             if let Cow::Owned(hidden) = self.hide_in_own(text) {
                 *text = hidden;
@@ -354,6 +386,40 @@ mod tests {
         let redactor = redactor(&["EMPTY", "abc"]);
         assert_eq!(redactor.hide("key EMPTY, EMPTYING, not-EMPTY, abc"), "key <redacted>, EMPTYING, not-EMPTY, abc");
         assert_eq!(redactor.hide_in_own("--model EMPTY"), "--model EMPTY");
+    }
+
+    #[test]
+    fn a_secret_that_is_a_name_is_hidden_too() {
+        let redactor = redactor(&["sk-secret-key-123"]);
+        let mut config = serde_json::json!({
+            "endpoint": {"headers": {"sk-secret-key-123": "x"}, "extra": {"a": [{"sk-secret-key-123-more": 1}]}},
+        });
+        redactor.settings(&mut config);
+        let expected = serde_json::json!({
+            "endpoint": {"headers": {REDACTED: "x"}, "extra": {"a": [{"<redacted>-more": 1}]}},
+        });
+        assert_eq!(config, expected);
+        let mut content = serde_json::json!({"sk-secret-key-123": 1});
+        redactor.document(&mut content);
+        assert_eq!(content, serde_json::json!({REDACTED: 1}));
+    }
+
+    #[test]
+    fn names_of_settings_stay_whatever_the_secret_is() {
+        let mut config = serde_json::json!({"endpoint": {"streaming": true}});
+        let expected = config.clone();
+        redactor(&["endpoint", "streaming"]).settings(&mut config);
+        assert_eq!(config, expected);
+    }
+
+    #[test]
+    fn a_secret_in_the_name_of_a_header_is_hidden_in_any_case() {
+        let redactor = redactor(&["sk-SECRET-key-123"]);
+        let mut fields =
+            ["x-sk-SECRET-key-123", "X-sk-secret-key-123-y", "Content-Type"].map(|n| (n.into(), "1".into()));
+        redactor.headers(&mut fields);
+        let names = fields.map(|(name, _): (String, String)| name);
+        assert_eq!(names, ["x-<redacted>", "X-<redacted>-y", "Content-Type"]);
     }
 
     #[test]
