@@ -66,7 +66,7 @@ fn records_in_no_format_are_a_contradiction() {
 
 #[test]
 fn a_format_that_is_only_true_is_refused_with_a_way_out() {
-    for (setting, first) in [("records", "[jsonl]"), ("summary", "[json]")] {
+    for (setting, first) in [("records", "[jsonl, parquet]"), ("summary", "[json, csv]")] {
         let error = with(&format!("  artifacts: {{{setting}: true}}\n"), &[], &[]).unwrap_err().to_string();
         assert!(error.contains("must be a list of formats, or false") && error.contains(first), "{error}");
     }

@@ -117,7 +117,7 @@ fn two_profiling_phases_count_together_and_each_for_itself() {
 
 #[test]
 fn a_restart_is_counted_and_no_total_is_negative() {
-    let sim = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..with_faults(&["restart=6"]) };
+    let sim = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..with_faults(&["restart=14"]) };
     let run = run(sim, &["--concurrency", "2"]);
     let document = exported(&run);
     let series = document["metrics"]["vllm:generation_tokens"]["series"][0].clone();

@@ -106,12 +106,6 @@ impl<T: Setting + Choice + PartialEq> Setting for Formats<T> {
                 reader.problems.push(problem.hint("false, to write none"));
                 None
             }
-            Datum::Bool(true) => {
-                let problem = reader.places.refuse(node, path, "must be a list of formats, or false");
-                let first = T::schema()["enum"][0].as_str().unwrap_or_default().to_owned();
-                reader.problems.push(problem.hint(format!("[{first}]")));
-                None
-            }
             Datum::Text(_) => T::read(node, &join(path, "0"), reader).map(|one| Self(Some(List(vec![one])))),
             _ => List::<T>::read(node, path, reader).map(|list| Self(Some(each_once(list)))),
         }
