@@ -6,7 +6,7 @@
 //! their bytes on; what a sink has not taken yet counts in the queue's budget, of bytes and of time, so that memory
 //! has a bound and nothing new is sent while records wait for too long.
 //!
-//! Nobody is woken before the end: a writer looks every [`LOOK_EVERY`] what there is, and writes it in one go.
+//! Nobody is woken before the end: a writer looks every `LOOK_EVERY` what there is, and writes it in one go.
 
 use crate::queue::{Batch, LONGEST_WAIT};
 use crate::recorder::Computed;

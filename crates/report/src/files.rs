@@ -100,7 +100,8 @@ fn shortened(name: &str) -> Cow<'_, str> {
     }
     let mut hasher = DefaultHasher::new();
     hasher.write(name.as_bytes());
-    let kept = &name[..name.floor_char_boundary(KEPT_OF_NAME)];
+    let end = (0..=KEPT_OF_NAME).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    let kept = &name[..end];
     Cow::Owned(format!("{kept}~{:016x}", hasher.finish()))
 }
 

@@ -239,7 +239,7 @@ fn a_record_that_cannot_be_computed_costs_its_batch_and_is_said() {
 fn a_thread_that_dies_takes_only_its_own_findings_along() {
     let nothing = || Findings { phases: Vec::new(), quality: Quality::default(), lost: vec![1] };
     let dies = std::thread::spawn(|| panic!("as the test wants it"));
-    let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(move || nothing())]);
+    let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
     assert_eq!((findings.lost, dead), (vec![2], 1));
 }
 
