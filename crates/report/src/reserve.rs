@@ -22,13 +22,13 @@ impl Reserve {
         let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&reserve.0)?;
         // A file system that compresses would keep nothing of zeros.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut noise = || {
+        let mut bytes = vec![0; BYTES];
+        for word in bytes.chunks_exact_mut(8) {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            state.to_le_bytes()
-        };
-        let bytes: Vec<u8> = (0..BYTES / 8).flat_map(|_| noise()).collect();
+            word.copy_from_slice(&state.to_le_bytes());
+        }
         file.write_all(&bytes)?;
         Ok(reserve)
     }

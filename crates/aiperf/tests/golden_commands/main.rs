@@ -32,7 +32,7 @@ const AT_ONCE: usize = 4;
 #[test]
 fn golden_commands_leave_files_of_the_same_form() {
     let runs = golden_runs();
-    let mut tally = Tally::new("commands run again");
+    let mut tally = Tally::searching("commands run again");
     for batch in runs.chunks(AT_ONCE) {
         let reruns: Vec<Rerun> = std::thread::scope(|scope| {
             let threads: Vec<_> = batch.iter().map(|run| scope.spawn(|| run.again())).collect();

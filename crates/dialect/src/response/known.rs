@@ -1,6 +1,6 @@
 //! Messages that earlier answers had. Those of another answer differ from them in its id and its time alone, and say the
 //! same: the first message with a role, the last with a reason to end, and how a text is wrapped. Whoever reads many
-//! answers one after the other need not read their JSON again (`cargo bench -p aiperf-dialect --bench turns`).
+//! answers one after the other need not read their JSON again (`scripts/turns` says what a turn costs).
 
 use crate::response::shape::{Shape, plain_text};
 use memchr::{memchr2, memmem};

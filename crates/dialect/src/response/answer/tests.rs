@@ -1,0 +1,301 @@
+use super::*;
+use crate::testing::{api, chat};
+use aiperf_types::EndpointKind;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn chunk(text: &str, tail: &str) -> String {
+    let quoted = Value::String(text.to_owned()).to_string();
+    format!("data: {{\"id\":\"x\",\"choices\":[{{\"delta\":{{\"content\":{quoted}}}{tail}}}]}}\n\n")
+}
+
+fn stream(events: &[&str]) -> Parsed {
+    let mut answer = Answer::new(&chat(), MonoNs(1));
+    for (i, event) in events.iter().enumerate() {
+        answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(i as u64 + 2));
+    }
+    answer.finish()
+}
+
+#[test]
+fn events_that_only_lenient_readers_take_lose_no_token() {
+    let parsed = stream(&[
+        r#"{"choices":[{"delta":{"content":"a"},"logprobs":{"x":NaN}}]}"#,
+        r#"{"choices":[{"delta":{"content":"\ud83d"},"x":-Infinity}]}"#,
+        r#"{"choices":[],"usage":{"completion_tokens":2,"rate":1e999}}"#,
+    ]);
+    assert_eq!(parsed.output_text.as_deref(), Some("a\u{fffd}"));
+    assert_eq!((parsed.content.len(), parsed.content[0].at, parsed.unreadable), (2, MonoNs(2), 0));
+    assert_eq!(parsed.usage.and_then(|usage| usage.completion_tokens), Some(2));
+}
+
+#[test]
+fn events_that_nobody_can_read_are_counted() {
+    let parsed = stream(&["{nope", "hello", &"[".repeat(5000), "[1]", "null", "[DONE]", &chunk("b", "")[6..]]);
+    assert_eq!((parsed.unreadable, parsed.responses, parsed.content.len()), (3, 7, 1));
+}
+
+#[test]
+fn of_a_member_that_is_there_twice_the_last_counts() {
+    let parsed = stream(&[r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#]);
+    assert_eq!((parsed.output_text.as_deref(), parsed.unreadable), (Some("b"), 0));
+}
+
+#[test]
+fn a_response_with_several_answers_came_once() {
+    let chunk = |index: u32, text: &str| json!({"index": index, "delta": {"content": text}});
+    let both = json!({"choices": [chunk(1, "x"), chunk(0, "a")]}).to_string();
+    let parsed = stream(&[&both, &json!({"choices": [chunk(1, "y")]}).to_string()]);
+    assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (2, Some("axy")));
+    assert_eq!(parsed.choice_ends, [1, 3]);
+}
+
+#[test]
+fn each_choice_thinks_for_itself() {
+    let thought = |index: u32, text: &str| json!({"choices": [{"index": index, "delta": {"reasoning": text}}]});
+    let events = [(1, "x"), (0, "a"), (2, "p"), (1, "y"), (0, "b")].map(|(at, text)| thought(at, text).to_string());
+    let parsed = stream(&events.each_ref().map(String::as_str));
+    assert_eq!((parsed.reasoning_text.as_deref(), &parsed.reasoning_ends[..]), (Some("abxyp"), &[2, 4, 5][..]));
+    assert_eq!((parsed.content.len(), parsed.output_text, parsed.choice_ends), (5, None, vec![]));
+}
+
+#[test]
+fn an_answer_that_says_nothing_leaves_no_id_to_go_on_from() {
+    let api = api(EndpointKind::Responses);
+    for (said, id) in [("a", Some("r")), ("", None)] {
+        let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+        let body = json!({"object": "response", "id": "r", "store": true, "output_text": said});
+        answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
+        assert_eq!(answer.finish().reply.unwrap().response_id.as_deref(), id, "{said:?}");
+    }
+}
+
+#[test]
+fn an_error_keeps_what_came_before_it_and_leaves_no_id_to_go_on_from() {
+    let api = api(EndpointKind::Responses);
+    let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+    for (event, goes_on) in [
+        (json!({"type": "response.output_text.delta", "delta": "par"}), true),
+        (json!({"type": "response.output_item.done", "item": {"type": "message"}}), true),
+        (json!({"type": "response.created", "response": {"id": "r", "store": true}}), true),
+        (json!({"type": "response.failed", "response": {"error": {"message": "x"}, "usage": {}}}), false),
+    ] {
+        assert_eq!(answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)), goes_on);
+    }
+    let parsed = answer.finish();
+    assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (1, Some("par")));
+    assert!(parsed.error.is_some_and(|error| error.code == Some(502)));
+    let reply = parsed.reply.unwrap();
+    assert_eq!(reply.response_id, None);
+    assert_eq!(reply.turn.unwrap().texts[0].contents, ["par"]);
+}
+
+/// What says something in a whole answer of each type.
+const CONTENTS: [(EndpointKind, &str); 18] = [
+    (EndpointKind::Chat, r#""choices":[{"message":{"content":"a"}}]"#),
+    (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
+    (EndpointKind::Responses, r#""object":"response","output_text":"a""#),
+    (EndpointKind::Messages, r#""type":"message","content":[{"type":"text","text":"a"}]"#),
+    (EndpointKind::Embeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+    (EndpointKind::ChatEmbeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+    (EndpointKind::NimEmbeddings, r#""data":[{"object":"embedding","embedding":[1]}]"#),
+    (EndpointKind::CohereRankings, r#""results":[{"index":0,"relevance_score":1}]"#),
+    (EndpointKind::HfTeiRankings, r#""results":[{"index":0,"score":1}]"#),
+    (EndpointKind::NimRankings, r#""rankings":[{"index":0,"logit":1}]"#),
+    (EndpointKind::HuggingfaceGenerate, r#""generated_text":"a""#),
+    (EndpointKind::ImageGeneration, r#""data":[{"b64_json":"AAAA"}]"#),
+    (EndpointKind::ImageEdit, r#""data":[{"b64_json":"AAAA"}]"#),
+    (EndpointKind::ImageRetrieval, r#""data":[1]"#),
+    (EndpointKind::AudioTranscription, r#""text":"a""#),
+    (EndpointKind::SolidoRag, r#""content":"a""#),
+    (EndpointKind::Raw, r#""text":"a""#),
+    (EndpointKind::Template, r#""text":"a""#),
+];
+
+#[test]
+fn an_error_beside_content_is_an_error_in_every_type_but_videos() {
+    let kinds = CONTENTS.iter().map(|(kind, _)| *kind).chain([EndpointKind::VideoGeneration]);
+    assert!(EndpointKind::ALL.iter().all(|kind| kinds.clone().any(|known| known == *kind)));
+    for (kind, content) in CONTENTS {
+        let read = |error: &str| {
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            answer.feed_body(format!("{{{content},\"error\":{error}}}").as_bytes(), MonoNs(2));
+            answer.finish()
+        };
+        let parsed = read(r#"{"message":"lost","code":507}"#);
+        let error = parsed.error.map(|error| (error.kind, error.code, error.message));
+        let message = "ResponseError('the server answered with an error: lost')".to_owned();
+        assert_eq!(error, Some((Some("ResponseError".into()), Some(507), message)), "{kind:?}");
+        assert_eq!(parsed.content.len(), 1, "{kind:?}");
+        for nothing in ["null", "\"\"", "{}", "false"] {
+            let parsed = read(nothing);
+            assert_eq!((parsed.error, parsed.content.len()), (None, 1), "{kind:?} {nothing}");
+        }
+    }
+    let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+    answer.feed_body(br#"{"id":"v","status":"failed","error":{"message":"lost"}}"#, MonoNs(2));
+    assert_eq!(answer.finish().error, None);
+}
+
+#[test]
+fn an_error_beside_content_ends_a_stream_with_that_content_kept() {
+    let events: [(EndpointKind, &str); 6] = [
+        (EndpointKind::Chat, r#""choices":[{"delta":{"content":"a"}}]"#),
+        (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
+        (EndpointKind::Responses, r#""type":"response.output_text.delta","delta":"a""#),
+        (EndpointKind::Messages, r#""type":"content_block_delta","delta":{"type":"text_delta","text":"a"}"#),
+        (EndpointKind::HuggingfaceGenerate, r#""token":{"text":"a"}"#),
+        (EndpointKind::SolidoRag, r#""content":"a""#),
+    ];
+    for (kind, content) in events {
+        let mut answer = Answer::new(&api(kind), MonoNs(1));
+        assert!(answer.feed_stream(format!("data: {{{content}}}\n\n").as_bytes(), MonoNs(2)), "{kind:?}");
+        let last = format!("data: {{{content},\"error\":\"lost\"}}\n\n");
+        assert!(sse::search_end(last.as_bytes()).is_break(), "{last}");
+        assert!(!answer.feed_stream(last.as_bytes(), MonoNs(3)), "{kind:?}");
+        let parsed = answer.finish();
+        assert_eq!(parsed.output_text.as_deref(), Some("aa"), "{kind:?}");
+        assert!(parsed.error.is_some_and(|error| error.kind.as_deref() == Some("SSEResponseError")), "{kind:?}");
+    }
+}
+
+#[test]
+fn many_reports_of_speculative_decoding_are_none() {
+    let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
+    let mut answer = Answer::new(&chat(), MonoNs(1));
+    for at in 2..100 {
+        answer.feed_stream(format!("data: {report}\n\n").as_bytes(), MonoNs(at));
+    }
+    assert_eq!(answer.spec_decode.len(), 2);
+}
+
+#[test]
+fn usage_that_cannot_be_is_left_out_and_noted() {
+    let parsed = stream(&[r#"{"choices":[],"usage":{"completion_tokens":100000000000000000000,"prompt_tokens":7}}"#]);
+    let usage = parsed.usage.unwrap();
+    assert_eq!((usage.completion_tokens, usage.prompt_tokens, parsed.unreadable_usage), (None, Some(7), true));
+}
+
+#[test]
+fn a_whole_body_may_begin_with_a_byte_order_mark() {
+    let mut answer = Answer::new(&chat(), MonoNs(1));
+    answer.feed_body(b"\xef\xbb\xbf{\"choices\":[{\"message\":{\"content\":\"a\"},\"x\":NaN}]}", MonoNs(2));
+    assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
+}
+
+/// A way to say a text, by its place in the stream.
+type Saying = (EndpointKind, fn(usize, Value) -> Value);
+
+const SAYINGS: [Saying; 3] = [
+    (EndpointKind::Chat, |_, text| json!({"id": "x", "choices": [{"delta": {"content": text}, "logprobs": null}]})),
+    (
+        EndpointKind::Messages,
+        |_, text| json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}, "index": 0}),
+    ),
+    (
+        EndpointKind::Responses,
+        |at, text| json!({"type": "response.output_text.delta", "delta": text, "sequence_number": at}),
+    ),
+];
+
+proptest! {
+    #[test]
+    fn a_text_is_the_same_in_all_dialects(
+        texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
+        (kind, saying) in prop::sample::select(SAYINGS.to_vec()),
+        name in prop::sample::select(vec!["", "event: x\n"]),
+    ) {
+        let api = api(kind);
+        let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+        for (i, text) in texts.iter().enumerate() {
+            let event = format!("{name}data: {}\n\n", saying(i, text.as_str().into()));
+            answer.feed_stream(event.as_bytes(), MonoNs(i as u64 + 2));
+        }
+        let parsed = answer.finish();
+        prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
+        prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
+        let said = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
+        prop_assert_eq!(said.unwrap_or_default(), texts.concat());
+    }
+
+    #[test]
+    fn however_a_stream_is_cut_it_says_the_same(
+        texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..12),
+        tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 12),
+        ends in prop::collection::vec(prop::sample::select(vec!["\n\n", "\r\n\r\n", "\r\r", "\n\r\n", "\n\n\n"]), 12),
+        cuts in prop::collection::vec(1..40_usize, 1..40),
+    ) {
+        let messages = texts.iter().zip(&tails).zip(&ends).map(|((text, tail), end)| {
+            chunk(text, tail).trim_end().to_owned() + end
+        });
+        let stream: String = messages.collect();
+        let read = |pieces: &mut dyn Iterator<Item = usize>| {
+            let api = chat();
+            let (mut answer, mut rest) = (Answer::new(&api, MonoNs(1)).capturing(&api), stream.as_bytes());
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at(pieces.next().unwrap_or(rest.len()).min(rest.len()));
+                answer.feed_stream(piece, MonoNs(2));
+                rest = after;
+            }
+            answer.end_stream(MonoNs(2));
+            let Parsed { output_text, content, responses, reply, .. } = answer.finish();
+            (output_text, content.len(), responses, reply)
+        };
+        let whole = read(&mut std::iter::empty());
+        prop_assert_eq!(whole.0.clone().unwrap_or_default(), texts.concat());
+        prop_assert_eq!(whole, read(&mut cuts.iter().copied().cycle()));
+    }
+
+    #[test]
+    fn what_earlier_answers_taught_changes_nothing(
+        answers in prop::collection::vec(prop::collection::vec((0..7_usize, "[a-z\"\u{e9}]{0,3}"), 0..8), 1..6),
+        captures in prop::collection::vec(any::<bool>(), 6),
+    ) {
+        let api = chat();
+        let known = Rc::new(KnownMessages::default());
+        for (number, (events, captures)) in answers.iter().zip(captures).enumerate() {
+            let read = |known: Option<&Rc<KnownMessages>>| {
+                let mut answer = Answer::new(&api, MonoNs(1));
+                if captures {
+                    answer = answer.capturing(&api);
+                }
+                if let Some(known) = known {
+                    answer = answer.knowing(known.clone());
+                }
+                for (kind, text) in events {
+                    let delta = match kind {
+                        0 => json!({"role": "assistant", "content": ""}),
+                        1 => json!({}),
+                        2 => json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": text}}]}),
+                        3 => json!({"reasoning": text}),
+                        _ => json!({"content": text}),
+                    };
+                    let index = usize::from(*kind == 5);
+                    let choices = json!([{"index": index, "delta": delta, "finish_reason": null}]);
+                    let choices = if *kind == 6 { json!([]) } else { choices };
+                    let (id, time) = (format!("chat-{number}"), 1_700_000_000 + number);
+                    let event = json!({"id": id, "object": "chunk", "created": time, "choices": choices});
+                    answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+                }
+                let Parsed { output_text, reasoning_text, choice_ends, content, responses, reply, unreadable, .. } =
+                    answer.finish();
+                (output_text, reasoning_text, choice_ends, content, responses, reply, unreadable)
+            };
+            prop_assert_eq!(read(Some(&known)), read(None));
+        }
+    }
+
+    #[test]
+    fn a_remembered_shape_changes_nothing(
+        texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
+        tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 20),
+    ) {
+        let mut answer = Answer::new(&chat(), MonoNs(1));
+        for (i, (text, tail)) in texts.iter().zip(&tails).enumerate() {
+            answer.feed_stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
+        }
+        let parsed = answer.finish();
+        prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
+        prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
+    }
+}
