@@ -6,10 +6,10 @@ use nix::unistd::{getpgrp, tcgetpgrp};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::execute;
-use ratatui::crossterm::style::Print;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::cursor::{Hide, Show};
+use crossterm::execute;
+use crossterm::style::Print;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -88,7 +88,7 @@ impl Canvas {
 
     /// Columns and rows.
     pub(crate) fn size(&self) -> (u16, u16) {
-        ratatui::crossterm::terminal::size().unwrap_or((0, 0))
+        crossterm::terminal::size().unwrap_or((0, 0))
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -17,7 +17,7 @@ use base64::Engine;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use crossterm::event::{self, Event, KeyEventKind};
 use ratatui::layout::Rect;
 use std::collections::VecDeque;
 use std::io;

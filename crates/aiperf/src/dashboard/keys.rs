@@ -4,7 +4,7 @@ use super::layout;
 use super::model::Model;
 use super::panes::{PANES, PaneId};
 use aiperf_types::Nanos;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 /// What the world has to do for a key.

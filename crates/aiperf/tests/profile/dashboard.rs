@@ -189,6 +189,18 @@ fn ctrl_c_is_the_first_signal() {
 }
 
 #[test]
+fn ctrl_c_is_seen_behind_whatever_was_pasted() {
+    let sim = serve(quick());
+    let mut session = Session::start(dashboard(&sim, &["--benchmark-duration", "60"]));
+    session.wait_for("Real-Time");
+    // More than what is read of a terminal at a time.
+    session.type_in(&format!("{}\x03", "x".repeat(3500)));
+    let left = session.finish();
+    assert_eq!(left.code, Some(130), "{}", left.written);
+    assert!(left.dir.path().join("out/profile_export_aiperf.json").exists());
+}
+
+#[test]
 fn the_second_signal_leaves_at_once() {
     // Nothing is answered: there is something to cancel.
     let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });

@@ -9,7 +9,7 @@ use crate::dashboard::phases;
 use crate::dashboard::threads::ThreadUse;
 use crate::dashboard::trends::Curve;
 use aiperf_types::{LogLevel, Nanos, PhaseKind, PhaseStage, PhaseTargets, RunEvent};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 fn press(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Effect {
     model.press(KeyEvent::new(code, modifiers))
