@@ -19,17 +19,22 @@ impl RecordRow {
         Self { columns, ids: RunIds::new(benchmark_id) }
     }
 
-    /// Metrics of a record come in the order of columns: one walk finds them all.
+    /// Metrics of a record come in the order of columns: one walk finds them all. A run's metrics say which columns there
+    /// are and what its records have, so that each finds its place; should one not, it goes alone.
     fn push_metrics(&self, cells: &mut Cells<'_>, metrics: &RecordMetrics) {
         let mut columns = self.columns.metrics();
         for (metric, value) in metrics.iter() {
-            let Some((column, _)) = columns.find(|(_, known)| std::ptr::eq(*known, metric)) else { return };
+            let Some((column, _)) = columns.find(|(_, known)| std::ptr::eq(*known, metric)) else {
+                debug_assert!(false, "{} has no column", metric.tag);
+                columns = self.columns.metrics();
+                continue;
+            };
             cells.go_to(column);
             match (self.columns.kind(column), value) {
                 (Some(Kind::Int), Value::Int(value)) => cells.maybe_signed(Some(value)),
                 (Some(Kind::Float), Value::Float(value)) => cells.float(value),
                 (Some(Kind::Floats), Value::List(values)) => cells.floats(values),
-                _ => {}
+                (kind, value) => debug_assert!(false, "{}: {value:?} in a column of {kind:?}", metric.tag),
             }
         }
     }
@@ -101,7 +106,10 @@ impl<'o> Cells<'o> {
     pub(crate) fn floats(&mut self, values: &[f64]) {
         self.begin();
         self.length(values.len());
-        values.iter().for_each(|value| self.out.extend_from_slice(&value.to_le_bytes()));
+        let start = self.out.len();
+        self.out.resize(start + values.len() * 8, 0);
+        let (places, _) = self.out[start..].as_chunks_mut();
+        places.iter_mut().zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
     }
 
     pub(crate) fn text(&mut self, text: &[u8]) {
@@ -167,8 +175,11 @@ impl<'a> CellReader<'a> {
         self.take().map(i64::from_le_bytes)
     }
 
-    pub(crate) fn float(&mut self) -> Option<f64> {
-        self.take().map(f64::from_le_bytes)
+    pub(crate) fn floats(&mut self, count: usize) -> Option<impl Iterator<Item = f64> + use<'a>> {
+        let (floats, rest) = self.0.split_at_checked(count.checked_mul(8)?)?;
+        self.0 = rest;
+        let (floats, _) = floats.as_chunks();
+        Some(floats.iter().map(|float| f64::from_le_bytes(*float)))
     }
 
     pub(crate) fn bool(&mut self) -> Option<bool> {

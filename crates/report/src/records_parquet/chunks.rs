@@ -7,7 +7,7 @@
 use super::cells::CellReader;
 use super::columns::{Columns, Kind};
 use super::delta::push_deltas;
-use super::gzip::Gzip;
+use super::zstd::Compressor;
 use crate::parquet_pages::{Chunk, Pages, bits, extend, push_levels, push_packed, push_run};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::{ParquetError, Result};
@@ -23,16 +23,18 @@ pub(crate) fn chunks(columns: &Columns, rows: &[u8]) -> Result<Vec<Chunk>> {
         while let Some(column) = row.column() {
             let values = data.get_mut(column).ok_or_else(broken)?;
             // What was passed over since the last cell is absent.
-            values.levels.fill(count);
+            if values.levels.rows < count {
+                values.levels.fill(count);
+            }
             values.read(&mut row).ok_or_else(broken)?;
         }
         count += 1;
     }
-    let mut gzip = Gzip::new();
+    let mut compressor = Compressor::new()?;
     let leaves = columns.leaves().columns();
     let chunk = |(mut values, leaf): (ColumnValues<'_>, &ColumnDescPtr)| {
         values.levels.fill(count);
-        values.chunk(leaf, count, &mut gzip)
+        values.chunk(leaf, count, &mut compressor)
     };
     data.into_iter().zip(leaves).map(chunk).collect()
 }
@@ -129,18 +131,20 @@ impl<'a> ColumnValues<'a> {
             self.levels.push(1, 1);
             1
         };
-        for _ in 0..length {
-            match &mut self.values {
-                Values::Ints(values) => values.push(row.int()?),
-                Values::Floats(values) => values.push(row.float()?),
-                Values::Bools(values) => values.push(row.bool()?),
-                Values::Texts(values) => values.push(row.text()?),
+        match &mut self.values {
+            Values::Floats(values) => values.extend(row.floats(length)?),
+            Values::Ints(values) => values.push(row.int()?),
+            Values::Bools(values) => values.push(row.bool()?),
+            Values::Texts(values) => {
+                for _ in 0..length {
+                    values.push(row.text()?);
+                }
             }
         }
         Some(())
     }
 
-    fn chunk(self, leaf: &ColumnDescPtr, rows: usize, gzip: &mut Gzip) -> Result<Chunk> {
+    fn chunk(self, leaf: &ColumnDescPtr, rows: usize, compressor: &mut Compressor) -> Result<Chunk> {
         let mut page = Page::default();
         self.levels.write(&mut page.data);
         page.end_part();
@@ -156,8 +160,8 @@ impl<'a> ColumnValues<'a> {
         let dictionary = page.dictionary.as_ref().map(|(plain, entries)| (plain.as_slice(), *entries));
         let (data, parts) = (&page.data, &page.parts);
         let pages = Pages { dictionary, data, parts, encoding: page.encoding, values: self.levels.len(), rows };
-        let compression = Compression::GZIP(Default::default());
-        pages.chunk(leaf, statistics, compression, |bytes, parts| gzip.compress(bytes, parts))
+        let compression = Compression::ZSTD(Default::default());
+        pages.chunk(leaf, statistics, compression, |bytes, parts| compressor.compress(bytes, parts))
     }
 }
 
@@ -205,6 +209,8 @@ impl Default for Page {
 
 /// A text that occurs so often on average is worth a place in a dictionary.
 const OFTEN: usize = 3;
+/// Texts of which hardly any occurred twice are taken for ids.
+const SAMPLE: usize = 1 << 9;
 /// Runs that are at least so long on average are shorter than packed values.
 const LONG_RUN: usize = 4;
 
@@ -213,12 +219,26 @@ impl Page {
         self.parts.push(self.data.len());
     }
 
+    /// A value that all rows have: a dictionary of one, and one run.
+    fn one(&mut self, value: [u8; 8], rows: usize) {
+        self.encoding = Encoding::RLE_DICTIONARY;
+        self.data.push(1);
+        push_run(&mut self.data, 0, rows, 1);
+        self.dictionary = Some((value.to_vec(), 1));
+    }
+
     fn ints(&mut self, values: &[i64]) {
+        if let Some(value) = same(values.iter().copied()) {
+            return self.one(value.to_le_bytes(), values.len());
+        }
         self.encoding = Encoding::DELTA_BINARY_PACKED;
         push_deltas(&mut self.data, values.iter().copied());
     }
 
     fn floats(&mut self, values: &[f64]) {
+        if let Some(value) = same(values.iter().map(|value| value.to_bits())) {
+            return self.one(value.to_le_bytes(), values.len());
+        }
         self.encoding = Encoding::BYTE_STREAM_SPLIT;
         self.data.reserve_exact(values.len() * 8);
         for place in 0..8 {
@@ -249,6 +269,12 @@ impl Page {
     }
 }
 
+/// The value that all are.
+fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
+}
+
 /// The texts of a column, each once, and which of them each row has.
 struct Dictionary {
     plain: Vec<u8>,
@@ -262,7 +288,12 @@ impl Dictionary {
         let most = values.len() / OFTEN + 1;
         let mut known: HashMap<&[u8], usize> = HashMap::new();
         let (mut plain, mut indices) = (Vec::new(), Vec::with_capacity(values.len()));
-        for text in values {
+        let mut last: Option<(&[u8], usize)> = None;
+        for (at, text) in values.iter().enumerate() {
+            if let Some((_, index)) = last.filter(|(last, _)| last == text) {
+                indices.push(index);
+                continue;
+            }
             let next = known.len();
             let index = *known.entry(text).or_insert_with(|| {
                 plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -270,7 +301,8 @@ impl Dictionary {
                 next
             });
             indices.push(index);
-            if known.len() > most {
+            last = Some((text, index));
+            if known.len() > most || at == SAMPLE && known.len() > SAMPLE / 8 * 7 {
                 return None;
             }
         }

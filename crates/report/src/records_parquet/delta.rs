@@ -45,16 +45,20 @@ fn push_block(out: &mut Vec<u8>, deltas: &[i64]) {
 
 /// Values of so many bits, one behind the other, in whole bytes together.
 fn push_bits(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, bits: u8) {
+    if bits == 0 {
+        return;
+    }
     let (mut waiting, mut filled) = (0u128, 0u8);
     for value in values {
         waiting |= u128::from(value) << filled;
         filled += bits;
-        while filled >= 8 {
-            out.push(waiting as u8);
-            waiting >>= 8;
-            filled -= 8;
+        if filled >= 64 {
+            out.extend_from_slice(&(waiting as u64).to_le_bytes());
+            waiting >>= 64;
+            filled -= 64;
         }
     }
+    out.extend_from_slice(&waiting.to_le_bytes()[..usize::from(filled / 8)]);
 }
 
 /// Small numbers of either sign are small.

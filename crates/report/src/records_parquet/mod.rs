@@ -10,8 +10,8 @@ mod cells;
 mod chunks;
 mod columns;
 mod delta;
-mod gzip;
 mod writing;
+mod zstd;
 
 use crate::export::{RecordFile, RecordWriting};
 use cells::RecordRow;

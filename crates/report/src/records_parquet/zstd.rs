@@ -1,0 +1,96 @@
+//! Pages compressed with Zstandard.
+//!
+//! Most of a page of floats is noise, the lower bytes of every value, and what is not has codes of its own: so each part of
+//! a page becomes blocks of its own, and noise is stored as it is.
+
+use parquet::errors::{ParquetError, Result};
+use std::io;
+use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
+use zstd::zstd_safe::compress_bound;
+
+/// The fastest that codes bytes by how often they occur; those below only look for repetitions.
+const LEVEL: i32 = 1;
+/// What a block or an end may add.
+const HEADS: usize = 32;
+
+pub(crate) struct Compressor {
+    encoder: Encoder<'static>,
+}
+
+impl Compressor {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self { encoder: Encoder::new(LEVEL).map_err(external)? })
+    }
+
+    /// Compresses bytes. Where they change their nature is told by `ends`, in ascending order.
+    pub(crate) fn compress(&mut self, bytes: &[u8], ends: &[usize]) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(compress_bound(bytes.len()) + (ends.len() + 2) * HEADS);
+        self.put(bytes, ends, &mut out).map_err(external)?;
+        Ok(out)
+    }
+
+    fn put(&mut self, bytes: &[u8], ends: &[usize], out: &mut Vec<u8>) -> io::Result<()> {
+        self.encoder.reinit()?;
+        self.encoder.set_pledged_src_size(Some(bytes.len() as u64))?;
+        let mut out = OutBuffer::around(out);
+        let mut start = 0;
+        for end in ends.iter().copied().chain([bytes.len()]).filter(|end| *end <= bytes.len()) {
+            let mut part = InBuffer::around(&bytes[start..end]);
+            while part.pos() < end - start {
+                self.encoder.run(&mut part, &mut out)?;
+            }
+            all_out(self.encoder.flush(&mut out)?)?;
+            start = end;
+        }
+        all_out(self.encoder.finish(&mut out, true)?)
+    }
+}
+
+/// There was room for whatever comes of the bytes.
+fn all_out(left: usize) -> io::Result<()> {
+    if left == 0 { Ok(()) } else { Err(io::Error::other("a compressed page is longer than it may be")) }
+}
+
+fn external(error: io::Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (0..length).map(next).collect()
+    }
+
+    #[test]
+    fn noise_is_stored_and_the_rest_is_packed() {
+        let halves = noise(100_000).into_iter().map(|byte| byte & 15);
+        let bytes: Vec<u8> = noise(100_000).into_iter().chain(halves).collect();
+        let compressed = Compressor::new().unwrap().compress(&bytes, &[100_000]).unwrap();
+        assert_eq!(zstd::decode_all(&*compressed).unwrap(), bytes);
+        assert!((150_000..151_000).contains(&compressed.len()), "{}", compressed.len());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_compressed_comes_back(
+            parts in prop::collection::vec((0..70_000usize, any::<bool>(), any::<u8>()), 0..4),
+        ) {
+            let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+            for (length, is_noise, byte) in parts {
+                bytes.extend(if is_noise { noise(length) } else { vec![byte; length] });
+                ends.push(bytes.len());
+            }
+            let mut compressor = Compressor::new().unwrap();
+            prop_assert_eq!(zstd::decode_all(&*compressor.compress(&bytes, &ends).unwrap()).unwrap(), &bytes[..]);
+            prop_assert_eq!(zstd::decode_all(&*compressor.compress(&bytes, &[]).unwrap()).unwrap(), &bytes[..]);
+        }
+    }
+}
