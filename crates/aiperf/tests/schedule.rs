@@ -139,7 +139,9 @@ fn a_file_that_may_not_grow_is_a_failure_and_leaves_nothing() {
 fn long_one(dir: &Path) -> Child {
     let line =
         "schedule -m m --concurrency 3 --request-count 1000000000 --random-seed 5 --jsonl a.jsonl --svg a.svg --force";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_aiperf"));
+    // Whoever runs the tests in the background ignores interrupts, and so would the command.
+    let mut command = Command::new("env");
+    let command = command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_aiperf")]);
     let command = command.args(line.split(' ')).current_dir(dir).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let is_begun = || files(dir).iter().filter(|name| name.ends_with(".part")).count() == 2;

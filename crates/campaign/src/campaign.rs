@@ -296,9 +296,9 @@ impl Campaign {
 fn sinks(open: Vec<OpenRecordFile>) -> (Vec<RecordSink>, Vec<IncompleteFile>) {
     let mut incomplete = Vec::new();
     let sink = |OpenRecordFile { name, path, writing }| {
-        let RecordWriting { encoder, file, complete } = writing;
+        let RecordWriting { encoder, file, holds, complete } = writing;
         incomplete.extend(complete.map(|complete| IncompleteFile { name, path: path.clone(), complete }));
-        RecordSink { name, path, encoder, file }
+        RecordSink { name, path, encoder, file, holds }
     };
     let sinks = open.into_iter().map(sink).collect();
     (sinks, incomplete)

@@ -142,7 +142,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
-    let (queue, arrivals) = Queue::new(plan.runtime.record_queue_budget, phases.len());
+    let (queue, arrivals) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len());
     let queue = Arc::new(queue);
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
@@ -287,6 +287,12 @@ fn describe(sizing: Sizing, stamped: bool) -> String {
     let Sizing { workers, record_threads, connections } = sizing;
     let stamps = if stamped { "kernel receive stamps" } else { "instants of reads" };
     format!("Workers: {workers} | record threads: {record_threads} | connections: at most {connections} | {stamps}")
+}
+
+/// What sinks hold is not left for records that wait for them, of which there is always room for some.
+fn queue_budget(budget: usize, sinks: &[RecordSink]) -> usize {
+    let held: usize = sinks.iter().map(|sink| sink.holds).sum();
+    budget - held.min(budget / 2)
 }
 
 fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {

@@ -40,6 +40,8 @@ pub struct RecordSink {
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
     /// Where the encoded records go, in order of completion.
     pub file: Box<dyn Write + Send>,
+    /// Bytes that it keeps in memory at most, which are taken from the queue's budget.
+    pub holds: usize,
 }
 
 /// A sink that could not be written to its end. What was written before stays.
@@ -392,7 +394,13 @@ mod tests {
     }
 
     fn sink(name: &'static str, file: impl Write + Send + 'static) -> RecordSink {
-        RecordSink { name, path: name.into(), encoder: Box::new(|| Box::new(NoRecords)), file: Box::new(file) }
+        RecordSink {
+            name,
+            path: name.into(),
+            encoder: Box::new(|| Box::new(NoRecords)),
+            file: Box::new(file),
+            holds: 0,
+        }
     }
 
     fn ready(number: u64, bytes: &[&[u8]]) -> Ready {

@@ -38,6 +38,8 @@ pub struct RecordWriting {
     /// Takes what encoders made. It is written to by one thread, which nobody else waits for; what its errors say is told
     /// to the user, who wants to know what is kept.
     pub file: Box<dyn Write + Send>,
+    /// Bytes that it keeps in memory at most, whatever the number of records.
+    pub holds: usize,
     /// What is left to do when the run is summed up; dropped where writing failed, and then it leaves nothing behind.
     pub complete: Option<Completion>,
 }

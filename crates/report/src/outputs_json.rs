@@ -37,6 +37,7 @@ pub(crate) const SINK: RecordFile = RecordFile {
         Ok(RecordWriting {
             encoder: Box::new(move || Box::new(OutputEntry::new(redactor.clone()))),
             file: Box::new(Gathering(entries)),
+            holds: SortedEntries::HOLDS,
             complete: Some(Box::new(move |_| {
                 let gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
                 if gathered.is_empty() {

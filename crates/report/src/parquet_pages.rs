@@ -49,6 +49,8 @@ enum Indices {
     Each(Vec<usize>),
 }
 
+/// What the heads of a dictionary and of a page take, about.
+const PAGE_HEADS: usize = 128;
 /// Runs that are at least so long on average are worth a dictionary.
 const LONG_RUN: usize = 4;
 
@@ -170,22 +172,26 @@ impl Pages<'_> {
         compression: Compression,
         mut compress: impl FnMut(&[u8], &[usize]) -> Result<Vec<u8>>,
     ) -> Result<Chunk> {
-        let mut sink = TrackedWrite::new(Vec::new());
+        let dictionary = match self.dictionary {
+            Some((plain, entries)) => Some((compress(plain, &[])?, plain.len(), entries)),
+            None => None,
+        };
+        let data = compress(self.data, self.parts)?;
+        let pages = data.len() + dictionary.as_ref().map_or(0, |(compressed, ..)| compressed.len());
+        let mut sink = TrackedWrite::new(Vec::with_capacity(pages + PAGE_HEADS));
         let mut writer = SerializedPageWriter::new(&mut sink);
         let (mut compressed_size, mut uncompressed_size) = (0, 0);
-        let mut write =
-            |page: fn(Bytes, u32, Encoding) -> Page, bytes: &[u8], parts: &[usize], count: usize, encoding| {
-                let page = page(compress(bytes, parts)?.into(), count as u32, encoding);
-                let written = writer.write_page(CompressedPage::new(page, bytes.len()))?;
-                compressed_size += written.compressed_size as i64;
-                uncompressed_size += written.uncompressed_size as i64;
-                Ok::<_, ParquetError>(written.offset as i64)
-            };
-        let dictionary = self.dictionary;
-        let dictionary_at = dictionary
-            .map(|(plain, entries)| write(dictionary_page, plain, &[], entries, Encoding::PLAIN))
-            .transpose()?;
-        let data_at = write(data_page, self.data, self.parts, self.values, self.encoding)?;
+        let mut write = |page: Page, uncompressed: usize| {
+            let written = writer.write_page(CompressedPage::new(page, uncompressed))?;
+            compressed_size += written.compressed_size as i64;
+            uncompressed_size += written.uncompressed_size as i64;
+            Ok::<_, ParquetError>(written.offset as i64)
+        };
+        let mut write_dictionary = |(compressed, length, entries): (Vec<u8>, usize, usize)| {
+            write(dictionary_page(compressed.into(), entries as u32, Encoding::PLAIN), length)
+        };
+        let dictionary_at = dictionary.map(&mut write_dictionary).transpose()?;
+        let data_at = write(data_page(data.into(), self.values as u32, self.encoding), self.data.len())?;
         writer.close()?;
         let bytes: Bytes = sink.into_inner()?.into();
         let metadata = ColumnChunkMetaData::builder(column.clone())

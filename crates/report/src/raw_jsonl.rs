@@ -28,6 +28,7 @@ pub(crate) const SINK: RecordFile = RecordFile {
         Ok(RecordWriting {
             encoder: Box::new(move || Box::new(RawLine::new(&run.benchmark_id, run.redactor.clone()))),
             file: Box::new(file),
+            holds: 0,
             complete: Some(Box::new(move |_| loss.check())),
         })
     },

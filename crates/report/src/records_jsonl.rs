@@ -24,6 +24,7 @@ pub(crate) const SINK: RecordFile = RecordFile {
         Ok(RecordWriting {
             encoder: Box::new(move || Box::new(RecordLine::new(&benchmark_id))),
             file: Box::new(file),
+            holds: 0,
             complete: Some(Box::new(move |_| loss.check())),
         })
     },

@@ -62,6 +62,9 @@ pub(crate) struct SortedEntries {
 }
 
 impl SortedEntries {
+    /// What waits, and as much again while it is sorted.
+    pub(crate) const HOLDS: usize = 2 * TOGETHER;
+
     pub(crate) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), together: TOGETHER, waiting: Vec::new(), scratch: None, runs: Vec::new() }
     }

@@ -2,14 +2,14 @@
 
 use super::hold::{Closing, Hold};
 use crate::terminal;
-use nix::unistd::{getpgrp, tcgetpgrp};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::buffer::Buffer;
 use crossterm::cursor::{Hide, Show};
 use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use nix::unistd::{getpgrp, tcgetpgrp};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::{Arc, Mutex, PoisonError};

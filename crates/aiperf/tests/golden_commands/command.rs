@@ -102,8 +102,9 @@ impl GoldenRun {
         let words = command.strip_prefix("aiperf ").unwrap();
         let address = words.split([' ', '\'']).find(|word| word.starts_with("http://")).unwrap();
         let words = words.replace(address, &server.url);
-        let mut child = Command::new("sh")
-            .args(["-c", &format!("exec {} {words}", env!("CARGO_BIN_EXE_aiperf"))])
+        // Whoever runs the tests in the background ignores interrupts, and so would the run.
+        let mut child = Command::new("env")
+            .args(["--default-signal=INT", "sh", "-c", &format!("exec {} {words}", env!("CARGO_BIN_EXE_aiperf"))])
             .current_dir(dir.path())
             .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0.05")
             .stdout(Stdio::null())

@@ -36,7 +36,7 @@ fn numbers(shown: &Shown) -> Vec<u64> {
 
 fn sink(shown: &Shown) -> RecordSink {
     let (name, file) = ("numbers", Box::new(shown.clone()));
-    RecordSink { name, path: name.into(), encoder: Box::new(|| Box::new(Numbers)), file }
+    RecordSink { name, path: name.into(), encoder: Box::new(|| Box::new(Numbers)), file, holds: 0 }
 }
 
 /// A coordinator whose record threads do only what the test makes them do.

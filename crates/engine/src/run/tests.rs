@@ -92,6 +92,18 @@ fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
     assert_eq!(outcome.phases[0].records.records(), 40);
 }
 
+#[test]
+fn what_files_hold_is_taken_from_the_budget_but_for_half_of_it() {
+    let holding = |holds: usize| {
+        let (file, encoder) =
+            (Box::new(Shown::default()), Box::new(|| -> Box<dyn RecordEncoder> { Box::new(SaysRaw) }));
+        RecordSink { name: "held", path: "held".into(), encoder, file, holds }
+    };
+    assert_eq!(queue_budget(100, &[]), 100);
+    assert_eq!(queue_budget(100, &[holding(10), holding(20)]), 70);
+    assert_eq!(queue_budget(100, &[holding(80)]), 50);
+}
+
 /// Says what it is given of each exchange as it was.
 struct SaysRaw;
 
@@ -115,6 +127,7 @@ fn exchanges_are_kept_as_they_were_where_a_file_wants_that() {
             path: "raw".into(),
             encoder: Box::new(|| Box::new(SaysRaw)),
             file: Box::new(shown.clone()),
+            holds: 0,
         };
         run_changed(plan, |requests| requests, Around { sinks: vec![sink], ..Around::default() });
         assert_eq!(shown.text(), said);
@@ -191,7 +204,7 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     let (held, free) = (Shown::default(), Shown::default());
     let sink = |name: &'static str, file: Box<dyn Write + Send>| {
         let encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>> = Box::new(|| Box::new(Letters));
-        RecordSink { name, path: name.into(), encoder, file }
+        RecordSink { name, path: name.into(), encoder, file, holds: 0 }
     };
     let blocks = Held { shown: held.clone(), was_held: false };
     let sinks = vec![sink("held", Box::new(blocks)), sink("free", Box::new(free.clone()))];
@@ -226,7 +239,8 @@ impl RecordEncoder for Breaks {
 fn a_record_that_cannot_be_computed_costs_its_batch_and_is_said() {
     let shown = Shown::default();
     let encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>> = Box::new(|| Box::new(Breaks));
-    let sinks = vec![RecordSink { name: "records", path: "records".into(), encoder, file: Box::new(shown.clone()) }];
+    let sinks =
+        vec![RecordSink { name: "records", path: "records".into(), encoder, file: Box::new(shown.clone()), holds: 0 }];
     let plan = plan_of(serve(|_, _| json(HELLO)), 100);
     let (outcome, _) = run_changed(plan.clone(), |requests| requests, Around { sinks, ..Around::default() });
     let Lost { records: lost, record_threads } = outcome.lost;

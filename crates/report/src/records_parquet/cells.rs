@@ -6,6 +6,7 @@
 use super::columns::{Columns, Kind, Source};
 use crate::record_metadata::RunIds;
 use aiperf_metrics::{RecordEncoder, RecordMetrics, RecordView, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Puts records into rows. Each record thread has its own.
@@ -150,21 +151,29 @@ impl<'o> Cells<'o> {
 }
 
 /// Reads what [`Cells`] wrote: rows, the cells of a row, or the values of a cell.
-pub(crate) struct CellReader<'a>(&'a [u8]);
+pub(crate) struct CellReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
 
 impl<'a> CellReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self { bytes, at: 0, end: bytes.len() }
+    }
+
+    fn skip(&mut self, length: usize) -> Option<Range<usize>> {
+        let end = self.at.checked_add(length).filter(|end| *end <= self.end)?;
+        Some(std::mem::replace(&mut self.at, end)..end)
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*head)
+        self.skip(N).and_then(|place| self.bytes[place].first_chunk().copied())
     }
 
     pub(crate) fn row(&mut self) -> Option<CellReader<'a>> {
-        self.text().map(Self)
+        let Range { start, end } = self.text()?;
+        Some(Self { bytes: self.bytes, at: start, end })
     }
 
     pub(crate) fn column(&mut self) -> Option<usize> {
@@ -176,9 +185,8 @@ impl<'a> CellReader<'a> {
     }
 
     pub(crate) fn floats(&mut self, count: usize) -> Option<impl Iterator<Item = f64> + use<'a>> {
-        let (floats, rest) = self.0.split_at_checked(count.checked_mul(8)?)?;
-        self.0 = rest;
-        let (floats, _) = floats.as_chunks();
+        let place = self.skip(count.checked_mul(8)?)?;
+        let (floats, _) = self.bytes[place].as_chunks();
         Some(floats.iter().map(|float| f64::from_le_bytes(*float)))
     }
 
@@ -190,10 +198,9 @@ impl<'a> CellReader<'a> {
         self.take().map(|length| u32::from_le_bytes(length) as usize)
     }
 
-    pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
+    /// Where a text stands in what is read.
+    pub(crate) fn text(&mut self) -> Option<Range<usize>> {
         let length = self.length()?;
-        let (text, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(text)
+        self.skip(length)
     }
 }

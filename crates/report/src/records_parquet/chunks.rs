@@ -14,29 +14,57 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
-/// The column chunks of a row group.
-pub(crate) fn chunks(columns: &Columns, rows: &[u8]) -> Result<Vec<Chunk>> {
-    let mut data: Vec<ColumnValues<'_>> = columns.iter().map(|column| ColumnValues::new(column.kind)).collect();
-    let (mut rows, mut count) = (CellReader::new(rows), 0);
-    while let Some(mut row) = rows.row() {
-        while let Some(column) = row.column() {
-            let values = data.get_mut(column).ok_or_else(broken)?;
-            // What was passed over since the last cell is absent.
-            if values.levels.rows < count {
-                values.levels.fill(count);
-            }
-            values.read(&mut row).ok_or_else(broken)?;
-        }
-        count += 1;
+/// Rows that are more than this leave nothing in memory: one huge record must not stay for ever.
+const MOST_KEPT: usize = 16 << 20;
+
+/// Turns rows into the column chunks of a row group. What that takes in memory is kept from one group to the next: it is
+/// megabytes, and an allocator that is asked for them again and again holds a multiple of it.
+pub(crate) struct GroupEncoder {
+    columns: Arc<Columns>,
+    data: Vec<ColumnValues>,
+    page: Page,
+    compressor: Compressor,
+}
+
+impl GroupEncoder {
+    pub(crate) fn new(columns: Arc<Columns>) -> Result<Self> {
+        let data = values_of(&columns);
+        Ok(Self { columns, data, page: Page::default(), compressor: Compressor::new()? })
     }
-    let mut compressor = Compressor::new()?;
-    let leaves = columns.leaves().columns();
-    let chunk = |(mut values, leaf): (ColumnValues<'_>, &ColumnDescPtr)| {
-        values.levels.fill(count);
-        values.chunk(leaf, count, &mut compressor)
-    };
-    data.into_iter().zip(leaves).map(chunk).collect()
+
+    pub(crate) fn chunks(&mut self, rows: &[u8]) -> Result<Vec<Chunk>> {
+        self.data.iter_mut().for_each(ColumnValues::clear);
+        let (mut reader, mut count) = (CellReader::new(rows), 0);
+        while let Some(mut row) = reader.row() {
+            while let Some(column) = row.column() {
+                let values = self.data.get_mut(column).ok_or_else(broken)?;
+                // What was passed over since the last cell is absent.
+                if values.levels.rows < count {
+                    values.levels.fill(count);
+                }
+                values.read(&mut row).ok_or_else(broken)?;
+            }
+            count += 1;
+        }
+        let mut chunk = |(values, leaf): (&mut ColumnValues, &ColumnDescPtr)| {
+            values.levels.fill(count);
+            self.page.clear();
+            values.chunk(leaf, rows, &mut self.page, &mut self.compressor)
+        };
+        let chunks = self.data.iter_mut().zip(self.columns.leaves().columns()).map(&mut chunk).collect();
+        if rows.len() > MOST_KEPT {
+            self.data = values_of(&self.columns);
+            self.page = Page::default();
+        }
+        chunks
+    }
+}
+
+fn values_of(columns: &Columns) -> Vec<ColumnValues> {
+    columns.iter().map(|column| ColumnValues::new(column.kind)).collect()
 }
 
 fn broken() -> ParquetError {
@@ -44,16 +72,17 @@ fn broken() -> ParquetError {
 }
 
 /// One column of a row group.
-struct ColumnValues<'a> {
+struct ColumnValues {
     levels: Levels,
-    values: Values<'a>,
+    values: Values,
 }
 
-enum Values<'a> {
+enum Values {
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
-    Texts(Vec<&'a [u8]>),
+    /// Where they stand in the rows.
+    Texts(Vec<Range<usize>>),
 }
 
 /// Which rows have a value, and which values are in one list, in runs.
@@ -67,6 +96,12 @@ struct Levels {
 }
 
 impl Levels {
+    fn clear(&mut self) {
+        self.rows = 0;
+        self.definition.clear();
+        self.repetition.clear();
+    }
+
     /// Rows up to this one are absent where nothing was said of them.
     fn fill(&mut self, rows: usize) {
         self.push(0, rows - self.rows);
@@ -110,7 +145,7 @@ impl Levels {
     }
 }
 
-impl<'a> ColumnValues<'a> {
+impl ColumnValues {
     fn new(kind: Kind) -> Self {
         let values = match kind {
             Kind::Int => Values::Ints(Vec::new()),
@@ -122,7 +157,7 @@ impl<'a> ColumnValues<'a> {
         Self { levels, values }
     }
 
-    fn read(&mut self, row: &mut CellReader<'a>) -> Option<()> {
+    fn read(&mut self, row: &mut CellReader<'_>) -> Option<()> {
         let length = if self.levels.is_list {
             let length = row.length()?;
             self.levels.push_list(length);
@@ -144,8 +179,17 @@ impl<'a> ColumnValues<'a> {
         Some(())
     }
 
-    fn chunk(self, leaf: &ColumnDescPtr, rows: usize, compressor: &mut Compressor) -> Result<Chunk> {
-        let mut page = Page::default();
+    fn clear(&mut self) {
+        self.levels.clear();
+        match &mut self.values {
+            Values::Ints(values) => values.clear(),
+            Values::Floats(values) => values.clear(),
+            Values::Bools(values) => values.clear(),
+            Values::Texts(values) => values.clear(),
+        }
+    }
+
+    fn chunk(&self, leaf: &ColumnDescPtr, rows: &[u8], page: &mut Page, compressor: &mut Compressor) -> Result<Chunk> {
         self.levels.write(&mut page.data);
         page.end_part();
         let statistics = self.values.statistics(self.levels.nulls());
@@ -155,17 +199,30 @@ impl<'a> ColumnValues<'a> {
             Values::Ints(values) => page.ints(values),
             Values::Floats(values) => page.floats(values),
             Values::Bools(values) => page.bools(values),
-            Values::Texts(values) => page.texts(values),
+            Values::Texts(values) => page.texts(&Texts { rows, places: values }),
         }
         let dictionary = page.dictionary.as_ref().map(|(plain, entries)| (plain.as_slice(), *entries));
-        let (data, parts) = (&page.data, &page.parts);
-        let pages = Pages { dictionary, data, parts, encoding: page.encoding, values: self.levels.len(), rows };
+        let (data, parts, encoding) = (&page.data, &page.parts, page.encoding);
+        let pages = Pages { dictionary, data, parts, encoding, values: self.levels.len(), rows: self.levels.rows };
         let compression = Compression::ZSTD(Default::default());
         pages.chunk(leaf, statistics, compression, |bytes, parts| compressor.compress(bytes, parts))
     }
 }
 
-impl Values<'_> {
+/// The texts of a column, in the rows they stand in.
+struct Texts<'a> {
+    rows: &'a [u8],
+    places: &'a [Range<usize>],
+}
+
+impl<'a> Texts<'a> {
+    fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        let rows = self.rows;
+        self.places.iter().map(move |place| &rows[place.clone()])
+    }
+}
+
+impl Values {
     fn is_empty(&self) -> bool {
         match self {
             Self::Ints(values) => values.is_empty(),
@@ -215,6 +272,13 @@ const SAMPLE: usize = 1 << 9;
 const LONG_RUN: usize = 4;
 
 impl Page {
+    fn clear(&mut self) {
+        self.data.clear();
+        self.parts.clear();
+        self.encoding = Encoding::PLAIN;
+        self.dictionary = None;
+    }
+
     fn end_part(&mut self) {
         self.parts.push(self.data.len());
     }
@@ -240,7 +304,7 @@ impl Page {
             return self.one(value.to_le_bytes(), values.len());
         }
         self.encoding = Encoding::BYTE_STREAM_SPLIT;
-        self.data.reserve_exact(values.len() * 8);
+        self.data.reserve(values.len() * 8);
         for place in 0..8 {
             self.data.extend(values.iter().map(|value| value.to_le_bytes()[place]));
             self.end_part();
@@ -252,7 +316,7 @@ impl Page {
         self.data.extend(values.chunks(8).map(byte));
     }
 
-    fn texts(&mut self, values: &[&[u8]]) {
+    fn texts(&mut self, values: &Texts<'_>) {
         match Dictionary::of(values) {
             Some(dictionary) => {
                 self.encoding = Encoding::RLE_DICTIONARY;
@@ -261,7 +325,7 @@ impl Page {
             }
             None => {
                 self.encoding = Encoding::DELTA_LENGTH_BYTE_ARRAY;
-                push_deltas(&mut self.data, values.iter().map(|text| text.len() as i64));
+                push_deltas(&mut self.data, values.places.iter().map(|place| place.len() as i64));
                 self.end_part();
                 values.iter().for_each(|text| self.data.extend_from_slice(text));
             }
@@ -284,13 +348,14 @@ struct Dictionary {
 
 impl Dictionary {
     /// `None` where most texts occur once or twice.
-    fn of(values: &[&[u8]]) -> Option<Self> {
-        let most = values.len() / OFTEN + 1;
+    fn of(values: &Texts<'_>) -> Option<Self> {
+        let count = values.places.len();
+        let most = count / OFTEN + 1;
         let mut known: HashMap<&[u8], usize> = HashMap::new();
-        let (mut plain, mut indices) = (Vec::new(), Vec::with_capacity(values.len()));
+        let (mut plain, mut indices) = (Vec::new(), Vec::with_capacity(count));
         let mut last: Option<(&[u8], usize)> = None;
         for (at, text) in values.iter().enumerate() {
-            if let Some((_, index)) = last.filter(|(last, _)| last == text) {
+            if let Some((_, index)) = last.filter(|(last, _)| *last == text) {
                 indices.push(index);
                 continue;
             }

@@ -31,6 +31,7 @@ pub(crate) const SINK: RecordFile = RecordFile {
         Ok(RecordWriting {
             encoder: Box::new(move || Box::new(RecordRow::new(columns.clone(), &benchmark_id))),
             file: Box::new(file),
+            holds: writing::HOLDS,
             complete: Some(complete),
         })
     },

@@ -2,7 +2,7 @@
 //! priority and appended in order by whoever hands rows on.
 
 use super::arrow_schema::arrow_schema;
-use super::chunks::chunks;
+use super::chunks::GroupEncoder;
 use super::columns::Columns;
 use crate::export::Completion;
 use crate::files::{Staged, is_still_there};
@@ -24,10 +24,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// Version of the file's layout.
 const SCHEMA_VERSION: &str = "1.0";
 /// Bytes of rows that make a row group: some 2,700 records with 100 chunks each, or 6,000 without. While it is turned
-/// into chunks it takes some four times as much.
+/// into chunks it takes about as much again.
 const GROUP: usize = 4 << 20;
 /// Groups that may wait for the thread. What is more is done by whoever hands rows on.
 const MOST_WAITING: usize = 2;
+
+/// What all of it takes in memory: the rows of one group more than may wait, and of one that is collected; what the two
+/// have at hand who turn them into chunks; the chunks, and what an allocator keeps of all that.
+pub(crate) const HOLDS: usize = 64 << 20;
 
 /// Rows that belong together, and what came of them.
 struct Group {
@@ -42,6 +46,10 @@ pub(crate) struct Writing {
     /// In order, the oldest first.
     waiting: VecDeque<Arc<Group>>,
     to_thread: Sender<Arc<Group>>,
+    /// For groups that the thread has not done.
+    own: Option<GroupEncoder>,
+    /// Room of groups that are written, for the next ones.
+    spare: Vec<Vec<u8>>,
     file: SerializedFileWriter<File>,
     staged: Staged,
 }
@@ -53,9 +61,10 @@ impl Writing {
         let properties = WriterProperties::builder().set_created_by(created_by).build();
         let file = SerializedFileWriter::new(file, columns.schema().clone(), properties.into()).map_err(as_io)?;
         let (to_thread, groups) = mpsc::channel();
-        let of_thread = columns.clone();
-        std::thread::Builder::new().name("aiperf-parquet".into()).spawn(move || encode_groups(&groups, &of_thread))?;
-        Ok(Self { columns, rows: Vec::with_capacity(GROUP), waiting: VecDeque::new(), to_thread, file, staged })
+        let encoder = GroupEncoder::new(columns.clone()).map_err(as_io)?;
+        std::thread::Builder::new().name("aiperf-parquet".into()).spawn(move || encode_groups(&groups, encoder))?;
+        let (rows, spare, waiting) = (Vec::with_capacity(GROUP), Vec::new(), VecDeque::new());
+        Ok(Self { columns, rows, waiting, to_thread, own: None, spare, file, staged })
     }
 
     /// What takes rows, and what is left to do when the run is summed up.
@@ -70,11 +79,11 @@ impl Writing {
     }
 
     fn take(&mut self, rows: &[u8]) -> io::Result<()> {
-        self.rows.extend_from_slice(rows);
-        if self.rows.len() >= GROUP {
+        if self.rows.len() + rows.len() > GROUP {
             self.close_group();
             self.append_done(MOST_WAITING)?;
         }
+        self.rows.extend_from_slice(rows);
         Ok(())
     }
 
@@ -82,10 +91,9 @@ impl Writing {
         if self.rows.is_empty() {
             return;
         }
-        let group = Arc::new(Group {
-            rows: std::mem::replace(&mut self.rows, Vec::with_capacity(GROUP)),
-            chunks: OnceLock::new(),
-        });
+        let room = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(GROUP));
+        let rows = std::mem::replace(&mut self.rows, room);
+        let group = Arc::new(Group { rows, chunks: OnceLock::new() });
         // A thread that is gone does nothing, and then it is done here.
         let _ = self.to_thread.send(group.clone());
         self.waiting.push_back(group);
@@ -95,13 +103,26 @@ impl Writing {
     fn append_done(&mut self, may_wait: usize) -> io::Result<()> {
         let is_due = |waiting: usize, group: &Arc<Group>| waiting > may_wait || group.chunks.get().is_some();
         while let Some(group) = self.waiting.front().filter(|group| is_due(self.waiting.len(), group)) {
-            let own = if group.chunks.get().is_none() { Some(chunks(&self.columns, &group.rows)) } else { None };
+            let own = if group.chunks.get().is_some() {
+                None
+            } else {
+                let encoder = match &mut self.own {
+                    Some(encoder) => encoder,
+                    none => none.insert(GroupEncoder::new(self.columns.clone()).map_err(as_io)?),
+                };
+                Some(encoder.chunks(&group.rows))
+            };
             match own.as_ref().or(group.chunks.get()) {
                 Some(Ok(chunks)) => append(&mut self.file, chunks).map_err(as_io)?,
                 Some(Err(error)) => return Err(io::Error::other(error.to_string())),
                 None => {}
             }
-            self.waiting.pop_front();
+            if let Some(Group { mut rows, .. }) = self.waiting.pop_front().and_then(Arc::into_inner)
+                && rows.capacity() <= 2 * GROUP
+            {
+                rows.clear();
+                self.spare.push(rows);
+            }
         }
         Ok(())
     }
@@ -132,13 +153,13 @@ impl Writing {
 }
 
 /// Turns groups into chunks, one after the other, until nobody sends any more.
-fn encode_groups(groups: &Receiver<Arc<Group>>, columns: &Columns) {
+fn encode_groups(groups: &Receiver<Arc<Group>>, mut encoder: GroupEncoder) {
     // Where that is not possible, it competes with the others for a core.
     let _ = sys::set_idle_priority();
     for group in groups {
         // Whoever was in a hurry did it meanwhile.
         if Arc::strong_count(&group) > 1 {
-            let _ = group.chunks.set(chunks(columns, &group.rows));
+            let _ = group.chunks.set(encoder.chunks(&group.rows));
         }
     }
 }
@@ -223,9 +244,9 @@ mod tests {
         // As if it never got a core.
         writing.to_thread = mpsc::channel().0;
         let row = long_row(&writing.columns);
-        for group in 1..MOST_WAITING + 3 {
+        for groups in 0..MOST_WAITING + 3 {
             writing.take(&row).unwrap();
-            assert_eq!(writing.waiting.len(), group.min(MOST_WAITING));
+            assert_eq!(writing.waiting.len(), groups.min(MOST_WAITING));
         }
         assert_eq!(writing.file.flushed_row_groups().len(), 2);
         writing.append_done(0).unwrap();

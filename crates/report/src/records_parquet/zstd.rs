@@ -15,24 +15,27 @@ const HEADS: usize = 32;
 
 pub(crate) struct Compressor {
     encoder: Encoder<'static>,
+    /// Room for the largest page so far.
+    room: Vec<u8>,
 }
 
 impl Compressor {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self { encoder: Encoder::new(LEVEL).map_err(external)? })
+        Ok(Self { encoder: Encoder::new(LEVEL).map_err(external)?, room: Vec::new() })
     }
 
     /// Compresses bytes. Where they change their nature is told by `ends`, in ascending order.
     pub(crate) fn compress(&mut self, bytes: &[u8], ends: &[usize]) -> Result<Vec<u8>> {
-        let mut out = Vec::with_capacity(compress_bound(bytes.len()) + (ends.len() + 2) * HEADS);
-        self.put(bytes, ends, &mut out).map_err(external)?;
-        Ok(out)
+        self.put(bytes, ends).map_err(external)?;
+        Ok(self.room.as_slice().to_vec())
     }
 
-    fn put(&mut self, bytes: &[u8], ends: &[usize], out: &mut Vec<u8>) -> io::Result<()> {
+    fn put(&mut self, bytes: &[u8], ends: &[usize]) -> io::Result<()> {
         self.encoder.reinit()?;
         self.encoder.set_pledged_src_size(Some(bytes.len() as u64))?;
-        let mut out = OutBuffer::around(out);
+        self.room.clear();
+        self.room.reserve(compress_bound(bytes.len()) + (ends.len() + 2) * HEADS);
+        let mut out = OutBuffer::around(&mut self.room);
         let mut start = 0;
         for end in ends.iter().copied().chain([bytes.len()]).filter(|end| *end <= bytes.len()) {
             let mut part = InBuffer::around(&bytes[start..end]);

@@ -10,9 +10,9 @@ use aiperf_types::{
     PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Preparing, Progress, RunEvent, ServerSnapshot, Stats,
     WallNs, WorkerProgress,
 };
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
