@@ -5,8 +5,8 @@ use crate::memory;
 use aiperf_dataset::Dataset;
 use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
-    Answered, AssumedServer, AssumedTime, Dispatch, Happening, Moment, NoTime, PhaseEnd, RateCurve, Rehearsal,
-    RequestEnd, Setup,
+    Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
+    RehearsalKind, RequestEnd, Setup,
 };
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::Shapes;

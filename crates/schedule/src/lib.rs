@@ -9,7 +9,7 @@
 //! - [`schedule`]: the phases in order, and the one verb
 //! - [`phase`]: one phase from start to end: targets, counters, states
 //! - [`arrivals`]: when its requests go out, one file a kind
-//! - `sender`: what arrivals send through
+//! - `dispatcher`: what arrivals send through
 //! - `turns`: turns that wait for their time or for a slot
 //! - `sessions`: the live sessions
 //! - [`slots`], [`limit`]: how many may be at a time
@@ -22,6 +22,7 @@
 
 pub mod arrivals;
 pub mod assumed;
+mod dispatcher;
 pub mod failures;
 pub mod intervals;
 pub mod limit;
@@ -32,7 +33,6 @@ pub mod rate_curve;
 pub mod rehearsal;
 pub mod sampler;
 pub mod schedule;
-mod sender;
 mod sessions;
 pub mod slots;
 mod turns;
@@ -46,7 +46,7 @@ pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
 pub use phase::{PhaseEnd, PhaseState};
 pub use ramp::LimitSteps;
 pub use rate_curve::RateCurve;
-pub use rehearsal::{Answered, Happening, Moment, Rehearsal};
+pub use rehearsal::{Answered, Rehearsal, RehearsalEvent, RehearsalKind};
 pub use sampler::Sampler;
 pub use schedule::{Schedule, Setup};
 pub use slots::Slots;

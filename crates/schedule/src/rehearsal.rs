@@ -16,14 +16,14 @@ const START: MonoNs = MonoNs(1_000_000_000);
 
 /// Something that happens in a rehearsal, and when, since its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
+pub struct RehearsalEvent {
     pub at: Nanos,
-    pub what: Happening,
+    pub what: RehearsalKind,
 }
 
 /// What happens in a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Happening {
+pub enum RehearsalKind {
     Started(PhaseIndex),
     /// A request goes out, with when it should have, since the start.
     Sent(Dispatch, Nanos),
@@ -81,7 +81,7 @@ pub struct Rehearsal {
     sent: u64,
     /// Requests dropped so far, by phase.
     missed: Vec<u64>,
-    happened: VecDeque<Moment>,
+    happened: VecDeque<RehearsalEvent>,
     actions: Vec<Action>,
     is_begun: bool,
     is_over: bool,
@@ -107,8 +107,8 @@ impl Rehearsal {
         }
     }
 
-    fn tell(&mut self, what: Happening) {
-        self.happened.push_back(Moment { at: self.now.since(START), what });
+    fn tell(&mut self, what: RehearsalKind) {
+        self.happened.push_back(RehearsalEvent { at: self.now.since(START), what });
     }
 
     /// The schedule counts what it drops: what is new of that count is what was dropped now.
@@ -116,7 +116,7 @@ impl Rehearsal {
         let known = &mut self.missed[usize::from(phase.0)];
         let more = counts.missed - std::mem::replace(known, counts.missed);
         if more > 0 {
-            self.tell(Happening::Missed(phase, more));
+            self.tell(RehearsalKind::Missed(phase, more));
         }
     }
 
@@ -161,14 +161,14 @@ impl Rehearsal {
             let (request, turn) = (*request, request.answered.turn);
             match due {
                 Due::FirstContent => {
-                    self.tell(Happening::FirstContent(request.answered));
+                    self.tell(RehearsalKind::FirstContent(request.answered));
                     if request.tells_first_content {
                         return Some(Event::FirstContent { session, turn });
                     }
                 }
                 Due::Return => {
                     self.in_flight.remove(&session);
-                    self.tell(Happening::Returned(request.answered, request.end));
+                    self.tell(RehearsalKind::Returned(request.answered, request.end));
                     return Some(Event::Returned { session, turn, end: request.end, at: self.now });
                 }
             }
@@ -178,16 +178,16 @@ impl Rehearsal {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Start(phase) => self.tell(Happening::Started(phase)),
+            Action::Start(phase) => self.tell(RehearsalKind::Started(phase)),
             Action::Send(dispatch) => self.send(dispatch),
             Action::SendingComplete(phase, counts) => {
                 self.tell_missed(phase, &counts);
-                self.tell(Happening::SendingComplete(phase, counts));
+                self.tell(RehearsalKind::SendingComplete(phase, counts));
             }
             Action::Cancel(phase) => self.cancel(phase),
             // Nothing has to be done before a phase, and no record is ever bad: nothing is recorded.
             Action::AskHooks(_) | Action::TooManyFailed { .. } => {}
-            Action::Complete(phase, end, counts) => self.tell(Happening::Complete(phase, end, counts)),
+            Action::Complete(phase, end, counts) => self.tell(RehearsalKind::Complete(phase, end, counts)),
             Action::Finished => self.is_over = true,
         }
     }
@@ -208,7 +208,7 @@ impl Rehearsal {
             self.waiting.push(Reverse((self.now.plus(ttft), number, Due::FirstContent, session)));
         }
         self.waiting.push(Reverse((self.now.plus(after), number, Due::Return, session)));
-        self.tell(Happening::Sent(dispatch, dispatch.intended.since(START)));
+        self.tell(RehearsalKind::Sent(dispatch, dispatch.intended.since(START)));
     }
 
     /// Everything that a phase has in flight comes back now, in the order in which it was sent.
@@ -230,9 +230,9 @@ impl Rehearsal {
 }
 
 impl Iterator for Rehearsal {
-    type Item = Moment;
+    type Item = RehearsalEvent;
 
-    fn next(&mut self) -> Option<Moment> {
+    fn next(&mut self) -> Option<RehearsalEvent> {
         while self.happened.is_empty() && !self.is_over && self.advance() {}
         self.happened.pop_front()
     }

@@ -1,11 +1,11 @@
 //! The phases in order, and the one verb: [`Schedule::poll`].
 
 use crate::arrivals::{Arrivals, Ending, arrivals};
+use crate::dispatcher::Dispatcher;
 use crate::failures::FailureCount;
 use crate::message::{Action, Event, RequestEnd};
 use crate::phase::{Phase, PhaseState};
 use crate::sampler::Sampler;
-use crate::sender::Sender;
 use crate::sessions::Sessions;
 use crate::slots::Slots;
 use aiperf_plan::{Draws, PhasePlan, Plan, Sampling, TimingPlan, WaitsFor};
@@ -270,7 +270,7 @@ impl Schedule {
         if self.held {
             return false;
         }
-        arrivals.send_due(&mut Sender {
+        arrivals.send_due(&mut Dispatcher {
             now,
             phase,
             setup: &self.setup,

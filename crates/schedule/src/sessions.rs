@@ -5,7 +5,7 @@ use crate::message::Identity;
 use aiperf_types::{MonoNs, NumberMap, PhaseIndex};
 
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct LiveSession {
     pub(crate) phase: PhaseIndex,
     pub(crate) identity: Identity,
     pub(crate) conversation: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Session {
     pub(crate) prefill: Option<Slot>,
 }
 
-impl Session {
+impl LiveSession {
     pub(crate) fn is_at_last_turn(&self) -> bool {
         self.turn + 1 >= self.turns
     }
@@ -31,7 +31,7 @@ impl Session {
 /// Live sessions by number.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    live: NumberMap<Session>,
+    live: NumberMap<LiveSession>,
     opened: u64,
 }
 
@@ -41,28 +41,28 @@ impl Sessions {
         self.opened
     }
 
-    pub(crate) fn open(&mut self, session: Session) -> u64 {
+    pub(crate) fn open(&mut self, session: LiveSession) -> u64 {
         let number = self.opened;
         self.opened += 1;
         self.live.insert(number, session);
         number
     }
 
-    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Session> {
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut LiveSession> {
         self.live.get_mut(&number)
     }
 
     /// The session that has this turn in flight.
-    pub(crate) fn in_flight(&mut self, number: u64, turn: u32) -> Option<&mut Session> {
+    pub(crate) fn in_flight(&mut self, number: u64, turn: u32) -> Option<&mut LiveSession> {
         self.live.get_mut(&number).filter(|session| session.is_in_flight && session.turn == turn)
     }
 
-    pub(crate) fn close(&mut self, number: u64) -> Option<Session> {
+    pub(crate) fn close(&mut self, number: u64) -> Option<LiveSession> {
         self.live.remove(&number)
     }
 
     /// Closes all sessions of a phase.
-    pub(crate) fn close_phase(&mut self, phase: PhaseIndex, mut closed: impl FnMut(Session)) {
+    pub(crate) fn close_phase(&mut self, phase: PhaseIndex, mut closed: impl FnMut(LiveSession)) {
         self.live.extract_if(|_, session| session.phase == phase).for_each(|(_, session)| closed(session));
     }
 }

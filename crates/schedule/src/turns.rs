@@ -1,6 +1,6 @@
 //! Turns that wait: for their time, or for a slot.
 
-use crate::sender::Sender;
+use crate::dispatcher::Dispatcher;
 use aiperf_types::MonoNs;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -38,18 +38,18 @@ impl DelayedTurns {
 
 /// Requests that have all they need but a slot for their prefill, first come first served.
 #[derive(Debug, Default)]
-pub(crate) struct Parked {
+pub(crate) struct PrefillQueue {
     queue: VecDeque<(u64, MonoNs)>,
 }
 
-impl Parked {
+impl PrefillQueue {
     /// How many wait.
     pub(crate) fn len(&self) -> u64 {
         self.queue.len() as u64
     }
 
     /// Sends those that find a slot.
-    pub(crate) fn send(&mut self, out: &mut Sender<'_>) {
+    pub(crate) fn send(&mut self, out: &mut Dispatcher<'_>) {
         while let Some((session, intended)) = self.queue.front().copied()
             && out.may_send()
             && let Some(prefill) = out.slots.prefills.take()
@@ -59,8 +59,8 @@ impl Parked {
         }
     }
 
-    /// Sends the next turn of a session, or parks it behind those that wait.
-    pub(crate) fn send_or_park(&mut self, session: u64, intended: MonoNs, out: &mut Sender<'_>) {
+    /// Sends the next turn of a session, or lets it wait behind those that do.
+    pub(crate) fn send_or_queue(&mut self, session: u64, intended: MonoNs, out: &mut Dispatcher<'_>) {
         self.queue.push_back((session, intended));
         self.send(out);
     }

@@ -3,7 +3,7 @@
 use aiperf_plan::{
     Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen,
 };
-use aiperf_schedule::{AssumedServer, Happening, Moment, PhaseEnd, Rehearsal, RequestEnd, Setup};
+use aiperf_schedule::{AssumedServer, PhaseEnd, Rehearsal, RehearsalEvent, RehearsalKind, RequestEnd, Setup};
 use aiperf_types::{Nanos, PhaseIndex, PhaseKind, PhaseProgress, Shape, Shapes, TurnShape};
 
 const MS: u64 = 1_000_000;
@@ -25,32 +25,35 @@ fn conversations(turns: &[usize], delay_ms: u64) -> Shapes {
     )
 }
 
-fn rehearse(phases: Vec<PhasePlan>, shapes: Shapes) -> Vec<Moment> {
+fn rehearse(phases: Vec<PhasePlan>, shapes: Shapes) -> Vec<RehearsalEvent> {
     let setup = Setup::new(phases, shapes, Draws::new(Some(3), ""));
     let time = |text: &str| text.parse().expect("a time");
-    let moments: Vec<Moment> =
+    let moments: Vec<RehearsalEvent> =
         Rehearsal::new(setup, AssumedServer { ttft: time("20"), latency: time("100") }).collect();
     assert!(moments.is_sorted_by_key(|one| one.at));
-    assert_eq!(sent(&moments).len(), moments.iter().filter(|one| matches!(one.what, Happening::Returned(..))).count());
+    assert_eq!(
+        sent(&moments).len(),
+        moments.iter().filter(|one| matches!(one.what, RehearsalKind::Returned(..))).count()
+    );
     moments
 }
 
 /// Milliseconds and turn of each dispatch.
-fn sent(moments: &[Moment]) -> Vec<(u64, u32)> {
-    let one = |one: &Moment| match one.what {
-        Happening::Sent(dispatch, _) => Some((one.at.0 / MS, dispatch.turn)),
+fn sent(moments: &[RehearsalEvent]) -> Vec<(u64, u32)> {
+    let one = |one: &RehearsalEvent| match one.what {
+        RehearsalKind::Sent(dispatch, _) => Some((one.at.0 / MS, dispatch.turn)),
         _ => None,
     };
     moments.iter().filter_map(one).collect()
 }
 
-fn instants(moments: &[Moment]) -> Vec<u64> {
+fn instants(moments: &[RehearsalEvent]) -> Vec<u64> {
     sent(moments).into_iter().map(|(at, _)| at).collect()
 }
 
-fn end(moments: &[Moment], phase: u16) -> (PhaseEnd, PhaseProgress) {
-    let of = |one: &Moment| match one.what {
-        Happening::Complete(of, end, counts) if of == PhaseIndex(phase) => Some((end, counts)),
+fn end(moments: &[RehearsalEvent], phase: u16) -> (PhaseEnd, PhaseProgress) {
+    let of = |one: &RehearsalEvent| match one.what {
+        RehearsalKind::Complete(of, end, counts) if of == PhaseIndex(phase) => Some((end, counts)),
         _ => None,
     };
     moments.iter().find_map(of).expect("the phase completes")
@@ -142,8 +145,8 @@ fn requests_that_are_given_up_fail_when_they_are() {
     let plan = PhasePlan { concurrency: Some(1), cancellation, ..phase(Arrival::Concurrency, StopWhen::Requests(3)) };
     let moments = rehearse(vec![plan], Shapes::single(5));
     assert_eq!(instants(&moments), [0, 10, 20]);
-    assert!(!moments.iter().any(|one| matches!(one.what, Happening::FirstContent(_))));
-    let failed = moments.iter().filter(|one| matches!(one.what, Happening::Returned(_, RequestEnd::Failed)));
+    assert!(!moments.iter().any(|one| matches!(one.what, RehearsalKind::FirstContent(_))));
+    let failed = moments.iter().filter(|one| matches!(one.what, RehearsalKind::Returned(_, RequestEnd::Failed)));
     assert_eq!((failed.count(), end(&moments, 0).1.errors), (3, 3));
 }
 
@@ -169,7 +172,7 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
     let mut sent: Vec<Nanos> = Vec::new();
     for one in &moments {
         match one.what {
-            Happening::Sent(..) => {
+            RehearsalKind::Sent(..) => {
                 sent.push(one.at);
                 waiting += 1;
                 let recent = sent.iter().filter(|at| at.0 + 20 * MS > one.at.0).count();
@@ -177,8 +180,8 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
                 // Those due at this very instant may be told of after it.
                 assert!(waiting as usize <= sent.iter().filter(|at| at.0 + 20 * MS >= one.at.0).count());
             }
-            Happening::FirstContent(_) => waiting -= 1,
-            Happening::Returned(answered, _) => waiting -= u32::from(!answered.has_content),
+            RehearsalKind::FirstContent(_) => waiting -= 1,
+            RehearsalKind::Returned(answered, _) => waiting -= u32::from(!answered.has_content),
             _ => {}
         }
     }
@@ -188,8 +191,8 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
 fn what_a_full_limit_drops_is_told_when_its_time_comes() {
     let capped = PhasePlan { concurrency: Some(1), ..phase(rate(ArrivalLaw::Constant, 20.0), StopWhen::Requests(3)) };
     let moments = rehearse(vec![capped.clone(), capped], Shapes::single(10));
-    let missed = |one: &Moment| match one.what {
-        Happening::Missed(phase, count) => Some((phase.0, one.at.0 / MS, count)),
+    let missed = |one: &RehearsalEvent| match one.what {
+        RehearsalKind::Missed(phase, count) => Some((phase.0, one.at.0 / MS, count)),
         _ => None,
     };
     assert_eq!(instants(&moments), [50, 150, 250, 400, 500, 600]);

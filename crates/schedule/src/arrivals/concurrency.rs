@@ -1,8 +1,8 @@
 //! As fast as slots come free: sessions that are under way go on first, then new ones begin.
 
 use super::{Arrivals, Ending, after_delay};
-use crate::sender::Sender;
-use crate::sessions::Session;
+use crate::dispatcher::Dispatcher;
+use crate::sessions::LiveSession;
 use crate::turns::DelayedTurns;
 use aiperf_types::{MonoNs, Shapes};
 
@@ -14,7 +14,7 @@ pub(super) struct Concurrency {
 }
 
 impl Arrivals for Concurrency {
-    fn send_due(&mut self, out: &mut Sender<'_>) {
+    fn send_due(&mut self, out: &mut Dispatcher<'_>) {
         let was_blocked = std::mem::take(&mut self.is_blocked);
         while out.may_send() {
             if self.turns.next().is_some_and(|due| due <= out.now) {
@@ -42,7 +42,7 @@ impl Arrivals for Concurrency {
     /// Nothing is due but what finds a slot.
     fn count_unsent(&mut self, _: MonoNs, _: &mut Ending<'_>) {}
 
-    fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs) {
+    fn turn_back(&mut self, number: u64, session: &mut LiveSession, shapes: &Shapes, now: MonoNs) {
         self.turns.push(after_delay(session, shapes, now), number);
     }
 }

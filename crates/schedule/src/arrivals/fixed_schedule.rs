@@ -2,10 +2,10 @@
 //! is back.
 
 use super::after_delay;
-use super::timed::Starts;
+use super::timed::SessionStarts;
+use crate::dispatcher::{Dispatcher, NewSession};
 use crate::message::Identity;
-use crate::sender::{NewSession, Sender};
-use crate::sessions::Session;
+use crate::sessions::LiveSession;
 use aiperf_plan::ScheduleZero;
 use aiperf_types::{MonoNs, Nanos, Shapes};
 
@@ -68,12 +68,12 @@ impl FixedSchedule {
     }
 }
 
-impl Starts for FixedSchedule {
+impl SessionStarts for FixedSchedule {
     fn next(&self) -> Option<MonoNs> {
         self.next
     }
 
-    fn start(&mut self, out: &mut Sender<'_>) -> Option<NewSession> {
+    fn start(&mut self, out: &mut Dispatcher<'_>) -> Option<NewSession> {
         let (conversation, planned) = (*self.order.get(self.taken)?, self.next?);
         self.taken += 1;
         self.look_ahead(&out.setup.shapes);
@@ -89,7 +89,7 @@ impl Starts for FixedSchedule {
         self.order[self.taken..].partition_point(|conversation| begins(conversation) <= instant) as u64
     }
 
-    fn turn_due(&self, session: &Session, shapes: &Shapes, now: MonoNs) -> MonoNs {
+    fn turn_due(&self, session: &LiveSession, shapes: &Shapes, now: MonoNs) -> MonoNs {
         match shapes.turn(session.conversation, session.turn).timestamp_ms {
             Some(recorded) => self.clock.instant(recorded).max(now),
             None => after_delay(session, shapes, now),

@@ -11,10 +11,10 @@ mod rate;
 mod timed;
 pub mod user_centric;
 
+use crate::dispatcher::Dispatcher;
 use crate::phase::{Phase, Targets};
 use crate::schedule::Setup;
-use crate::sender::Sender;
-use crate::sessions::Session;
+use crate::sessions::LiveSession;
 use aiperf_plan::{Arrival, PhasePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, Shapes};
 use std::fmt::Debug;
@@ -22,7 +22,7 @@ use std::fmt::Debug;
 /// What a kind of arrivals has to say.
 pub(crate) trait Arrivals: Debug + Send {
     /// Sends all that is due and finds its slots.
-    fn send_due(&mut self, out: &mut Sender<'_>);
+    fn send_due(&mut self, out: &mut Dispatcher<'_>);
 
     /// When something will be due, if nothing happens before; not after `now` where there is more to send at once.
     fn next_due(&self, now: MonoNs) -> Option<MonoNs>;
@@ -31,7 +31,7 @@ pub(crate) trait Arrivals: Debug + Send {
     fn count_unsent(&mut self, by: MonoNs, over: &mut Ending<'_>);
 
     /// A turn is back, and its session is now at its next one.
-    fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs);
+    fn turn_back(&mut self, number: u64, session: &mut LiveSession, shapes: &Shapes, now: MonoNs);
 }
 
 /// A phase that sends no more, and why it did not send all that was due.
@@ -67,6 +67,6 @@ pub(crate) fn arrivals(
 }
 
 /// When the next turn is due that waits for nothing but its delay.
-fn after_delay(session: &Session, shapes: &Shapes, now: MonoNs) -> MonoNs {
+fn after_delay(session: &LiveSession, shapes: &Shapes, now: MonoNs) -> MonoNs {
     now.plus(shapes.turn(session.conversation, session.turn).delay.unwrap_or(Nanos::ZERO))
 }

@@ -2,12 +2,12 @@
 //! where it finds its slots at once, or else the tick is missed.
 
 use super::{Arrivals, Ending, after_delay};
+use crate::dispatcher::Dispatcher;
 use crate::intervals::Intervals;
 use crate::rate_curve::RateCurve;
 use crate::schedule::Setup;
-use crate::sender::Sender;
-use crate::sessions::Session;
-use crate::turns::{DelayedTurns, Parked};
+use crate::sessions::LiveSession;
+use crate::turns::{DelayedTurns, PrefillQueue};
 use aiperf_plan::{ArrivalLaw, RatePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, Shapes};
 
@@ -29,7 +29,7 @@ pub(super) struct Rate {
     max_catchup: Option<Nanos>,
     turns: DelayedTurns,
     /// Turns that had their tick and wait for a slot; the ticks go on.
-    parked: Parked,
+    parked: PrefillQueue,
 }
 
 impl Rate {
@@ -43,7 +43,7 @@ impl Rate {
             due: now,
             max_catchup: setup.timing.max_catchup,
             turns: DelayedTurns::default(),
-            parked: Parked::default(),
+            parked: PrefillQueue::default(),
         };
         ticks.plan_next();
         ticks
@@ -73,7 +73,7 @@ impl Rate {
 }
 
 impl Arrivals for Rate {
-    fn send_due(&mut self, out: &mut Sender<'_>) {
+    fn send_due(&mut self, out: &mut Dispatcher<'_>) {
         self.parked.send(out);
         for _ in 0..REQUESTS_AT_ONCE {
             if self.due > out.now || !out.may_send() {
@@ -90,7 +90,7 @@ impl Arrivals for Rate {
             if let Some((due, session)) = self.turns.pop_due(out.now) {
                 out.phase.count_offered();
                 // A late tick may find a turn that was not due when it was.
-                self.parked.send_or_park(session, tick.max(due), out);
+                self.parked.send_or_queue(session, tick.max(due), out);
             } else if out.may_start() {
                 match out.take_both() {
                     Some((slot, prefill)) => {
@@ -124,7 +124,7 @@ impl Arrivals for Rate {
         phase.count_idle(wanted - offers);
     }
 
-    fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs) {
+    fn turn_back(&mut self, number: u64, session: &mut LiveSession, shapes: &Shapes, now: MonoNs) {
         self.turns.push(after_delay(session, shapes, now), number);
     }
 }

@@ -2,47 +2,47 @@
 //! first come first served, and drops none.
 
 use super::{Arrivals, Ending};
-use crate::sender::{NewSession, Sender};
-use crate::sessions::Session;
-use crate::turns::{DelayedTurns, Parked};
+use crate::dispatcher::{Dispatcher, NewSession};
+use crate::sessions::LiveSession;
+use crate::turns::{DelayedTurns, PrefillQueue};
 use aiperf_types::{MonoNs, Shapes};
 use std::fmt::Debug;
 
 /// Which sessions begin when.
-pub(super) trait Starts: Debug + Send {
+pub(super) trait SessionStarts: Debug + Send {
     /// When the next one begins.
     fn next(&self) -> Option<MonoNs>;
 
     /// Takes the next one.
-    fn start(&mut self, out: &mut Sender<'_>) -> Option<NewSession>;
+    fn start(&mut self, out: &mut Dispatcher<'_>) -> Option<NewSession>;
 
     /// How many begin by an instant, of those that are known.
     fn due_by(&self, instant: MonoNs, shapes: &Shapes) -> u64;
 
     /// When the next turn of a session is due, now that the one before it is back.
-    fn turn_due(&self, session: &Session, shapes: &Shapes, now: MonoNs) -> MonoNs;
+    fn turn_due(&self, session: &LiveSession, shapes: &Shapes, now: MonoNs) -> MonoNs;
 }
 
 #[derive(Debug)]
 pub(super) struct Timed<S> {
     starts: S,
     turns: DelayedTurns,
-    parked: Parked,
+    parked: PrefillQueue,
 }
 
-impl<S: Starts> Timed<S> {
+impl<S: SessionStarts> Timed<S> {
     pub(super) fn new(starts: S) -> Self {
-        Self { starts, turns: DelayedTurns::default(), parked: Parked::default() }
+        Self { starts, turns: DelayedTurns::default(), parked: PrefillQueue::default() }
     }
 
     /// When the next session begins, if it may and its time has come.
-    fn startable(&self, out: &Sender<'_>) -> Option<MonoNs> {
+    fn startable(&self, out: &Dispatcher<'_>) -> Option<MonoNs> {
         self.starts.next().filter(|at| *at <= out.now && out.may_start() && out.slots.sessions.has_free())
     }
 }
 
-impl<S: Starts> Arrivals for Timed<S> {
-    fn send_due(&mut self, out: &mut Sender<'_>) {
+impl<S: SessionStarts> Arrivals for Timed<S> {
+    fn send_due(&mut self, out: &mut Dispatcher<'_>) {
         self.parked.send(out);
         while out.may_send() {
             let start = self.startable(out);
@@ -50,7 +50,7 @@ impl<S: Starts> Arrivals for Timed<S> {
             let until = start.map_or(out.now, |start| start.min(out.now));
             if let Some((due, session)) = self.turns.pop_due(until) {
                 out.phase.count_offered();
-                self.parked.send_or_park(session, due, out);
+                self.parked.send_or_queue(session, due, out);
             } else if start.is_some()
                 && let Some(slot) = out.slots.sessions.take()
             {
@@ -59,7 +59,7 @@ impl<S: Starts> Arrivals for Timed<S> {
                         let planned = new.planned;
                         let session = out.open(new, slot);
                         out.phase.count_offered();
-                        self.parked.send_or_park(session, planned, out);
+                        self.parked.send_or_queue(session, planned, out);
                     }
                     None => {
                         out.slots.sessions.give_back(slot);
@@ -89,7 +89,7 @@ impl<S: Starts> Arrivals for Timed<S> {
         }
     }
 
-    fn turn_back(&mut self, number: u64, session: &mut Session, shapes: &Shapes, now: MonoNs) {
+    fn turn_back(&mut self, number: u64, session: &mut LiveSession, shapes: &Shapes, now: MonoNs) {
         session.planned = self.starts.turn_due(session, shapes, now);
         self.turns.push(session.planned, number);
     }

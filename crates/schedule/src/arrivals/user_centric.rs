@@ -1,11 +1,11 @@
 //! So many users at a time who come back for their next turn at a fixed interval, and are replaced when they are done.
 //! At the start they stand as if this had gone on for long: some are nearly done, others have just begun.
 
-use super::timed::Starts;
+use super::timed::SessionStarts;
+use crate::dispatcher::{Dispatcher, NewSession};
 use crate::message::Identity;
 use crate::schedule::Setup;
-use crate::sender::{NewSession, Sender};
-use crate::sessions::Session;
+use crate::sessions::LiveSession;
 use aiperf_types::{MonoNs, Nanos, Shapes};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -110,12 +110,12 @@ fn mean_turns(shapes: &Shapes) -> u64 {
     (all as f64 / f64::from(shapes.len().max(1))).round_ties_even() as u64
 }
 
-impl Starts for UserCentric {
+impl SessionStarts for UserCentric {
     fn next(&self) -> Option<MonoNs> {
         self.heap.peek().map(|Reverse(coming)| coming.at)
     }
 
-    fn start(&mut self, out: &mut Sender<'_>) -> Option<NewSession> {
+    fn start(&mut self, out: &mut Dispatcher<'_>) -> Option<NewSession> {
         let Reverse(Coming { at, user, .. }) = self.heap.pop()?;
         let KnownUser { id, conversation, turns } = user.unwrap_or_else(|| {
             let (conversation, turns) = out.draw();
@@ -134,7 +134,7 @@ impl Starts for UserCentric {
     }
 
     /// On time, on the grid; late, at once, and the user's grid moves with it. Delays of the dataset play no part.
-    fn turn_due(&self, session: &Session, _: &Shapes, now: MonoNs) -> MonoNs {
+    fn turn_due(&self, session: &LiveSession, _: &Shapes, now: MonoNs) -> MonoNs {
         session.planned.plus(self.turn_gap).max(now)
     }
 }

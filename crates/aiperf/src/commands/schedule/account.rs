@@ -1,6 +1,6 @@
 //! What becomes of each phase in a rehearsal, counted as it goes by.
 
-use aiperf_campaign::rehearsal::{Happening, Moment, PhaseEnd};
+use aiperf_campaign::rehearsal::{PhaseEnd, RehearsalEvent, RehearsalKind};
 use aiperf_types::{Nanos, PhaseIndex, PhaseProgress};
 
 /// What became of all phases.
@@ -58,16 +58,16 @@ impl Account {
         &self.phases
     }
 
-    pub(super) fn add(&mut self, moment: &Moment) {
+    pub(super) fn add(&mut self, moment: &RehearsalEvent) {
         let at = moment.at;
         self.end = at;
         match moment.what {
-            Happening::Started(phase) => {
+            RehearsalKind::Started(phase) => {
                 let in_flight = self.phases.iter().map(|account| account.in_flight.now).sum();
                 let account = self.of(phase);
                 (account.started, account.in_flight_before) = (at, in_flight);
             }
-            Happening::Sent(dispatch, _) => {
+            RehearsalKind::Sent(dispatch, _) => {
                 let account = self.of(dispatch.phase);
                 account.sent = Some((account.sent.map_or(at, |(first, _)| first), at));
                 account.in_flight.rise();
@@ -77,8 +77,8 @@ impl Account {
                 }
                 account.given_up += u64::from(dispatch.cancel_after.is_some());
             }
-            Happening::FirstContent(answered) => self.of(answered.phase).awaiting_first_content.fall(),
-            Happening::Returned(answered, _) => {
+            RehearsalKind::FirstContent(answered) => self.of(answered.phase).awaiting_first_content.fall(),
+            RehearsalKind::Returned(answered, _) => {
                 let account = self.of(answered.phase);
                 account.in_flight.fall();
                 // One that was cut off before waits no longer.
@@ -90,9 +90,9 @@ impl Account {
                 }
             }
             // Their sum is in the counts of the end.
-            Happening::Missed(..) => {}
-            Happening::SendingComplete(phase, _) => self.of(phase).sending_complete = at,
-            Happening::Complete(phase, end, counts) => {
+            RehearsalKind::Missed(..) => {}
+            RehearsalKind::SendingComplete(phase, _) => self.of(phase).sending_complete = at,
+            RehearsalKind::Complete(phase, end, counts) => {
                 let account = self.of(phase);
                 (account.complete, account.end, account.counts) = (at, end, counts);
             }

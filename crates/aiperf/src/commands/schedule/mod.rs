@@ -23,7 +23,7 @@ use crate::exit::{self, Exit};
 use crate::new_file::{WholeFile, discard_parts};
 use crate::{signals, terminal};
 use account::Account;
-use aiperf_campaign::rehearsal::{self, Happening, Rehearsal, Setup};
+use aiperf_campaign::rehearsal::{self, Rehearsal, RehearsalKind, Setup};
 use aiperf_config::{ConfigError, Resolved, resolve_profile, secrets_in_arguments};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -144,7 +144,7 @@ fn rehearse(plan: &Plan, setup: &Setup, options: &Options, secrets: &Redactor) -
     for moment in Rehearsal::new(setup.clone(), options.server) {
         patience.goes_on();
         account.add(&moment);
-        if let (Some(lines), Happening::Sent(dispatch, intended)) = (&mut lines, moment.what) {
+        if let (Some(lines), RehearsalKind::Sent(dispatch, intended)) = (&mut lines, moment.what) {
             let phase = &plan.phases[usize::from(dispatch.phase.0)].name;
             lines.add(phase, moment.at, intended, &dispatch)?;
         }

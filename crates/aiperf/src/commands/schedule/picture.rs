@@ -6,7 +6,7 @@ use super::account::Account;
 use super::axis::{Axis, time_unit};
 use super::stretches::{Stretch, Stretches};
 use super::words::number;
-use aiperf_campaign::rehearsal::{Happening, Moment, RateCurve, Setup};
+use aiperf_campaign::rehearsal::{RateCurve, RehearsalEvent, RehearsalKind, Setup};
 use aiperf_plan::{Arrival, PhasePlan, Plan};
 use aiperf_report::thousands;
 use aiperf_types::{Nanos, PhaseIndex};
@@ -154,7 +154,7 @@ impl Picture {
         }
     }
 
-    pub(super) fn add(&mut self, moment: &Moment) {
+    pub(super) fn add(&mut self, moment: &RehearsalEvent) {
         let at = moment.at.as_secs_f64();
         let share = (at / self.length).min(1.0);
         let column = ((share * COLUMNS as f64) as usize).min(COLUMNS - 1);
@@ -162,18 +162,18 @@ impl Picture {
         self.waiting.iter_mut().for_each(|waiting| waiting.reach(column));
         let mut waits = |rises| self.waiting.iter_mut().for_each(|waiting| waiting.change(column, rises));
         match moment.what {
-            Happening::Sent(dispatch, _) => {
+            RehearsalKind::Sent(dispatch, _) => {
                 waits(true);
                 self.in_flight.change(column, true);
                 self.sent.add(share, column, 1);
                 self.stretches.add(dispatch.phase, at, 1, 0);
             }
-            Happening::Missed(phase, count) => {
+            RehearsalKind::Missed(phase, count) => {
                 self.missed.add(share, column, count);
                 self.stretches.add(phase, at, 0, count);
             }
-            Happening::FirstContent(_) => waits(false),
-            Happening::Returned(answered, _) => {
+            RehearsalKind::FirstContent(_) => waits(false),
+            RehearsalKind::Returned(answered, _) => {
                 if !answered.has_content {
                     waits(false);
                 }

@@ -3,7 +3,7 @@
 use super::account::Account;
 use super::picture::Picture;
 use super::{lines, summary};
-use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime, Happening, Rehearsal, Setup};
+use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime, Rehearsal, RehearsalKind, Setup};
 use aiperf_config::{Context, resolve_profile};
 use aiperf_plan::{
     Arrival, ArrivalLaw, Cancellation, PhasePlan, Plan, Ramp, RampStrategy, RateLevel, RatePlan, RatePoint,
@@ -389,7 +389,7 @@ fn a_line_of_a_dispatch_has_all_there_is_to_know() {
     let setup = Setup::of(&plan, Arc::new(recorded()));
     let mut out = Vec::new();
     for moment in Rehearsal::new(setup, SERVER) {
-        if let Happening::Sent(dispatch, intended) = moment.what {
+        if let RehearsalKind::Sent(dispatch, intended) = moment.what {
             lines::write(&mut out, "odd \"name\"", moment.at, intended, &dispatch).expect("memory takes all");
         }
     }

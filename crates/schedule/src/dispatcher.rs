@@ -4,7 +4,7 @@ use crate::limit::Slot;
 use crate::message::{Action, Dispatch, Identity};
 use crate::phase::Phase;
 use crate::schedule::Setup;
-use crate::sessions::{Session, Sessions};
+use crate::sessions::{LiveSession, Sessions};
 use crate::slots::Slots;
 use aiperf_types::MonoNs;
 
@@ -18,7 +18,7 @@ pub(crate) struct NewSession {
 }
 
 /// One phase at one instant.
-pub(crate) struct Sender<'a> {
+pub(crate) struct Dispatcher<'a> {
     pub(crate) now: MonoNs,
     pub(crate) phase: &'a mut Phase,
     pub(crate) setup: &'a Setup,
@@ -29,7 +29,7 @@ pub(crate) struct Sender<'a> {
     pub(crate) actions: &'a mut Vec<Action>,
 }
 
-impl Sender<'_> {
+impl Dispatcher<'_> {
     /// Whether any turn may go out.
     pub(crate) fn may_send(&self) -> bool {
         !self.phase.is_met()
@@ -53,7 +53,7 @@ impl Sender<'_> {
         let url = (self.sessions.next_number() % u64::from(self.setup.urls.max(1))) as u32;
         let phase = self.phase.index();
         self.phase.count_opened();
-        self.sessions.open(Session {
+        self.sessions.open(LiveSession {
             phase,
             identity,
             conversation,
