@@ -9,7 +9,7 @@ use aiperf_report::{Page, cancelling_panel, force_quit_panel};
 use nix::sys::signal::{SigSet, Signal, raise};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What ends a run.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
@@ -19,6 +19,13 @@ const STOPPING: Signal = Signal::SIGTSTP;
 const WIDEST_PANEL: usize = 80;
 /// How long the last words may take when somebody wants the program gone.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// What comes again so soon is the same wish: `timeout` tells the process and then its group, and of a terminal that closes
+/// both the kernel and the shell tell. No hand presses Ctrl-C twice so fast.
+const ONE_WISH: [(Signal, Duration); 3] = [
+    (Signal::SIGINT, Duration::from_millis(50)),
+    (Signal::SIGTERM, Duration::from_secs(1)),
+    (Signal::SIGHUP, Duration::from_secs(1)),
+];
 
 /// The wish to end a run, and which signal it came from.
 #[derive(Clone, Default)]
@@ -94,11 +101,16 @@ impl Signals {
         let Self { state, stop } = signals.clone();
         // The thread sleeps in the kernel until a signal comes, and ends with the process.
         let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
+            let mut wished: Option<(Signal, Instant)> = None;
             while let Ok(signal) = watched.wait() {
                 if signal == STOPPING {
                     state.suspend();
                     continue;
                 }
+                if wished.is_some_and(|(last, at)| last == signal && at.elapsed() < one_wish(signal)) {
+                    continue;
+                }
+                wished = Some((signal, Instant::now()));
                 let is_first = state.first.swap(signal as i32, Ordering::AcqRel) == 0;
                 if is_first && state.is_over.load(Ordering::Acquire) {
                     // The files say that the run is complete, and so does its exit code, unless the report is held up.
@@ -150,6 +162,10 @@ pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
             std::process::exit(128 + signal as i32);
         }
     });
+}
+
+fn one_wish(signal: Signal) -> Duration {
+    ONE_WISH.iter().find(|(known, _)| *known == signal).map_or(Duration::ZERO, |(_, within)| *within)
 }
 
 /// Keeps signals from this thread and those that it starts, for one that waits for them.

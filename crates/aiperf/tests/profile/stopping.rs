@@ -32,6 +32,22 @@ fn the_first_signal_writes_everything_and_says_which_it_was() {
 }
 
 #[test]
+fn a_signal_that_is_told_twice_is_one_wish() {
+    let sim = serve(quick());
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let running = endless(&sim.url()).start();
+        running.wait_for_records(4);
+        // As `timeout` does, and a terminal that closes.
+        running.signal(signal);
+        running.signal(signal);
+        let run = running.finish();
+        assert_eq!(run.code(), Some(code), "{}", run.stderr());
+        assert_eq!(run.summary()["was_cancelled"], true);
+        assert!(!run.stderr().contains("Force Quit"), "{}", run.stderr());
+    }
+}
+
+#[test]
 fn a_signal_when_the_run_is_complete_lets_it_end_as_its_files_say() {
     let sim = serve(quick());
     for _ in 0..3 {
