@@ -19,13 +19,9 @@ const STOPPING: Signal = Signal::SIGTSTP;
 const WIDEST_PANEL: usize = 80;
 /// How long the last words may take when somebody wants the program gone.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// What comes again so soon is the same wish: `timeout` tells the process and then its group, and of a terminal that closes
-/// both the kernel and the shell tell. No hand presses Ctrl-C twice so fast.
-const ONE_WISH: [(Signal, Duration); 3] = [
-    (Signal::SIGINT, Duration::from_millis(50)),
-    (Signal::SIGTERM, Duration::from_secs(1)),
-    (Signal::SIGHUP, Duration::from_secs(1)),
-];
+/// SIGTERM or SIGHUP that comes again so soon is the same wish: `timeout` tells the process and then its group, and of a
+/// terminal that closes both the kernel and the shell tell. Ctrl-C is a hand's, and pressed twice it means it.
+const ONE_WISH: Duration = Duration::from_secs(1);
 
 /// The wish to end a run, and which signal it came from.
 #[derive(Clone, Default)]
@@ -107,7 +103,8 @@ impl Signals {
                     state.suspend();
                     continue;
                 }
-                if wished.is_some_and(|(last, at)| last == signal && at.elapsed() < one_wish(signal)) {
+                let is_told_again = |(last, at): (Signal, Instant)| last == signal && at.elapsed() < ONE_WISH;
+                if signal != Signal::SIGINT && wished.is_some_and(is_told_again) {
                     continue;
                 }
                 wished = Some((signal, Instant::now()));
@@ -162,10 +159,6 @@ pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
             std::process::exit(128 + signal as i32);
         }
     });
-}
-
-fn one_wish(signal: Signal) -> Duration {
-    ONE_WISH.iter().find(|(known, _)| *known == signal).map_or(Duration::ZERO, |(_, within)| *within)
 }
 
 /// Keeps signals from this thread and those that it starts, for one that waits for them.

@@ -127,11 +127,7 @@ impl GoldenRun {
         let lines = || std::fs::read_to_string(dir.join(name)).unwrap_or_default().lines().count();
         let wanted = records.len();
         wait_until(|| lines() >= wanted || has_ended(child));
-        for number in 0..self.interrupts {
-            if number > 0 {
-                // As fast as a hand can: what comes at once is one interrupt told twice.
-                std::thread::sleep(Duration::from_millis(100));
-            }
+        for _ in 0..self.interrupts {
             let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
             wait_until(|| !is_pending(child));
         }
