@@ -108,13 +108,12 @@ impl Bench {
 
     pub(crate) fn command(&self) -> Command {
         let binary = env!("CARGO_BIN_EXE_aiperf");
-        let mut command = match self.shell {
-            None => Command::new(binary),
-            Some(first) => {
-                let mut command = Command::new("sh");
-                command.args(["-c", &format!("{first}; exec \"$0\" \"$@\""), binary]);
-                command
-            }
+        // Whoever runs the tests may ignore signals, and so would the run.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP");
+        match self.shell {
+            None => command.arg(binary),
+            Some(first) => command.args(["sh", "-c", &format!("{first}; exec \"$0\" \"$@\""), binary]),
         };
         command.arg("profile").args(&self.args).args(["--artifact-dir", "out"]).current_dir(self.dir.path());
         command.envs(self.env.iter().cloned());
