@@ -1,19 +1,24 @@
 //! Cost of the files of servers' metrics after an hour: 10,800 pages of some 600 numbers, as a vLLM server gives them.
 
+#[path = "../tests/support/mod.rs"]
+#[expect(clippy::unwrap_used, reason = "made for tests, which may panic")]
+mod support;
+
 use aiperf_observe::{
     Family, HistogramSample, MetricKind, Observed, ObservedEndpoint, Samples, ScalarSample, Scrape, ScrapeTimes, Store,
     TimeRange, Windowing, summarise,
 };
-use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats};
+use aiperf_plan::ServerMetricsFormats;
 use aiperf_report::server_metrics_csv::write_server_metrics_csv;
 use aiperf_report::server_metrics_json::write_server_metrics_json;
 use aiperf_report::server_metrics_parquet::write_server_metrics_parquet;
-use aiperf_report::{RunInfo, RunResult, ServerMetricsResult, scrape_line};
-use aiperf_types::{EndpointKind, Nanos, PhaseId, PhaseKind, WallNs};
+use aiperf_report::{RunResult, ServerMetricsResult, scrape_line};
+use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
+use support::empty_run;
 
 const PAGES: u64 = 10_800;
 const HISTOGRAMS: u64 = 46;
@@ -104,30 +109,7 @@ fn watched() -> RunResult {
         hostname: "here".into(),
         exported: WallNs(START),
     };
-    RunResult {
-        version: "0.0.0".into(),
-        info: RunInfo::single("465e2a4541a2", None, None),
-        endpoint: EndpointKind::Chat,
-        models: vec!["m".into()],
-        concurrency: Some(4),
-        input_config: serde_json::json!({}),
-        artifacts: ArtifactPlan::new("/runs/one", FileNames::new(None)),
-        metrics: aiperf_metrics::Summary::default(),
-        slices: Vec::new(),
-        warmup: None,
-        phases: Vec::new(),
-        errors: Vec::new(),
-        start: WallNs(START),
-        end: WallNs(START),
-        was_cancelled: false,
-        incomplete_reason: None,
-        measurement: None,
-        doubts: Vec::new(),
-        degraded: Vec::new(),
-        limits: aiperf_metrics::Thresholds::default(),
-        show_trace_timing: false,
-        server_metrics: Some(Arc::new(server_metrics)),
-    }
+    RunResult { server_metrics: Some(Arc::new(server_metrics)), ..empty_run() }
 }
 
 #[expect(clippy::unwrap_used, reason = "a bench may panic")]

@@ -43,15 +43,16 @@ impl Default for Values {
     }
 }
 
+/// Which of a dictionary's values each row has.
 #[derive(Debug)]
-enum Indices {
+pub(crate) enum Indices {
     Runs(Vec<(usize, usize)>),
     Each(Vec<usize>),
 }
 
 /// What the heads of a dictionary and of a page take, about.
 const PAGE_HEADS: usize = 128;
-/// Runs that are at least so long on average are worth a dictionary.
+/// Runs that are at least so long on average are shorter than what they stand for.
 const LONG_RUN: usize = 4;
 
 impl ColumnData {
@@ -63,7 +64,7 @@ impl ColumnData {
         for (text, rows) in runs {
             extend(&mut present, text.is_some(), rows);
             if let Some(text) = text {
-                extend(&mut indices, dictionary.index(text), rows);
+                extend(&mut indices, dictionary.index(text.as_bytes()), rows);
             }
         }
         Self { present, values: dictionary.values(Indices::Runs(indices)) }
@@ -78,7 +79,7 @@ impl ColumnData {
         let mut indices = Vec::new();
         for (texts, rows) in stretches {
             extend(&mut present, texts.is_some(), rows.len());
-            let cycle: Vec<usize> = texts.into_iter().flatten().map(|text| dictionary.index(text)).collect();
+            let cycle: Vec<usize> = texts.into_iter().flatten().map(|text| dictionary.index(text.as_bytes())).collect();
             if !cycle.is_empty() {
                 let at = rows.start % cycle.len();
                 indices.extend(cycle.iter().copied().cycle().skip(at).take(rows.len()));
@@ -231,19 +232,31 @@ fn external(error: snap::Error) -> ParquetError {
 
 /// The texts of a column, each once.
 #[derive(Default)]
-struct Dictionary<'a> {
-    plain: Vec<u8>,
-    known: HashMap<&'a str, usize>,
+pub(crate) struct Dictionary<'a> {
+    /// One after the other, each with its length before.
+    pub(crate) plain: Vec<u8>,
+    known: HashMap<&'a [u8], usize>,
+    /// Often the next one is the same again.
+    last: Option<(&'a [u8], usize)>,
 }
 
 impl<'a> Dictionary<'a> {
-    fn index(&mut self, text: &'a str) -> usize {
+    pub(crate) fn index(&mut self, text: &'a [u8]) -> usize {
+        if let Some((_, index)) = self.last.filter(|(last, _)| *last == text) {
+            return index;
+        }
         let next = self.known.len();
-        *self.known.entry(text).or_insert_with(|| {
+        let index = *self.known.entry(text).or_insert_with(|| {
             self.plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            self.plain.extend_from_slice(text.as_bytes());
+            self.plain.extend_from_slice(text);
             next
-        })
+        });
+        self.last = Some((text, index));
+        index
+    }
+
+    pub(crate) fn entries(&self) -> usize {
+        self.known.len()
     }
 
     /// A column without any value needs no dictionary.
@@ -256,7 +269,14 @@ impl<'a> Dictionary<'a> {
 }
 
 impl Indices {
-    fn push(&self, out: &mut Vec<u8>, bits: u8) {
+    /// In the form that takes less room.
+    pub(crate) fn of(each: Vec<usize>) -> Self {
+        let mut runs = Vec::new();
+        each.iter().for_each(|index| extend(&mut runs, *index, 1));
+        if runs.len() * LONG_RUN <= each.len() { Self::Runs(runs) } else { Self::Each(each) }
+    }
+
+    pub(crate) fn push(&self, out: &mut Vec<u8>, bits: u8) {
         out.push(bits);
         match self {
             Self::Runs(runs) => runs.iter().for_each(|(index, rows)| push_run(out, *index, *rows, bits)),
@@ -297,16 +317,26 @@ pub(crate) fn push_levels(out: &mut Vec<u8>, runs: impl Iterator<Item = (usize, 
 pub(crate) fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
     let groups = values.len().div_ceil(8);
     push_varint(out, (groups << 1 | 1) as u64);
-    let (mut waiting, mut filled) = (0u64, 0u8);
-    for at in 0..groups * 8 {
-        waiting |= (values.get(at).copied().unwrap_or(0) as u64) << filled;
+    let filled_up = values.iter().map(|value| *value as u64).chain(std::iter::repeat(0)).take(groups * 8);
+    push_bits(out, filled_up, bits);
+}
+
+/// Values of so many bits, one behind the other, in whole bytes together.
+pub(crate) fn push_bits(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, bits: u8) {
+    if bits == 0 {
+        return;
+    }
+    let (mut waiting, mut filled) = (0u128, 0u8);
+    for value in values {
+        waiting |= u128::from(value) << filled;
         filled += bits;
-        while filled >= 8 {
-            out.push(waiting as u8);
-            waiting >>= 8;
-            filled -= 8;
+        if filled >= 64 {
+            out.extend_from_slice(&(waiting as u64).to_le_bytes());
+            waiting >>= 64;
+            filled -= 64;
         }
     }
+    out.extend_from_slice(&waiting.to_le_bytes()[..usize::from(filled / 8)]);
 }
 
 pub(crate) fn push_varint(out: &mut Vec<u8>, mut value: u64) {

@@ -8,12 +8,11 @@ use super::cells::CellReader;
 use super::columns::{Columns, Kind};
 use super::delta::push_deltas;
 use super::zstd::Compressor;
-use crate::parquet_pages::{Chunk, Pages, bits, extend, push_levels, push_packed, push_run};
+use crate::parquet_pages::{Chunk, Dictionary, Indices, Pages, bits, extend, push_levels, push_run};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,7 +30,7 @@ pub(crate) struct GroupEncoder {
 
 impl GroupEncoder {
     pub(crate) fn new(columns: Arc<Columns>) -> Result<Self> {
-        let data = values_of(&columns);
+        let data = columns.iter().map(|column| ColumnValues::new(column.kind)).collect();
         Ok(Self { columns, data, page: Page::default(), compressor: Compressor::new()? })
     }
 
@@ -56,15 +55,10 @@ impl GroupEncoder {
         };
         let chunks = self.data.iter_mut().zip(self.columns.leaves().columns()).map(&mut chunk).collect();
         if rows.len() > MOST_KEPT {
-            self.data = values_of(&self.columns);
-            self.page = Page::default();
+            *self = Self::new(self.columns.clone())?;
         }
         chunks
     }
-}
-
-fn values_of(columns: &Columns) -> Vec<ColumnValues> {
-    columns.iter().map(|column| ColumnValues::new(column.kind)).collect()
 }
 
 fn broken() -> ParquetError {
@@ -268,8 +262,6 @@ impl Default for Page {
 const OFTEN: usize = 3;
 /// Texts of which hardly any occurred twice are taken for ids.
 const SAMPLE: usize = 1 << 9;
-/// Runs that are at least so long on average are shorter than packed values.
-const LONG_RUN: usize = 4;
 
 impl Page {
     fn clear(&mut self) {
@@ -317,11 +309,12 @@ impl Page {
     }
 
     fn texts(&mut self, values: &Texts<'_>) {
-        match Dictionary::of(values) {
-            Some(dictionary) => {
+        match in_a_dictionary(values) {
+            Some((dictionary, indices)) => {
+                let entries = dictionary.entries();
                 self.encoding = Encoding::RLE_DICTIONARY;
-                dictionary.push_indices(&mut self.data);
-                self.dictionary = Some((dictionary.plain, dictionary.entries));
+                indices.push(&mut self.data, bits(entries - 1));
+                self.dictionary = Some((dictionary.plain, entries));
             }
             None => {
                 self.encoding = Encoding::DELTA_LENGTH_BYTE_ARRAY;
@@ -339,50 +332,16 @@ fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     values.all(|value| value == first).then_some(first)
 }
 
-/// The texts of a column, each once, and which of them each row has.
-struct Dictionary {
-    plain: Vec<u8>,
-    entries: usize,
-    indices: Vec<usize>,
-}
-
-impl Dictionary {
-    /// `None` where most texts occur once or twice.
-    fn of(values: &Texts<'_>) -> Option<Self> {
-        let count = values.places.len();
-        let most = count / OFTEN + 1;
-        let mut known: HashMap<&[u8], usize> = HashMap::new();
-        let (mut plain, mut indices) = (Vec::new(), Vec::with_capacity(count));
-        let mut last: Option<(&[u8], usize)> = None;
-        for (at, text) in values.iter().enumerate() {
-            if let Some((_, index)) = last.filter(|(last, _)| *last == text) {
-                indices.push(index);
-                continue;
-            }
-            let next = known.len();
-            let index = *known.entry(text).or_insert_with(|| {
-                plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
-                plain.extend_from_slice(text);
-                next
-            });
-            indices.push(index);
-            last = Some((text, index));
-            if known.len() > most || at == SAMPLE && known.len() > SAMPLE / 8 * 7 {
-                return None;
-            }
-        }
-        Some(Self { plain, entries: known.len(), indices })
-    }
-
-    fn push_indices(&self, out: &mut Vec<u8>) {
-        let bits = bits(self.entries - 1);
-        let mut runs = Vec::new();
-        self.indices.iter().for_each(|index| extend(&mut runs, *index, 1));
-        out.push(bits);
-        if runs.len() * LONG_RUN <= self.indices.len() {
-            runs.iter().for_each(|(index, length)| push_run(out, *index, *length, bits));
-        } else {
-            push_packed(out, &self.indices, bits);
+/// The texts of a column, each once, and which of them each row has; `None` where most occur once or twice.
+fn in_a_dictionary<'a>(texts: &Texts<'a>) -> Option<(Dictionary<'a>, Indices)> {
+    let count = texts.places.len();
+    let (mut dictionary, mut indices) = (Dictionary::default(), Vec::with_capacity(count));
+    for (at, text) in texts.iter().enumerate() {
+        indices.push(dictionary.index(text));
+        let known = dictionary.entries();
+        if known > count / OFTEN + 1 || at == SAMPLE && known > SAMPLE / 8 * 7 {
+            return None;
         }
     }
+    Some((dictionary, Indices::of(indices)))
 }

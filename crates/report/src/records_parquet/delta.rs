@@ -2,7 +2,7 @@
 //!
 //! Instants of neighbouring records are near each other, and counts are often the same.
 
-use crate::parquet_pages::push_varint;
+use crate::parquet_pages::{push_bits, push_varint};
 
 /// Values of a block, which has its own smallest difference.
 const BLOCK: usize = 128;
@@ -41,24 +41,6 @@ fn push_block(out: &mut Vec<u8>, deltas: &[i64]) {
         // A part of a miniblock is filled up.
         push_bits(out, miniblock.iter().map(above).chain(std::iter::repeat(0)).take(MINIBLOCK), bits);
     }
-}
-
-/// Values of so many bits, one behind the other, in whole bytes together.
-fn push_bits(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, bits: u8) {
-    if bits == 0 {
-        return;
-    }
-    let (mut waiting, mut filled) = (0u128, 0u8);
-    for value in values {
-        waiting |= u128::from(value) << filled;
-        filled += bits;
-        if filled >= 64 {
-            out.extend_from_slice(&(waiting as u64).to_le_bytes());
-            waiting >>= 64;
-            filled -= 64;
-        }
-    }
-    out.extend_from_slice(&waiting.to_le_bytes()[..usize::from(filled / 8)]);
 }
 
 /// Small numbers of either sign are small.

@@ -37,7 +37,7 @@ impl Compressor {
         self.room.reserve(compress_bound(bytes.len()) + (ends.len() + 2) * HEADS);
         let mut out = OutBuffer::around(&mut self.room);
         let mut start = 0;
-        for end in ends.iter().copied().chain([bytes.len()]).filter(|end| *end <= bytes.len()) {
+        for end in ends.iter().copied().chain([bytes.len()]) {
             let mut part = InBuffer::around(&bytes[start..end]);
             while part.pos() < end - start {
                 self.encoder.run(&mut part, &mut out)?;

@@ -3,6 +3,7 @@
 
 pub(crate) mod observed;
 pub(crate) mod recorded;
+pub(crate) mod streamed;
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::{
