@@ -17,7 +17,7 @@ use aiperf_engine::{
 };
 use aiperf_metrics::{Metrics, RunTraits};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{DatasetPlan, PhasePlan, Plan};
+use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
     Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
 };
@@ -326,11 +326,6 @@ fn traits(plan: &Plan) -> RunTraits {
 }
 
 fn asks_for_a_length_it_may_not_get(plan: &Plan) -> bool {
-    let asks_length = match &plan.dataset {
-        DatasetPlan::Synthetic(set) => set.osl.is_some(),
-        DatasetPlan::File(file) => file.osl.is_some(),
-        DatasetPlan::Rankings(_) => false,
-    };
     let holds_to_it = ["ignore_eos", "min_tokens"].iter().any(|key| plan.endpoint.extra.contains_key(*key));
-    asks_length && !holds_to_it && plan.endpoint.kind.traits().produces_tokens
+    plan.dataset.osl().is_some() && !holds_to_it && plan.endpoint.kind.traits().produces_tokens
 }

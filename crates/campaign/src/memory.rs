@@ -4,7 +4,7 @@
 //! they are read; their bodies are encoded as far as a share of the memory goes.
 
 use aiperf_engine::requests::KEPT_BYTES;
-use aiperf_plan::{DatasetPlan, Length, Plan, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;
 use thiserror::Error;
 
@@ -53,14 +53,20 @@ pub enum MemoryError {
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     let Some(free) = free_bytes(&|path| read_to_string(path).ok()) else { return Ok(()) };
     match &plan.dataset {
-        DatasetPlan::Synthetic(synthetic) => fits(synthetic, free),
-        DatasetPlan::Rankings(rankings) => {
-            let RankingsPlan { entries, passages, passage_tokens, query_tokens } = *rankings;
-            let tokens = |passages: f64, passage: f64, query: f64| passages * passage + query;
-            let mean = tokens(passages.mean, passage_tokens.mean, query_tokens.mean);
-            let longest = tokens(passages.longest(), passage_tokens.longest(), query_tokens.longest());
-            let isl = Length { mean, stddev: (longest - mean) / Length::FAR };
-            fits(&SyntheticPlan { entries, isl: Some(isl), osl: None, turns: Turns::ONE }, free)
+        DatasetPlan::Synthetic(plan) => {
+            let Some(isl) = &plan.isl else { return Ok(()) };
+            let turns = &plan.turns.count;
+            let prompts = Prompts {
+                entries: plan.entries,
+                mean: isl.mean().max(1.0) * turns.mean().max(1.0),
+                longest: isl.largest().max(1.0) * turns.largest().max(1.0),
+                has_turns: turns.largest() >= 2.0,
+            };
+            fits(prompts, free)
+        }
+        DatasetPlan::Rankings(plan) => {
+            let (mean, longest) = (plan.tokens().max(1.0), plan.most_tokens().max(1.0));
+            fits(Prompts { entries: plan.entries, mean, longest, has_turns: false }, free)
         }
         DatasetPlan::File(_) => Ok(()),
     }
@@ -73,10 +79,7 @@ pub(crate) fn room() -> Option<u64> {
 
 /// Bytes of bodies that are encoded beforehand, by the memory that is free now.
 pub(crate) fn kept_bytes(dataset: &DatasetPlan) -> usize {
-    match dataset {
-        DatasetPlan::Synthetic(_) | DatasetPlan::Rankings(_) => KEPT_BYTES,
-        DatasetPlan::File(_) => kept_of_a_file(free_bytes(&|path| read_to_string(path).ok())),
-    }
+    if dataset.is_made() { KEPT_BYTES } else { kept_of_a_file(free_bytes(&|path| read_to_string(path).ok())) }
 }
 
 fn kept_of_a_file(free: Option<u64>) -> usize {
@@ -84,19 +87,23 @@ fn kept_of_a_file(free: Option<u64>) -> usize {
     usize::try_from(share.min(MOST_OF_A_FILE)).unwrap_or(usize::MAX)
 }
 
-fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
-    let Some(isl) = prompts.isl else { return Ok(()) };
-    let turns = prompts.turns.count;
-    let (mean, longest) = (isl.mean.max(1.0) * turns.mean.max(1.0), isl.longest().max(1.0) * turns.longest().max(1.0));
+/// What is made, by the tokens of each conversation.
+struct Prompts {
+    entries: u32,
+    mean: f64,
+    longest: f64,
+    has_turns: bool,
+}
+
+fn fits(Prompts { entries, mean, longest, has_turns }: Prompts, free: u64) -> Result<(), MemoryError> {
     let free = free as f64;
     let making = longest * BYTES_IN_THE_MAKING;
-    let kept = (f64::from(prompts.entries) * mean * BYTES_A_TOKEN).min(MOST_KEPT);
+    let kept = (f64::from(entries) * mean * BYTES_A_TOKEN).min(MOST_KEPT);
     if kept + making <= free * SHARE {
         return Ok(());
     }
-    let is_long = turns.longest() >= 2.0;
-    let what = if is_long { "conversations" } else { "prompts" };
-    let way_out = if is_long {
+    let what = if has_turns { "conversations" } else { "prompts" };
+    let way_out = if has_turns {
         "fewer conversations (--num-dataset-entries N), fewer turns (--session-turns-mean N), a smaller --isl"
     } else if kept > making {
         "fewer prompts (--num-dataset-entries N), a smaller --isl"
@@ -105,7 +112,7 @@ fn fits(prompts: &SyntheticPlan, free: u64) -> Result<(), MemoryError> {
     } else {
         "a smaller --isl"
     };
-    Err(MemoryError::Prompts { entries: prompts.entries, what, mean, kept, longest, making, free, way_out })
+    Err(MemoryError::Prompts { entries, what, mean, kept, longest, making, free, way_out })
 }
 
 /// Where a version of cgroups says what a group may take and what it has taken.
@@ -239,15 +246,10 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_named() {
-        let prompts = |entries, mean, stddev| SyntheticPlan {
-            entries,
-            isl: Some(Length { mean, stddev }),
-            osl: None,
-            turns: Turns::ONE,
-        };
+        let prompts = |entries, mean, stddev| Prompts { entries, mean, longest: mean + 6.0 * stddev, has_turns: false };
         // 2 MB kept and 50 kB for one, of which four fifths of the free memory must be enough.
-        assert_eq!(fits(&prompts(100, 1000.0, 0.0), 2_562_500), Ok(()));
-        let said = |prompts, free| fits(&prompts, free).unwrap_err().to_string();
+        assert_eq!(fits(prompts(100, 1000.0, 0.0), 2_562_500), Ok(()));
+        let said = |prompts, free| fits(prompts, free).unwrap_err().to_string();
         let many = said(prompts(100, 1000.0, 0.0), 2_562_499);
         assert!(many.contains("100 prompts of 1000 tokens") && many.contains("--num-dataset-entries"), "{many}");
         let long = said(prompts(1, 1e7, 0.0), 100_000_000);
@@ -258,13 +260,11 @@ mod tests {
         assert!(long.contains("try: a smaller --isl, or"), "{long}");
         let wide = said(prompts(1, 1000.0, 1e6), 100_000_000);
         assert!(wide.contains("one of up to 6001000 tokens") && wide.contains("--isl-stddev"), "{wide}");
-        let count = Length { mean: 100.0, stddev: 0.0 };
-        let turns = SyntheticPlan { turns: Turns { count, ..Turns::ONE }, ..prompts(10, 1000.0, 0.0) };
+        let turns = Prompts { has_turns: true, ..prompts(10, 100_000.0, 0.0) };
         let talk = said(turns, 10_000_000);
         assert!(talk.contains("10 conversations of 100000 tokens") && talk.contains("--session-turns-mean"), "{talk}");
         // However many there are, a part of them is kept.
-        assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
-        assert_eq!(fits(&SyntheticPlan { entries: u32::MAX, isl: None, osl: None, turns: Turns::ONE }, 0), Ok(()));
+        assert_eq!(fits(prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
     }
 
     #[test]

@@ -5,11 +5,11 @@
 
 use crate::campaign::CampaignError;
 use crate::memory;
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Arrival, DatasetPlan, FileFormat, Plan};
+use aiperf_plan::{Arrival, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
@@ -170,7 +170,9 @@ impl Job {
             let _ = steps.total.set(entries);
         }
         steps.begin(Stage::MakingPrompts);
-        let dataset = Dataset::of_counted(&plan.dataset, &plan.draws(), &tokenizer, memory::room(), || steps.count())?;
+        let (draws, count) = (plan.dataset_draws(), || steps.count());
+        let making = Making { room: memory::room(), progress: &count, ..Making::new(&draws, &tokenizer) };
+        let dataset = Dataset::of(&plan.dataset, making)?;
         if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
         }
@@ -182,7 +184,7 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
-        let is_verbatim = matches!(&plan.dataset, DatasetPlan::File(file) if file.format == FileFormat::RawPayload);
+        let is_verbatim = plan.dataset.is_verbatim();
         // With the dataset in memory, it is known what is left.
         let kept_bytes = memory::kept_bytes(&plan.dataset);
         let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;

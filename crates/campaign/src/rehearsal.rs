@@ -2,7 +2,7 @@
 
 use crate::campaign::CampaignError;
 use crate::memory;
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
@@ -29,7 +29,8 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
     };
     // Nothing is counted with it.
     let tokenizer = Tokenizer::load("builtin", &Lookup::from_env())?;
-    let dataset = Dataset::of_counted(&without_text, &plan.draws(), &tokenizer, memory::room(), || ())?;
+    let draws = plan.dataset_draws();
+    let dataset = Dataset::of(&without_text, Making { room: memory::room(), ..Making::new(&draws, &tokenizer) })?;
     for phase in &plan.phases {
         if let Arrival::FixedSchedule { zero } = phase.arrival {
             dataset.check_timestamps(zero)?;

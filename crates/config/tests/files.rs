@@ -63,7 +63,7 @@ fn templates_of_load_are_the_load_they_are_named_for() {
     let seamless: Vec<bool> = steps.iter().map(|phase| phase.seamless).collect();
     assert_eq!(seamless, [false, false, true, true]);
     let DatasetPlan::Synthetic(made) = plan("multi-turn").dataset else { panic!() };
-    assert_eq!((made.turns.count.mean, made.turns.delay_ms.mean), (4.0, 1000.0));
+    assert_eq!((made.turns.count.mean(), made.turns.delay_ms.mean()), (4.0, 1000.0));
 }
 
 #[test]

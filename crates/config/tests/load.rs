@@ -2,7 +2,7 @@
 
 use aiperf_config::{ConfigError, Context, Resolved, resolve_profile};
 use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, DatasetPlan, Length, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan,
+    Arrival, ArrivalLaw, Cancellation, DatasetPlan, Distribution, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan,
     RatePoint, Sampling, ScheduleZero, StopWhen, TimestampWindow,
 };
 use aiperf_types::{Nanos, PhaseKind};
@@ -225,8 +225,8 @@ fn conversations_have_the_turns_delays_and_order_that_were_asked_for() {
     assert_eq!(plan.sampling, Sampling::Shuffle);
     let DatasetPlan::Synthetic(made) = plan.dataset else { panic!() };
     assert_eq!(made.entries, 5);
-    assert_eq!(made.turns.count, Length { mean: 4.0, stddev: 1.0 });
-    assert_eq!((made.turns.delay_ms, made.turns.delay_ratio), (Length { mean: 100.0, stddev: 10.0 }, 0.5));
+    assert_eq!(made.turns.count, Distribution::normal(4.0, 1.0));
+    assert_eq!((made.turns.delay_ms, made.turns.delay_ratio), (Distribution::normal(100.0, 10.0), 0.5));
     let plan = line("--request-count 40 --session-turns-mean 4").plan;
     assert_eq!(plan.dataset.entries(), Some(40));
     let phase = "    - {name: profiling, type: user_centric, users: 2, rate: 1, sessions: 4}\n";

@@ -33,7 +33,7 @@ fn the_plainest_run_has_every_default() {
     assert_eq!(plan.phases[0].requests(), Some(10));
     assert_eq!(plan.phases[0].concurrency, Some(1));
     let DatasetPlan::Synthetic(synthetic) = &plan.dataset else { panic!("not synthetic") };
-    assert_eq!((synthetic.entries, synthetic.isl.unwrap().mean, synthetic.osl), (100, 550.0, None));
+    assert_eq!((synthetic.entries, synthetic.isl.as_ref().unwrap().mean(), synthetic.osl.as_ref()), (100, 550.0, None));
     assert_eq!(plan.artifacts.dir, Path::new("/home/me/artifacts/m-openai-chat-concurrency1"));
     assert_eq!(plan.runtime.ui, UiKind::None);
 }
@@ -555,7 +555,7 @@ fn where_raw_answers_have_their_text_is_not_sent() {
 fn files_of_requests_are_planned_by_their_rows() {
     let files = [("d.jsonl", "\u{feff}\n{\"text\": \"a\"}\n"), ("b.jsonl", "{\"messages\": []}\n")];
     let of = |args: &[&str]| match plan_in(&files, &[], args).dataset {
-        DatasetPlan::File(plan) => (plan.format.name(), plan.entries, plan.osl.map(|osl| osl.mean)),
+        DatasetPlan::File(plan) => (plan.format.name(), plan.entries, plan.osl.map(|osl| osl.mean())),
         other => panic!("{other:?}"),
     };
     assert_eq!(of(&["--input-file", "d.jsonl"]), ("single_turn", None, None));
@@ -573,7 +573,7 @@ fn files_of_requests_are_planned_by_their_rows() {
 fn rankings_have_the_lengths_that_were_asked_for() {
     let of = |args: &[&str]| match plan_in(&[], &[], &[&["--endpoint-type", "nim_rankings"], args].concat()).dataset {
         DatasetPlan::Rankings(plan) => {
-            [plan.passages, plan.passage_tokens, plan.query_tokens].map(|length| length.mean)
+            [plan.passages, plan.passage_tokens, plan.query_tokens].map(|length| length.mean())
         }
         other => panic!("{other:?}"),
     };

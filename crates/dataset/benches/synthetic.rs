@@ -3,28 +3,32 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use aiperf_dataset::Dataset;
-use aiperf_plan::{Draws, Length, SyntheticPlan, Turns};
+use aiperf_dataset::{Dataset, DatasetError, Making};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, SyntheticPlan, Turns};
 use aiperf_tokenize::Tokenizer;
 use criterion::{Criterion, criterion_group, criterion_main};
 
-fn plan(entries: u32, isl: f64) -> SyntheticPlan {
-    SyntheticPlan { entries, isl: Some(Length { mean: isl, stddev: 0.0 }), osl: None, turns: Turns::ONE }
+fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Dataset, DatasetError> {
+    Dataset::of(&DatasetPlan::Synthetic(plan.clone()), Making::new(draws, tokenizer))
 }
 
-fn synthetic(c: &mut Criterion) {
+fn plan(entries: u32, isl: f64) -> SyntheticPlan {
+    SyntheticPlan { entries, isl: Some(Distribution::fixed(isl)), osl: None, turns: Turns::ONE }
+}
+
+fn prompts(c: &mut Criterion) {
     let tokenizer = Tokenizer::builtin();
     let draws = Draws::new(Some(1), "");
     for (entries, isl) in [(1000, 64.0), (100, 550.0), (1, 100_000.0)] {
         let plan = plan(entries, isl);
         let begin = Instant::now();
-        black_box(Dataset::synthetic(&plan, &draws, &tokenizer)).expect("the plan is sound");
+        black_box(synthetic(&plan, &draws, &tokenizer)).expect("the plan is sound");
         println!("{entries} of {isl} tokens, the first time: {:?}", begin.elapsed());
         c.bench_function(&format!("synthetic/{entries}x{isl}"), |b| {
-            b.iter(|| Dataset::synthetic(black_box(&plan), &draws, &tokenizer));
+            b.iter(|| synthetic(black_box(&plan), &draws, &tokenizer));
         });
     }
 }
 
-criterion_group!(benches, synthetic);
+criterion_group!(benches, prompts);
 criterion_main!(benches);

@@ -1,91 +1,43 @@
 //! Conversations by index.
 
 use std::borrow::Cow;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use aiperf_plan::{DatasetPlan, Draws, FilePlan, ScheduleZero, SyntheticPlan};
-use aiperf_tokenize::Tokenizer;
+use aiperf_plan::{DatasetPlan, ScheduleZero};
 use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
-use crate::files::Files;
-use crate::synthetic::Synthetic;
+use crate::files::{Files, shown};
+use crate::source::{Making, Source};
+use crate::synthetic::{self, Synthetic};
 use crate::turn_shape::LONGEST_MS;
-
-/// Text kept in memory at most; what only a seed defines is made again when needed once it is larger.
-const KEPT_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 
 /// Every conversation a run may have, at least one.
 #[derive(Debug)]
 pub struct Dataset {
-    len: NonZeroUsize,
-    shapes: Arc<Shapes>,
-    source: Source,
-}
-
-#[derive(Debug)]
-enum Source {
-    Kept(Vec<Conversation>),
-    Made(Box<Synthetic>),
-    Read(Box<Files>),
+    source: Box<dyn Source>,
 }
 
 impl Dataset {
     /// The dataset of a plan.
-    pub fn of(plan: &DatasetPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
-        Self::of_counted(plan, draws, tokenizer, None, || ())
-    }
-
-    /// The same, telling of each conversation that was made, or row that was read. Files and what they name may take so
-    /// many bytes of memory.
-    pub fn of_counted(
-        plan: &DatasetPlan,
-        draws: &Draws,
-        tokenizer: &Tokenizer,
-        room: Option<u64>,
-        made: impl Fn(),
-    ) -> Result<Self, DatasetError> {
-        match plan {
-            DatasetPlan::Synthetic(plan) => Self::made(Synthetic::new(plan, draws, tokenizer)?, made),
-            DatasetPlan::Rankings(plan) => Self::made(Synthetic::rankings(plan, draws, tokenizer)?, made),
-            DatasetPlan::File(plan) => Self::read(plan, draws, room, made),
-        }
-    }
-
-    pub fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
-        Self::made(Synthetic::new(plan, draws, tokenizer)?, || ())
-    }
-
-    fn read(plan: &FilePlan, draws: &Draws, room: Option<u64>, read: impl Fn()) -> Result<Self, DatasetError> {
-        let files = Files::open(plan, draws, room, read)?;
-        let len = NonZeroUsize::new(files.len()).ok_or(DatasetError::NoEntries)?;
-        Ok(Self { len, shapes: files.shapes(), source: Source::Read(Box::new(files)) })
-    }
-
-    fn made(synthetic: Synthetic, made: impl Fn()) -> Result<Self, DatasetError> {
-        let len = NonZeroUsize::new(synthetic.len()).ok_or(DatasetError::NoEntries)?;
-        let shapes = synthetic.shapes()?;
-        let source = if synthetic.estimated_bytes(shapes.turns_in_all()) <= KEPT_BYTES {
-            Source::Kept(
-                (0..len.get()).map(|index| synthetic.make(index).inspect(|_| made())).collect::<Result<_, _>>()?,
-            )
-        } else {
-            synthetic.make(0)?;
-            Source::Made(Box::new(synthetic))
+    pub fn of(plan: &DatasetPlan, making: Making<'_>) -> Result<Self, DatasetError> {
+        let source = match plan {
+            DatasetPlan::Synthetic(plan) => synthetic::source(Synthetic::new(plan, making)?, making)?,
+            DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making)?,
+            DatasetPlan::File(plan) => Box::new(Files::open(plan, making)?),
         };
-        Ok(Self { len, shapes: Arc::new(shapes), source })
+        if source.shapes().is_empty() { Err(DatasetError::NoEntries) } else { Ok(Self { source }) }
     }
 
     /// How many conversations there are.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
-        self.len.get()
+        self.source.shapes().len() as usize
     }
 
     /// The conversations as a schedule sees them.
     pub fn shapes(&self) -> &Arc<Shapes> {
-        &self.shapes
+        self.source.shapes()
     }
 
     /// One conversation, the same whenever it is asked for. Large datasets make it on the spot, which takes about as
@@ -95,11 +47,7 @@ impl Dataset {
     /// When there is no such conversation.
     pub fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         assert!(index < self.len(), "conversation {index} of {}", self.len());
-        Ok(match &self.source {
-            Source::Kept(conversations) => Cow::Borrowed(&conversations[index]),
-            Source::Made(synthetic) => Cow::Owned(synthetic.make_nearest(index)),
-            Source::Read(files) => Cow::Owned(files.conversation(index)?),
-        })
+        self.source.conversation(index)
     }
 
     /// Where a conversation came from, as `<file>:<line>`; `None` of one that was made.
@@ -109,24 +57,31 @@ impl Dataset {
 
     /// Where a turn of a conversation came from.
     pub fn place_of_turn(&self, index: usize, turn: usize) -> Option<String> {
-        match &self.source {
-            Source::Read(files) => files.place(index, turn),
-            Source::Kept(_) | Source::Made(_) => None,
-        }
+        self.source.place(index, turn)
     }
 
     /// Refuses images by URL, for an endpoint that fetches none: they are not downloaded here either.
     pub fn check_images_are_inline(&self) -> Result<(), DatasetError> {
-        match &self.source {
-            Source::Read(files) => files.check_images_are_inline(),
-            Source::Kept(_) | Source::Made(_) => Ok(()),
+        for index in 0..self.len() {
+            for (turn, of) in self.conversation(index)?.turns.iter().enumerate() {
+                let mut images = of.images.iter().flat_map(|image| &image.contents);
+                if let Some(url) = images.find(|image| image.contains("://") && !image.starts_with("data:")) {
+                    let fault = format!(
+                        "image '{}' is a URL, and the endpoint takes images alone\n  images are not downloaded\n  try: a \
+                         data URI, or the name of a file",
+                        shown(url)
+                    );
+                    return Err(self.fault_in(index as u32, turn as u32, fault));
+                }
+            }
         }
+        Ok(())
     }
 
     /// Refuses conversations that a schedule by timestamps has no time for: the first turn of each needs one, and none
     /// may be farther from the schedule's zero than a run can last.
     pub fn check_timestamps(&self, zero: ScheduleZero) -> Result<(), DatasetError> {
-        let shapes = &self.shapes;
+        let shapes = self.shapes();
         let mut first_ms = f64::INFINITY;
         for index in 0..shapes.len() {
             let Some(timestamp_ms) = shapes.turn(index, 0).timestamp_ms else {
@@ -169,9 +124,6 @@ impl Dataset {
 
     /// What a user should know about the data, a line each.
     pub fn notes(&self) -> &[String] {
-        match &self.source {
-            Source::Read(files) => files.notes(),
-            Source::Kept(_) | Source::Made(_) => &[],
-        }
+        self.source.notes()
     }
 }

@@ -13,12 +13,12 @@ pub enum DatasetError {
     )]
     InputTooShort { mean: f64 },
     /// A length that is no number of tokens.
-    #[error("{what} needs a finite mean and deviation of at least 0, got {mean} and {stddev}")]
+    #[error("{what} needs a finite mean and deviation of at least 0, got a mean of {mean} and up to {largest}")]
     NotALength {
         /// Which length.
         what: &'static str,
         mean: f64,
-        stddev: f64,
+        largest: f64,
     },
     /// More turns than are kept track of.
     #[error(

@@ -1,24 +1,54 @@
-//! Lengths drawn around a mean.
+//! Numbers drawn from distributions.
 
-use aiperf_plan::Length;
-use rand::Rng;
-use rand_distr::{Distribution, Normal};
+use aiperf_plan::Distribution;
+use aiperf_plan::dataset::distribution::{Shape, Weighted, log_parameters};
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution as _, LogNormal, Normal};
 
 /// Draws below zero are drawn again, at most so often: a mean far below zero must not hang a run.
 const TRIES: u32 = 10_000;
 
-/// A length of at least 1: the mean itself without a deviation, else a normal draw rounded up.
-pub(crate) fn draw(length: Length, rng: &mut impl Rng) -> usize {
-    let mean = length.mean.trunc();
-    let fixed = mean.max(1.0) as usize;
-    if length.stddev <= 0.0 {
+/// A length of at least 1: the mean itself without a deviation, else a draw rounded up.
+pub(crate) fn draw(length: &Distribution, rng: &mut impl Rng) -> usize {
+    let drawn = match &length.shape {
+        Shape::Fixed(value) => value.trunc(),
+        Shape::Normal { mean, stddev } => normal(mean.trunc(), *stddev, 0.0, rng).ceil(),
+        _ => sample(length, 0.0, rng).ceil(),
+    };
+    (length.within(drawn) as usize).max(1)
+}
+
+/// A number of at least `least`, as it was drawn.
+pub(crate) fn sample(of: &Distribution, least: f64, rng: &mut impl Rng) -> f64 {
+    of.within(match &of.shape {
+        Shape::Fixed(value) => value.max(least),
+        Shape::Normal { mean, stddev } => normal(*mean, *stddev, least, rng),
+        Shape::Lognormal { mean, median } => {
+            let (mu, sigma) = log_parameters(*mean, *median);
+            LogNormal::new(mu, sigma).map_or(*mean, |lognormal| lognormal.sample(rng)).max(least)
+        }
+        Shape::Multimodal(peaks) => sample(pick(peaks, rng), least, rng),
+        Shape::Empirical(points) => pick(points, rng).max(least),
+    })
+}
+
+fn normal(mean: f64, stddev: f64, least: f64, rng: &mut impl Rng) -> f64 {
+    let fixed = mean.max(least);
+    if stddev <= 0.0 {
         return fixed;
     }
-    let Ok(normal) = Normal::new(mean, length.stddev) else { return fixed };
-    (0..TRIES)
-        .map(|_| normal.sample(rng))
-        .find(|drawn| *drawn >= 0.0)
-        .map_or(fixed, |drawn| (drawn.ceil() as usize).max(1))
+    let Ok(normal) = Normal::new(mean, stddev) else { return fixed };
+    (0..TRIES).map(|_| normal.sample(rng)).find(|drawn| *drawn >= least).unwrap_or(fixed)
+}
+
+fn pick<'a, T>(items: &'a [Weighted<T>], rng: &mut impl Rng) -> &'a T {
+    let total: f64 = items.iter().map(|item| item.weight).sum();
+    let mut left = rng.random::<f64>() * total;
+    let found = items.iter().find(|item| {
+        left -= item.weight;
+        left < 0.0
+    });
+    &found.unwrap_or(&items[items.len() - 1]).item
 }
 
 #[cfg(test)]
@@ -28,7 +58,7 @@ mod tests {
 
     fn lengths(mean: f64, stddev: f64, count: u64) -> Vec<f64> {
         let purpose = Draws::new(Some(11), "").purpose("length");
-        (0..count).map(|index| draw(Length { mean, stddev }, &mut purpose.at(index)) as f64).collect()
+        (0..count).map(|index| draw(&Distribution::normal(mean, stddev), &mut purpose.at(index)) as f64).collect()
     }
 
     #[test]
@@ -56,5 +86,27 @@ mod tests {
     fn no_length_is_below_one() {
         assert!(lengths(1.0, 50.0, 5_000).iter().all(|length| *length >= 1.0));
         assert!(lengths(-1e9, 1.0, 3).iter().all(|length| *length == 1.0));
+    }
+
+    #[test]
+    fn every_shape_draws_around_its_mean_and_within_its_limits() {
+        let points = [(10.0, 1.0), (200.0, 3.0)].map(|(item, weight)| Weighted { item, weight }).to_vec();
+        let peaks = [(100.0, 1.0), (500.0, 1.0)]
+            .map(|(mean, weight)| Weighted { item: Distribution::normal(mean, 20.0), weight })
+            .to_vec();
+        for (shape, mean) in [
+            (Shape::Lognormal { mean: 350.0, median: 180.0 }, 350.0),
+            (Shape::Multimodal(peaks), 300.0),
+            (Shape::Empirical(points), 152.5),
+        ] {
+            let of = Distribution { shape, min: None, max: None };
+            let purpose = Draws::new(Some(11), "").purpose("length");
+            let drawn: Vec<f64> = (0..40_000).map(|index| draw(&of, &mut purpose.at(index)) as f64).collect();
+            let found = drawn.iter().sum::<f64>() / drawn.len() as f64;
+            assert!((found / mean - 1.0).abs() < 0.03, "{of:?}: {found}");
+            let limited = Distribution { min: Some(90.0), max: Some(150.0), ..of };
+            let drawn = (0..1000).map(|index| draw(&limited, &mut purpose.at(index)));
+            assert!(drawn.into_iter().all(|length| (90..=150).contains(&length)), "{limited:?}");
+        }
     }
 }

@@ -6,12 +6,12 @@
 //!
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
-//! - [`synthetic`]: conversations made to length
+//! - [`source`]: what every kind of dataset gives, and what it is made with
+//! - `synthetic`: conversations made to length
+//! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - `session_id`: names of sessions
-//! - `length`: lengths drawn around a mean
-//! - `prompt`: texts of exactly so many tokens
-//! - `prose`: the sentences they are made of
+//! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
 //! - [`error`]: what can go wrong
 
@@ -19,12 +19,13 @@ pub mod dataset;
 pub mod error;
 mod files;
 mod length;
-mod prompt;
-mod prose;
 mod session_id;
-pub mod synthetic;
+pub mod source;
+mod synthetic;
+mod text;
 mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
+pub use source::Making;
 use turn_shape::turn_shape;

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use aiperf_dataset::{Dataset, DatasetError};
-use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length, RankingsPlan};
+use aiperf_dataset::{Dataset, DatasetError, Making};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan, RankingsPlan};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{ContextMode, Conversation};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn tokenizer() -> &'static Tokenizer {
 }
 
 fn open(plan: FilePlan) -> Result<Dataset, DatasetError> {
-    Dataset::of(&DatasetPlan::File(plan), &Draws::new(Some(7), ""), tokenizer())
+    Dataset::of(&DatasetPlan::File(plan), Making::new(&Draws::new(Some(7), ""), tokenizer()))
 }
 
 /// A dataset of files in a folder that is gone once they are read: nothing is read later.
@@ -77,7 +77,7 @@ fn a_conversation_is_the_same_whenever_it_is_asked_for() {
     let path = folder.path().join("d.jsonl");
     std::fs::write(&path, "{\"text\": \"a\"}\n{\"text\": \"b\"}").unwrap();
     let plan = DatasetPlan::File(FilePlan::new(path, FileFormat::SingleTurn));
-    let unseeded = Dataset::of(&plan, &Draws::new(None, "0123456789ab"), tokenizer()).unwrap();
+    let unseeded = Dataset::of(&plan, Making::new(&Draws::new(None, "0123456789ab"), tokenizer())).unwrap();
     let ids: Vec<_> = all(&unseeded).into_iter().map(|one| one.session_id).collect();
     assert!(ids.iter().all(|id| id.len() == 36) && ids[0] != ids[1], "{ids:?}");
 }
@@ -85,8 +85,7 @@ fn a_conversation_is_the_same_whenever_it_is_asked_for() {
 #[test]
 fn a_length_of_the_plan_is_asked_for_where_a_row_has_none() {
     let rows = b"{\"text\": \"a\", \"output_length\": \"17\"}\n{\"text\": \"b\"}";
-    let dataset =
-        opened(&[("d.jsonl", rows)], |plan| FilePlan { osl: Some(Length { mean: 33.0, stddev: 0.0 }), ..plan });
+    let dataset = opened(&[("d.jsonl", rows)], |plan| FilePlan { osl: Some(Distribution::fixed(33.0)), ..plan });
     let asked: Vec<_> = all(&dataset.unwrap()).iter().map(|one| one.turns[0].max_tokens).collect();
     assert_eq!(asked, [Some(17), Some(33)]);
 }
@@ -225,7 +224,7 @@ fn what_is_wrong_with_a_row_comes_with_the_way_out() {
 
 fn opened_within(path: &Path, format: FileFormat, room: u64) -> Result<Dataset, String> {
     let plan = DatasetPlan::File(FilePlan::new(path, format));
-    let dataset = Dataset::of_counted(&plan, &Draws::new(Some(7), ""), tokenizer(), Some(room), || ());
+    let dataset = Dataset::of(&plan, Making { room: Some(room), ..Making::new(&Draws::new(Some(7), ""), tokenizer()) });
     dataset.map_err(|error| error.to_string().replace(&format!("{}/", path.parent().unwrap().display()), ""))
 }
 
@@ -353,10 +352,11 @@ fn a_body_without_messages_is_refused() {
 
 #[test]
 fn queries_come_with_passages_to_rank() {
-    let length = |mean| Length { mean, stddev: 0.0 };
+    let length = |mean| Distribution::fixed(mean);
     let plan =
         RankingsPlan { entries: 3, passages: length(4.0), passage_tokens: length(12.0), query_tokens: length(5.0) };
-    let dataset = Dataset::of(&DatasetPlan::Rankings(plan), &Draws::new(Some(7), ""), tokenizer()).unwrap();
+    let dataset =
+        Dataset::of(&DatasetPlan::Rankings(plan), Making::new(&Draws::new(Some(7), ""), tokenizer())).unwrap();
     assert_eq!(dataset.len(), 3);
     for conversation in all(&dataset) {
         let [query, passages] = conversation.turns[0].texts.as_slice() else { panic!("{conversation:?}") };

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_golden::{Area, Shape, has};
-use aiperf_plan::{DatasetPlan, Draws, FileFormat, FilePlan, Length};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::EndpointKind;
 use base64::Engine;
@@ -82,11 +82,11 @@ fn check(case: &Value) {
     let osl = &case["options"]["osl"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     plan.osl = (!osl.is_null())
-        .then(|| Length { mean: osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), stddev: number(&osl["stddev"]) });
+        .then(|| Distribution::normal(osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), number(&osl["stddev"])));
     plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
     plan.hoist_system = sends_system(case);
     let (tokenizer, _) = Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap();
-    let read = Dataset::of(&DatasetPlan::File(plan), &Draws::new(Some(1), ""), &tokenizer);
+    let read = Dataset::of(&DatasetPlan::File(plan), Making::new(&Draws::new(Some(1), ""), &tokenizer));
     let wanted = case["conversations"].as_array();
     // An empty file is a fault of its own, found before the run.
     if wanted.is_none_or(Vec::is_empty) {

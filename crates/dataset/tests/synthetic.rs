@@ -3,13 +3,17 @@
 
 use std::path::Path;
 
-use aiperf_dataset::{Dataset, DatasetError};
-use aiperf_plan::{Draws, Length, SyntheticPlan, Turns};
+use aiperf_dataset::{Dataset, DatasetError, Making};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, SyntheticPlan, Turns};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use proptest::prelude::*;
 
-fn fixed(mean: f64) -> Option<Length> {
-    Some(Length { mean, stddev: 0.0 })
+fn fixed(mean: f64) -> Option<Distribution> {
+    Some(Distribution::fixed(mean))
+}
+
+fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Dataset, DatasetError> {
+    Dataset::of(&DatasetPlan::Synthetic(plan.clone()), Making::new(draws, tokenizer))
 }
 
 fn plan(entries: u32, isl: f64) -> SyntheticPlan {
@@ -99,7 +103,7 @@ fn pairs_only() -> Tokenizer {
 
 fn every_length_is_exact(tokenizer: &Tokenizer, lengths: impl Iterator<Item = usize>) {
     for tokens in lengths {
-        let dataset = Dataset::synthetic(&plan(1, tokens as f64), &seeded(tokens as u64), tokenizer).unwrap();
+        let dataset = synthetic(&plan(1, tokens as f64), &seeded(tokens as u64), tokenizer).unwrap();
         let text = text(&dataset, 0);
         assert_eq!(tokenizer.encode(&text).len(), tokens, "{}: {text}", tokenizer.name());
     }
@@ -127,7 +131,7 @@ fn lengths_are_exact_with_tokenizers_that_do_not_keep_the_text() {
 
 #[test]
 fn a_length_no_text_has_is_refused() {
-    let refused = Dataset::synthetic(&plan(1, 7.0), &seeded(1), &pairs_only()).unwrap_err();
+    let refused = synthetic(&plan(1, 7.0), &seeded(1), &pairs_only()).unwrap_err();
     assert!(matches!(refused, DatasetError::LengthOutOfReach { tokens: 7, .. }), "{refused}");
 }
 
@@ -138,20 +142,17 @@ fn a_prompt_of_100_000_tokens_is_exact() {
 
 #[test]
 fn an_input_of_no_tokens_is_refused_with_the_way_out() {
-    let refused = Dataset::synthetic(&plan(1, 0.0), &seeded(1), &Tokenizer::builtin()).unwrap_err();
+    let refused = synthetic(&plan(1, 0.0), &seeded(1), &Tokenizer::builtin()).unwrap_err();
     assert_eq!(refused, DatasetError::InputTooShort { mean: 0.0 });
     assert!(refused.to_string().contains("try: --isl 1"), "{refused}");
-    assert_eq!(
-        Dataset::synthetic(&plan(0, 5.0), &seeded(1), &Tokenizer::builtin()).unwrap_err(),
-        DatasetError::NoEntries
-    );
-    assert!(Dataset::synthetic(&plan(1, f64::NAN), &seeded(1), &Tokenizer::builtin()).is_err());
+    assert_eq!(synthetic(&plan(0, 5.0), &seeded(1), &Tokenizer::builtin()).unwrap_err(), DatasetError::NoEntries);
+    assert!(synthetic(&plan(1, f64::NAN), &seeded(1), &Tokenizer::builtin()).is_err());
 }
 
 #[test]
 fn without_an_input_length_turns_have_no_text() {
     let plan = SyntheticPlan { entries: 2, isl: None, osl: fixed(7.0), turns: Turns::ONE };
-    let dataset = Dataset::synthetic(&plan, &seeded(1), &Tokenizer::builtin()).unwrap();
+    let dataset = synthetic(&plan, &seeded(1), &Tokenizer::builtin()).unwrap();
     let conversation = dataset.conversation(1).unwrap();
     assert!(conversation.turns[0].texts.is_empty());
     assert_eq!(conversation.turns[0].max_tokens, Some(7));
@@ -161,7 +162,7 @@ fn without_an_input_length_turns_have_no_text() {
 fn output_lengths_are_asked_for_only_when_given() {
     let plan = |osl| SyntheticPlan { entries: 1, isl: fixed(3.0), osl, turns: Turns::ONE };
     let asked = |osl| {
-        let dataset = Dataset::synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
+        let dataset = synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
         dataset.conversation(0).unwrap().turns[0].max_tokens
     };
     assert_eq!(asked(None), None);
@@ -171,10 +172,10 @@ fn output_lengths_are_asked_for_only_when_given() {
 
 #[test]
 fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
-    let spread = Some(Length { mean: 64.0, stddev: 12.0 });
-    let plan = SyntheticPlan { entries: 2000, isl: spread, osl: spread, turns: Turns::ONE };
+    let spread = Some(Distribution::normal(64.0, 12.0));
+    let plan = SyntheticPlan { entries: 2000, isl: spread.clone(), osl: spread, turns: Turns::ONE };
     let tokenizer = Tokenizer::builtin();
-    let dataset = Dataset::synthetic(&plan, &seeded(5), &tokenizer).unwrap();
+    let dataset = synthetic(&plan, &seeded(5), &tokenizer).unwrap();
     let inputs: Vec<f64> = (0..2000).map(|index| tokenizer.count(&text(&dataset, index)) as f64).collect();
     let outputs: Vec<f64> =
         (0..2000).map(|index| f64::from(dataset.conversation(index).unwrap().turns[0].max_tokens.unwrap())).collect();
@@ -190,9 +191,9 @@ fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
 #[test]
 fn sessions_are_counted_with_a_seed_and_have_uuids_without() {
     let tokenizer = Tokenizer::builtin();
-    let counted = Dataset::synthetic(&plan(3, 4.0), &seeded(0), &tokenizer).unwrap();
+    let counted = synthetic(&plan(3, 4.0), &seeded(0), &tokenizer).unwrap();
     assert_eq!(counted.conversation(2).unwrap().session_id, "session_000002");
-    let unseeded = Dataset::synthetic(&plan(2, 4.0), &Draws::new(None, "abc"), &tokenizer).unwrap();
+    let unseeded = synthetic(&plan(2, 4.0), &Draws::new(None, "abc"), &tokenizer).unwrap();
     let id = unseeded.conversation(0).unwrap().session_id.clone();
     let groups: Vec<usize> = id.split('-').map(str::len).collect();
     assert_eq!(groups, [8, 4, 4, 4, 12], "{id}");
@@ -203,7 +204,7 @@ fn sessions_are_counted_with_a_seed_and_have_uuids_without() {
 
 #[test]
 fn no_two_prompts_begin_alike() {
-    let dataset = Dataset::synthetic(&plan(5000, 64.0), &seeded(3), &Tokenizer::builtin()).unwrap();
+    let dataset = synthetic(&plan(5000, 64.0), &seeded(3), &Tokenizer::builtin()).unwrap();
     let beginnings: std::collections::BTreeSet<String> =
         (0..5000).map(|index| text(&dataset, index).chars().take(80).collect()).collect();
     assert_eq!(beginnings.len(), 5000);
@@ -212,8 +213,8 @@ fn no_two_prompts_begin_alike() {
 #[test]
 fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
     let tokenizer = Tokenizer::builtin();
-    let small = Dataset::synthetic(&plan(5, 40.0), &seeded(9), &tokenizer).unwrap();
-    let large = Dataset::synthetic(&plan(4_000_000, 40.0), &seeded(9), &tokenizer).unwrap();
+    let small = synthetic(&plan(5, 40.0), &seeded(9), &tokenizer).unwrap();
+    let large = synthetic(&plan(4_000_000, 40.0), &seeded(9), &tokenizer).unwrap();
     assert_eq!(large.len(), 4_000_000);
     for index in [4, 0, 2, 2] {
         assert_eq!(large.conversation(index).unwrap(), small.conversation(index).unwrap());
@@ -224,13 +225,9 @@ fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
 #[test]
 fn the_order_of_asking_makes_no_difference() {
     let tokenizer = Tokenizer::builtin();
-    let plan = SyntheticPlan {
-        entries: 4_000_000,
-        isl: Some(Length { mean: 30.0, stddev: 9.0 }),
-        osl: None,
-        turns: Turns::ONE,
-    };
-    let make = || Dataset::synthetic(&plan, &seeded(21), &tokenizer).unwrap();
+    let plan =
+        SyntheticPlan { entries: 4_000_000, isl: Some(Distribution::normal(30.0, 9.0)), osl: None, turns: Turns::ONE };
+    let make = || synthetic(&plan, &seeded(21), &tokenizer).unwrap();
     let (forward, backward, threaded) = (make(), make(), make());
     let straight: Vec<_> = (0..200).map(|index| forward.conversation(index).unwrap().into_owned()).collect();
     let mut reversed: Vec<_> = (0..200).rev().map(|index| backward.conversation(index).unwrap().into_owned()).collect();
@@ -255,8 +252,8 @@ proptest! {
     fn any_seed_gives_exact_lengths_and_the_same_dataset_again(seed: u64, isl in 1_u32..400, entries in 1_u32..8) {
         let tokenizer = Tokenizer::builtin();
         let plan = plan(entries, f64::from(isl));
-        let dataset = Dataset::synthetic(&plan, &seeded(seed), &tokenizer).unwrap();
-        let again = Dataset::synthetic(&plan, &seeded(seed), &tokenizer).unwrap();
+        let dataset = synthetic(&plan, &seeded(seed), &tokenizer).unwrap();
+        let again = synthetic(&plan, &seeded(seed), &tokenizer).unwrap();
         for index in 0..dataset.len() {
             prop_assert_eq!(tokenizer.encode(&text(&dataset, index)).len(), isl as usize);
             prop_assert_eq!(dataset.conversation(index).unwrap(), again.conversation(index).unwrap());

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use aiperf_dataset::{Dataset, DatasetError};
+use aiperf_dataset::{Dataset, DatasetError, Making};
 use aiperf_plan::{
-    DatasetPlan, Draws, FileFormat, FilePlan, Length, ScheduleZero, SyntheticPlan, TimestampWindow, Turns,
+    DatasetPlan, Distribution, Draws, FileFormat, FilePlan, ScheduleZero, SyntheticPlan, TimestampWindow, Turns,
 };
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{ContextMode, Conversation, Nanos, TurnShape};
@@ -17,7 +17,7 @@ fn tokenizer() -> &'static Tokenizer {
 }
 
 fn of(plan: &DatasetPlan) -> Result<Dataset, DatasetError> {
-    Dataset::of(plan, &Draws::new(Some(7), ""), tokenizer())
+    Dataset::of(plan, Making::new(&Draws::new(Some(7), ""), tokenizer()))
 }
 
 /// A dataset of rows; messages name the file `d.jsonl`.
@@ -157,9 +157,9 @@ fn members_of_turns_that_nobody_reads_are_told() {
 #[test]
 fn turns_without_a_length_get_one_of_their_own() {
     let rows = r#"{"turns": [{"text": "a"}, {"text": "b", "output_length": 3}, {"text": "c"}]}"#;
-    let osl = Some(Length { mean: 1000.0, stddev: 300.0 });
+    let osl = Some(Distribution::normal(1000.0, 300.0));
     let lengths = |rows: &str| -> Vec<u32> {
-        let dataset = read_as(rows, FileFormat::MultiTurn, |plan| FilePlan { osl, ..plan }).unwrap();
+        let dataset = read_as(rows, FileFormat::MultiTurn, |plan| FilePlan { osl: osl.clone(), ..plan }).unwrap();
         all(&dataset)[0].turns.iter().map(|turn| turn.max_tokens.unwrap()).collect()
     };
     let drawn = lengths(rows);
@@ -357,12 +357,12 @@ fn the_examples_of_the_documentation_are_read() {
 }
 
 fn synthetic(entries: u32, turns: Turns) -> DatasetPlan {
-    let isl = Some(Length { mean: 4.0, stddev: 2.0 });
-    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: isl, turns })
+    let isl = Some(Distribution::normal(4.0, 2.0));
+    DatasetPlan::Synthetic(SyntheticPlan { entries, osl: isl.clone(), isl, turns })
 }
 
 fn turns(count: (f64, f64), delay_ms: (f64, f64), delay_ratio: f64) -> Turns {
-    let length = |(mean, stddev)| Length { mean, stddev };
+    let length = |(mean, stddev)| Distribution::normal(mean, stddev);
     Turns { count: length(count), delay_ms: length(delay_ms), delay_ratio }
 }
 

@@ -1,9 +1,9 @@
 //! What a record thread does to a finished exchange: everything from raw bytes to what metrics are made of.
 
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
-use aiperf_plan::{DatasetPlan, Length, Plan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution, Plan, SyntheticPlan, Turns};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Exchange, MonoNs, PhaseId, PhaseKind, Read, RequestTag, Timeline, WallAnchor};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -22,14 +22,14 @@ const HEAD: &str =
 
 fn plan() -> Plan {
     let mut plan = support::plan("http://127.0.0.1:8000");
-    let isl = Some(Length { mean: 550.0, stddev: 0.0 });
+    let isl = Some(Distribution::fixed(550.0));
     plan.dataset = DatasetPlan::Synthetic(SyntheticPlan { entries: 1, isl, osl: None, turns: Turns::ONE });
     plan
 }
 
 fn reader(tokenizer: Option<Tokenizer>) -> Reader {
     let plan = Arc::new(plan());
-    let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).expect("a dataset");
+    let dataset = Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).expect("a dataset");
     let requests = Arc::new(Requests::new(plan.clone(), Arc::new(dataset), "0.0.0").expect("requests"));
     let phase = PhaseId { index: 0, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
     let anchor = WallAnchor::default();

@@ -300,14 +300,14 @@ fn http_timing(exchange: &Exchange) -> HttpTiming {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use aiperf_dataset::Dataset;
+    use aiperf_dataset::{Dataset, Making};
     use aiperf_types::{EndpointKind, Media, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
 
     /// Reads records of an endpoint type.
     fn reader(kind: EndpointKind) -> Reader {
         let tokenizer = Tokenizer::builtin();
         let mut plan = plan("http://127.0.0.1:1");
-        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
         let requests = Arc::new(Requests::new(Arc::new(plan.clone()), dataset, "1").unwrap());
         plan.endpoint.kind = kind;
         let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };

@@ -1,7 +1,7 @@
 //! Golden data about requests and their records: what scripted servers write, byte for byte, and what comes of it.
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_dialect::sse;
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
@@ -166,7 +166,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
 fn reader(port: u16) -> Reader {
     let tokenizer = Tokenizer::builtin();
     let plan = Arc::new(support::plan(&format!("http://127.0.0.1:{port}")));
-    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+    let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
     let requests = Arc::new(Requests::new(plan.clone(), dataset, "0.0.0").unwrap());
     let name = Arc::from("profiling");
     let phase = PhaseId { index: 0, profiling_index: Some(0), name, kind: PhaseKind::Profiling };

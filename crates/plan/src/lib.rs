@@ -47,7 +47,7 @@ pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFi
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
-    DatasetPlan, FileFormat, FilePlan, Length, RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
+    DatasetPlan, Distribution, FileFormat, FilePlan, RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
@@ -75,6 +75,8 @@ pub struct Plan {
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
     pub dataset: DatasetPlan,
+    /// Seed of the dataset alone; `None` is that of the run.
+    pub dataset_seed: Option<u64>,
     /// In which order its conversations are drawn.
     pub sampling: Sampling,
     /// When it is said, in order.
@@ -119,5 +121,10 @@ impl Plan {
     /// Seed of every draw: the user's, or one drawn from the benchmark id so that a run can be repeated from its files.
     pub fn draws(&self) -> Draws {
         Draws::new(self.run.random_seed, &self.run.benchmark_id)
+    }
+
+    /// The draws that the dataset is made with.
+    pub fn dataset_draws(&self) -> Draws {
+        Draws::new(self.dataset_seed.or(self.run.random_seed), &self.run.benchmark_id)
     }
 }

@@ -183,6 +183,7 @@ fn plan(
         endpoint,
         tokenizer: TokenizerPlan { name: tokenizer.name },
         dataset,
+        dataset_seed: dataset::seed(tree),
         sampling: dataset::sampling(tree),
         phases,
         timing: tree.environment.timing,

@@ -7,7 +7,7 @@ use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{Phase, Ramp};
 use crate::setting::{Seconds, Switch};
-use aiperf_plan::Length;
+use aiperf_plan::Distribution as Drawn;
 
 /// Tokens of one prompt: ten times the longest context there is.
 pub(crate) const PROMPT_TOKENS: f64 = 1e7;
@@ -132,10 +132,8 @@ fn arrivals(phase: &Phase, at: &dyn Fn(&str) -> String, facts: &Facts<'_>, probl
 /// Conversations that fit into a context and a life.
 fn turns(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     for (index, dataset) in benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter()).enumerate() {
-        let longest = |distribution: &Option<Distribution>| {
-            let drawn = distribution.as_ref().map(|it| Length { mean: it.expected(), stddev: it.deviation() });
-            drawn.map_or(0.0, |length| length.longest())
-        };
+        let longest =
+            |distribution: &Option<Distribution>| distribution.as_ref().map_or(0.0, |length| length.drawn().largest());
         let name = |key: &str| {
             let at = format!("datasets.{index}.{key}");
             let inner = [format!("{at}.mean"), format!("{at}.stddev")];
@@ -150,7 +148,7 @@ fn turns(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
         if !matches!(longest(&dataset.turns), turns if turns <= TURNS) {
             refuse(
                 "turns",
-                format!("is too long for a conversation: {TURNS} turns at most, {} deviations included", Length::FAR),
+                format!("is too long for a conversation: {TURNS} turns at most, {} deviations included", Drawn::FAR),
             );
         }
         let delay = longest(&dataset.turn_delay);
@@ -214,9 +212,10 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
         {
             let Some(length) = length else { continue };
             let at = format!("datasets.{index}.prompts.{key}");
-            let (mean, deviation) = (length.expected(), length.deviation());
+            let length = length.drawn();
+            let mean = length.mean();
             // NaN is no length either.
-            if (Length { mean, stddev: deviation }).longest() <= most {
+            if length.largest() <= most {
                 continue;
             }
             let key = if mean > most { "mean" } else { "stddev" };
@@ -226,7 +225,7 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
             problems.push(if mean > most {
                 problem.because(format!("a mean is at most {most} tokens"))
             } else {
-                problem.because(format!("the mean and {} deviations are at most {most} tokens", Length::FAR))
+                problem.because(format!("the mean and {} deviations are at most {most} tokens", Drawn::FAR))
             });
         }
     }

@@ -5,6 +5,8 @@ use crate::error::Problem;
 use crate::range::{at_least, more_than};
 use crate::setting::{Field, List, Reader, Setting, join, section};
 use crate::tree::{Datum, Node};
+use aiperf_plan::Distribution as Drawn;
+use aiperf_plan::dataset::distribution as drawn;
 use serde_json::{Value, json};
 
 choices! {
@@ -105,20 +107,39 @@ impl Distribution {
         }
         shape.value.or(shape.mean).unwrap_or(0.0)
     }
+}
 
-    /// The deviation, 0 for a shape that has none of its own.
-    pub fn deviation(&self) -> f64 {
-        self.0.stddev.unwrap_or(0.0)
+impl Distribution {
+    /// As it is drawn from.
+    pub fn drawn(&self) -> Drawn {
+        let Shape { value, mean, stddev, median, peaks, points, min, max, .. } = &self.0;
+        let shape = if let Some(peaks) = peaks {
+            drawn::Shape::Multimodal(peaks.iter().map(Peak::drawn).collect())
+        } else if let Some(points) = points {
+            let drawn = |point: &Point| drawn::Weighted {
+                item: point.value.unwrap_or_default(),
+                weight: point.weight.unwrap_or(1.0),
+            };
+            drawn::Shape::Empirical(points.iter().map(drawn).collect())
+        } else {
+            plain(*value, *mean, *stddev, *median)
+        };
+        Drawn { shape, min: *min, max: *max }
     }
+}
 
-    /// Whether only a mean and a deviation describe it.
-    pub fn is_plain(&self) -> bool {
-        let shape = &self.0;
-        shape.peaks.is_none()
-            && shape.points.is_none()
-            && shape.median.is_none()
-            && shape.min.is_none()
-            && shape.max.is_none()
+impl Peak {
+    fn drawn(&self) -> drawn::Weighted<Drawn> {
+        let shape = plain(self.value, self.mean, self.stddev, self.median);
+        drawn::Weighted { item: Drawn { shape, min: self.min, max: self.max }, weight: self.weight.unwrap_or(1.0) }
+    }
+}
+
+fn plain(value: Option<f64>, mean: Option<f64>, stddev: Option<f64>, median: Option<f64>) -> drawn::Shape {
+    match (value, median) {
+        (Some(value), _) => drawn::Shape::Fixed(value),
+        (None, Some(median)) => drawn::Shape::Lognormal { mean: mean.unwrap_or(median), median },
+        (None, None) => drawn::Shape::Normal { mean: mean.unwrap_or_default(), stddev: stddev.unwrap_or_default() },
     }
 }
 

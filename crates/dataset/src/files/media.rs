@@ -146,7 +146,7 @@ impl MediaFiles {
 }
 
 /// A content as a message names it: its beginning, without secrets.
-pub(super) fn shown(content: &str) -> String {
+pub(crate) fn shown(content: &str) -> String {
     redact::url(&content.chars().take(200).collect::<String>())
 }
 

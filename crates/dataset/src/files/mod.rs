@@ -14,15 +14,17 @@ mod single_turn;
 mod text;
 mod wav;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Draws, FileFormat, FilePlan, Length};
+use aiperf_plan::{Distribution, FileFormat, FilePlan};
 use aiperf_types::{ContextMode, Conversation, Nanos, ShapeList, Shapes, Turn, TurnShape};
 
 use self::media::MediaFiles;
+pub(crate) use self::media::shown;
 use self::room::{FEWER, LARGEST, Room, size};
 use self::row::{Encode, Fault, Row};
 use self::selection::{Selection, TurnNote};
@@ -30,6 +32,7 @@ use self::text::Text;
 use crate::error::DatasetError;
 use crate::length;
 use crate::session_id::SessionIds;
+use crate::source::{Making, Source};
 
 /// A layout of rows.
 #[derive(Debug)]
@@ -122,7 +125,7 @@ pub(crate) struct Files {
     shapes: Arc<Shapes>,
     selection: Selection,
     media: MediaFiles,
-    osl: Option<Length>,
+    osl: Option<Distribution>,
     output_lengths: Purpose,
     ids: SessionIds,
     notes: Vec<String>,
@@ -130,12 +133,8 @@ pub(crate) struct Files {
 
 impl Files {
     /// Reads and checks all of them, telling of each row. They may take so many bytes of memory.
-    pub(crate) fn open(
-        plan: &FilePlan,
-        draws: &Draws,
-        room: Option<u64>,
-        read: impl Fn(),
-    ) -> Result<Self, DatasetError> {
+    pub(crate) fn open(plan: &FilePlan, making: Making<'_>) -> Result<Self, DatasetError> {
+        let Making { draws, room, progress: read, .. } = making;
         if plan.entries == Some(0) {
             return Err(DatasetError::NoEntries);
         }
@@ -152,7 +151,7 @@ impl Files {
             shapes: Arc::new(Shapes::single(0)),
             selection: Selection::new(plan, format),
             media: MediaFiles::new(folder),
-            osl: plan.osl.filter(|osl| osl.mean >= 1.0),
+            osl: plan.osl.clone().filter(|osl| osl.mean() >= 1.0),
             output_lengths: draws.purpose("dataset.osl"),
             ids: SessionIds::new(draws),
             notes: no_files.into_iter().collect(),
@@ -273,22 +272,6 @@ impl Files {
         self.notes.extend(long);
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.conversations.len()
-    }
-
-    /// What a user should know about the files.
-    pub(crate) fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// A conversation, read again. Its rows could be read before, and neither they nor the media have changed since:
-    /// should one be wrong all the same, nothing stands in for it.
-    pub(crate) fn conversation(&self, index: usize) -> Result<Conversation, DatasetError> {
-        let (conversation, _) = self.read_again(index, &mut |kind, content| self.media.encoded(kind, content))?;
-        Ok(conversation)
-    }
-
     /// A conversation, and the row of each of its turns.
     fn read_again(&self, index: usize, encode: Encode<'_>) -> Result<(Conversation, Vec<Place>), DatasetError> {
         let rows = self.conversations[index];
@@ -320,26 +303,9 @@ impl Files {
         Ok((conversation, places))
     }
 
-    pub(crate) fn check_images_are_inline(&self) -> Result<(), DatasetError> {
-        for index in 0..self.len() {
-            for (turn, of) in self.conversation(index)?.turns.iter().enumerate() {
-                let mut images = of.images.iter().flat_map(|image| &image.contents);
-                if let Some(url) = images.find(|image| image.contains("://") && !image.starts_with("data:")) {
-                    let shown = media::shown(url);
-                    let fault = format!(
-                        "image '{shown}' is a URL, and the endpoint takes images alone\n  images are not downloaded\n  \
-                         try: a data URI, or the name of a file"
-                    );
-                    return Err(DatasetError::of_file(&self.place(index, turn).unwrap_or_default(), fault));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Turns of a row that ask for no length ask for that of the plan; a whole body says all there is to say.
     fn with_lengths(&self, mut turns: Vec<Turn>, place: &Place) -> Vec<Turn> {
-        let Some(osl) = self.osl else { return turns };
+        let Some(osl) = &self.osl else { return turns };
         let mut draws = self.output_lengths.at(u64::from(place.file) << 32 | u64::from(place.line));
         for turn in &mut turns {
             // Drawn for each turn, so that none depends on what the others ask for.
@@ -351,20 +317,33 @@ impl Files {
         turns
     }
 
-    pub(crate) fn shapes(&self) -> Arc<Shapes> {
-        self.shapes.clone()
+    fn at(&self, place: &Place) -> String {
+        self.texts[place.file as usize].at(place.line)
+    }
+}
+
+impl Source for Files {
+    fn shapes(&self) -> &Arc<Shapes> {
+        &self.shapes
     }
 
-    /// Where a turn stands: `<file>:<line>`. Rows are read again to find it.
-    pub(crate) fn place(&self, index: usize, turn: usize) -> Option<String> {
+    /// A conversation, read again. Its rows could be read before, and neither they nor the media have changed since:
+    /// should one be wrong all the same, nothing stands in for it.
+    fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
+        let (conversation, _) = self.read_again(index, &mut |kind, content| self.media.encoded(kind, content))?;
+        Ok(Cow::Owned(conversation))
+    }
+
+    /// Rows are read again to find it.
+    fn place(&self, index: usize, turn: usize) -> Option<String> {
         let first = self.places.get(self.conversations.get(index)?.first)?;
         let read = self.read_again(index, &mut |_, _| Ok(String::new()));
         let place = read.ok().and_then(|(_, places)| places.get(turn).or(places.last()).copied());
         Some(self.at(&place.unwrap_or(*first)))
     }
 
-    fn at(&self, place: &Place) -> String {
-        self.texts[place.file as usize].at(place.line)
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 
@@ -485,7 +464,9 @@ mod tests {
         std::fs::write(folder.path().join("a.wav"), b"RIFF").expect("a file");
         std::fs::write(&path, "{\"text\": \"a\"}\n{\"audio\": \"a.wav\"}").expect("a file");
         let plan = FilePlan::new(path, FileFormat::SingleTurn);
-        let mut files = Files::open(&plan, &Draws::new(Some(7), ""), None, || ()).expect("a dataset");
+        let draws = aiperf_plan::Draws::new(Some(7), "");
+        let tokenizer = aiperf_tokenize::Tokenizer::load("builtin", &Default::default()).expect("a tokenizer");
+        let mut files = Files::open(&plan, Making::new(&draws, &tokenizer)).expect("a dataset");
         assert!(files.conversation(1).is_ok());
         files.media = MediaFiles::new(folder.path().to_owned());
         assert!(files.conversation(0).is_ok());

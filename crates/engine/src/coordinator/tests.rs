@@ -13,7 +13,7 @@ use crate::shelf::Shelf;
 use crate::sinks::{RecordSink, SinkWriter, Wrote};
 use crate::testing::{Shown, plan};
 use crate::worker_counters::AllCounters;
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
@@ -55,7 +55,7 @@ impl Bench {
     fn new(events: Events) -> Self {
         let plan = Arc::new(plan("http://127.0.0.1:1"));
         let tokenizer = Tokenizer::load("builtin", &Lookup::from_env()).unwrap();
-        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+        let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
         let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
         let phases = phases::of(&plan);
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));

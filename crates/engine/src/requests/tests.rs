@@ -1,12 +1,13 @@
 use super::*;
 use crate::testing::plan;
+use aiperf_dataset::Making;
 use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::json;
 
 fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
     let mut plan = plan("http://127.0.0.1:1");
     (plan.endpoint.kind, plan.endpoint.body) = (kind, kind.traits().body);
-    let dataset = Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).unwrap();
+    let dataset = Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap();
     Requests::new(Arc::new(plan), Arc::new(dataset), "1")
 }
 
@@ -117,7 +118,7 @@ fn a_later_turn_is_counted_by_what_it_sends() {
 fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
     let plan = Arc::new(plan("http://127.0.0.1:1"));
     let tokenizer = Tokenizer::builtin();
-    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+    let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
     let kept = |bytes| Requests::of_counted(plan.clone(), dataset.clone(), "1", bytes, || ()).unwrap();
     assert_eq!(kept(usize::MAX).kept().0, dataset.len());
     assert_eq!((kept(1).kept().0, kept(0).kept().0), (1, 0));

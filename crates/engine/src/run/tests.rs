@@ -3,7 +3,7 @@ mod phases;
 use super::*;
 use crate::events::{Interest, Subscription};
 use crate::testing::{Shown, json, plan, serve};
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
 use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
 use aiperf_types::{EndpointKind, RawResponse, RunEvent};
@@ -48,7 +48,7 @@ fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
 fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Around) -> (Outcome, Vec<RunEvent>) {
     let plan = Arc::new(plan);
     let tokenizer = Tokenizer::builtin();
-    let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &tokenizer).unwrap());
+    let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
     let requests = Arc::new(change(Requests::new(plan.clone(), dataset, "1").unwrap()));
     let anchor = aiperf_transport::clock::anchor();
     let mut events = Events::new(anchor);

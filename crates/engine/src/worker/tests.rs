@@ -2,7 +2,7 @@ use super::*;
 use crate::queue::Arrival;
 use crate::record::Reader;
 use crate::testing::{client, json, plan, serve, stream};
-use aiperf_dataset::Dataset;
+use aiperf_dataset::{Dataset, Making};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::Reuse;
 use aiperf_types::{Body, ContextMode, Conversation, PhaseId, PhaseKind, Turn, WallAnchor};
@@ -45,7 +45,7 @@ impl Desk {
             answer(number, connection, request)
         });
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
-        let dataset = Arc::new(Dataset::of(&plan.dataset, &plan.draws(), &Tokenizer::builtin()).unwrap());
+        let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
         let requests = Requests::new(plan.clone(), dataset, "1").unwrap().of_conversations(conversations);
         let (requests, (queue, arrivals)) = (Arc::new(requests), Queue::new(1 << 30, 2));
         let told: Rc<RefCell<Vec<Event>>> = Rc::default();

@@ -1,8 +1,8 @@
 //! A plan for tests and benches of this crate.
 
 use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, EndpointPlan, FileNames, Length, LogLevel, MetricsPlan,
-    PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps, TimingPlan,
+    Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames, LogLevel,
+    MetricsPlan, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps, TimingPlan,
     TokenizerPlan, Turns, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
@@ -21,10 +21,11 @@ pub(crate) fn plan(url: &str) -> Plan {
         tokenizer: TokenizerPlan::default(),
         dataset: DatasetPlan::Synthetic(SyntheticPlan {
             entries: 1,
-            isl: Some(Length { mean: 4.0, stddev: 0.0 }),
+            isl: Some(Distribution::fixed(4.0)),
             osl: None,
             turns: Turns::ONE,
         }),
+        dataset_seed: None,
         sampling: Sampling::default(),
         phases: vec![PhasePlan {
             concurrency: Some(1),

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use aiperf_tokenize::Tokenizer;
 use rand::{Rng, RngExt};
 
+use super::prose::{self, Piece};
 use crate::error::DatasetError;
-use crate::prose::{self, Piece};
 
 /// What a piece is measured behind: its cost is what it adds to a text.
 const CONTEXT: &str = "so";

@@ -1,17 +1,22 @@
 //! Conversations made to length, each from its index alone.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Draws, Length, RankingsPlan, SyntheticPlan, Turns};
-use aiperf_tokenize::Tokenizer;
+use aiperf_plan::{Distribution, RankingsPlan, SyntheticPlan, Turns};
 use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::DatasetError;
 use crate::length;
-use crate::prompt::Writer;
 use crate::session_id::SessionIds;
+use crate::source::{Making, Source};
+use crate::text::Writer;
 use crate::turn_shape;
 
+/// Text kept in memory at most; what only a seed defines is made again when needed once it is larger.
+const KEPT_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 /// A token of prose and the words around it, in bytes; generous.
 const BYTES_PER_TOKEN: f64 = 6.0;
 /// Turns that all conversations may have together: where their delays differ, each takes 8 bytes.
@@ -19,10 +24,10 @@ const MOST_TURNS: u64 = 1 << 27;
 
 /// Makes any conversation of a synthetic dataset.
 #[derive(Debug)]
-pub struct Synthetic {
+pub(crate) struct Synthetic {
     entries: u32,
     content: Content,
-    osl: Option<Length>,
+    osl: Option<Distribution>,
     turns: Turns,
     writer: Writer,
     ids: SessionIds,
@@ -35,49 +40,46 @@ pub struct Synthetic {
 }
 
 /// What a turn says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Content {
     Nothing,
-    Prompt(Length),
-    Rankings { passages: Length, passage_tokens: Length, query_tokens: Length },
+    Prompt(Distribution),
+    Rankings(RankingsPlan),
 }
 
 impl Synthetic {
     /// Checks the lengths; makes nothing yet.
-    pub fn new(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
-        for (what, length) in [("--isl", plan.isl), ("--osl", plan.osl)] {
-            length.map_or(Ok(()), |length| check(what, length))?;
+    pub(crate) fn new(plan: &SyntheticPlan, making: Making<'_>) -> Result<Self, DatasetError> {
+        for (what, length) in [("--isl", &plan.isl), ("--osl", &plan.osl)] {
+            length.as_ref().map_or(Ok(()), |length| check(what, length))?;
         }
-        let Turns { count, delay_ms, delay_ratio } = plan.turns;
+        let Turns { count, delay_ms, delay_ratio } = &plan.turns;
         check("--conversation-turn-mean", count)?;
         check("--conversation-turn-delay-mean", delay_ms)?;
-        check("--conversation-turn-delay-ratio", Length { mean: delay_ratio, stddev: 0.0 })?;
-        if let Some(isl) = plan.isl.filter(|isl| isl.mean < 1.0) {
-            return Err(DatasetError::InputTooShort { mean: isl.mean });
+        check("--conversation-turn-delay-ratio", &Distribution::fixed(*delay_ratio))?;
+        if let Some(isl) = plan.isl.as_ref().filter(|isl| isl.mean() < 1.0) {
+            return Err(DatasetError::InputTooShort { mean: isl.mean() });
         }
-        let content = plan.isl.map_or(Content::Nothing, Content::Prompt);
+        let content = plan.isl.clone().map_or(Content::Nothing, Content::Prompt);
         // A mean that rounds to nothing asks for nothing.
-        let osl = plan.osl.filter(|osl| osl.mean >= 1.0);
-        Ok(Self::of(plan.entries, content, osl, plan.turns, draws, tokenizer))
+        let osl = plan.osl.clone().filter(|osl| osl.mean() >= 1.0);
+        Ok(Self::of(plan.entries, content, osl, plan.turns.clone(), making))
     }
 
     /// The same, for queries with passages to rank.
-    pub fn rankings(plan: &RankingsPlan, draws: &Draws, tokenizer: &Tokenizer) -> Result<Self, DatasetError> {
-        let RankingsPlan { entries, passages, passage_tokens, query_tokens } = *plan;
-        check("--rankings-passages-mean", passages)?;
-        check("--rankings-passages-prompt-token-mean", passage_tokens)?;
-        check("--rankings-query-prompt-token-mean", query_tokens)?;
-        let content = Content::Rankings { passages, passage_tokens, query_tokens };
-        Ok(Self::of(entries, content, None, Turns::ONE, draws, tokenizer))
+    pub(crate) fn rankings(plan: &RankingsPlan, making: Making<'_>) -> Result<Self, DatasetError> {
+        check("--rankings-passages-mean", &plan.passages)?;
+        check("--rankings-passages-prompt-token-mean", &plan.passage_tokens)?;
+        check("--rankings-query-prompt-token-mean", &plan.query_tokens)?;
+        Ok(Self::of(plan.entries, Content::Rankings(plan.clone()), None, Turns::ONE, making))
     }
 
     fn of(
         entries: u32,
         content: Content,
-        osl: Option<Length>,
+        osl: Option<Distribution>,
         turns: Turns,
-        draws: &Draws,
-        tokenizer: &Tokenizer,
+        Making { draws, tokenizer, .. }: Making<'_>,
     ) -> Self {
         Self {
             entries,
@@ -102,8 +104,8 @@ impl Synthetic {
 
     /// The conversations as a schedule sees them: nothing is written for that.
     pub(crate) fn shapes(&self) -> Result<Shapes, DatasetError> {
-        let Turns { count, .. } = self.turns;
-        if count.mean < 2.0 && count.stddev <= 0.0 {
+        let count = &self.turns.count;
+        if count.mean() < 2.0 && count.is_fixed() {
             return Ok(Shapes::single(self.entries));
         }
         let (mut shapes, mut in_all) = (ShapeList::default(), 0);
@@ -111,7 +113,7 @@ impl Synthetic {
             let turns = self.turn_count(index);
             in_all += turns as u64;
             if in_all > MOST_TURNS {
-                return Err(DatasetError::TooManyTurns { entries: self.entries, mean: count.mean, most: MOST_TURNS });
+                return Err(DatasetError::TooManyTurns { entries: self.entries, mean: count.mean(), most: MOST_TURNS });
             }
             shapes.push(self.delays(index).take(turns).map(|delay_ms| turn_shape(delay_ms, None)));
         }
@@ -120,36 +122,34 @@ impl Synthetic {
 
     /// What all conversations, which have so many turns together, take in memory, roughly.
     pub(crate) fn estimated_bytes(&self, turns: u64) -> f64 {
-        let tokens = match self.content {
+        let tokens = match &self.content {
             Content::Nothing => 0.0,
-            Content::Prompt(isl) => isl.mean,
-            Content::Rankings { passages, passage_tokens, query_tokens } => {
-                passages.mean * passage_tokens.mean + query_tokens.mean
-            }
+            Content::Prompt(isl) => isl.mean(),
+            Content::Rankings(rankings) => rankings.tokens(),
         };
         let turn = tokens * BYTES_PER_TOKEN + size_of::<Turn>() as f64;
         f64::from(self.entries) * size_of::<Conversation>() as f64 + turns as f64 * turn
     }
 
     fn turn_count(&self, index: usize) -> usize {
-        length::draw(self.turns.count, &mut self.turn_counts.at(index as u64))
+        length::draw(&self.turns.count, &mut self.turn_counts.at(index as u64))
     }
 
     /// Milliseconds before each turn of a conversation, however many it has.
-    fn delays(&self, index: usize) -> impl Iterator<Item = Option<f64>> {
-        let Turns { delay_ms, delay_ratio, .. } = self.turns;
+    fn delays(&self, index: usize) -> impl Iterator<Item = Option<f64>> + '_ {
+        let Turns { delay_ms, delay_ratio, .. } = &self.turns;
         let mut draws = self.delays.at(index as u64);
-        let delay = move || (delay_ms.mean > 0.0).then(|| length::draw(delay_ms, &mut draws) as f64 * delay_ratio);
+        let delay = move || (delay_ms.mean() > 0.0).then(|| length::draw(delay_ms, &mut draws) as f64 * delay_ratio);
         std::iter::once(None).chain(std::iter::repeat_with(delay))
     }
 
     /// The conversation of an index.
-    pub fn make(&self, index: usize) -> Result<Conversation, DatasetError> {
+    pub(crate) fn make(&self, index: usize) -> Result<Conversation, DatasetError> {
         self.make_with(index, |tokens, texts| self.writer.write(tokens, texts))
     }
 
     /// The same; a text whose exact length is out of reach is as near as could be found.
-    pub fn make_nearest(&self, index: usize) -> Conversation {
+    pub(crate) fn make_nearest(&self, index: usize) -> Conversation {
         let nearest =
             |tokens, texts: &mut _| Ok::<_, std::convert::Infallible>(self.writer.write_nearest(tokens, texts));
         match self.make_with(index, nearest) {
@@ -178,11 +178,11 @@ impl Synthetic {
         mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, E>,
     ) -> Result<Turn, E> {
         let (mut lengths, mut texts) = (self.input_lengths.at(at), self.texts.at(at));
-        let mut turn = match self.content {
+        let mut turn = match &self.content {
             Content::Nothing => Turn::default(),
             Content::Prompt(isl) => Turn::text(write(length::draw(isl, &mut lengths), &mut texts)?),
-            Content::Rankings { passages, passage_tokens, query_tokens } => {
-                let mut text = |length, texts: &mut _| write(length::draw(length, &mut lengths), texts);
+            Content::Rankings(RankingsPlan { passages, passage_tokens, query_tokens, .. }) => {
+                let mut text = |length: &Distribution, texts: &mut _| write(length::draw(length, &mut lengths), texts);
                 let query = vec![text(query_tokens, &mut texts)?];
                 // The number of passages is drawn apart, so that it does not hang on the length of the query.
                 let count = length::draw(passages, &mut self.passage_counts.at(at));
@@ -191,7 +191,7 @@ impl Synthetic {
                 Turn { texts: vec![media("query", query), media("passages", passages)], ..Turn::default() }
             }
         };
-        turn.max_tokens = self.osl.map(|osl| {
+        turn.max_tokens = self.osl.as_ref().map(|osl| {
             let tokens = length::draw(osl, &mut self.output_lengths.at(at));
             u32::try_from(tokens).unwrap_or(u32::MAX)
         });
@@ -199,7 +199,54 @@ impl Synthetic {
     }
 }
 
-fn check(what: &'static str, Length { mean, stddev }: Length) -> Result<(), DatasetError> {
+fn check(what: &'static str, length: &Distribution) -> Result<(), DatasetError> {
     let valid = |number: f64| number.is_finite() && number >= 0.0;
-    if valid(mean) && valid(stddev) { Ok(()) } else { Err(DatasetError::NotALength { what, mean, stddev }) }
+    let (mean, largest) = (length.mean(), length.largest());
+    if valid(mean) && valid(largest) { Ok(()) } else { Err(DatasetError::NotALength { what, mean, largest }) }
+}
+
+/// All of them in memory where they fit, else made again whenever they are wanted.
+pub(crate) fn source(synthetic: Synthetic, making: Making<'_>) -> Result<Box<dyn Source>, DatasetError> {
+    let shapes = Arc::new(synthetic.shapes()?);
+    if synthetic.len() == 0 || synthetic.estimated_bytes(shapes.turns_in_all()) > KEPT_BYTES {
+        (synthetic.len() > 0).then(|| synthetic.make(0)).transpose()?;
+        return Ok(Box::new(Remade { synthetic, shapes }));
+    }
+    let make = |index| synthetic.make(index).inspect(|_| (making.progress)());
+    let conversations = (0..synthetic.len()).map(make).collect::<Result<_, _>>()?;
+    Ok(Box::new(Kept { conversations, shapes }))
+}
+
+/// Conversations that were made once.
+#[derive(Debug)]
+struct Kept {
+    conversations: Vec<Conversation>,
+    shapes: Arc<Shapes>,
+}
+
+impl Source for Kept {
+    fn shapes(&self) -> &Arc<Shapes> {
+        &self.shapes
+    }
+
+    fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
+        Ok(Cow::Borrowed(&self.conversations[index]))
+    }
+}
+
+/// Conversations that are made on the spot, which takes about as long as counting their tokens.
+#[derive(Debug)]
+struct Remade {
+    synthetic: Synthetic,
+    shapes: Arc<Shapes>,
+}
+
+impl Source for Remade {
+    fn shapes(&self) -> &Arc<Shapes> {
+        &self.shapes
+    }
+
+    fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
+        Ok(Cow::Owned(self.synthetic.make_nearest(index)))
+    }
 }

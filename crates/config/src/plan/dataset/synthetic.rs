@@ -1,0 +1,129 @@
+//! Conversations that are made.
+
+use super::{counted_by, first_set};
+use crate::error::Problem;
+use crate::flags::{CONVERSATION_NUM, REQUEST_COUNT};
+use crate::resolve::Tree;
+use crate::rules::DATASET_TOKENS;
+use crate::sections::dataset::{Dataset, MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
+use crate::sections::distribution::Distribution;
+use crate::tree::Origin;
+use aiperf_plan::dataset::Shape;
+use aiperf_plan::{DatasetPlan, Distribution as Drawn, RankingsPlan, SyntheticPlan, Turns};
+
+pub(super) fn synthetic(
+    tree: &Tree,
+    dataset: &Dataset,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> DatasetPlan {
+    let prompts = dataset.prompts.clone().unwrap_or_default();
+    let (isl, osl) = (prompts.isl.as_ref().map(Distribution::drawn), prompts.osl.as_ref().map(Distribution::drawn));
+    if let Some(isl) = &isl {
+        at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
+    }
+    let turns = turns(tree, dataset, notes);
+    let tokens = isl.as_ref().map_or(1.0, likely) * likely(&turns.count);
+    let entries = prompts_made(tree, dataset.entries, tokens, notes, problems);
+    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean() >= 1.0), turns })
+}
+
+fn turns(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Turns {
+    let of = |distribution: &Option<Distribution>, usual: f64| {
+        distribution.as_ref().map_or(Drawn::fixed(usual), Distribution::drawn)
+    };
+    let count = of(&dataset.turns, MEAN_TURNS);
+    let delay_ms = of(&dataset.turn_delay, MEAN_TURN_DELAY);
+    for key in ["turn_delay", "turn_delay_ratio"] {
+        let at = format!("benchmark.datasets.0.{key}");
+        if count.largest() < 2.0 && tree.node.find(&at).is_some() {
+            let what = first_set(tree, &at);
+            notes.push(format!("{what} has no effect: a conversation of one turn has nothing to wait for"));
+        }
+    }
+    Turns { count, delay_ms, delay_ratio: dataset.turn_delay_ratio() }
+}
+
+pub(super) fn rankings(
+    tree: &Tree,
+    dataset: &Dataset,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> DatasetPlan {
+    let rankings = dataset.rankings.clone().unwrap_or_default();
+    let mut of = |distribution: Distribution, key: &str| {
+        let key = format!("rankings.{key}");
+        let length = distribution.drawn();
+        at_least_one(tree, &length, &key, "a request has a query and passages that say something", problems);
+        length
+    };
+    let passages = of(rankings.passages(), "passages");
+    let passage_tokens = of(rankings.passage_tokens(), "passage_tokens");
+    let query_tokens = of(rankings.query_tokens(), "query_tokens");
+    for key in ["isl", "osl"] {
+        let at = format!("benchmark.datasets.0.prompts.{key}");
+        let node = tree.node.find(&format!("{at}.mean")).or_else(|| tree.node.find(&at));
+        if let Some(node) = node.filter(|node| node.origin != Origin::Rule) {
+            let what = tree.places.subject(node, &at);
+            notes.push(format!(
+                "{what} has no effect: a ranking request has a query and passages, of lengths of their own"
+            ));
+        }
+    }
+    let plan = RankingsPlan { entries: 0, passages, passage_tokens, query_tokens };
+    let entries = prompts_made(tree, dataset.entries, plan.tokens().max(1.0), notes, problems);
+    DatasetPlan::Rankings(RankingsPlan { entries, ..plan })
+}
+
+fn at_least_one(tree: &Tree, length: &Drawn, key: &str, why: &str, problems: &mut Vec<Problem>) {
+    if length.mean() >= 1.0 {
+        return;
+    }
+    let at = format!("benchmark.datasets.0.{key}");
+    let node = tree.node.find(&format!("{at}.mean")).or_else(|| tree.node.find(&at));
+    let what = node.map_or_else(|| at.clone(), |node| tree.places.subject(node, &at));
+    problems.push(Problem::new(format!("{what} must be at least 1")).because(why).at(at));
+}
+
+/// How many prompts of so many tokens are made. A number that was asked for is made or refused; where only the requests were counted,
+/// prompts are used again once there are very many.
+fn prompts_made(
+    tree: &Tree,
+    asked: Option<i64>,
+    tokens: f64,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> u32 {
+    let asked = asked.unwrap_or(SYNTHETIC_ENTRIES).max(1) as f64;
+    let at = "benchmark.datasets.0.entries";
+    let node = tree.node.find(at);
+    let mut made = asked;
+    if node.is_none() || counted_by(tree, REQUEST_COUNT) || counted_by(tree, CONVERSATION_NUM) {
+        made = asked.min((DATASET_TOKENS / tokens).max(1.0).floor());
+        if made < asked {
+            notes.push(format!(
+                "{made} prompts are made, not {asked}, and used again: all prompts together are at most {DATASET_TOKENS} \
+                 tokens. A server that caches prefixes answers those it has seen faster"
+            ));
+        }
+    } else if asked * tokens > DATASET_TOKENS {
+        let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
+        problems.push(
+            Problem::new(format!("{what} prompts of {tokens} tokens are more than can be made"))
+                .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
+                .hint("fewer prompts, which are used again, or shorter ones")
+                .at(at),
+        );
+    }
+    // Both limits are below what 32 bits count.
+    made as u32
+}
+
+/// Tokens or turns that most draws stay below.
+fn likely(length: &Drawn) -> f64 {
+    let deviation = match length.shape {
+        Shape::Normal { stddev, .. } => stddev,
+        _ => 0.0,
+    };
+    (length.mean() + deviation).max(1.0)
+}

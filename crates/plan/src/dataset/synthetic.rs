@@ -1,0 +1,61 @@
+//! Conversations that are made.
+
+use super::Distribution;
+use serde::{Deserialize, Serialize};
+
+/// Synthetic conversations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SyntheticPlan {
+    pub entries: u32,
+    /// Input length; `None` sends no text.
+    pub isl: Option<Distribution>,
+    /// Output length asked for; `None` asks for none.
+    pub osl: Option<Distribution>,
+    pub turns: Turns,
+}
+
+impl SyntheticPlan {
+    /// So many conversations of one turn that says nothing.
+    pub fn new(entries: u32) -> Self {
+        Self { entries, isl: None, osl: None, turns: Turns::ONE }
+    }
+}
+
+/// The turns of synthetic conversations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// How many a conversation has.
+    pub count: Distribution,
+    /// Milliseconds from the return of a turn to the next.
+    pub delay_ms: Distribution,
+    /// What delays are multiplied by.
+    pub delay_ratio: f64,
+}
+
+impl Turns {
+    /// One turn a conversation.
+    pub const ONE: Self =
+        Self { count: Distribution::fixed(1.0), delay_ms: Distribution::fixed(0.0), delay_ratio: 1.0 };
+}
+
+/// Queries, each with passages to rank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankingsPlan {
+    pub entries: u32,
+    /// How many passages a request has.
+    pub passages: Distribution,
+    pub passage_tokens: Distribution,
+    pub query_tokens: Distribution,
+}
+
+impl RankingsPlan {
+    /// Tokens of a request.
+    pub fn tokens(&self) -> f64 {
+        self.passages.mean() * self.passage_tokens.mean() + self.query_tokens.mean()
+    }
+
+    /// Tokens of the longest request that is to be reckoned with.
+    pub fn most_tokens(&self) -> f64 {
+        self.passages.largest() * self.passage_tokens.largest() + self.query_tokens.largest()
+    }
+}
