@@ -1,0 +1,13 @@
+//! What the real binary says to a server that writes down every request: datasets of every kind.
+//!
+//! # Layout
+//! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
+//! - [`seeds`]: the same seed, the same dataset
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+#[path = "../profile/bench.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod bench;
+mod recorded;
+mod seeds;
