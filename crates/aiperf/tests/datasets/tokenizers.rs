@@ -188,3 +188,22 @@ fn a_fetch_ends_when_somebody_wants_to_stop() {
     assert!(run.stderr().contains("nothing was sent"), "{}", run.stderr());
     assert!(!place.cache().join("models--org--tiny/snapshots").exists());
 }
+
+#[test]
+fn every_example_of_the_documentation_runs() {
+    let page = include_str!("../../../../docs/tokenizers.md");
+    let block = page.split("```bash\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let place = Place::new(Faults::default());
+    let sim = crate::bench::serve(crate::bench::quick());
+    assert_eq!(block.lines().count(), 4);
+    for line in block.lines() {
+        let line = line.replace("localhost:8000", sim.url().trim_start_matches("http://"));
+        let args: Vec<&str> = line.split_whitespace().skip(2).collect();
+        let bench = Bench::bare().with(&args).with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+        let bench = place.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value));
+        std::os::unix::fs::symlink(golden("tiny-model"), bench.dir.path().join("tiny-model")).unwrap();
+        let run = bench.run();
+        assert_eq!(run.code(), Some(0), "{line}\n{}", run.stderr());
+        assert_eq!(run.summary()["request_count"]["avg"], 4.0, "{line}");
+    }
+}
