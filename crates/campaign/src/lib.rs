@@ -31,6 +31,7 @@ mod sending;
 mod server_metrics;
 mod slices;
 
+pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
 pub use campaign::{Campaign, CampaignError, Finished, Prepared};

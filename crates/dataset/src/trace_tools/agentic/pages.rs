@@ -1,0 +1,80 @@
+//! Pages for a browser: each is one file that needs nothing else, and draws itself from the data in it.
+
+use super::AgenticPlan;
+use super::blocks::Blocks;
+use super::column::Column;
+use super::facts::Facts;
+use super::session::{Session, Turn};
+use crate::trace_tools::numbers::rounded;
+use serde_json::{Value, json};
+
+const STYLE: &str = include_str!("page.css");
+const REPORT: &str = include_str!("report.html");
+const CACHE_EXPLORER: &str = include_str!("cache_explorer.html");
+const SIMULATION: &str = include_str!("simulation.html");
+
+const BINS: usize = 40;
+
+fn page(template: &str, plan: &AgenticPlan, mut data: Value) -> String {
+    data["name"] = json!(plan.name);
+    data["seed"] = json!(plan.seed);
+    data["block_size"] = json!(plan.config.block_size);
+    // Nothing in the data may end the script that holds it.
+    let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+    template.replacen("/*STYLE*/", STYLE, 1).replacen("/*DATA*/", &data, 1)
+}
+
+/// How what was made compares with what was asked for.
+pub(super) fn report(plan: &AgenticPlan, quality: &Value, facts: &Facts) -> String {
+    let histograms = json!([
+        histogram("Initial context", "tokens", &facts.initial_context, 1.0, false),
+        histogram("New tokens per turn", "tokens", &facts.new_tokens, 1.0, true),
+        histogram("Output length", "tokens", &facts.output, 1.0, true),
+        histogram("Delay between turns", "s", &facts.delay_ms, 1e-3, true),
+        histogram("Turns per session", "turns", &facts.turn_count, 1.0, false),
+        histogram("Context used at the end", "%", &facts.fill, 100.0, false),
+        histogram("Estimated session duration", "min", &facts.minutes, 1.0, true),
+    ]);
+    page(REPORT, plan, json!({"quality": quality, "groups": facts.groups, "histograms": histograms}))
+}
+
+/// Numbers in bins, which are as wide as each other, or each as much wider than the one before.
+fn histogram(title: &str, unit: &str, column: &Column, unit_size: f64, is_log: bool) -> Value {
+    let values: Vec<(f64, u64)> =
+        column.sorted().into_iter().map(|(value, count)| (value * unit_size, count)).collect();
+    let scale = |value: f64| if is_log { value.max(1e-3).ln() } else { value };
+    let end = |value: Option<&(f64, u64)>, without: f64| value.map_or(without, |(value, _)| scale(*value));
+    let (low, high) = (end(values.first(), 0.0), end(values.last(), 1.0));
+    let width = ((high - low) / BINS as f64).max(1e-9);
+    let mut counts = vec![0_u64; BINS];
+    for (value, count) in &values {
+        let bin = ((scale(*value) - low) / width) as usize;
+        counts[bin.min(BINS - 1)] += count;
+    }
+    let edge = |at: usize| {
+        let edge = low + width * at as f64;
+        rounded(if is_log { edge.exp() } else { edge }, 3)
+    };
+    let edges: Vec<f64> = (0..=BINS).map(edge).collect();
+    json!({"title": title, "unit": unit, "log": is_log, "edges": edges, "counts": counts, "total": column.count()})
+}
+
+/// Which blocks of which turns were there before.
+pub(super) fn cache_explorer(plan: &AgenticPlan, structure: &Value) -> String {
+    page(CACHE_EXPLORER, plan, json!({"sessions": structure["sessions"], "all": plan.sessions}))
+}
+
+/// A server and its cache, simulated by the page as its reader wishes.
+pub(super) fn simulation(plan: &AgenticPlan, blocks: Blocks, facts: &Facts) -> String {
+    let turn = |turn: &Turn| json!([turn.new, turn.output, turn.delay_ms.round()]);
+    let session = |session: &Session| {
+        let turns: Vec<Value> = session.turns.iter().map(turn).collect();
+        json!({"g": session.group, "i": session.index, "t": turns})
+    };
+    let sessions: Vec<Value> = facts.kept.iter().map(session).collect();
+    let data = json!({
+        "l1": blocks.global, "l15": blocks.group, "sessions": sessions, "all": facts.sessions,
+        "max_prompt": plan.config.max_prompt,
+    });
+    page(SIMULATION, plan, data)
+}
