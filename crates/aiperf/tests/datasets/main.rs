@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`traces`]: requests as a server once received them
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -11,3 +12,4 @@
 mod bench;
 mod recorded;
 mod seeds;
+mod traces;

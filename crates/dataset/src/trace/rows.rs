@@ -68,7 +68,10 @@ impl Rows {
                 }
             }
         })?;
-        Ok((pieces.into_iter().reduce(Self::and).unwrap_or_default(), digest))
+        // There may be many millions: a list that doubles would need half as much again.
+        let mut all = Self::default();
+        all.notes.reserve_exact(pieces.iter().map(|piece| piece.notes.len()).sum());
+        Ok((pieces.into_iter().fold(all, Self::and), digest))
     }
 
     fn add(&mut self, place: Place, entry: &Entry<'_>, block_size: Option<u64>) -> Result<(), String> {
