@@ -104,6 +104,7 @@ fn a_command_that_does_not_exist_says_what_was_meant_or_what_to_use() {
 #[test]
 fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refused() {
     let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("trace.jsonl"), "{\"input_length\": 9, \"timestamp\": 0}\n").unwrap();
     let listed = stdout(&aiperf(&["config", "init", "--list"]));
     let names: Vec<&str> = listed
         .lines()
@@ -118,9 +119,9 @@ fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refu
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert_eq!(stdout(&output), "Configuration valid: c.yaml\n");
     }
-    let refused = aiperf(&["config", "init", "--template", "trace-replay"]);
+    let refused = aiperf(&["config", "init", "--template", "repeat"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("the template 'trace-replay' is not there yet"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the template 'repeat' is not there yet"), "{}", stderr(&refused));
     let base = "benchmark:\n  model: m\n  endpoint: {url: 'http://127.0.0.1:9'}\n  dataset: {isl: 8}\n";
     for (rest, says) in [
         ("  profiling: {type: concurrency, requests: 4, timing_mode: agentic_replay}\n", "is not there yet"),

@@ -204,7 +204,7 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
-        let is_verbatim = plan.dataset.is_verbatim();
+        let (is_verbatim, is_trace) = (plan.dataset.is_verbatim(), plan.dataset.is_trace());
         // With the dataset in memory, it is known what is left.
         let kept_bytes = memory::kept_bytes(&plan.dataset);
         let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;
@@ -220,7 +220,11 @@ impl Job {
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
         let all = all.inspect(|_| steps.count());
-        let inputs = if is_verbatim {
+        let inputs = if is_trace {
+            // Every row was read when the trace was opened.
+            drop(all);
+            None
+        } else if is_verbatim {
             // Bodies that a file has as they are need no second copy.
             all.for_each(drop);
             None

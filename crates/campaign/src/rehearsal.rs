@@ -26,6 +26,7 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
             DatasetPlan::Synthetic(SyntheticPlan { isl: None, osl: None, ..synthetic.clone() })
         }
         DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
+        DatasetPlan::Trace(trace) => DatasetPlan::Trace(trace.clone()),
     };
     // Nothing is counted with it.
     let tokenizer = Tokenizer::builtin();

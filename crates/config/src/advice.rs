@@ -45,16 +45,6 @@ const INSTEAD: &[Instead] = &[
         key: "one prompt a request, and concurrency: N for many at once",
     },
     Instead {
-        reason: "traces are not replayed",
-        flag: "synthetic prompts: --isl N --osl N",
-        key: "synthetic prompts: dataset: {isl: N, osl: N}",
-    },
-    Instead {
-        reason: "traces are not reshaped",
-        flag: "synthetic prompts: --isl N --osl N",
-        key: "synthetic prompts: dataset: {isl: N, osl: N}",
-    },
-    Instead {
         reason: "agentic traces are not replayed",
         flag: "synthetic prompts: --isl N --osl N",
         key: "synthetic prompts: dataset: {isl: N, osl: N}",

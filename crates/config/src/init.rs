@@ -47,7 +47,7 @@ templates! {
     "Data" {
         "multi-turn": "Conversations of several turns";
         "file": "Prompts of your own", not yet: "records are read from files";
-        "trace-replay": "A trace replayed at its own times", not yet: "traces are not replayed";
+        "trace-replay": "A trace replayed at its own times";
     }
     "Several runs" {
         "repeat": "The same run several times, with confidence intervals", not yet: "a benchmark is one run";

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 fn with_file<T>(text: &str, run: impl FnOnce(&Context<'_>) -> T) -> T {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("c.yaml"), text).expect("a file");
+    std::fs::write(dir.path().join("trace.jsonl"), "{\"input_length\": 9, \"timestamp\": 0}\n").expect("a file");
     let env = BTreeMap::new();
     run(&Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() })
 }
@@ -68,9 +69,9 @@ fn templates_of_load_are_the_load_they_are_named_for() {
 
 #[test]
 fn a_setting_of_a_file_that_does_not_exist_yet_is_refused_by_place() {
-    let template = TEMPLATES.iter().find(|template| template.name == "trace-replay").unwrap();
-    let error = profile(&template.filled(None, None), &[]).unwrap_err().to_string();
-    assert!(error.contains("c.yaml:9:") && error.contains("is not there yet"), "{error}");
+    let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 5}\n  profiling: {type: concurrency, requests: 1, timing_mode: agentic_replay}\n";
+    let error = profile(text, &[]).unwrap_err().to_string();
+    assert!(error.contains("c.yaml:5:") && error.contains("is not there yet"), "{error}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::error::DatasetError;
 use crate::files::{Files, shown};
 use crate::source::{Making, Source};
 use crate::synthetic::{self, Synthetic};
+use crate::trace::Trace;
 use crate::turn_shape::LONGEST_MS;
 
 /// Every conversation a run may have, at least one.
@@ -25,6 +26,7 @@ impl Dataset {
             DatasetPlan::Synthetic(plan) => synthetic::source(Synthetic::new(plan, making)?, making)?,
             DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making)?,
             DatasetPlan::File(plan) => Box::new(Files::open(plan, making)?),
+            DatasetPlan::Trace(plan) => Box::new(Trace::open(plan, making)?),
         };
         if source.shapes().is_empty() { Err(DatasetError::NoEntries) } else { Ok(Self { source }) }
     }

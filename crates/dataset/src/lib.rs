@@ -2,7 +2,8 @@
 //!
 //! A conversation is a pure function of the plan, the seed and its index: it does not matter how many threads ask, in
 //! which order or how often. Nothing here knows a clock or a socket.
-//! Files are read before anything else, and never again.
+//! Files are read before anything else, and never again, but for traces: those are looked through before anything else, and
+//! their rows read again when they are wanted.
 //!
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
@@ -12,6 +13,7 @@
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - [`trace_tools`]: traces as files to look at and to make
+//! - `trace`: traces, one file a format
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
@@ -27,6 +29,7 @@ pub mod source;
 mod synthetic;
 mod text;
 pub mod trace_tools;
+mod trace;
 mod turn_shape;
 
 pub use dataset::Dataset;

@@ -47,7 +47,8 @@ fn golden_tables_are_read_whatever_their_codec() {
 
 #[test]
 fn columns_that_are_not_wanted_are_not_read() {
-    for (path, wanted) in tables() {
+    let has_images = |wanted: &[Value]| wanted[0].get("image").is_some();
+    for (path, wanted) in tables().into_iter().filter(|(_, wanted)| has_images(wanted)) {
         let mut columns = Columns::open(&path, Some(&["whole", "absent", "image"])).unwrap();
         assert_eq!(columns.names(), ["whole", "image"]);
         let first = columns.next_row().unwrap().unwrap();

@@ -4,13 +4,17 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Whether the first record of a file has a timestamp.
 pub(super) fn has_timestamps(path: &Path) -> bool {
     if !path.is_file() {
         return false;
+    }
+    // Those of traces have a column of times, without which they are refused when they are read.
+    if is_columnar(path) {
+        return true;
     }
     let first = lines(path).next();
     let Some(record) = first.and_then(|line| serde_json::from_str::<Value>(&line).ok()) else { return false };
@@ -22,8 +26,18 @@ pub(super) fn records(path: &Path) -> Option<i64> {
     if path.is_dir() {
         return Some(jsonl_files(path).iter().map(|file| lines(file).count() as i64).sum());
     }
+    if is_columnar(path) {
+        return None;
+    }
     let count = lines(path).count() as i64;
     (count > 0).then_some(count)
+}
+
+/// Whether a file is Parquet or Arrow, by how it begins.
+fn is_columnar(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(6).read_to_end(&mut start));
+    read.is_ok() && [&b"PAR1"[..], b"ARROW1", &[0xff; 4]].iter().any(|magic| start.starts_with(magic))
 }
 
 /// How many sessions of a file no other session starts.

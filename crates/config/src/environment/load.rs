@@ -12,7 +12,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_REBROADCAST_INTERVAL", kind: Float(between(0.0, false, 60.0, true)), default: "2.0", status: NoEffect, about: "Repeat period of the dataset-ready notice" },
     Variable { name: "AIPERF_DATASET_REBROADCAST_WINDOW", kind: Float(between(0.0, true, 3600.0, true)), default: "120.0", status: NoEffect, about: "How long that notice is repeated; 0 = off" },
     Variable { name: "AIPERF_DATASET_CATCH_UP_REQUEST_TIMEOUT", kind: Float(between(0.1, true, 100000.0, true)), default: "10.0", status: NoEffect, about: "Limit of the late-subscriber status request" },
-    Variable { name: "AIPERF_DATASET_BASETEN_SESSION_COLUMN", kind: Choice(&["provided_session_id", "poor_man_session_id"]), default: "provided_session_id", status: NotYet, about: "Which Baseten session column is preferred; the other is used if it is missing" },
+    Variable { name: "AIPERF_DATASET_BASETEN_SESSION_COLUMN", kind: Choice(&["provided_session_id", "poor_man_session_id"]), default: "provided_session_id", status: Acts, about: "Which Baseten session column is preferred; the other is used if it is missing" },
     Variable { name: "AIPERF_DATASET_STATE_POLL_INTERVAL", kind: Float(between(0.0, false, 60.0, true)), default: "1.0", status: NoEffect, about: "Poll period for dataset readiness in a worker" },
     Variable { name: "AIPERF_DATASET_MMAP_BASE_PATH", kind: Text, default: "unset", status: NoEffect, about: "Where dataset map files go; unset = system temp" },
     Variable { name: "AIPERF_DATASET_MMAP_CACHE_ENABLED", kind: Bool, default: "true", status: NotYet, about: "Reuse prepared datasets across identical runs" },

@@ -17,7 +17,9 @@ use crate::nearest::nearest;
 use crate::range::Range;
 use crate::small_file;
 use aiperf_plan::redact::REDACTED;
-use aiperf_plan::{ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, RuntimePlan, SessionHeader, TimingPlan};
+use aiperf_plan::{
+    ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, RuntimePlan, SessionColumn, SessionHeader, TimingPlan,
+};
 use aiperf_types::{Nanos, Thresholds};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -75,6 +77,8 @@ pub(crate) struct Environment {
     pub force_content_parts: bool,
     /// Seconds between two looks at a video that is being made.
     pub video_poll_seconds: Option<f64>,
+    /// Which column of a Baseten trace names sessions.
+    pub session_column: SessionColumn,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
@@ -328,6 +332,11 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_API_KEY" => out.api_key = Some(value.to_owned()),
         "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS" => out.force_content_parts = is_true(),
         "AIPERF_HTTP_VIDEO_POLL_INTERVAL" => out.video_poll_seconds = Some(float()),
+        "AIPERF_DATASET_BASETEN_SESSION_COLUMN" => {
+            let columns = [SessionColumn::Provided, SessionColumn::PoorMan];
+            let named = columns.into_iter().find(|column| column.name().eq_ignore_ascii_case(value.trim()));
+            out.session_column = named.unwrap_or_default();
+        }
         "AIPERF_HTTP_FORCE_CLOSE" => out.force_close = is_true(),
         "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD" => out.thresholds.usage_diff_pct = float(),
         "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD" => out.thresholds.osl_mismatch_pct = float(),
@@ -407,6 +416,7 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
+            let switches = (switches, read.session_column);
             let written = (read.showing, read.flush_every, read.tokenizer_timeout);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)

@@ -1,6 +1,6 @@
 //! Flags: Conversation Input.
 
-use super::flag::Status::{Acts, NotYet};
+use super::flag::Status::Acts;
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::range::at_least;
 use crate::sections::dataset::{MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
@@ -74,20 +74,20 @@ flags! { CONVERSATION_INPUT_FLAGS:
         value_name: Some("SECONDS"),
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: Acts,
-        limited_to: Some("multi_turn so far"),
+        limited_to: Some("multi_turn and traces so far"),
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("max_idle_gap_cap_seconds"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     REPLAY_SPEEDUP {
         name: "--replay-speedup",
         kind: Kind::Float,
         to: To::Dataset("replay_speedup"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     OPEN_LOOP_REPLAY {
         name: "--open-loop-replay",
@@ -95,21 +95,21 @@ flags! { CONVERSATION_INPUT_FLAGS:
         negation: Some("--no-open-loop-replay"),
         takes: Takes::Nothing,
         to: To::Dataset("open_loop_replay"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     OPEN_LOOP_STRICT {
         name: "--open-loop-strict",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("open_loop_strict"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     OMIT_KV_HINTS {
         name: "--omit-kv-hints",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("omit_kv_hints"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     FORCE_MIN_TOKENS {
         name: "--force-min-tokens",
@@ -117,6 +117,6 @@ flags! { CONVERSATION_INPUT_FLAGS:
         negation: Some("--no-force-min-tokens"),
         takes: Takes::Nothing,
         to: To::Dataset("force_min_tokens"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
 }

@@ -67,27 +67,27 @@ flags! { INPUT_FLAGS:
         to: To::Dataset("format"),
         status: Acts,
         summary: "Format of the input file",
-        limited_to: Some("single_turn, multi_turn and raw_payload so far"),
+        limited_to: Some("single_turn, multi_turn, raw_payload and traces but weka_trace and tracelab so far"),
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("ignore_trace_delays"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     USE_THINK_TIME_ONLY {
         name: "--use-think-time-only",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("use_think_time_only"),
-        status: NotYet("traces are not replayed"),
+        status: NotYet("agentic traces are not replayed"),
     }
     MAX_CONTEXT_LENGTH {
         name: "--max-context-length",
         kind: Kind::Int,
         to: To::Dataset("max_context_length"),
-        status: NotYet("traces are not replayed"),
+        status: NotYet("agentic traces are not replayed"),
     }
     DATASET_SAMPLING_STRATEGY {
         name: "--dataset-sampling-strategy",
@@ -101,7 +101,7 @@ flags! { INPUT_FLAGS:
         negation: Some("--no-allow-dataset-wrap"),
         takes: Takes::Nothing,
         to: To::Dataset("synthesis.allow_dataset_wrap"),
-        status: NotYet("traces are not reshaped"),
+        status: NotYet("agentic traces are not replayed"),
     }
     RANDOM_SEED {
         name: "--random-seed",
@@ -114,7 +114,7 @@ flags! { INPUT_FLAGS:
         name: "--trace-session-sample-ratio",
         kind: Kind::Float,
         to: To::Dataset("trace_session_sample_ratio"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     CONFIG {
         name: "--config",

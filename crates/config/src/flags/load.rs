@@ -138,7 +138,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("trace_idle_gap_cap_seconds"),
-        status: NotYet("traces are not replayed"),
+        status: Acts,
     }
     SYSTEM_IDLE_GAP_CAP_SECONDS {
         name: "--system-idle-gap-cap-seconds",

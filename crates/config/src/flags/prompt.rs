@@ -96,7 +96,7 @@ flags! { INPUT_SEQUENCE_LENGTH_FLAGS:
         kind: Kind::Int,
         aliases: &["--synthetic-input-tokens-block-size", "--isl-block-size"],
         to: To::Dataset("prompts.block_size"),
-        status: NotYet("prompts have one normal length"),
+        status: Acts,
     }
     SEQ_DIST {
         name: "--seq-dist",

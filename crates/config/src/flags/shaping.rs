@@ -1,6 +1,6 @@
 //! Flags: Rankings, Synthesis.
 
-use super::flag::Status::{Acts, NotYet};
+use super::flag::Status::Acts;
 use super::flag::{Kind, To, flags};
 use crate::range::at_least;
 
@@ -57,42 +57,42 @@ flags! { SYNTHESIS_FLAGS:
         name: "--synthesis-speedup-ratio",
         kind: Kind::Float,
         to: To::Dataset("synthesis.speedup_ratio"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
     SYNTHESIS_PREFIX_LEN_MULTIPLIER {
         name: "--synthesis-prefix-len-multiplier",
         kind: Kind::Float,
         to: To::Dataset("synthesis.prefix_len_multiplier"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
     SYNTHESIS_PREFIX_ROOT_MULTIPLIER {
         name: "--synthesis-prefix-root-multiplier",
         kind: Kind::Int,
         to: To::Dataset("synthesis.prefix_root_multiplier"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
     SYNTHESIS_PROMPT_LEN_MULTIPLIER {
         name: "--synthesis-prompt-len-multiplier",
         kind: Kind::Float,
         to: To::Dataset("synthesis.prompt_len_multiplier"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
     SYNTHESIS_OUTPUT_LEN_MULTIPLIER {
         name: "--synthesis-output-len-multiplier",
         kind: Kind::Float,
         to: To::Dataset("synthesis.output_len_multiplier"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
     SYNTHESIS_MAX_ISL {
         name: "--synthesis-max-isl",
         kind: Kind::Int,
         to: To::Dataset("synthesis.max_isl"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
     SYNTHESIS_MAX_OSL {
         name: "--synthesis-max-osl",
         kind: Kind::Int,
         to: To::Dataset("synthesis.max_osl"),
-        status: NotYet("traces are not reshaped"),
+        status: Acts,
     }
 }

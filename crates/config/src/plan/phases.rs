@@ -10,7 +10,7 @@ use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::tree::{Node, Origin};
 use aiperf_plan::{
     Arrival, ArrivalLaw, Cancellation, DatasetPlan, FileFormat, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan,
-    RatePoint, ScheduleZero, StopWhen,
+    RatePoint, ScheduleZero, StopWhen, TracePlan,
 };
 use aiperf_types::{Nanos, PhaseKind};
 
@@ -197,6 +197,9 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
             None => format!("{place}phase '{name}' needs {needs}"),
         }
     };
+    if let DatasetPlan::Trace(trace) = dataset {
+        return suits_trace(tree, phase, trace, &what, problems);
+    }
     let format = if let DatasetPlan::File(file) = dataset { Some(file.format) } else { None };
     match (phase.r#type, format) {
         (Some(PhaseType::FixedSchedule), None) => problems.push(
@@ -231,6 +234,34 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
                 .at("benchmark.datasets.0.turns"),
         ),
         _ => {}
+    }
+}
+
+/// The same of a trace, all rows of which have a time unless they are told to forget it.
+fn suits_trace(
+    tree: &Tree,
+    phase: &Phase,
+    trace: &TracePlan,
+    what: &dyn Fn(&str) -> String,
+    problems: &mut Vec<Problem>,
+) {
+    let path = subject(tree, "benchmark.datasets.0.path");
+    if phase.r#type == Some(PhaseType::FixedSchedule) && trace.ignores_times {
+        let at = "benchmark.datasets.0.ignore_trace_delays";
+        problems.push(
+            Problem::new(what("timestamps"))
+                .because(format!("{} forgets those of {path}", subject(tree, at)))
+                .hint("leave it out, or --no-fixed-schedule")
+                .at(at),
+        );
+    }
+    if phase.r#type == Some(PhaseType::UserCentric) && !trace.format.has_sessions() {
+        problems.push(
+            Problem::new(what("conversations of several turns"))
+                .because(format!("{path} holds rows of {}, each a request of its own", trace.format.name()))
+                .hint("--request-rate N, or a trace with sessions")
+                .at("benchmark.datasets.0.format"),
+        );
     }
 }
 

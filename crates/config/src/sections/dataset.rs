@@ -219,7 +219,7 @@ section! {
         omit_kv_hints: bool = false;
         /// Baseten trace: set min_tokens to the recorded output length
         force_min_tokens: bool = true;
-        /// Weka replay: cap idle gaps inside a trace
+        /// Shrink gaps in which a trace has no request to this many seconds
         trace_idle_gap_cap_seconds: f64 [at_least(0.0)];
         /// Discard recorded timestamps and delays at load
         ignore_trace_delays: bool = false;

@@ -4,14 +4,17 @@
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
 //! - [`file`]: conversations of files
+//! - [`trace`]: requests as a server once received them
 
 pub mod distribution;
 pub mod file;
 pub mod synthetic;
+pub mod trace;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
+pub use trace::{BasetenReplay, Pace, SessionColumn, Synthesis, TraceFormat, TracePlan};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +28,8 @@ pub enum DatasetPlan {
     Rankings(RankingsPlan),
     /// Read from a file.
     File(FilePlan),
+    /// A trace that is replayed.
+    Trace(TracePlan),
 }
 
 impl DatasetPlan {
@@ -33,7 +38,7 @@ impl DatasetPlan {
         match self {
             Self::Synthetic(plan) => Some(u64::from(plan.entries)),
             Self::Rankings(plan) => Some(u64::from(plan.entries)),
-            Self::File(_) => None,
+            Self::File(_) | Self::Trace(_) => None,
         }
     }
 
@@ -43,6 +48,7 @@ impl DatasetPlan {
             Self::Synthetic(plan) => plan.osl.as_ref(),
             Self::Rankings(_) => None,
             Self::File(plan) => plan.osl.as_ref(),
+            Self::Trace(plan) => plan.osl.as_ref(),
         }
     }
 
@@ -50,16 +56,21 @@ impl DatasetPlan {
     pub fn is_made(&self) -> bool {
         match self {
             Self::Synthetic(_) | Self::Rankings(_) => true,
-            Self::File(_) => false,
+            Self::File(_) | Self::Trace(_) => false,
         }
     }
 
     /// Whether it holds whole bodies, which are sent as they are.
     pub fn is_verbatim(&self) -> bool {
         match self {
-            Self::Synthetic(_) | Self::Rankings(_) => false,
+            Self::Synthetic(_) | Self::Rankings(_) | Self::Trace(_) => false,
             Self::File(plan) => plan.format == FileFormat::RawPayload,
         }
+    }
+
+    /// Whether it is a trace, which may be larger than memory and whose requests are not written down beforehand.
+    pub fn is_trace(&self) -> bool {
+        matches!(self, Self::Trace(_))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::subject;
 use super::counted_by;
 use super::format;
+use super::trace;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::NUM_DATASET_ENTRIES;
@@ -33,6 +34,9 @@ pub(super) fn file(
         problems.push(Problem::new(format!("{what} {rule}")).hint("a file with a line for each request").at(at));
         return None;
     }
+    if let Some(format) = format::trace(&path, dataset.format) {
+        return Some(trace::trace(tree, dataset, path, format, notes, problems));
+    }
     let format = match format::of(&path, dataset.format) {
         Ok(format) => format,
         Err(problem) => {
@@ -40,6 +44,7 @@ pub(super) fn file(
             return None;
         }
     };
+    trace::not_a_trace(tree, format.name(), problems);
     if path.is_dir() && format != FileFormat::RawPayload {
         problems.push(
             Problem::new(format!("{what} is a directory"))
@@ -62,12 +67,8 @@ pub(super) fn file(
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
         notes.push(format!("{extra} has no effect: bodies of raw_payload are sent as they are"));
     }
-    let asked = dataset.entries.filter(|_| {
-        let node = tree.node.find("benchmark.datasets.0.entries");
-        counted_by(tree, NUM_DATASET_ENTRIES) || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }))
-    });
     let osl = dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0);
-    let entries = asked.and_then(|entries| u64::try_from(entries).ok());
+    let entries = entries(tree, dataset);
     let hoist_system = kind.traits().system_message;
     let (window, delay_ratio) = (window(tree, problems), dataset.turn_delay_ratio());
     let delay_cap_ms = delay_cap(tree, dataset, format, problems);
@@ -82,13 +83,21 @@ pub(super) fn file(
     }))
 }
 
+/// Conversations that are used at most: what other flags say is about requests.
+pub(super) fn entries(tree: &Tree, dataset: &Dataset) -> Option<u64> {
+    let node = tree.node.find("benchmark.datasets.0.entries");
+    let is_asked =
+        counted_by(tree, NUM_DATASET_ENTRIES) || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }));
+    dataset.entries.filter(|_| is_asked).and_then(|entries| u64::try_from(entries).ok())
+}
+
 /// The longest delay that is kept to, in milliseconds: where conversations are written out with theirs.
 fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut Vec<Problem>) -> Option<f64> {
     let cap = dataset.inter_turn_delay_cap_seconds?;
     if format != FileFormat::MultiTurn {
         let at = "benchmark.datasets.0.inter_turn_delay_cap_seconds";
         problems.push(
-            Problem::new(format!("{} is for conversations of multi_turn", subject(tree, at)))
+            Problem::new(format!("{} is for conversations of multi_turn and for traces", subject(tree, at)))
                 .because(format!("{} holds rows of {}", subject(tree, "benchmark.datasets.0.path"), format.name()))
                 .hint("rows of multi_turn, or leave it out")
                 .at(at),
@@ -99,7 +108,7 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
 
 /// Which timestamps are used: those between the offsets of the fixed schedule. They are cut out when the file is read, so
 /// all phases have the same.
-fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
+pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
     let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
     let mut windows = phases
         .filter(|(_, phase)| phase.r#type == Some(PhaseType::FixedSchedule))

@@ -5,7 +5,7 @@ use crate::choice::Choice;
 use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::sections::dataset::FileFormat;
-use aiperf_plan::FileFormat as Read;
+use aiperf_plan::{FileFormat as Read, TraceFormat};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read as _;
@@ -21,9 +21,23 @@ const READ: &[(FileFormat, Read)] = &[
     (FileFormat::RawPayload, Read::RawPayload),
 ];
 
+/// Traces that are replayed.
+const TRACES: &[(FileFormat, TraceFormat)] = &[
+    (FileFormat::MooncakeTrace, TraceFormat::Mooncake),
+    (FileFormat::BailianTrace, TraceFormat::Bailian),
+    (FileFormat::BurstGptTrace, TraceFormat::BurstGpt),
+    (FileFormat::BasetenTrace, TraceFormat::Baseten),
+];
+
+/// The trace that a file is, if it is one that is replayed.
+pub(super) fn trace(path: &Path, named: Option<FileFormat>) -> Option<TraceFormat> {
+    let format = named.unwrap_or_else(|| looks_like(path));
+    TRACES.iter().find(|(known, _)| *known == format).map(|(_, trace)| *trace)
+}
+
 /// Whether files of a layout are read.
 pub(crate) fn can_be_read(format: FileFormat) -> bool {
-    READ.iter().any(|(known, _)| *known == format)
+    READ.iter().any(|(known, _)| *known == format) || TRACES.iter().any(|(known, _)| *known == format)
 }
 
 /// The layout of a file, or what is said where it is not read yet.
@@ -36,7 +50,8 @@ pub(super) fn of(path: &Path, named: Option<FileFormat>) -> Result<Read, impl Fn
             (Some(_), Some(node)) => tree.places.subject(node, at),
             _ => format!("{} looks like {}, which", subject(tree, "benchmark.datasets.0.path"), format.name()),
         };
-        let there: Vec<&str> = READ.iter().map(|(format, _)| format.name()).collect();
+        let traces = TRACES.iter().map(|(format, _)| format.name());
+        let there: Vec<&str> = READ.iter().map(|(format, _)| format.name()).chain(traces).collect();
         not_yet(&what, &format!("files of {} are read", there.join(", ")))
             .hint("rows of single_turn, as in {\"text\": \"hello\"}")
             .at(at)

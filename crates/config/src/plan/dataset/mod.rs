@@ -3,6 +3,7 @@
 mod file;
 mod format;
 mod synthetic;
+mod trace;
 
 use super::{not_yet, subject};
 use crate::context::Context;
@@ -64,6 +65,10 @@ pub(super) fn dataset(
         notes.push(format!("{what} has no effect: type {} does not rank passages", kind.name()));
     }
     not_made(tree, kind, problems);
+    let block_size = "benchmark.datasets.0.prompts.block_size";
+    if tree.node.find(block_size).is_some() {
+        notes.push(format!("{} has no effect: prompts that are made share no blocks", subject(tree, block_size)));
+    }
     Some(synthetic::synthetic(tree, dataset, notes, problems))
 }
 

@@ -1,0 +1,164 @@
+//! Texts of hash ids: the same id is the same text wherever it stands, so that a server's cache finds what it found when the
+//! trace was taken.
+//!
+//! A block begins with the token that separates texts, where the tokenizer has one, and goes on with prose to its length.
+//! That token also keeps what stands before a block from changing how it is counted. A block that is not full is the
+//! beginning of the full one.
+
+use aiperf_plan::draw::{Purpose, mix};
+use aiperf_tokenize::Tokenizer;
+
+use super::entry::HashId;
+use crate::source::Making;
+use crate::text::Writer;
+
+/// Texts by length and hash ids.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    writer: Writer,
+    tokenizer: Tokenizer,
+    separator: String,
+    size: u64,
+    by_id: Purpose,
+    by_row: Purpose,
+}
+
+impl Blocks {
+    /// Of a trace: blocks of two traces have nothing in common.
+    pub(super) fn new(making: Making<'_>, size: u64, digest: [u8; 32]) -> Self {
+        let trace: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let separator = making.tokenizer.separator_id().map(|id| making.tokenizer.decode(&[id]));
+        Self {
+            writer: Writer::new(making.tokenizer),
+            tokenizer: making.tokenizer.clone(),
+            separator: separator.filter(|text| making.tokenizer.count(text) == 1).unwrap_or_default(),
+            size,
+            by_id: making.draws.purpose(&format!("dataset.trace.block:{trace}")),
+            by_row: making.draws.purpose(&format!("dataset.trace.row:{trace}")),
+        }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// A text of so many tokens that begins with blocks; what they leave belongs to the row alone.
+    pub(super) fn text(&self, tokens: u64, hash_ids: &[HashId], row: u64) -> String {
+        let mut text = String::new();
+        let mut left = tokens;
+        for id in hash_ids {
+            let of_block = left.min(self.size);
+            self.block(&mut text, *id, of_block);
+            left -= of_block;
+        }
+        if left > 0 {
+            text.push_str(&self.writer.write_nearest(left as usize, &mut self.by_row.at(row)));
+        }
+        text
+    }
+
+    fn block(&self, text: &mut String, id: HashId, tokens: u64) {
+        text.push_str(&self.separator);
+        let separators = u64::from(!self.separator.is_empty());
+        let (full, wanted) = ((self.size - separators) as usize, tokens.saturating_sub(separators) as usize);
+        if wanted == 0 {
+            return;
+        }
+        let draws = || self.by_id.at(id as u64 ^ mix((id >> 64) as u64));
+        let block = self.writer.write_nearest(full, &mut draws());
+        if wanted == full {
+            return text.push_str(&block);
+        }
+        let ids = self.tokenizer.encode(&block);
+        let beginning = self.tokenizer.decode(&ids[..wanted.min(ids.len())]);
+        // A beginning that ends within a word may be counted otherwise.
+        let is_exact = self.tokenizer.count(&beginning) == wanted;
+        let beginning = if is_exact { beginning } else { self.writer.write_nearest(wanted, &mut draws()) };
+        text.push_str(&beginning);
+    }
+}
+
+/// Refuses ids that do not fit the length of their row.
+pub(super) fn check(tokens: u64, hash_ids: usize, size: u64) -> Result<(), String> {
+    if hash_ids == 0 || (hash_ids as u64 - 1) * size < tokens {
+        return Ok(());
+    }
+    Err(format!(
+        "{hash_ids} hash_ids of {size} tokens are more than an input_length of {tokens} has\n  try: --isl-block-size with the \
+         tokens that a hash id stands for"
+    ))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
+mod tests {
+    use super::*;
+    use aiperf_golden::{Area, Shape, has};
+    use aiperf_plan::Draws;
+    use serde_json::Value;
+
+    const CASES: Shape = |case| has(case, "block_size") && has(case, "requests") && has(case, "results");
+
+    fn skip(case: &Value) -> Option<String> {
+        if case["block_size"].as_u64() == Some(0) {
+            return Some("a block size of 0 is refused with the flag that has it".into());
+        }
+        let is_negative = |request: &Value| request["input_length"].as_i64().is_some_and(|length| length < 0);
+        if case["requests"].as_array().unwrap().iter().any(is_negative) {
+            return Some("a length below 0 is refused where it stands".into());
+        }
+        None
+    }
+
+    /// Whether ids stand in two sizes: the reference refuses the second, here it is the beginning of the larger.
+    fn fits(request: &Value, size: u64) -> bool {
+        let ids = request["hash_ids"].as_array().unwrap().len();
+        check(request["input_length"].as_u64().unwrap(), ids, size).is_ok()
+    }
+
+    fn run(case: &Value) {
+        let size = case["block_size"].as_u64().unwrap();
+        let (draws, tokenizer) = (Draws::new(Some(7), ""), Tokenizer::builtin());
+        let blocks = Blocks::new(Making::new(&draws, &tokenizer), size, [7; 32]);
+        let mut encoded = Vec::new();
+        let results = case["results"].as_array().unwrap();
+        for (row, (request, result)) in case["requests"].as_array().unwrap().iter().zip(results).enumerate() {
+            if !fits(request, size) {
+                assert!(has(result, "error"), "{request}");
+                continue;
+            }
+            let ids: Vec<HashId> =
+                request["hash_ids"].as_array().unwrap().iter().map(|id| id.as_i64().unwrap().into()).collect();
+            let length = request["input_length"].as_u64().unwrap();
+            let tokens = tokenizer.encode(&blocks.text(length, &ids, row as u64));
+            assert_eq!(tokens.len() as u64, length);
+            if let Some(wanted) = result["separator_positions"].as_array() {
+                let separator = tokenizer.separator_id().unwrap();
+                let found = tokens.iter().enumerate().filter(|(_, id)| **id == separator).map(|(at, _)| at as u64);
+                let wanted: Vec<u64> = wanted.iter().map(|at| at.as_u64().unwrap()).collect();
+                assert_eq!(found.collect::<Vec<_>>(), wanted);
+            }
+            encoded.push(tokens);
+        }
+        for pair in case["pair_prefix"].as_array().unwrap() {
+            let at = |name: &str| &encoded[pair[name].as_u64().unwrap() as usize];
+            let shared = at("a").iter().zip(at("b")).take_while(|(a, b)| a == b).count() as u64;
+            assert!(shared >= pair["shared_prefix_at_least"].as_u64().unwrap());
+        }
+    }
+
+    #[test]
+    fn golden_blocks_have_their_tokens_and_share_what_they_should() {
+        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden blocks", CASES, skip, run);
+    }
+
+    #[test]
+    fn a_block_that_is_not_full_is_the_beginning_of_the_full_one() {
+        let (draws, tokenizer) = (Draws::new(Some(7), ""), Tokenizer::builtin());
+        let blocks = Blocks::new(Making::new(&draws, &tokenizer), 64, [7; 32]);
+        let full = tokenizer.encode(&blocks.text(64, &[9], 0));
+        let shared =
+            (1..64).filter(|length| full.starts_with(&tokenizer.encode(&blocks.text(*length, &[9], 0)))).count();
+        assert!(shared > 55, "{shared} of 63 lengths");
+    }
+}

@@ -1,0 +1,186 @@
+//! Requests as a server once received them.
+
+use super::{Distribution, TimestampWindow};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A trace that is replayed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracePlan {
+    pub path: PathBuf,
+    pub format: TraceFormat,
+    /// Conversations used at most, from the first; `None` uses all.
+    pub entries: Option<u64>,
+    /// Output length asked for where a row says none.
+    pub osl: Option<Distribution>,
+    /// Timestamps that are used, in milliseconds, both ends included; rows without one are.
+    pub window: TimestampWindow,
+    /// What delays are multiplied by.
+    pub delay_ratio: f64,
+    /// Milliseconds that a delay has at most, once it is multiplied.
+    pub delay_cap_ms: Option<f64>,
+    /// Milliseconds that pass at most between one row and the next, in the order of time, once times are sped up.
+    pub idle_gap_cap_ms: Option<f64>,
+    /// Whether neither timestamps nor delays of rows are used.
+    pub ignores_times: bool,
+    /// Tokens that a hash id stands for; `None` is what is usual for the format.
+    pub block_size: Option<u32>,
+    pub synthesis: Synthesis,
+    pub baseten: BasetenReplay,
+}
+
+/// How rows are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Synthesis {
+    /// What timestamps are divided by.
+    pub speedup: f64,
+    /// What the length of a prefix that rows share is multiplied by.
+    pub prefix_len: f64,
+    /// Over how many trees of prefixes rows are spread.
+    pub prefix_roots: u32,
+    /// What the length of the rest of a prompt is multiplied by.
+    pub prompt_len: f64,
+    pub output_len: f64,
+    /// Rows of more input tokens are left out, and reshaped ones cut.
+    pub max_isl: Option<u32>,
+    /// Output tokens asked for at most.
+    pub max_osl: Option<u32>,
+}
+
+/// How a trace of Baseten is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BasetenReplay {
+    /// The share of sessions that are replayed; `None` replays all.
+    pub session_share: Option<f64>,
+    /// What times are divided by.
+    pub speedup: f64,
+    pub pace: Pace,
+    /// Whether bodies carry `hash_ids` and `block_size`.
+    pub kv_hints: bool,
+    /// Whether bodies carry `min_tokens`.
+    pub min_tokens: bool,
+    pub session_column: SessionColumn,
+}
+
+/// What the rows of a session after its first wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// Their time, and the answer to the one before.
+    #[default]
+    Open,
+    /// Their time alone: each row is a session of its own.
+    OpenStrict,
+    /// The answer to the one before, and then the pause that was recorded.
+    Closed,
+}
+
+/// Which column names sessions; where it is missing, the other does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionColumn {
+    #[default]
+    Provided,
+    PoorMan,
+}
+
+/// How a trace is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFormat {
+    #[serde(rename = "mooncake_trace")]
+    Mooncake,
+    #[serde(rename = "bailian_trace")]
+    Bailian,
+    #[serde(rename = "burst_gpt_trace")]
+    BurstGpt,
+    #[serde(rename = "baseten_trace")]
+    Baseten,
+}
+
+impl TracePlan {
+    /// All of a trace as it is.
+    pub fn new(path: impl Into<PathBuf>, format: TraceFormat) -> Self {
+        Self {
+            path: path.into(),
+            format,
+            entries: None,
+            osl: None,
+            window: TimestampWindow::default(),
+            delay_ratio: 1.0,
+            delay_cap_ms: None,
+            idle_gap_cap_ms: None,
+            ignores_times: false,
+            block_size: None,
+            synthesis: Synthesis::NONE,
+            baseten: BasetenReplay::AS_RECORDED,
+        }
+    }
+}
+
+impl Synthesis {
+    /// Rows stay as they are.
+    pub const NONE: Self = Self {
+        speedup: 1.0,
+        prefix_len: 1.0,
+        prefix_roots: 1,
+        prompt_len: 1.0,
+        output_len: 1.0,
+        max_isl: None,
+        max_osl: None,
+    };
+
+    /// Whether rows are made anew, rather than left out or capped.
+    pub fn reshapes(&self) -> bool {
+        self.reshapes_ids() || self.speedup != 1.0 || self.output_len != 1.0
+    }
+
+    /// Whether that changes what rows share, and how long their inputs are.
+    pub fn reshapes_ids(&self) -> bool {
+        self.prefix_len != 1.0 || self.prompt_len != 1.0 || self.prefix_roots > 1
+    }
+}
+
+impl BasetenReplay {
+    pub const AS_RECORDED: Self = Self {
+        session_share: None,
+        speedup: 1.0,
+        pace: Pace::Open,
+        kv_hints: true,
+        min_tokens: true,
+        session_column: SessionColumn::Provided,
+    };
+}
+
+impl SessionColumn {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Provided => "provided_session_id",
+            Self::PoorMan => "poor_man_session_id",
+        }
+    }
+
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Provided => Self::PoorMan,
+            Self::PoorMan => Self::Provided,
+        }
+    }
+}
+
+impl TraceFormat {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mooncake => "mooncake_trace",
+            Self::Bailian => "bailian_trace",
+            Self::BurstGpt => "burst_gpt_trace",
+            Self::Baseten => "baseten_trace",
+        }
+    }
+
+    /// Whether several rows may be turns of one session.
+    pub const fn has_sessions(self) -> bool {
+        !matches!(self, Self::BurstGpt)
+    }
+}
