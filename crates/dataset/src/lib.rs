@@ -8,17 +8,21 @@
 //! - [`dataset`]: [`Dataset`], conversations by index
 //! - [`source`]: what every kind of dataset gives, and what it is made with
 //! - `synthetic`: conversations made to length
+//! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
+//! - `ahead`: work in parts, on all cores
 //! - [`error`]: what can go wrong
 
+mod ahead;
 pub mod dataset;
 pub mod error;
 mod files;
 mod length;
+mod media;
 mod session_id;
 pub mod source;
 mod synthetic;
