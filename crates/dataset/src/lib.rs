@@ -7,6 +7,7 @@
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
 //! - [`source`]: what every kind of dataset gives, and what it is made with
+//! - [`columns`]: rows of Parquet and Arrow
 //! - `synthetic`: conversations made to length
 //! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
@@ -18,6 +19,7 @@
 //! - [`error`]: what can go wrong
 
 mod ahead;
+pub mod columns;
 pub mod dataset;
 pub mod error;
 mod files;

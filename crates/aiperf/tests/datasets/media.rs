@@ -11,7 +11,8 @@ fn sent(args: &[&str]) -> Recorded {
 
 /// The parts of the last message of each request.
 fn parts(recorded: &Recorded) -> Vec<Vec<Value>> {
-    let content = |body: &&Value| body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().clone();
+    let content =
+        |body: &&Value| body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().clone();
     recorded.bodies().iter().map(content).collect()
 }
 
@@ -34,7 +35,16 @@ fn png_size(url: &str) -> (u32, u32) {
 
 #[test]
 fn images_follow_the_text_in_the_size_and_number_asked_for() {
-    let recorded = sent(&["--image-width-mean", "30", "--image-height-mean", "20", "--image-format", "png", "--image-batch-size", "2"]);
+    let recorded = sent(&[
+        "--image-width-mean",
+        "30",
+        "--image-height-mean",
+        "20",
+        "--image-format",
+        "png",
+        "--image-batch-size",
+        "2",
+    ]);
     let all = parts(&recorded);
     assert_eq!(all.len(), 3);
     for parts in &all {
@@ -57,7 +67,18 @@ fn an_image_is_a_jpeg_where_nothing_is_said_of_its_format() {
 #[test]
 fn the_same_seed_makes_the_same_media() {
     let bodies = |seed: &str| {
-        let args = ["--isl", "5", "--request-count", "4", "--image-width-mean", "9", "--image-width-stddev", "3", "--audio-length-mean", "0.05"];
+        let args = [
+            "--isl",
+            "5",
+            "--request-count",
+            "4",
+            "--image-width-mean",
+            "9",
+            "--image-width-stddev",
+            "3",
+            "--audio-length-mean",
+            "0.05",
+        ];
         let recorded = chat(&[&args[..], &["--random-seed", seed]].concat()).good();
         recorded.bodies().into_iter().cloned().collect::<Vec<_>>()
     };
@@ -67,7 +88,16 @@ fn the_same_seed_makes_the_same_media() {
 
 #[test]
 fn audio_is_sent_with_its_format_and_as_long_as_asked_for() {
-    let recorded = sent(&["--audio-length-mean", "0.5", "--audio-sample-rates", "8000", "--audio-depths", "8", "--audio-num-channels", "2"]);
+    let recorded = sent(&[
+        "--audio-length-mean",
+        "0.5",
+        "--audio-sample-rates",
+        "8000",
+        "--audio-depths",
+        "8",
+        "--audio-num-channels",
+        "2",
+    ]);
     for parts in parts(&recorded) {
         assert_eq!(types(&parts), ["text", "input_audio"]);
         assert_eq!(parts[1]["input_audio"]["format"], "wav");
@@ -78,15 +108,37 @@ fn audio_is_sent_with_its_format_and_as_long_as_asked_for() {
 
 #[test]
 fn images_alone_need_no_text() {
-    let recorded = chat(&["--isl", "0", "--image-batch-size", "1", "--image-width-mean", "8", "--image-height-mean", "8", "--request-count", "1"]).good();
+    let recorded = chat(&[
+        "--isl",
+        "0",
+        "--image-batch-size",
+        "1",
+        "--image-width-mean",
+        "8",
+        "--image-height-mean",
+        "8",
+        "--request-count",
+        "1",
+    ])
+    .good();
     assert_eq!(types(&parts(&recorded)[0]), ["image_url"]);
 }
 
 #[test]
 fn every_turn_has_media_of_its_own() {
-    let recorded = sent(&["--conversation-turn-mean", "2", "--image-width-mean", "8", "--image-height-mean", "8", "--request-count", "2"]);
+    let recorded = sent(&[
+        "--conversation-turn-mean",
+        "2",
+        "--image-width-mean",
+        "8",
+        "--image-height-mean",
+        "8",
+        "--request-count",
+        "2",
+    ]);
     let messages = recorded.bodies()[1]["messages"].as_array().unwrap();
-    let images: Vec<&Value> = messages.iter().filter_map(|message| message["content"].as_array()).map(|parts| &parts[1]).collect();
+    let images: Vec<&Value> =
+        messages.iter().filter_map(|message| message["content"].as_array()).map(|parts| &parts[1]).collect();
     assert_eq!(images.len(), 2);
     assert_ne!(images[0], images[1]);
 }
@@ -100,13 +152,26 @@ fn settings_of_a_file_make_the_same_as_flags() {
         bench.with(&["--config", file.to_str().unwrap()])
     })
     .good();
-    let by_flags = sent(&["--image-width-mean", "12", "--image-width-stddev", "2", "--image-height-mean", "7", "--image-format", "png", "--image-batch-size", "1"]);
+    let by_flags = sent(&[
+        "--image-width-mean",
+        "12",
+        "--image-width-stddev",
+        "2",
+        "--image-height-mean",
+        "7",
+        "--image-format",
+        "png",
+        "--image-batch-size",
+        "1",
+    ]);
     assert_eq!(parts(&by_file), parts(&by_flags));
 }
 
 #[test]
 fn without_ffmpeg_videos_and_mp3_are_refused_with_where_it_is_found() {
-    for args in [&["--video-width", "64", "--video-height", "48"][..], &["--audio-length-mean", "0.1", "--audio-format", "mp3"]] {
+    for args in
+        [&["--video-width", "64", "--video-height", "48"][..], &["--audio-length-mean", "0.1", "--audio-format", "mp3"]]
+    {
         let message = chat_as(|bench| bench.with(FEW).with(args).env("PATH", "/nonexistent")).refused();
         assert!(message.contains("needs ffmpeg") && message.contains("apt install ffmpeg"), "{message}");
     }
@@ -118,7 +183,8 @@ fn videos_are_sent_where_there_is_ffmpeg() {
         eprintln!("skipped: there is no ffmpeg");
         return;
     }
-    let recorded = sent(&["--video-width", "64", "--video-height", "48", "--video-format", "mp4", "--video-codec", "libvpx-vp9"]);
+    let recorded =
+        sent(&["--video-width", "64", "--video-height", "48", "--video-format", "mp4", "--video-codec", "libvpx-vp9"]);
     for parts in parts(&recorded) {
         assert_eq!(types(&parts), ["text", "video_url"]);
         let url = parts[1]["video_url"]["url"].as_str().unwrap();
@@ -137,11 +203,29 @@ fn what_cannot_be_made_is_refused_by_name_and_nothing_is_sent() {
         (&["--audio-length-mean", "0.001"], &["--audio-length-mean", "0.01"]),
         (&["--audio-length-mean", "100000000"], &["--audio-length-mean", "GB"]),
         (&["--audio-length-mean", "1", "--audio-depths", "12"], &["--audio-depths", "8, 16, 24 or 32"]),
-        (&["--audio-length-mean", "1", "--audio-format", "mp3", "--audio-sample-rates", "7"], &["--audio-sample-rates", "mp3"]),
+        (
+            &["--audio-length-mean", "1", "--audio-format", "mp3", "--audio-sample-rates", "7"],
+            &["--audio-sample-rates", "mp3"],
+        ),
         (&["--video-duration", "2"], &["--video-duration", "--video-width 640"]),
         (&["--video-width", "64", "--video-height", "48", "--video-duration", "0.1"], &["no frame"]),
-        (&["--video-width", "64", "--video-height", "48", "--video-audio-codec", "aac"], &["--video-audio-codec", "--video-audio-num-channels"]),
-        (&["--video-width", "64", "--video-height", "48", "--video-audio-num-channels", "1", "--video-audio-codec", "aac"], &["webm", "mp4"]),
+        (
+            &["--video-width", "64", "--video-height", "48", "--video-audio-codec", "aac"],
+            &["--video-audio-codec", "--video-audio-num-channels"],
+        ),
+        (
+            &[
+                "--video-width",
+                "64",
+                "--video-height",
+                "48",
+                "--video-audio-num-channels",
+                "1",
+                "--video-audio-codec",
+                "aac",
+            ],
+            &["webm", "mp4"],
+        ),
         (&["--image-batch-size", "1", "--endpoint-type", "completions"], &["--image-batch-size", "completions"]),
         (&["--endpoint-type", "image_retrieval"], &["image_retrieval", "--image-batch-size 1"]),
     ] {

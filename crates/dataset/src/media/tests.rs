@@ -104,18 +104,12 @@ proptest! {
 
     #[test]
     fn every_image_has_the_size_asked_for(
-        width in 1u32..90, height in 1u32..90, batch in 1u32..3, format in 0..3, scenes: bool, seed: u64
+        width in 1u32..90, height in 1u32..90, batch in 1u32..3, format in 0usize..3, seed: u64
     ) {
-        let plan = ImageMaking {
-            batch,
-            format: [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Random][format as usize],
-            source: if scenes { ImageSource::Assets(PictureOrder::Random) } else { ImageSource::Noise },
-            ..images(Distribution::fixed(width.into()), Distribution::fixed(height.into()))
-        };
-        // Scenes are drawn anew by each maker, which takes a while.
-        let count = if scenes { 1 } else { 3 };
-        let maker = of_images(plan, seed);
-        for number in 0..count {
+        let format = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Random][format];
+        let sides = (Distribution::fixed(width.into()), Distribution::fixed(height.into()));
+        let maker = of_images(ImageMaking { batch, format, ..images(sides.0, sides.1) }, seed);
+        for number in 0..3 {
             let made = turn(&maker, number);
             prop_assert_eq!(made.images[0].contents.len(), batch as usize);
             for image in &made.images[0].contents {
@@ -153,6 +147,18 @@ fn sizes_are_drawn_and_the_same_seed_draws_the_same() {
         sizes.iter().any(|size| size.0 != sizes[0].0) && sizes.iter().any(|size| size.1 != sizes[0].1),
         "{sizes:?}"
     );
+}
+
+#[test]
+fn scenes_are_pictures_of_any_size_that_compress() {
+    let source = ImageSource::Assets(PictureOrder::Sequential);
+    let plan = ImageMaking { batch: 4, source, ..images(Distribution::normal(60.0, 20.0), Distribution::fixed(50.0)) };
+    let made = turn(&of_images(plan, 1), 0);
+    for scene in &made.images[0].contents {
+        let pixels = picture(scene);
+        assert_eq!(pixels.height, 50);
+        assert!(bytes(scene).1.len() < pixels.rgb.len(), "{} x {}", pixels.width, pixels.height);
+    }
 }
 
 #[test]
