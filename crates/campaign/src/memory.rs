@@ -291,6 +291,14 @@ mod tests {
     }
 
     #[test]
+    fn media_of_one_conversation_fit_or_are_refused() {
+        assert_eq!(media_fit(0.0, 0), Ok(()));
+        assert_eq!(media_fit(1e6, 64 << 30), Ok(()));
+        let told = media_fit(1e9, 1_000_000_000).unwrap_err().to_string();
+        assert!(told.starts_with("the media of this run need some") && told.contains("1.0 GB are free"), "{told}");
+    }
+
+    #[test]
     fn of_a_file_a_quarter_of_the_memory_is_encoded_and_no_more_than_a_gigabyte() {
         assert_eq!(kept_of_a_file(Some(1000)), 250);
         assert_eq!((kept_of_a_file(Some(64 << 30)), kept_of_a_file(None)), (1 << 30, 1 << 30));

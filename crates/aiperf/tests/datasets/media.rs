@@ -252,3 +252,32 @@ fn options_without_media_to_shape_say_that_they_do_nothing() {
     assert!(recorded.run.stderr().contains("--image-format png has no effect"), "{}", recorded.run.stderr());
     assert!(recorded.bodies()[0]["messages"][0]["content"].is_string());
 }
+
+/// A PNG of one pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[test]
+fn the_examples_of_the_guide_send_what_they_say() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/media.md")).unwrap();
+    let examples: Vec<&str> = guide.lines().filter_map(|line| line.strip_prefix("    aiperf profile ")).collect();
+    assert_eq!(examples.len(), 5);
+    for example in examples {
+        if example.contains("--video") && std::process::Command::new("ffmpeg").arg("-version").output().is_err() {
+            eprintln!("skipped: there is no ffmpeg");
+            continue;
+        }
+        let own = example.strip_prefix("--model m --url localhost:8000 ").unwrap();
+        let recorded = chat_as(|bench| {
+            let home = bench.dir.path().to_owned();
+            std::fs::create_dir(home.join("photos")).unwrap();
+            std::fs::write(home.join("photos/one.png"), base64(PIXEL)).unwrap();
+            let args: Vec<&str> = own.split(' ').collect();
+            bench.with(&args).with(&["--request-count", "1"]).env("HOME", home.to_str().unwrap())
+        });
+        assert_eq!(recorded.requests.len(), 1, "{example}\n{}", recorded.run.stderr());
+        let body = recorded.requests[0].body.to_string();
+        let wanted =
+            ["image", "audio", "video"].into_iter().find(|kind| example.contains(&format!("--{kind}-"))).unwrap();
+        assert!(body.contains(wanted), "{example}");
+    }
+}

@@ -103,8 +103,8 @@ impl MediaReader<'_> {
         if asked <= 0 {
             let node = self.tree.node.find(&format!("benchmark.datasets.0.{}.batch_size", kind.key));
             if node.is_none_or(|node| node.origin == Origin::Rule) {
-                let flag = kind.flag;
-                self.notes.push(format!("{what} has no effect: no {} are asked for (try: {flag} 1)", kind.name));
+                let way_out = if self.tree.places.file.is_some() { "batch_size:" } else { kind.flag };
+                self.notes.push(format!("{what} has no effect: no {} are asked for (try: {way_out} 1)", kind.name));
             }
             return None;
         }
