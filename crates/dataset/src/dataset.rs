@@ -8,6 +8,7 @@ use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
 use crate::files::{Files, shown};
+use crate::public::Public;
 use crate::source::{Making, Source};
 use crate::synthetic::{self, Synthetic};
 use crate::turn_shape::LONGEST_MS;
@@ -25,6 +26,7 @@ impl Dataset {
             DatasetPlan::Synthetic(plan) => synthetic::source(Synthetic::new(plan, making)?, making)?,
             DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making)?,
             DatasetPlan::File(plan) => Box::new(Files::open(plan, making)?),
+            DatasetPlan::Public(plan) => Box::new(Public::open(plan, making)?),
         };
         if source.shapes().is_empty() { Err(DatasetError::NoEntries) } else { Ok(Self { source }) }
     }

@@ -11,6 +11,7 @@
 //! - `synthetic`: conversations made to length
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
+//! - [`public`]: conversations of public datasets, one file a kind
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
@@ -21,6 +22,7 @@ pub mod dataset;
 pub mod error;
 mod files;
 mod length;
+pub mod public;
 mod session_id;
 pub mod source;
 mod synthetic;
@@ -29,5 +31,6 @@ mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
+pub use public::Downloads;
 pub use source::Making;
 use turn_shape::turn_shape;

@@ -4,13 +4,16 @@
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
 //! - [`file`]: conversations of files
+//! - [`public`]: those of public datasets
 
 pub mod distribution;
 pub mod file;
+pub mod public;
 pub mod synthetic;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
+pub use public::{HubSource, PublicPlan, PublicSet, PublicSource};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +28,8 @@ pub enum DatasetPlan {
     Rankings(RankingsPlan),
     /// Read from a file.
     File(FilePlan),
+    /// Fetched by name.
+    Public(PublicPlan),
 }
 
 impl DatasetPlan {
@@ -33,7 +38,7 @@ impl DatasetPlan {
         match self {
             Self::Synthetic(plan) => Some(u64::from(plan.entries)),
             Self::Rankings(plan) => Some(u64::from(plan.entries)),
-            Self::File(_) => None,
+            Self::File(_) | Self::Public(_) => None,
         }
     }
 
@@ -43,6 +48,7 @@ impl DatasetPlan {
             Self::Synthetic(plan) => plan.osl.as_ref(),
             Self::Rankings(_) => None,
             Self::File(plan) => plan.osl.as_ref(),
+            Self::Public(plan) => plan.osl.as_ref(),
         }
     }
 
@@ -50,14 +56,14 @@ impl DatasetPlan {
     pub fn is_made(&self) -> bool {
         match self {
             Self::Synthetic(_) | Self::Rankings(_) => true,
-            Self::File(_) => false,
+            Self::File(_) | Self::Public(_) => false,
         }
     }
 
     /// Whether it holds whole bodies, which are sent as they are.
     pub fn is_verbatim(&self) -> bool {
         match self {
-            Self::Synthetic(_) | Self::Rankings(_) => false,
+            Self::Synthetic(_) | Self::Rankings(_) | Self::Public(_) => false,
             Self::File(plan) => plan.format == FileFormat::RawPayload,
         }
     }

@@ -99,7 +99,7 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
 
 /// Which timestamps are used: those between the offsets of the fixed schedule. They are cut out when the file is read, so
 /// all phases have the same.
-fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
+pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
     let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
     let mut windows = phases
         .filter(|(_, phase)| phase.r#type == Some(PhaseType::FixedSchedule))

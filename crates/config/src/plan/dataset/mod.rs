@@ -1,10 +1,11 @@
-//! What requests say: conversations that are made, or those of a file.
+//! What requests say: conversations that are made, those of a file, or those of a public dataset.
 
 mod file;
 mod format;
+mod public;
 mod synthetic;
 
-use super::{not_yet, subject};
+use super::subject;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::Flag;
@@ -44,9 +45,8 @@ pub(super) fn dataset(
     let dataset = tree.benchmark.datasets.as_ref()?.first()?;
     match dataset.r#type() {
         DatasetType::File => return file::file(tree, ctx, dataset, notes, problems),
-        DatasetType::Public if problems.is_empty() => problems
-            .push(not_yet("a public dataset", "public datasets are not downloaded").at("benchmark.datasets.0.type")),
-        DatasetType::Public | DatasetType::Synthetic => {}
+        DatasetType::Public => return public::public(tree, dataset, notes, problems),
+        DatasetType::Synthetic => {}
     }
     let kind = endpoint_kind(&tree.benchmark);
     if kind.traits().ranks {
