@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`public`]: public datasets
 //! - [`tokenizers`]: what counts, by every name; [`hub`]: where they come from
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -13,6 +14,7 @@ mod bench;
 #[path = "../../../campaign/tests/hub/fake.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod hub;
+mod public;
 mod recorded;
 mod seeds;
 mod tokenizers;

@@ -25,11 +25,11 @@ use aiperf_types::{ContextMode, Conversation, Nanos, ShapeList, Shapes, Turn, Tu
 
 use self::media::MediaFiles;
 pub(crate) use self::media::shown;
-pub(crate) use self::wav::seconds as wav_seconds;
 use self::room::{FEWER, LARGEST, Room, size};
 use self::row::{Encode, Fault, Row};
 use self::selection::{Selection, TurnNote};
 use self::text::Text;
+pub(crate) use self::wav::seconds as wav_seconds;
 use crate::error::DatasetError;
 use crate::length;
 use crate::session_id::SessionIds;

@@ -103,9 +103,8 @@ fn is_in(path: &str, word: &str) -> bool {
     let is_apart = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
     let path = path.to_lowercase();
     let word = word.to_lowercase();
-    path.match_indices(&word).any(|(at, _)| {
-        is_apart(path[..at].chars().next_back()) && is_apart(path[at + word.len()..].chars().next())
-    })
+    path.match_indices(&word)
+        .any(|(at, _)| is_apart(path[..at].chars().next_back()) && is_apart(path[at + word.len()..].chars().next()))
 }
 
 fn no_rows(split: &str) -> Fault {
@@ -164,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_card_says_which_files_are_of_a_subset_and_a_split() {
-        let files = ["README.md", "main/test-00000-of-00001.parquet", "main/train-0.parquet", "socratic/test-0.parquet"];
+        let files =
+            ["README.md", "main/test-00000-of-00001.parquet", "main/train-0.parquet", "socratic/test-0.parquet"];
         let split = |name: &str, path: &str| json!({"split": name, "path": path});
         let configs = json!([
             {"config_name": "main", "data_files": [split("train", "main/train-*"), split("test", "main/test-*")]},

@@ -30,9 +30,7 @@ pub(super) fn kind(set: PublicSet) -> &'static dyn Kind {
         Set::SpecAlMbpp => const { &Prompt::of("text") },
         Set::SpecAlMtBench => &Turns { column: "prompt", first_only: false },
         Set::InstructCoder => const { &Prompt::of("instruction") },
-        Set::Blazedit5k | Set::Blazedit10k => {
-            &Prompt { column: "change_request", image: None, template: Some(EDIT) }
-        }
+        Set::Blazedit5k | Set::Blazedit10k => &Prompt { column: "change_request", image: None, template: Some(EDIT) },
         Set::LibriSpeech | Set::VoxPopuli | Set::GigaSpeech | Set::Ami | Set::SpgiSpeech => &Speech,
     }
 }

@@ -63,7 +63,5 @@ pub(super) fn pairs(messages: &[Cell]) -> Vec<(String, String)> {
 
 /// Whether lengths are those of a turn that a benchmark should send.
 pub(super) fn is_valid(asked: usize, answered: usize, any_answer: bool) -> bool {
-    (SHORTEST..=LONGEST_PROMPT).contains(&asked)
-        && (any_answer || answered >= SHORTEST)
-        && asked + answered <= LONGEST
+    (SHORTEST..=LONGEST_PROMPT).contains(&asked) && (any_answer || answered >= SHORTEST) && asked + answered <= LONGEST
 }

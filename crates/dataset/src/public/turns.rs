@@ -18,8 +18,7 @@ impl Kind for Turns {
         let prompts = row.get(self.column).and_then(list).unwrap_or_default();
         let most = if self.first_only { 1 } else { prompts.len() };
         let texts = prompts.iter().take(most).filter_map(text);
-        let turns: Vec<_> =
-            texts.filter(|text| !text.trim().is_empty()).map(|text| said(text.trim())).collect();
+        let turns: Vec<_> = texts.filter(|text| !text.trim().is_empty()).map(|text| said(text.trim())).collect();
         Ok(if turns.is_empty() { Found::dropped(BLANK) } else { Found::turns(turns) })
     }
 }

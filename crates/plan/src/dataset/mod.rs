@@ -13,7 +13,7 @@ pub mod synthetic;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
-pub use public::{HubSource, PublicPlan, PublicSet, PublicSource};
+pub use public::{HubSource, Provenance, PublicPlan, PublicSet, PublicSource};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,11 @@ impl DatasetPlan {
             Self::Synthetic(_) | Self::Rankings(_) => true,
             Self::File(_) | Self::Public(_) => false,
         }
+    }
+
+    /// Where it came from, where results say so.
+    pub fn provenance(&self) -> Option<Provenance> {
+        if let Self::Public(plan) = self { Some(plan.provenance()) } else { None }
     }
 
     /// Whether it holds whole bodies, which are sent as they are.

@@ -28,7 +28,36 @@ pub struct PublicPlan {
     pub timeout: Nanos,
 }
 
+/// What results say of where their conversations came from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Provenance {
+    pub source_type: &'static str,
+    pub loader: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hf_dataset_name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hf_split: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hf_subset: Option<String>,
+    /// Where the user asked for so many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_dataset_entries: Option<u64>,
+}
+
 impl PublicPlan {
+    pub fn provenance(&self) -> Provenance {
+        let hub = if let PublicSource::Hub(hub) = self.set.source() { Some(hub) } else { None };
+        let usual = hub.and_then(|hub| hub.subset).map(str::to_owned);
+        Provenance {
+            source_type: "public_dataset",
+            loader: self.set.name(),
+            hf_dataset_name: hub.map(|hub| hub.repo),
+            hf_split: hub.map(|hub| hub.split),
+            hf_subset: self.subset.clone().or(usual),
+            num_dataset_entries: self.entries,
+        }
+    }
+
     /// What fetching and reading may take where nobody says how long.
     pub const TIMEOUT: Nanos = Nanos::from_millis(300_000);
 
@@ -123,9 +152,7 @@ impl PublicSet {
             Self::MmStar => From::hub("Lin-Chen/MMStar", "val"),
             Self::Mmvu => From::hub("yale-nlp/MMVU", "validation"),
             Self::VisionArena => From::hub("lmarena-ai/VisionArena-Chat", "train").streamed(),
-            Self::LlavaOneVision => {
-                From::hub("lmms-lab/LLaVA-OneVision-Data", "train").subset("sharegpt4o").streamed()
-            }
+            Self::LlavaOneVision => From::hub("lmms-lab/LLaVA-OneVision-Data", "train").subset("sharegpt4o").streamed(),
             Self::AimoAime => From::hub("AI-MO/aimo-validation-aime", "train"),
             Self::AimoNuminaCot => From::hub("AI-MO/NuminaMath-CoT", "train"),
             Self::AimoNumina15 => From::hub("AI-MO/NuminaMath-1.5", "train"),
@@ -160,7 +187,10 @@ impl PublicSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicSource {
     /// One file, and its name in the cache.
-    Url { url: &'static str, file: &'static str },
+    Url {
+        url: &'static str,
+        file: &'static str,
+    },
     Hub(HubSource),
 }
 

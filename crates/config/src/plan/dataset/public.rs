@@ -9,10 +9,10 @@ use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
-use crate::sections::phases::{PhaseKind, PhaseType};
+use crate::sections::phases::PhaseType;
 use crate::tree::Origin;
 use aiperf_plan::{DatasetPlan, PublicPlan, PublicSet, PublicSource};
-use aiperf_types::EndpointKind;
+use aiperf_types::{EndpointKind, PhaseKind};
 
 /// Settings that are about the replay of Weka traces alone.
 const WEKA_ONLY: &[&str] = &[
@@ -35,9 +35,7 @@ pub(super) fn public(
     let at = "benchmark.datasets.0.dataset";
     let Some(set) = PublicSet::parse(named.name()) else {
         let others: Vec<&str> = PublicSet::ALL.iter().map(|set| set.name()).collect();
-        problems.push(
-            not_yet(&subject(tree, at), "Weka traces are not replayed").hint(others.join(", ")).at(at),
-        );
+        problems.push(not_yet(&subject(tree, at), "Weka traces are not replayed").hint(others.join(", ")).at(at));
         return None;
     };
     let name = set.name();

@@ -44,9 +44,8 @@ impl Kind for Exgentic {
     fn read(&self, row: Row, with: With<'_>) -> Result<Found, Fault> {
         let row = row.json()?;
         let filters = Filters::of(&with.plan.filters, self.version)?;
-        let named = |name: &str| {
-            row[name].as_str().filter(|text| !text.is_empty()).ok_or_else(|| format!("has no {name}"))
-        };
+        let named =
+            |name: &str| row[name].as_str().filter(|text| !text.is_empty()).ok_or_else(|| format!("has no {name}"));
         let (session, harness) = (named("session_id")?, named("harness")?);
         let models = strings(&row["models"]).ok_or("models must be a list of non-empty strings")?;
         let spans = row["spans"].as_array().filter(|spans| spans.iter().all(Value::is_object));
