@@ -126,7 +126,7 @@ fn not_fetched(error: &HubError, repo: &str, revision: &str, hub: &Hub) -> Strin
         hub.settings().cache.as_ref().map_or_else(String::new, |cache| format!(" (HF_HUB_CACHE={})", cache.display()));
     let revision = if revision == "main" { String::new() } else { format!(" --revision {revision}") };
     format!(
-        "dataset '{repo}' cannot be fetched: {error}\n  without a network: `hf download --repo-type dataset {repo}{revision}` on a \
+        "Failed to load HuggingFace dataset '{repo}': {error}\n  without a network: `hf download --repo-type dataset {repo}{revision}` on a \
          machine that has one, and its cache folder here{cache}"
     )
 }

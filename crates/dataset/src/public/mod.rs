@@ -149,17 +149,20 @@ impl Public {
 /// The files that hold the rows, and the commit they are of: as the publisher has them, else as the hub made them.
 fn files(hub: &HubSource, subset: Option<&str>, from: &dyn Downloads) -> Result<(String, Vec<String>), String> {
     let HubSource { repo, revision, split, .. } = hub;
-    let Repository { commit, files, configs } = from.list(repo, revision)?;
-    let fault = match choice::choose(&files, &configs, subset, split) {
-        Ok(files) => return Ok((commit, files)),
-        Err(fault) => fault,
-    };
-    let converted = if *revision == "main" { from.list(repo, CONVERTED).ok() } else { None };
-    let Some(Repository { commit, files, .. }) = converted else { return Err(format!("dataset '{repo}' {fault}")) };
-    let is_there = |folder: &str| files.iter().any(|file| file.starts_with(&format!("{folder}/")));
-    let subset = subset.or_else(|| Some("default").filter(|name| is_there(name)));
-    let chosen = choice::choose(&files, &Value::Null, subset, split);
-    chosen.map(|files| (commit, files)).map_err(|_| format!("dataset '{repo}' {fault}"))
+    let own = from.list(repo, revision).and_then(|Repository { commit, files, configs }| {
+        let chosen = choice::choose(&files, &configs, subset, split);
+        chosen.map(|files| (commit, files)).map_err(|fault| format!("dataset '{repo}' {fault}"))
+    });
+    if own.is_ok() || *revision != "main" {
+        return own;
+    }
+    let converted = from.list(repo, CONVERTED).ok().and_then(|Repository { commit, files, .. }| {
+        let is_there = |folder: &str| files.iter().any(|file| file.starts_with(&format!("{folder}/")));
+        let subset = subset.or_else(|| Some("default").filter(|name| is_there(name)));
+        Some((commit, choice::choose(&files, &Value::Null, subset, split).ok()?))
+    });
+    // What is wrong with the publisher's own files is what a user can do something about.
+    converted.map_or(own, Ok)
 }
 
 impl Source for Public {
