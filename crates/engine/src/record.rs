@@ -301,6 +301,7 @@ mod tests {
     use super::*;
     use crate::testing::plan;
     use aiperf_dataset::{Dataset, Making};
+    use aiperf_tokenize::Tokenizer;
     use aiperf_types::{EndpointKind, Media, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
 
     /// Reads records of an endpoint type.

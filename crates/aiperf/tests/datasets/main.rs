@@ -3,8 +3,7 @@
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`seeds`]: the same seed, the same dataset
-//! - [`public`]: public datasets
-//! - [`tokenizers`]: what counts, by every name; [`hub`]: where they come from
+//! - [`public`]: public datasets; [`hub`]: where they come from
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -17,4 +16,3 @@ mod hub;
 mod public;
 mod recorded;
 mod seeds;
-mod tokenizers;
