@@ -80,7 +80,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
             let (mean, longest) = (plan.tokens().max(1.0), plan.most_tokens().max(1.0));
             fits(Prompts { entries: plan.entries, mean, longest, has_turns: false }, free)
         }
-        DatasetPlan::File(_) | DatasetPlan::Trace(_) => Ok(()),
+        DatasetPlan::File(_) | DatasetPlan::Public(_) | DatasetPlan::Trace(_) => Ok(()),
     }
 }
 

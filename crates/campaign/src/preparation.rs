@@ -6,6 +6,7 @@
 use crate::campaign::CampaignError;
 use crate::hub::{Hub, HubError};
 use crate::memory;
+use crate::public_files::PublicFiles;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::requests::RequestsError;
@@ -191,7 +192,10 @@ impl Job {
         }
         steps.begin(Stage::MakingPrompts);
         let (draws, count) = (plan.dataset_draws(), || steps.count());
-        let making = Making { room: memory::room(), progress: &count, ..Making::new(&draws, tokenizer) };
+        let fetched = || steps.begin(Stage::MakingPrompts);
+        let downloads = PublicFiles::of(&plan, &hub, &say, &fetched);
+        let making =
+            Making { room: memory::room(), progress: &count, downloads: &downloads, ..Making::new(&draws, tokenizer) };
         let dataset = Dataset::of(&plan.dataset, making)?;
         // What is made is never a URL.
         if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {

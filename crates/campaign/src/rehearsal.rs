@@ -1,15 +1,19 @@
 //! A run that sends nothing and writes nothing: its schedule, over the conversations that it would have.
 
 use crate::campaign::CampaignError;
+use crate::hub::Hub;
 use crate::memory;
+use crate::public_files::PublicFiles;
+use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
+use aiperf_engine::Stop;
 use aiperf_plan::{Arrival, DatasetPlan, MediaPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
 };
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::Shapes;
+use aiperf_types::{LogLevel, Shapes};
 use std::sync::Arc;
 
 /// What the schedule of a plan is made from, and what a user should know about its data. Files are read as for a run; of
@@ -30,11 +34,19 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
         }),
         DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
         DatasetPlan::Trace(trace) => DatasetPlan::Trace(trace.clone()),
+        DatasetPlan::Public(public) => DatasetPlan::Public(public.clone()),
     };
-    // Nothing is counted with it.
-    let tokenizer = Tokenizer::builtin();
+    let (hub, say) = (|| Hub::for_run(plan, Stop::default()), |_: LogLevel, _: String| ());
+    let tokenizers = match &plan.dataset {
+        // Which of its rows are sent depends on how long they are.
+        DatasetPlan::Public(_) => tokenizers::load(plan, hub, &say)?,
+        // Nothing is counted with it.
+        _ => Tokenizer::builtin().into(),
+    };
     let draws = plan.dataset_draws();
-    let dataset = Dataset::of(&without_text, Making { room: memory::room(), ..Making::new(&draws, &tokenizer) })?;
+    let downloads = PublicFiles::of(plan, &hub, &say, &|| ());
+    let making = Making { room: memory::room(), downloads: &downloads, ..Making::new(&draws, tokenizers.first()) };
+    let dataset = Dataset::of(&without_text, making)?;
     for phase in &plan.phases {
         if let Arrival::FixedSchedule { zero } = phase.arrival {
             dataset.check_timestamps(zero)?;

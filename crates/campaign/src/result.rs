@@ -79,6 +79,7 @@ pub(crate) fn summarise(
             .or_else(|| (lost != Lost::default()).then(|| "Not all records could be computed.".to_owned())),
         limits: metrics.traits().thresholds,
         show_trace_timing: plan.metrics.show_trace_timing,
+        dataset: plan.dataset.provenance(),
         server_metrics: None,
     };
     Summarised { result, no_slices }

@@ -9,6 +9,7 @@ use aiperf_types::{Conversation, Shapes};
 use crate::ahead;
 use crate::error::DatasetError;
 use crate::files::{Files, shown};
+use crate::public::Public;
 use crate::source::{Making, Source};
 use crate::synthetic::{self, Synthetic};
 use crate::trace::Trace;
@@ -28,6 +29,7 @@ impl Dataset {
             DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making)?,
             DatasetPlan::File(plan) => Box::new(Files::open(plan, making)?),
             DatasetPlan::Trace(plan) => Box::new(Trace::open(plan, making)?),
+            DatasetPlan::Public(plan) => Box::new(Public::open(plan, making)?),
         };
         if source.shapes().is_empty() { Err(DatasetError::NoEntries) } else { Ok(Self { source }) }
     }

@@ -15,6 +15,7 @@
 //! - `files`: conversations of files, one file a format
 //! - [`trace_tools`]: traces as files to look at and to make
 //! - `trace`: traces, one file a format
+//! - [`public`]: conversations of public datasets, one file a kind
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
@@ -28,6 +29,7 @@ pub mod error;
 mod files;
 mod length;
 mod media;
+pub mod public;
 mod session_id;
 pub mod source;
 mod synthetic;
@@ -38,5 +40,6 @@ mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
+pub use public::Downloads;
 pub use source::Making;
 use turn_shape::turn_shape;

@@ -9,6 +9,7 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
+use crate::public::{Downloads, NoDownloads};
 
 /// Conversations by index: kept, made from a seed, or read again from a file. Threads ask at the same time, in any order.
 pub(crate) trait Source: Debug + Send + Sync {
@@ -43,11 +44,13 @@ pub struct Making<'a> {
     pub room: Option<u64>,
     /// Told of each conversation that was made, or row that was read.
     pub progress: &'a (dyn Fn() + Sync),
+    /// Brings files of public datasets.
+    pub downloads: &'a dyn Downloads,
 }
 
 impl<'a> Making<'a> {
     /// Without bounds, telling nobody.
     pub fn new(draws: &'a Draws, tokenizer: &'a Tokenizer) -> Self {
-        Self { draws, tokenizer, room: None, progress: &|| () }
+        Self { draws, tokenizer, room: None, progress: &|| (), downloads: &NoDownloads }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::server_metrics::ServerMetricsResult;
 use aiperf_metrics::{Slice, Summary, Thresholds};
-use aiperf_plan::ArtifactPlan;
+use aiperf_plan::{ArtifactPlan, Provenance};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct RunResult {
     pub concurrency: Option<u32>,
     /// The resolved configuration, secrets redacted.
     pub input_config: Value,
+    /// Where a public dataset came from.
+    pub dataset: Option<Provenance>,
     /// What is written where.
     pub artifacts: ArtifactPlan,
     /// Metrics of the profiling phases.

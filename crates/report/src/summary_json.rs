@@ -101,6 +101,10 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
         json.end_object();
     }
     others.iter().for_each(|metric| push_metric(&mut json, metric));
+    if let Some(dataset) = &run.dataset {
+        json.key("metadata");
+        json.value(&serde_json::json!({ "dataset": dataset }));
+    }
     if let Some(measurement) = scope.measurement {
         json.key("measurement");
         json.value(measurement);

@@ -4,6 +4,7 @@
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`media`]: images, audio and video that are made
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`public`]: public datasets; [`hub`]: where they come from
 //! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
 
@@ -12,7 +13,11 @@
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+#[path = "../../../campaign/tests/hub/fake.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod hub;
 mod media;
+mod public;
 mod recorded;
 mod seeds;
 mod trace_tools;

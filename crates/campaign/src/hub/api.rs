@@ -23,6 +23,8 @@ pub struct Listing {
     /// The commit that the revision points at.
     pub commit: String,
     pub files: Vec<HubFile>,
+    /// What a dataset's card says of its subsets; null where it says nothing.
+    pub configs: Value,
 }
 
 /// Where a file is and what it should be.
@@ -166,7 +168,8 @@ pub(super) fn listing(body: &[u8]) -> Result<Listing, String> {
         let size = file["size"].as_u64().or_else(|| file["lfs"]["size"].as_u64());
         Some(HubFile { path: file["rfilename"].as_str()?.to_owned(), size })
     };
-    Ok(Listing { commit, files: files.iter().filter_map(file).collect() })
+    let files = files.iter().filter_map(file).collect();
+    Ok(Listing { commit, files, configs: json["cardData"]["configs"].clone() })
 }
 
 /// The repository that a name means among those that a search found; `None` where it found none.

@@ -136,6 +136,16 @@ impl Hub {
         api::listing(&answer.body).map_err(|reason| self.strange(reason))
     }
 
+    /// The folder of a revision of which something is in the cache; nobody is asked.
+    pub fn cached_folder(&self, kind: RepoKind, repo: &str, revision: &str) -> Option<PathBuf> {
+        self.entry(&RepoName::new(kind, repo).ok()?).ok()?.snapshot(checked(revision).ok()?)
+    }
+
+    /// Notes the commit that a revision is, once files of it are in the cache: so that it is found there by that name.
+    pub fn note(&self, kind: RepoKind, repo: &str, revision: &str, commit: &str) -> Result<(), HubError> {
+        self.entry(&RepoName::new(kind, repo)?)?.note(checked(revision)?, checked(commit)?)
+    }
+
     /// Files of a revision, all of the same commit. Those that the repository does not have are left out; the revision
     /// is noted as cached when all others are there.
     pub fn files(
@@ -145,7 +155,7 @@ impl Hub {
         revision: &str,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<PathBuf>, HubError> {
-        let Listing { commit, files } = self.list(kind, repo, revision)?;
+        let Listing { commit, files, .. } = self.list(kind, repo, revision)?;
         let wanted = files.iter().filter(|file| is_wanted(&file.path));
         let brought = wanted.map(|file| self.file(kind, repo, &commit, &file.path)).collect::<Result<Vec<_>, _>>()?;
         if !brought.is_empty() {

@@ -22,7 +22,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_DOWNLOAD_MAX_RETRIES", kind: Int(between(0.0, true, 1000.0, true)), default: "20", status: NoEffect, about: "Dataset download retries in worker pods" },
     Variable { name: "AIPERF_DATASET_DOWNLOAD_RETRY_DELAY", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: NoEffect, about: "First retry delay, doubling. Must be ≤ the next value" },
     Variable { name: "AIPERF_DATASET_DOWNLOAD_MAX_BACKOFF_SECONDS", kind: Float(between(0.0, false, 300.0, true)), default: "8.0", status: NoEffect, about: "Largest retry delay" },
-    Variable { name: "AIPERF_DATASET_PUBLIC_DATASET_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "300.0", status: NotYet, about: "Limit for loading a public dataset" },
+    Variable { name: "AIPERF_DATASET_PUBLIC_DATASET_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "300.0", status: Acts, about: "Seconds that fetching the files of a public dataset may take" },
     Variable { name: "AIPERF_DATASET_MEDIA_DOWNLOAD_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "60.0", status: NotYet, about: "Limit per media URL fetched for inlining" },
     Variable { name: "AIPERF_DATASET_MEDIA_DOWNLOAD_MAX_CONCURRENCY", kind: Int(between(1.0, true, 100.0, true)), default: "10", status: NotYet, about: "Parallel media fetches" },
     Variable { name: "AIPERF_DATASET_INLINE_RECORDS_WARN_THRESHOLD", kind: Int(at_least(1.0)), default: "500", status: NotYet, about: "Warn when a YAML dataset has more inline records" },

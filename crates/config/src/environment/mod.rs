@@ -75,6 +75,8 @@ pub(crate) struct Environment {
     pub timing: TimingPlan,
     /// Content is a list of parts even where a string would do.
     pub force_content_parts: bool,
+    /// What fetching a public dataset may take.
+    pub public_dataset_timeout: Option<Nanos>,
     /// Seconds between two looks at a video that is being made.
     pub video_poll_seconds: Option<f64>,
     /// Which column of a Baseten trace names sessions.
@@ -331,6 +333,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_HTTP_TRUST_ENV" => out.trust_env = is_true(),
         "AIPERF_API_KEY" => out.api_key = Some(value.to_owned()),
         "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS" => out.force_content_parts = is_true(),
+        "AIPERF_DATASET_PUBLIC_DATASET_TIMEOUT" => out.public_dataset_timeout = Some(Nanos::from_secs_f64(float())),
         "AIPERF_HTTP_VIDEO_POLL_INTERVAL" => out.video_poll_seconds = Some(float()),
         "AIPERF_DATASET_BASETEN_SESSION_COLUMN" => {
             let columns = [SessionColumn::Provided, SessionColumn::PoorMan];

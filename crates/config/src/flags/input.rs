@@ -35,21 +35,22 @@ flags! { INPUT_FLAGS:
         kind: Kind::Choice(dataset::PublicDataset::NAMES),
         to: To::Dataset("dataset"),
         with_file: false,
-        status: NotYet("public datasets are not downloaded"),
-        summary: "Named public dataset; selects a public dataset",
+        status: Acts,
+        summary: "Public dataset by name, fetched once and kept in a cache; selects a public dataset",
+        limited_to: Some("Weka traces are not replayed so far"),
     }
     HF_SUBSET {
         name: "--hf-subset",
         kind: Kind::Text,
         to: To::Dataset("hf_subset"),
-        status: NotYet("public datasets are not downloaded"),
+        status: Acts,
     }
     HF_WEKA_DATASET {
         name: "--hf-weka-dataset",
         kind: Kind::Text,
         to: To::Dataset("hf_weka_dataset"),
         with_file: false,
-        status: NotYet("public datasets are not downloaded"),
+        status: NotYet("Weka traces are not replayed"),
         summary: "Hub repository for the generic Weka loader; implies public dataset weka_hf",
     }
     DATASET_FILTER {
@@ -57,8 +58,8 @@ flags! { INPUT_FLAGS:
         kind: Kind::Texts,
         takes: Takes::Many { comma: false, space: true },
         to: To::Dataset("filters"),
-        status: NotYet("public datasets are not downloaded"),
-        summary: "key=value filters for public datasets that support them",
+        status: Acts,
+        summary: "key=value filters for public datasets that support them (exgentic, exgentic_v2)",
     }
     CUSTOM_DATASET_TYPE {
         name: "--custom-dataset-type",

@@ -200,6 +200,17 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
     if let DatasetPlan::Trace(trace) = dataset {
         return suits_trace(tree, phase, trace, &what, problems);
     }
+    if let DatasetPlan::Public(public) = dataset {
+        if phase.r#type == Some(PhaseType::FixedSchedule) && !public.set.has_times() {
+            problems.push(
+                Problem::new(what("data with timestamps"))
+                    .because(format!("{} has none", public.set.name()))
+                    .hint("--public-dataset exgentic_v2, or leave --fixed-schedule out")
+                    .at("benchmark.datasets.0.dataset"),
+            );
+        }
+        return;
+    }
     let format = if let DatasetPlan::File(file) = dataset { Some(file.format) } else { None };
     match (phase.r#type, format) {
         (Some(PhaseType::FixedSchedule), None) => problems.push(

@@ -29,6 +29,7 @@ use self::room::{FEWER, LARGEST, Room, size};
 use self::row::{Encode, Fault, Row};
 use self::selection::{Selection, TurnNote};
 use self::text::Text;
+pub(crate) use self::wav::seconds as wav_seconds;
 use crate::error::DatasetError;
 use crate::length;
 use crate::session_id::SessionIds;

@@ -8,7 +8,7 @@ const LOOKED_AT: usize = 16 << 10;
 
 /// Seconds of an encoded audio, as `wav,<base64>` or `data:audio/wav;base64,<base64>`; `None` of other formats, and where
 /// the header does not say.
-pub(super) fn seconds(audio: &str) -> Option<f64> {
+pub(crate) fn seconds(audio: &str) -> Option<f64> {
     let (head, encoded) = audio.split_once(',')?;
     if !head.to_ascii_lowercase().contains("wav") {
         return None;

@@ -5,17 +5,20 @@
 //! - [`synthetic`]: conversations that are made
 //! - [`media`]: images, audio and video that are made
 //! - [`file`]: conversations of files
+//! - [`public`]: those of public datasets
 //! - [`trace`]: requests as a server once received them
 
 pub mod distribution;
 pub mod file;
 pub mod media;
+pub mod public;
 pub mod synthetic;
 pub mod trace;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
 pub use media::MediaPlan;
+pub use public::{HubSource, Provenance, PublicPlan, PublicSet, PublicSource};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 pub use trace::{BasetenReplay, Pace, SessionColumn, Synthesis, TraceFormat, TracePlan};
 
@@ -33,6 +36,8 @@ pub enum DatasetPlan {
     File(FilePlan),
     /// A trace that is replayed.
     Trace(TracePlan),
+    /// Fetched by name.
+    Public(PublicPlan),
 }
 
 impl DatasetPlan {
@@ -41,7 +46,7 @@ impl DatasetPlan {
         match self {
             Self::Synthetic(plan) => Some(u64::from(plan.entries)),
             Self::Rankings(plan) => Some(u64::from(plan.entries)),
-            Self::File(_) | Self::Trace(_) => None,
+            Self::File(_) | Self::Public(_) | Self::Trace(_) => None,
         }
     }
 
@@ -52,6 +57,7 @@ impl DatasetPlan {
             Self::Rankings(_) => None,
             Self::File(plan) => plan.osl.as_ref(),
             Self::Trace(plan) => plan.osl.as_ref(),
+            Self::Public(plan) => plan.osl.as_ref(),
         }
     }
 
@@ -59,7 +65,7 @@ impl DatasetPlan {
     pub fn is_made(&self) -> bool {
         match self {
             Self::Synthetic(_) | Self::Rankings(_) => true,
-            Self::File(_) | Self::Trace(_) => false,
+            Self::File(_) | Self::Public(_) | Self::Trace(_) => false,
         }
     }
 
@@ -68,10 +74,15 @@ impl DatasetPlan {
         matches!(self, Self::Synthetic(plan) if !plan.media.is_empty())
     }
 
+    /// Where it came from, where results say so.
+    pub fn provenance(&self) -> Option<Provenance> {
+        if let Self::Public(plan) = self { Some(plan.provenance()) } else { None }
+    }
+
     /// Whether it holds whole bodies, which are sent as they are.
     pub fn is_verbatim(&self) -> bool {
         match self {
-            Self::Synthetic(_) | Self::Rankings(_) | Self::Trace(_) => false,
+            Self::Synthetic(_) | Self::Rankings(_) | Self::Public(_) | Self::Trace(_) => false,
             Self::File(plan) => plan.format == FileFormat::RawPayload,
         }
     }

@@ -183,6 +183,7 @@ impl Bench {
             limits: Thresholds::default(),
             slices: Vec::new(),
             show_trace_timing: self.with_trace,
+            dataset: None,
             server_metrics: None,
         };
         Shown {

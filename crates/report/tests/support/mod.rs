@@ -193,6 +193,7 @@ pub(crate) fn empty_run() -> RunResult {
         degraded: Vec::new(),
         limits: Thresholds::default(),
         show_trace_timing: false,
+        dataset: None,
         server_metrics: None,
     }
 }

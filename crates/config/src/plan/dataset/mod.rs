@@ -1,12 +1,13 @@
-//! What requests say: conversations that are made, or those of a file.
+//! What requests say: conversations that are made, those of a file, or those of a public dataset.
 
 mod file;
 mod format;
 mod media;
+mod public;
 mod synthetic;
 mod trace;
 
-use super::{not_yet, subject};
+use super::subject;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::Flag;
@@ -46,9 +47,8 @@ pub(super) fn dataset(
     let dataset = tree.benchmark.datasets.as_ref()?.first()?;
     match dataset.r#type() {
         DatasetType::File => return file::file(tree, ctx, dataset, notes, problems),
-        DatasetType::Public if problems.is_empty() => problems
-            .push(not_yet("a public dataset", "public datasets are not downloaded").at("benchmark.datasets.0.type")),
-        DatasetType::Public | DatasetType::Synthetic => {}
+        DatasetType::Public => return public::public(tree, dataset, notes, problems),
+        DatasetType::Synthetic => {}
     }
     let kind = endpoint_kind(&tree.benchmark);
     let media = media::MediaReader { tree, ctx, kind, notes, problems }.read(dataset);

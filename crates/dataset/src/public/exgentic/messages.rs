@@ -1,0 +1,165 @@
+//! What a recorded call said, in the words of a chat API.
+
+use serde_json::{Map, Value, json};
+
+use super::super::row::Fault;
+
+/// The messages of a call: a list of objects, or the text of one.
+pub(in crate::public) fn messages(value: &Value) -> Result<Vec<Value>, Fault> {
+    let recorded = objects(value, "gen_ai.input.messages")?;
+    if recorded.is_empty() {
+        return Err("gen_ai.input.messages must contain at least one message".into());
+    }
+    let mut messages = Vec::new();
+    for message in &recorded {
+        let (Some(role), Some(parts)) = (message["role"].as_str(), message["parts"].as_array()) else {
+            return Err("each input message requires a string role and parts array".into());
+        };
+        let role = if role == "developer" { "system" } else { role };
+        // A message of no parts is one all the same.
+        let mut open = Open { has_parts: parts.is_empty(), ..Open::new(role) };
+        for part in parts {
+            if !part.is_object() {
+                return Err("message parts must be objects".into());
+            }
+            match part["type"].as_str() {
+                Some("text") => open.say(as_text(&part["content"], "")),
+                Some("thinking") => open.think(as_text(&part["thinking"], "")),
+                Some("tool_call") => open.call(part),
+                Some("tool_call_response") => {
+                    messages.extend(open.close());
+                    let content = as_text(&part["result"], "null");
+                    messages.push(json!({"role": "tool", "tool_call_id": part["id"], "content": content}));
+                    open = Open::new(role);
+                }
+                other => {
+                    let other = other.map_or_else(|| part["type"].to_string(), |other| format!("'{other}'"));
+                    return Err(format!("unsupported '{role}' message part {other}"));
+                }
+            }
+        }
+        messages.extend(open.close());
+    }
+    Ok(messages)
+}
+
+/// A message that is being put together.
+struct Open<'a> {
+    role: &'a str,
+    content: String,
+    reasoning: Option<String>,
+    calls: Vec<Value>,
+    has_parts: bool,
+}
+
+impl<'a> Open<'a> {
+    fn new(role: &'a str) -> Self {
+        Self { role, content: String::new(), reasoning: None, calls: Vec::new(), has_parts: false }
+    }
+
+    fn say(&mut self, text: String) {
+        self.has_parts = true;
+        self.content.push_str(&text);
+    }
+
+    fn think(&mut self, text: String) {
+        self.has_parts = true;
+        self.reasoning.get_or_insert_default().push_str(&text);
+    }
+
+    fn call(&mut self, part: &Value) {
+        self.has_parts = true;
+        let arguments = as_text(&part["arguments"], "null");
+        let function = json!({"name": part["name"], "arguments": arguments});
+        self.calls.push(json!({"id": part["id"], "type": "function", "function": function}));
+    }
+
+    /// The message, unless nothing was said since the answer of a tool.
+    fn close(self) -> Option<Value> {
+        if !self.has_parts {
+            return None;
+        }
+        let mut message = Map::new();
+        message.insert("role".into(), self.role.into());
+        message.insert("content".into(), self.content.into());
+        message.extend(self.reasoning.map(|reasoning| ("reasoning_content".into(), reasoning.into())));
+        if !self.calls.is_empty() {
+            message.insert("tool_calls".into(), self.calls.into());
+        }
+        Some(message.into())
+    }
+}
+
+/// A text as it is, nothing as it is called, all else as compact JSON.
+fn as_text(value: &Value, nothing: &str) -> String {
+    match value {
+        Value::Null => nothing.to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What a call was told beforehand.
+pub(in crate::public) fn system(value: &Value) -> Result<Option<Value>, Fault> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) if text.is_empty() => Ok(None),
+        Value::String(text) => Ok(Some(json!({"role": "system", "content": text}))),
+        _ => Err("gen_ai.system_instructions must be a string".into()),
+    }
+}
+
+/// The tools that a call may use.
+pub(in crate::public) fn tools(value: &Value) -> Result<Option<Vec<Value>>, Fault> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let defined = objects(value, "gen_ai.tool.definitions")?;
+    let tool = |tool: &Value| match &tool["type"] {
+        Value::String(kind) if kind == "function" => {
+            let Value::Object(members) = tool else { return Err("a tool must be an object".to_owned()) };
+            // Those that name their members in one more level keep them.
+            let of = members.get("function").and_then(Value::as_object).unwrap_or(members);
+            let member = |name: &str| (name.to_owned(), of.get(name).cloned().unwrap_or_default());
+            let function: Map<String, Value> = ["name", "description", "parameters"].map(member).into_iter().collect();
+            Ok(json!({"type": "function", "function": function}))
+        }
+        Value::String(other) => Err(format!("unsupported tool type '{other}'")),
+        other => Err(format!("unsupported tool type {other}")),
+    };
+    let tools = defined.iter().map(tool).collect::<Result<Vec<_>, _>>()?;
+    Ok(Some(tools).filter(|tools| !tools.is_empty()))
+}
+
+/// What a call asked for besides.
+pub(in crate::public) fn extra(attributes: &Value) -> Result<Option<Map<String, Value>>, Fault> {
+    let mut extra = Map::new();
+    match &attributes["gen_ai.request.temperature"] {
+        Value::Null => {}
+        Value::Number(number) => drop(extra.insert("temperature".into(), number.clone().into())),
+        _ => return Err("gen_ai.request.temperature must be finite".into()),
+    }
+    match &attributes["gen_ai.request.stop_sequences"] {
+        Value::Null => {}
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            if !items.is_empty() {
+                extra.insert("stop".into(), items.clone().into());
+            }
+        }
+        _ => return Err("gen_ai.request.stop_sequences must be a list of strings".into()),
+    }
+    Ok(Some(extra).filter(|extra| !extra.is_empty()))
+}
+
+fn objects(value: &Value, field: &str) -> Result<Vec<Value>, Fault> {
+    let read = match value {
+        Value::String(text) => {
+            serde_json::from_str(text).map_err(|error| format!("{field} is not valid JSON: {error}"))?
+        }
+        other => other.clone(),
+    };
+    match read {
+        Value::Array(items) if items.iter().all(Value::is_object) => Ok(items),
+        _ => Err(format!("{field} must be a JSON array of objects")),
+    }
+}

@@ -1,0 +1,185 @@
+//! Public datasets: rows that others published, each made into conversations by the kind of its set.
+//!
+//! Files come from whoever brings them ([`Downloads`]); which of them, what becomes of a row and which rows are left out
+//! is decided here, by functions of files' names and of rows.
+//!
+//! # Layout
+//! - `sets`: every set with its kind
+//! - `choice`: which files of a repository hold its rows; `rows`: rows of a file; `row`: one of them
+//! - `kind`: what every kind does; one file a kind: `prompt`, `first_message`, `video_question`, `turns`, `sharegpt`,
+//!   `speech`, `exgentic`
+//! - `image`: images of rows
+//! - `gathering`: conversations as they come, up to as many as are wanted
+
+mod choice;
+mod exgentic;
+mod first_message;
+mod gathering;
+#[cfg(test)]
+mod golden;
+mod image;
+mod kind;
+mod prompt;
+mod row;
+mod rows;
+mod sets;
+mod sharegpt;
+mod speech;
+mod turns;
+mod video_question;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use aiperf_plan::{HubSource, PublicPlan, PublicSource};
+use aiperf_types::{Conversation, ShapeList, Shapes};
+use serde_json::Value;
+
+use self::gathering::Gathering;
+use self::kind::With;
+use crate::error::DatasetError;
+use crate::source::{Making, Source};
+use crate::{length, turn_shape};
+
+/// The branch on which the hub keeps the rows of every repository as Parquet, whatever form they have.
+const CONVERTED: &str = "refs/convert/parquet";
+
+/// Whoever brings files that are published, or says why there are none and what to do about it.
+pub trait Downloads: Sync {
+    /// What a dataset repository of the hub holds.
+    fn list(&self, repo: &str, revision: &str) -> Result<Repository, String>;
+
+    /// A file of a repository.
+    fn file(&self, repo: &str, revision: &str, path: &str) -> Result<PathBuf, String>;
+
+    /// A file by its URL, kept under a name.
+    fn url(&self, url: &str, name: &str) -> Result<PathBuf, String>;
+}
+
+/// What a dataset repository holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Repository {
+    /// The commit that the revision is, to ask for files by.
+    pub commit: String,
+    pub files: Vec<String>,
+    /// What its card says of subsets and their files; null where it says nothing.
+    pub configs: Value,
+}
+
+/// Nobody, for what needs no files.
+pub(crate) struct NoDownloads;
+
+impl Downloads for NoDownloads {
+    fn list(&self, repo: &str, _: &str) -> Result<Repository, String> {
+        Err(format!("dataset '{repo}' is not fetched here"))
+    }
+
+    fn file(&self, repo: &str, _: &str, path: &str) -> Result<PathBuf, String> {
+        Err(format!("{path} of dataset '{repo}' is not fetched here"))
+    }
+
+    fn url(&self, url: &str, _: &str) -> Result<PathBuf, String> {
+        Err(format!("{url} is not fetched here"))
+    }
+}
+
+/// Conversations of a public dataset, by index.
+#[derive(Debug)]
+pub(crate) struct Public {
+    conversations: Vec<Conversation>,
+    /// The file and the row of each.
+    places: Vec<(u32, u64)>,
+    files: Vec<String>,
+    shapes: Arc<Shapes>,
+    notes: Vec<String>,
+}
+
+impl Public {
+    pub(crate) fn open(plan: &PublicPlan, making: Making<'_>) -> Result<Self, DatasetError> {
+        if plan.entries == Some(0) {
+            return Err(DatasetError::NoEntries);
+        }
+        let name = plan.set.name();
+        let at_fault = |fault| DatasetError::of_file(name, fault);
+        let kind = sets::kind(plan.set);
+        kind.check_filters(plan).map_err(at_fault)?;
+        let mut gathering = Gathering::new(kind, With { plan, tokenizer: making.tokenizer }, making);
+        match plan.set.source() {
+            PublicSource::Url { url, file } => {
+                let path = making.downloads.url(url, file).map_err(at_fault)?;
+                gathering.read(&path)?;
+            }
+            PublicSource::Hub(hub) => {
+                let subset = plan.subset.as_deref().or(hub.subset);
+                let (commit, files) = files(&hub, subset, making.downloads).map_err(at_fault)?;
+                for file in files {
+                    let path = making.downloads.file(hub.repo, &commit, &file).map_err(at_fault)?;
+                    gathering.read(&path)?;
+                    if gathering.is_full() {
+                        break;
+                    }
+                }
+            }
+        }
+        let gathered = gathering.finish()?;
+        let mut conversations = gathered.conversations;
+        let lengths = making.draws.purpose("dataset.osl");
+        for (index, conversation) in conversations.iter_mut().enumerate() {
+            let mut draws = lengths.at(index as u64);
+            for turn in &mut conversation.turns {
+                if let Some(osl) = &plan.osl {
+                    // Drawn for each turn, so that none depends on what the others ask for.
+                    let drawn = u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX);
+                    turn.max_tokens.get_or_insert(drawn);
+                }
+                let cap = |delay: f64| plan.delay_cap_ms.map_or(delay, |cap| delay.min(cap));
+                turn.delay_ms = turn.delay_ms.map(cap);
+            }
+        }
+        let mut shapes = ShapeList::default();
+        for conversation in &conversations {
+            shapes.push(conversation.turns.iter().map(|turn| turn_shape(turn.delay_ms, turn.timestamp_ms)));
+        }
+        let shapes = Arc::new(shapes.into());
+        Ok(Self { conversations, places: gathered.places, files: gathered.files, shapes, notes: gathered.notes })
+    }
+}
+
+/// The files that hold the rows, and the commit they are of: as the publisher has them, else as the hub made them.
+fn files(hub: &HubSource, subset: Option<&str>, from: &dyn Downloads) -> Result<(String, Vec<String>), String> {
+    let HubSource { repo, revision, split, .. } = hub;
+    let own = from.list(repo, revision).and_then(|Repository { commit, files, configs }| {
+        let chosen = choice::choose(&files, &configs, subset, split);
+        chosen.map(|files| (commit, files)).map_err(|fault| format!("dataset '{repo}' {fault}"))
+    });
+    if own.is_ok() || *revision != "main" {
+        return own;
+    }
+    let converted = from.list(repo, CONVERTED).ok().and_then(|Repository { commit, files, .. }| {
+        let is_there = |folder: &str| files.iter().any(|file| file.starts_with(&format!("{folder}/")));
+        let subset = subset.or_else(|| Some("default").filter(|name| is_there(name)));
+        Some((commit, choice::choose(&files, &Value::Null, subset, split).ok()?))
+    });
+    // What is wrong with the publisher's own files is what a user can do something about.
+    converted.map_or(own, Ok)
+}
+
+impl Source for Public {
+    fn shapes(&self) -> &Arc<Shapes> {
+        &self.shapes
+    }
+
+    fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
+        Ok(Cow::Borrowed(&self.conversations[index]))
+    }
+
+    fn place(&self, index: usize, _: usize) -> Option<String> {
+        let (file, row) = self.places[index];
+        Some(format!("{}: row {row}", self.files[file as usize]))
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}

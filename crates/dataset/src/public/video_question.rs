@@ -1,0 +1,51 @@
+//! Questions about a video, with choices: MMVU.
+
+use aiperf_types::Media;
+
+use super::kind::{BLANK, Found, Kind, With, said, unnamed};
+use super::row::{Fault, Row, member, text};
+use crate::columns::Cell;
+
+pub(super) struct VideoQuestion;
+
+const NO_VIDEO: &str = "rows without a video";
+
+impl Kind for VideoQuestion {
+    fn columns(&self) -> Option<Vec<&'static str>> {
+        Some(vec!["question", "choices", "video"])
+    }
+
+    fn read(&self, row: Row, _: With<'_>) -> Result<Found, Fault> {
+        let question = row.column("question")?.and_then(text).unwrap_or_default();
+        let prompt = prompt(&question, row.get("choices"));
+        if prompt.is_empty() {
+            return Ok(Found::dropped(BLANK));
+        }
+        let Some(video) = row.get("video").and_then(video) else { return Ok(Found::dropped(NO_VIDEO)) };
+        let mut turn = said(prompt);
+        turn.videos = vec![video];
+        Ok(Found::turn(turn))
+    }
+}
+
+/// The question and what may be the answer, each by its letter.
+pub(super) fn prompt(question: &str, choices: Option<&Cell>) -> String {
+    let members = match choices {
+        Some(Cell::Object(members)) => members.as_slice(),
+        _ => &[],
+    };
+    let choices = members.iter().filter_map(|(letter, choice)| {
+        let choice = text(choice).filter(|choice| !choice.is_empty())?;
+        Some(format!("{letter}.{choice}"))
+    });
+    let question = Some(question.trim().to_owned()).filter(|question| !question.is_empty());
+    question.into_iter().chain(choices).collect::<Vec<_>>().join(" ")
+}
+
+/// By URL; one without a scheme is a file of the server's.
+fn video(cell: &Cell) -> Option<Media> {
+    let url = text(cell).or_else(|| member(cell, "url").and_then(text))?;
+    let url = url.trim();
+    let is_url = url.contains("://") || url.starts_with("data:");
+    (!url.is_empty()).then(|| unnamed(if is_url { url.to_owned() } else { format!("file://{url}") }))
+}
