@@ -11,7 +11,7 @@ use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Arrival, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
-use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
+use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer, Tokenizers};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -30,7 +30,7 @@ const FAREWELL: Duration = Duration::from_millis(40);
 pub(crate) struct Loaded {
     pub(crate) requests: Arc<Requests>,
     /// Counts tokens; `None` when the server's counts are used.
-    pub(crate) tokenizer: Option<Tokenizer>,
+    pub(crate) tokenizers: Option<Tokenizers>,
     /// `None` where the dataset has whole bodies of its own.
     pub(crate) inputs: Option<StagedInputs>,
 }
@@ -164,14 +164,16 @@ impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
         let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
-        let tokenizer = tokenizer(&plan, &say)?;
-        say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
+        let tokenizers = tokenizers(&plan, &say)?;
+        let named = |(model, tokenizer): (&str, &Tokenizer)| format!("Tokenizer of {model}: {}", tokenizer.name());
+        tokenizers.iter().for_each(|each| say(LogLevel::Debug, named(each)));
         if let Some(entries) = plan.dataset.entries() {
             let _ = steps.total.set(entries);
         }
         steps.begin(Stage::MakingPrompts);
         let (draws, count) = (plan.dataset_draws(), || steps.count());
-        let making = Making { room: memory::room(), progress: &count, ..Making::new(&draws, &tokenizer) };
+        let (room, threads) = (memory::room(), memory::makers(&plan));
+        let making = Making { room, threads, progress: &count, ..Making::new(&draws, tokenizers.first()) };
         let dataset = Dataset::of(&plan.dataset, making)?;
         if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
@@ -186,8 +188,8 @@ impl Job {
         let is_counted = !plan.endpoint.server_token_count;
         let is_verbatim = plan.dataset.is_verbatim();
         // With the dataset in memory, it is known what is left.
-        let kept_bytes = memory::kept_bytes(&plan.dataset);
-        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;
+        let preparing = memory::preparing(&plan);
+        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, preparing, || steps.count())?;
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);
@@ -211,9 +213,10 @@ impl Job {
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
         }
-        let tokenizer = is_counted.then_some(tokenizer);
-        requests.drop_payloads(tokenizer.as_ref());
-        Ok(Loaded { requests: Arc::new(requests), tokenizer, inputs })
+        let tokenizers = is_counted.then_some(tokenizers);
+        requests.drop_payloads(tokenizers.as_ref());
+        requests.fill_ahead();
+        Ok(Loaded { requests: Arc::new(requests), tokenizers, inputs })
     }
 }
 
@@ -239,19 +242,30 @@ fn described(requests: &Requests) -> String {
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
 }
 
-fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, TokenizeError> {
+/// The tokenizer of each model, loaded once where several share it.
+fn tokenizers(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizers, TokenizeError> {
     let lookup = Lookup::from_env();
-    if let Some(name) = &plan.tokenizer.name {
-        return Tokenizer::load(name, &lookup);
-    }
-    if !plan.endpoint.kind.traits().has_tokens() {
+    if !plan.endpoint.kind.traits().has_tokens() && plan.tokenizer.name.is_none() {
         // Nothing is counted with it.
-        return Tokenizer::load("builtin", &lookup);
+        return Tokenizer::load("builtin", &lookup).map(Tokenizers::from);
     }
-    let model = plan.models.first().map_or("", String::as_str);
-    let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
-    if let Some(warning) = warning {
-        say(LogLevel::Warning, warning);
+    let mut loaded: Vec<(&str, Tokenizer)> = Vec::new();
+    let mut by_model = Vec::new();
+    for model in &plan.models {
+        let own = plan.tokenizer.by_model.iter().find(|(name, _)| name == model).map(|(_, tokenizer)| tokenizer);
+        let asked = own.or(plan.tokenizer.name.as_ref());
+        let name = asked.unwrap_or(model).as_str();
+        let tokenizer = match (loaded.iter().find(|(known, _)| *known == name), asked) {
+            (Some((_, known)), _) => known.clone(),
+            (None, Some(name)) => Tokenizer::load(name, &lookup)?,
+            (None, None) => {
+                let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
+                warning.into_iter().for_each(|warning| say(LogLevel::Warning, warning));
+                tokenizer
+            }
+        };
+        loaded.push((name, tokenizer.clone()));
+        by_model.push((model.clone(), tokenizer));
     }
-    Ok(tokenizer)
+    Tokenizers::of_models(by_model).map_or_else(|| Tokenizer::load("builtin", &lookup).map(Tokenizers::from), Ok)
 }

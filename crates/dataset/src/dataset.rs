@@ -50,6 +50,11 @@ impl Dataset {
         self.source.conversation(index)
     }
 
+    /// The name of a conversation, which takes less than all of it.
+    pub fn session_id(&self, index: usize) -> Result<Cow<'_, str>, DatasetError> {
+        self.source.session_id(index)
+    }
+
     /// Where a conversation came from, as `<file>:<line>`; `None` of one that was made.
     pub fn place(&self, index: usize) -> Option<String> {
         self.place_of_turn(index, 0)

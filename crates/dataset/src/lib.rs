@@ -12,12 +12,15 @@
 //! - `files`: conversations of files, one file a format
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
+//! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
 //! - `turn_shape`: turns as schedules see them
 //! - [`error`]: what can go wrong
 
+pub mod courtesy;
 pub mod dataset;
 pub mod error;
 mod files;
+pub mod in_order;
 mod length;
 mod session_id;
 pub mod source;

@@ -1,5 +1,6 @@
 //! A run from start to end: threads up, load on, records out.
 
+use crate::ahead::BodyThreads;
 use crate::conductor::{PhaseRun, Sources};
 use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::Sweeps;
@@ -27,7 +28,7 @@ use crate::worker_counters::AllCounters;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
-use aiperf_tokenize::Tokenizer;
+use aiperf_tokenize::Tokenizers;
 use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
@@ -48,7 +49,7 @@ pub struct Setup {
     pub anchor: WallAnchor,
     pub requests: Arc<Requests>,
     /// Counts tokens; `None` when the server's counts are used.
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizers: Option<Tokenizers>,
     pub metrics: Arc<Metrics>,
     /// What must not be said of errors.
     pub redactor: Arc<Redactor>,
@@ -130,7 +131,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let (stolen, throttled) = (stolen_ticks(), throttled_periods());
 
-    let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events, hooks } = setup;
+    let Setup { plan, anchor, requests, tokenizers, metrics, redactor, sinks, stop, events, hooks } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     // Nobody waits for what cannot run out, and what all workers share costs each request.
@@ -145,7 +146,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (queue, arrivals) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len());
     let queue = Arc::new(queue);
     let context = Arc::new(RecordContext {
-        reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
+        reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },
         metrics: metrics.clone(),
         redactor,
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
@@ -199,8 +200,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         events,
         pace,
     };
+    let bodies = BodyThreads::start(&load.requests, Machine::here().cores)?;
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let driven = load.drive(workers, Sources { hooks: calls, recorded });
+    drop(bodies);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     let hook_failure = hook_thread.as_ref().and_then(HookThread::failure);

@@ -13,12 +13,14 @@
 //! - [`huggingface`]: a directory with a `tokenizer.json` and the files beside it
 //! - `engine`: what turns text into tokens for it
 //! - `byte_level`: our own reader for the most common kind
+//! - [`by_model`]: the tokenizers of a run
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
 
 mod bpe;
 pub mod builtin;
+pub mod by_model;
 mod byte_level;
 pub mod choice;
 mod clock;
@@ -29,6 +31,7 @@ pub mod lookup;
 pub mod template;
 pub mod tokenizer;
 
+pub use by_model::Tokenizers;
 pub use choice::{Choice, is_placeholder};
 pub use error::TokenizeError;
 pub use lookup::Lookup;

@@ -2,6 +2,8 @@
 //!
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
+//! - [`bodies`]: bodies that were encoded beforehand, or made while the run is on
+//! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -9,5 +11,7 @@
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+mod bodies;
+mod models;
 mod recorded;
 mod seeds;

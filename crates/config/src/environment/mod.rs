@@ -64,6 +64,8 @@ pub(crate) struct Environment {
     pub showing: Showing,
     /// What was written to a file that grows is handed to the operating system this often.
     pub flush_every: Option<Nanos>,
+    /// Bytes of request bodies that are encoded before the clock starts.
+    pub prepared_bytes: Option<u64>,
     pub scrapes: Scrapes,
     /// The namespace of the pod that a run is in, as users' files may name it.
     pub namespace: String,
@@ -341,6 +343,9 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_UI_MIN_UPDATE_PERCENT" => out.showing.bar_step_percent = float(),
         "AIPERF_UI_LOG_REFRESH_INTERVAL" => out.showing.dashboard.log_refresh = Nanos::from_secs_f64(float()),
         "AIPERF_UI_SPINNER_REFRESH_RATE" => out.showing.dashboard.spinner_refresh = Nanos::from_secs_f64(float()),
+        "AIPERF_DATASET_PREPARED_BYTES" => {
+            out.prepared_bytes = crate::scalars::int(value).ok().map(i64::unsigned_abs);
+        }
         "AIPERF_METRICS_EXPORT_FLUSH_INTERVAL" => out.flush_every = Some(Nanos::from_secs_f64(float())),
         "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL" => out.scrapes.interval = float(),
         "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD" => out.scrapes.flush = float(),
@@ -404,7 +409,7 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
-            let written = (read.showing, read.flush_every);
+            let written = (read.showing, read.flush_every, read.prepared_bytes);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };

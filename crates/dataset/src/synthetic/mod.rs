@@ -9,6 +9,7 @@ use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::DatasetError;
+use crate::in_order::in_order;
 use crate::length;
 use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
@@ -213,7 +214,7 @@ pub(crate) fn source(synthetic: Synthetic, making: Making<'_>) -> Result<Box<dyn
         return Ok(Box::new(Remade { synthetic, shapes }));
     }
     let make = |index| synthetic.make(index).inspect(|_| (making.progress)());
-    let conversations = (0..synthetic.len()).map(make).collect::<Result<_, _>>()?;
+    let conversations = in_order(making.threads, synthetic.len(), make)?;
     Ok(Box::new(Kept { conversations, shapes }))
 }
 
@@ -248,5 +249,9 @@ impl Source for Remade {
 
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         Ok(Cow::Owned(self.synthetic.make_nearest(index)))
+    }
+
+    fn session_id(&self, index: usize) -> Result<Cow<'_, str>, DatasetError> {
+        Ok(Cow::Owned(self.synthetic.ids.id(index as u64)))
     }
 }
