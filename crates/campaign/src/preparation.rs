@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 /// What takes no longer than this is not worth a word.
 const MOMENT: Duration = Duration::from_millis(500);
+/// Sessions that may wait to be written.
+const SESSIONS_AHEAD: usize = 16;
 /// How long a thread that is left behind may take to put its pen down.
 const FAREWELL: Duration = Duration::from_millis(40);
 
@@ -208,7 +210,7 @@ impl Job {
             None
         } else {
             let sessions = all.map(|conversation| (conversation.session_id, shown(conversation.bodies, &redactor)));
-            Some(artifacts.stage_inputs(sessions)?)
+            Some(stage(&artifacts, sessions)?)
         };
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
@@ -220,15 +222,38 @@ impl Job {
     }
 }
 
+/// Writes what will be sent, on a thread of its own: as large datasets are made and looked through meanwhile, it takes half
+/// as long.
+fn stage(
+    artifacts: &Artifacts,
+    sessions: impl Iterator<Item = (Arc<str>, Vec<Vec<u8>>)>,
+) -> Result<StagedInputs, CampaignError> {
+    let (send, receive) = mpsc::sync_channel(SESSIONS_AHEAD);
+    std::thread::scope(|scope| {
+        let write = move || artifacts.stage_inputs(receive);
+        let writer = std::thread::Builder::new().name("aiperf-inputs".into()).spawn_scoped(scope, write);
+        let writer = writer.map_err(EngineError::from)?;
+        for session in sessions {
+            // Nobody takes more where writing has failed.
+            if send.send(session).is_err() {
+                break;
+            }
+        }
+        drop(send);
+        Ok(writer.join().map_err(|_| EngineError::Panicked("thread that writes inputs.json"))??)
+    })
+}
+
 /// Bodies as they may be seen.
-fn shown(bodies: Vec<Body>, redactor: &Redactor) -> impl Iterator<Item = Vec<u8>> {
-    bodies.into_iter().map(|body| {
+fn shown(bodies: Vec<Body>, redactor: &Redactor) -> Vec<Vec<u8>> {
+    let shown = bodies.into_iter().map(|body| {
         let payload = body.payload();
         match redactor.body(&payload) {
             Cow::Owned(hidden) => hidden,
             Cow::Borrowed(_) => payload.into_owned(),
         }
-    })
+    });
+    shown.collect()
 }
 
 fn announcement(preparing: &Preparing) -> String {

@@ -14,6 +14,7 @@
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
+//! - [`turn_models`]: which model each turn goes to
 //! - `turn_shape`: turns as schedules see them
 //! - [`error`]: what can go wrong
 
@@ -28,9 +29,11 @@ mod session_id;
 pub mod source;
 mod synthetic;
 mod text;
+pub mod turn_models;
 mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
 pub use source::Making;
+pub use turn_models::TurnModels;
 use turn_shape::turn_shape;

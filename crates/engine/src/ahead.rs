@@ -281,4 +281,14 @@ fn make_late(requests: &Requests, asked: &Receiver<Option<LateBody>>) {
 }
 
 #[cfg(test)]
+impl Ahead {
+    /// From now on late bodies are asked for and nobody makes them, as long as what this gives is there.
+    pub(crate) fn ask_in_vain(&self) -> impl Sized + use<> {
+        let (ask, asked) = channel();
+        let _ = self.late.set(ask);
+        asked
+    }
+}
+
+#[cfg(test)]
 mod tests;

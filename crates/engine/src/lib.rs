@@ -7,7 +7,6 @@
 //! # Layout
 //! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
-//! - `turn_models`: which model each turn goes to
 //! - `ahead`: what did not fit, encoded while the run is on
 //! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
@@ -60,7 +59,6 @@ pub mod stop;
 mod testing;
 mod trace;
 pub mod travel;
-mod turn_models;
 mod unsent;
 mod worker;
 mod worker_counters;

@@ -5,8 +5,7 @@
 
 use crate::ahead::{Ahead, First, Prepared};
 use crate::prompt_counts::{self, PromptHistory};
-use crate::turn_models::TurnModels;
-use aiperf_dataset::{Dataset, DatasetError, in_order};
+use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::{BaseUrl, Plan};
@@ -155,8 +154,9 @@ impl Requests {
         notes.take_extra(&plan.endpoint.extra);
         let input_tokens = (0..dataset.len()).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
         let (version, kept, threads) = (version.to_owned(), Vec::new(), preparing.threads);
-        let (models, ahead) = (TurnModels::of(&plan, &dataset)?, None);
-        let mut requests = Self { dataset, api, version, heads, kept, ahead, threads, models, input_tokens, notes };
+        let models = TurnModels::new(&plan.models, plan.model_picker(), &dataset, plan.dataset.is_made())?;
+        let mut requests =
+            Self { dataset, api, version, heads, kept, ahead: None, threads, models, input_tokens, notes };
         let keep = |index| {
             let conversation = requests.conversation(index)?;
             let (request, held) = requests.keep(index, &conversation)?;

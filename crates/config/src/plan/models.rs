@@ -1,7 +1,8 @@
 //! The models that are asked, and which of them a prompt goes to.
 
+use crate::choice::Choice;
+use crate::resolve::Tree;
 use crate::sections::models::{Model, ModelStrategy};
-use crate::tree::Tree;
 use aiperf_plan::ModelSelection;
 
 pub(super) fn models(tree: &Tree, notes: &mut Vec<String>) -> Option<(Vec<String>, ModelSelection)> {

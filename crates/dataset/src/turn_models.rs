@@ -1,12 +1,15 @@
 //! Which model each turn of a dataset goes to, where a run has several.
 
-use aiperf_dataset::{Dataset, DatasetError};
-use aiperf_plan::{ModelPicker, Plan};
-use aiperf_types::{Conversation, Shapes, Turn};
 use std::sync::Arc;
 
+use aiperf_plan::ModelPicker;
+use aiperf_types::{Conversation, Shapes, Turn};
+
+use crate::dataset::Dataset;
+use crate::error::DatasetError;
+
 /// The models of a run, and how they are picked.
-pub(crate) struct TurnModels {
+pub struct TurnModels {
     names: Vec<Arc<str>>,
     picker: ModelPicker,
     /// Turns without a model before each conversation; `None` where no turn has one of its own.
@@ -14,19 +17,24 @@ pub(crate) struct TurnModels {
 }
 
 impl TurnModels {
-    /// `None` where there is one model: turns need not name it.
-    pub(crate) fn of(plan: &Plan, dataset: &Dataset) -> Result<Option<Self>, DatasetError> {
-        if plan.models.len() < 2 {
+    /// `None` where there is one model: turns need not name it. Turns of a dataset that a seed defines name none, and take
+    /// long to look at.
+    pub fn new(
+        models: &[String],
+        picker: ModelPicker,
+        dataset: &Dataset,
+        is_made: bool,
+    ) -> Result<Option<Self>, DatasetError> {
+        if models.len() < 2 {
             return Ok(None);
         }
-        // What a seed defines names none, and takes long to look at.
-        let before = if plan.dataset.is_made() { None } else { without_model(dataset)? };
-        let names = plan.models.iter().map(|name| name.as_str().into()).collect();
-        Ok(Some(Self { names, picker: plan.model_picker(), before }))
+        let before = if is_made { None } else { without_model(dataset)? };
+        let names = models.iter().map(|name| name.as_str().into()).collect();
+        Ok(Some(Self { names, picker, before }))
     }
 
     /// Gives each turn that names no model one.
-    pub(crate) fn assign(&self, index: usize, conversation: &mut Conversation, shapes: &Shapes) {
+    pub fn assign(&self, index: usize, conversation: &mut Conversation, shapes: &Shapes) {
         let before = || shapes.turns_before(index as u32);
         let first = self.before.as_ref().map_or_else(before, |known| known[index]);
         let turns = conversation.turns.iter_mut().filter(|turn| turn.model.is_none());
@@ -36,7 +44,7 @@ impl TurnModels {
     }
 
     /// The model that a turn is sent to, if it is one of the run's. What is sent as it is says so itself.
-    pub(crate) fn of_turn(&self, turn: &Turn) -> Option<Arc<str>> {
+    pub fn of_turn(&self, turn: &Turn) -> Option<Arc<str>> {
         let verbatim =
             turn.raw_payload.as_ref().and_then(|payload| payload.get("model")).and_then(|model| model.as_str());
         let name = verbatim.or(turn.model.as_deref())?;
