@@ -9,6 +9,7 @@ use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use crate::server_metrics::ServerWatch;
+use crate::tokenizers::TokenizerError;
 use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::requests::RequestsError;
@@ -21,7 +22,7 @@ use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
     Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
 };
-use aiperf_tokenize::{TokenizeError, Tokenizers};
+use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor};
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub enum CampaignError {
     #[error(transparent)]
     Certificates(#[from] CertificatesError),
     #[error(transparent)]
-    Tokenizer(#[from] TokenizeError),
+    Tokenizer(TokenizerError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     #[error(transparent)]
@@ -61,6 +62,12 @@ impl CampaignError {
             self,
             Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)) | Self::Control(_) | Self::Stopped
         )
+    }
+}
+
+impl From<TokenizerError> for CampaignError {
+    fn from(error: TokenizerError) -> Self {
+        if error.is_stopped() { Self::Stopped } else { Self::Tokenizer(error) }
     }
 }
 

@@ -4,19 +4,21 @@
 //! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
 use crate::campaign::CampaignError;
+use crate::hub::{Hub, HubError};
 use crate::memory;
+use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Arrival, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
-use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer, Tokenizers};
+use aiperf_tokenize::Tokenizers;
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the wish to stop is looked for.
@@ -41,17 +43,20 @@ pub(crate) struct Loaded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     LoadingTokenizer,
+    Fetching,
     MakingPrompts,
     EncodingRequests,
     WritingInputs,
 }
 
 impl Stage {
-    const ALL: [Self; 4] = [Self::LoadingTokenizer, Self::MakingPrompts, Self::EncodingRequests, Self::WritingInputs];
+    const ALL: [Self; 5] =
+        [Self::LoadingTokenizer, Self::Fetching, Self::MakingPrompts, Self::EncodingRequests, Self::WritingInputs];
 
     const fn name(self) -> &'static str {
         match self {
             Self::LoadingTokenizer => "Loading the tokenizer",
+            Self::Fetching => "Fetching files (KB)",
             Self::MakingPrompts => "Making prompts",
             Self::EncodingRequests => "Encoding requests",
             Self::WritingInputs => "Writing inputs.json",
@@ -65,6 +70,8 @@ struct Steps {
     stage: AtomicUsize,
     done: AtomicU64,
     total: OnceLock<u64>,
+    /// Of the file that is fetched, in kilobytes; zero where it is not known.
+    to_fetch: AtomicU64,
 }
 
 impl Steps {
@@ -77,8 +84,19 @@ impl Steps {
         self.done.fetch_add(1, Relaxed);
     }
 
+    /// How far a file is that is fetched.
+    fn fetched(&self, bytes: u64, total: Option<u64>) {
+        self.done.store(bytes / 1000, Relaxed);
+        self.to_fetch.store(total.map_or(0, |total| (total / 1000).max(1)), Relaxed);
+        self.stage.store(Stage::Fetching as usize, Relaxed);
+    }
+
     fn preparing(&self) -> Preparing {
         let stage = Stage::ALL[self.stage.load(Relaxed)];
+        if stage == Stage::Fetching {
+            let total = Some(self.to_fetch.load(Relaxed)).filter(|total| *total > 0);
+            return Preparing { stage: stage.name(), done: self.done.load(Relaxed), total };
+        }
         // How many requests are encoded beforehand is known when they are.
         let is_countable = matches!(stage, Stage::MakingPrompts | Stage::WritingInputs);
         let total = self.total.get().copied().filter(|_| is_countable);
@@ -166,9 +184,11 @@ impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
         let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
-        let tokenizers = tokenizers(&plan, &say)?;
-        let named = |(model, tokenizer): (&str, &Tokenizer)| format!("Tokenizer of {model}: {}", tokenizer.name());
-        tokenizers.iter().for_each(|each| say(LogLevel::Debug, named(each)));
+        let hub = || hub(&plan, &stop, &steps, &tell);
+        let tokenizers = tokenizers::load(&plan, hub, &say)?;
+        for (model, tokenizer) in tokenizers.iter() {
+            say(LogLevel::Debug, format!("Tokenizer of {model}: {}", tokenizer.name()));
+        }
         if let Some(entries) = plan.dataset.entries() {
             let _ = steps.total.set(entries);
         }
@@ -267,30 +287,16 @@ fn described(requests: &Requests) -> String {
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
 }
 
-/// The tokenizer of each model, loaded once where several share it.
-fn tokenizers(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizers, TokenizeError> {
-    let lookup = Lookup::from_env();
-    if !plan.endpoint.kind.traits().has_tokens() && plan.tokenizer.name.is_none() {
-        // Nothing is counted with it.
-        return Tokenizer::load("builtin", &lookup).map(Tokenizers::from);
-    }
-    let mut loaded: Vec<(&str, Tokenizer)> = Vec::new();
-    let mut by_model = Vec::new();
-    for model in &plan.models {
-        let own = plan.tokenizer.by_model.iter().find(|(name, _)| name == model).map(|(_, tokenizer)| tokenizer);
-        let asked = own.or(plan.tokenizer.name.as_ref());
-        let name = asked.unwrap_or(model).as_str();
-        let tokenizer = match (loaded.iter().find(|(known, _)| *known == name), asked) {
-            (Some((_, known)), _) => known.clone(),
-            (None, Some(name)) => Tokenizer::load(name, &lookup)?,
-            (None, None) => {
-                let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
-                warning.into_iter().for_each(|warning| say(LogLevel::Warning, warning));
-                tokenizer
-            }
-        };
-        loaded.push((name, tokenizer.clone()));
-        by_model.push((model.clone(), tokenizer));
-    }
-    Tokenizers::of_models(by_model).map_or_else(|| Tokenizer::load("builtin", &lookup).map(Tokenizers::from), Ok)
+/// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.
+fn hub(plan: &Plan, stop: &Stop, steps: &Arc<Steps>, tell: &Sender<Told>) -> Result<Hub, HubError> {
+    let (steps, tell, begun) = (steps.clone(), tell.clone(), Mutex::new(String::new()));
+    Ok(Hub::for_run(plan, stop.clone())?.telling(move |file, bytes, total| {
+        steps.fetched(bytes, total);
+        let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if *begun != file {
+            file.clone_into(&mut begun);
+            let length = total.map(|total| format!(" ({:.1} MB)", total as f64 / 1e6)).unwrap_or_default();
+            let _ = tell.send(Told::Message(LogLevel::Info, format!("Fetching {file}{length} ...")));
+        }
+    }))
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Reader {
     pub plan: Arc<Plan>,
     pub requests: Arc<Requests>,
-    /// Counts tokens; `None` when the server's counts are used.
+    /// Count tokens, each its model's; `None` when the server's counts are used.
     pub tokenizers: Option<Tokenizers>,
     /// From monotonic to wall time, for the whole run.
     pub anchor: WallAnchor,

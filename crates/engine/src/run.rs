@@ -48,7 +48,7 @@ pub struct Setup {
     /// From monotonic to wall time: taken before anything of the run starts, for everyone who exports an instant.
     pub anchor: WallAnchor,
     pub requests: Arc<Requests>,
-    /// Counts tokens; `None` when the server's counts are used.
+    /// Count tokens, each its model's; `None` when the server's counts are used.
     pub tokenizers: Option<Tokenizers>,
     pub metrics: Arc<Metrics>,
     /// What must not be said of errors.

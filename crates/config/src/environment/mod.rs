@@ -67,6 +67,8 @@ pub(crate) struct Environment {
     /// Bytes of request bodies that are encoded before the clock starts.
     pub prepared_bytes: Option<u64>,
     pub scrapes: Scrapes,
+    /// How long fetching a tokenizer may take.
+    pub tokenizer_timeout: Option<Nanos>,
     /// The namespace of the pod that a run is in, as users' files may name it.
     pub namespace: String,
     /// How exact the schedule is, and how patient.
@@ -347,6 +349,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
             out.prepared_bytes = crate::scalars::int(value).ok().map(i64::unsigned_abs);
         }
         "AIPERF_METRICS_EXPORT_FLUSH_INTERVAL" => out.flush_every = Some(Nanos::from_secs_f64(float())),
+        "AIPERF_TOKENIZER_PRELOAD_TIMEOUT" => out.tokenizer_timeout = Some(Nanos::from_secs_f64(float())),
         "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL" => out.scrapes.interval = float(),
         "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD" => out.scrapes.flush = float(),
         "AIPERF_SERVER_METRICS_REACHABILITY_TIMEOUT" => out.scrapes.reachability_timeout = number.into(),
@@ -409,7 +412,7 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
-            let written = (read.showing, read.flush_every, read.prepared_bytes);
+            let written = (read.showing, read.flush_every, read.prepared_bytes, read.tokenizer_timeout);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };

@@ -168,7 +168,12 @@ fn plan(
             random_seed: tree.random_seed.and_then(|seed| u64::try_from(seed).ok()),
             cli_command: command_line::shown(&[&["profile".to_owned()], args].concat()),
         },
-        tokenizer: TokenizerPlan { name: tokenizer.name, by_model: models::tokenizers(tree) },
+        tokenizer: TokenizerPlan {
+            name: tokenizer.name,
+            by_model: models::tokenizers(tree),
+            revision: tokenizer.revision,
+            fetch_timeout: tree.environment.tokenizer_timeout.unwrap_or(TokenizerPlan::FETCH_TIMEOUT),
+        },
         models,
         model_selection,
         endpoint,
