@@ -78,6 +78,8 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "schedule_lateness_us": spread(&quality.schedule_lateness),
         "issue_to_wire_us": spread(&quality.issue_to_wire),
         "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
+        "late_bodies": quality.late_bodies.count(),
+        "late_body_wait_us": spread(&quality.late_bodies),
         "connect_wait_us": spread(&quality.connect_wait),
         "connection_wait_us": spread(&quality.place_wait),
         "connection_retries": quality.connection_retries,
@@ -151,6 +153,15 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     );
     let late = quality.schedule_lateness.quantile(0.99);
     say(late > LATENESS_NS, format!("requests were released late (p99 {:.1} ms after their time)", late / 1e6));
+    let late_bodies = quality.late_bodies.count();
+    say(
+        late_bodies > 0,
+        format!(
+            "{late_bodies} requests were sent late because their bodies were still being made (p99 {:.1} ms): not all bodies \
+             fit beforehand; raise AIPERF_DATASET_PREPARED_BYTES, or make fewer prompts (--num-dataset-entries)",
+            quality.late_bodies.quantile(0.99) / 1e6
+        ),
+    );
     say(
         conduct.holds > 0,
         format!(

@@ -1,9 +1,10 @@
 //! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it
-//! prepares, and nobody told why. Of what a seed defines, texts are kept up to some 64 MB and encoded bodies likewise;
-//! past that a prompt is made when it is needed, so what counts then is the longest one. What files take is counted while
-//! they are read; their bodies are encoded as far as a share of the memory goes.
+//! prepares, and nobody told why. Of what a seed defines, texts are kept up to some 64 MB; bodies are encoded beforehand
+//! up to a gigabyte, or what the user says, and never more than a quarter of the free memory. Past that a prompt is made
+//! when it is about to be needed, so what counts then is the longest one. What files take is counted while they are read.
 
-use aiperf_engine::requests::KEPT_BYTES;
+use aiperf_dataset::in_order::cores;
+use aiperf_engine::requests::Preparing;
 use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;
 use thiserror::Error;
@@ -13,19 +14,26 @@ use thiserror::Error;
 const BYTES_A_TOKEN: f64 = 20.0;
 /// Bytes for each token of the one prompt that is being put together: those of `--isl 1000000` against `--isl 1000`.
 const BYTES_IN_THE_MAKING: f64 = 50.0;
-/// Most that prompts kept take, however many there are.
+/// Most that prompts whose texts are kept take, however many there are.
 const MOST_KEPT: f64 = 400e6;
+/// Bytes for each token of a body alone.
+const BYTES_OF_A_BODY: f64 = 8.0;
 /// Of the free memory, what prompts may take.
 const SHARE: f64 = 0.8;
+/// Of the free memory, what those may take that are in the making at the same time.
+const SHARE_IN_THE_MAKING: f64 = 0.25;
+/// The part of the free memory that bodies may take which are encoded beforehand.
+const PART_OF_BODIES: u64 = 4;
 
 /// Copies of a conversation's media there may be while they are made: pixels, encoded, in base64, in a message, in a body,
 /// in a line of `inputs.json`.
 const MEDIA_COPIES: f64 = 6.0;
 
-/// Most bytes of bodies of a file, or of media, that are encoded beforehand, and the part of the free memory that they may take: what is
-/// encoded while requests are out keeps the answers to others waiting.
-const MOST_OF_A_FILE: u64 = 1 << 30;
-const SHARE_OF_A_FILE: u64 = 4;
+/// Of the bytes of bodies, the part that those may take which are made ahead of their use; and how many bytes that is at
+/// least and at most: some hundred bodies of 10,000 and of 100,000 tokens.
+const PART_AHEAD: u64 = 4;
+const LEAST_AHEAD: u64 = 64 << 20;
+const MOST_AHEAD: u64 = 256 << 20;
 
 /// More to send than memory to hold it.
 #[derive(Debug, Error, PartialEq)]
@@ -62,52 +70,71 @@ pub enum MemoryError {
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
-    let Some(free) = free_bytes(&|path| read_to_string(path).ok()) else { return Ok(()) };
-    match &plan.dataset {
+    let Some(free) = free_now() else { return Ok(()) };
+    if let DatasetPlan::Synthetic(plan) = &plan.dataset {
+        media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
+    }
+    let bodies = bodies_within(plan.runtime.prepared_bytes, Some(free));
+    prompts(&plan.dataset).map_or(Ok(()), |prompts| fits(&prompts, bodies, free))
+}
+
+/// The prompts of a dataset that a seed defines.
+fn prompts(dataset: &DatasetPlan) -> Option<Prompts> {
+    match dataset {
         DatasetPlan::Synthetic(plan) => {
-            media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
-            let Some(isl) = &plan.isl else { return Ok(()) };
-            let turns = &plan.turns.count;
-            let prompts = Prompts {
+            let (isl, turns) = (plan.isl.as_ref()?, &plan.turns.count);
+            Some(Prompts {
                 entries: plan.entries,
                 mean: isl.mean().max(1.0) * turns.mean().max(1.0),
                 longest: isl.largest().max(1.0) * turns.largest().max(1.0),
                 has_turns: turns.largest() >= 2.0,
-            };
-            fits(prompts, free)
+            })
         }
         DatasetPlan::Rankings(plan) => {
             let (mean, longest) = (plan.tokens().max(1.0), plan.most_tokens().max(1.0));
-            fits(Prompts { entries: plan.entries, mean, longest, has_turns: false }, free)
+            Some(Prompts { entries: plan.entries, mean, longest, has_turns: false })
         }
-        DatasetPlan::File(_) | DatasetPlan::Public(_) | DatasetPlan::Trace(_) => Ok(()),
+        DatasetPlan::File(_) | DatasetPlan::Public(_) | DatasetPlan::Trace(_) => None,
     }
 }
 
 /// Whether the media of one conversation can be made, on every core one.
 fn media_fit(bytes: f64, free: u64) -> Result<(), MemoryError> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-    let (need, free) = (bytes * (MEDIA_COPIES + 2.0 * (cores - 1.0)), free as f64);
+    let (need, free) = (bytes * (MEDIA_COPIES + 2.0 * (cores() as f64 - 1.0)), free as f64);
     if need <= free * SHARE { Ok(()) } else { Err(MemoryError::Media { need, free }) }
+}
+
+fn free_now() -> Option<u64> {
+    free_bytes(&|path| read_to_string(path).ok())
 }
 
 /// Bytes that files of conversations may take; `None` where nothing says how much is free.
 pub(crate) fn room() -> Option<u64> {
-    free_bytes(&|path| read_to_string(path).ok()).map(|free| (free as f64 * SHARE) as u64)
+    free_now().map(|free| (free as f64 * SHARE) as u64)
 }
 
-/// Bytes of bodies that are encoded beforehand, by the memory that is free now.
-pub(crate) fn kept_bytes(dataset: &DatasetPlan) -> usize {
-    if dataset.is_made() && !dataset.has_media() {
-        KEPT_BYTES
-    } else {
-        kept_of_a_file(free_bytes(&|path| read_to_string(path).ok()))
-    }
+/// What is encoded beforehand, by the memory that is free now.
+pub(crate) fn preparing(plan: &Plan) -> Preparing {
+    let free = free_now();
+    let bytes = bodies_within(plan.runtime.prepared_bytes, free);
+    let ahead = bodies_within((bytes / PART_AHEAD).clamp(LEAST_AHEAD, MOST_AHEAD), free);
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    Preparing { bytes: size(bytes), ahead_bytes: size(ahead), threads: makers(plan) }
 }
 
-fn kept_of_a_file(free: Option<u64>) -> usize {
-    let share = free.map_or(MOST_OF_A_FILE, |free| free / SHARE_OF_A_FILE);
-    usize::try_from(share.min(MOST_OF_A_FILE)).unwrap_or(usize::MAX)
+/// Threads that may make prompts at the same time: all cores, unless a prompt is so long that as many do not fit.
+pub(crate) fn makers(plan: &Plan) -> usize {
+    let (prompts, free) = (prompts(&plan.dataset), free_now());
+    prompts.zip(free).map_or_else(cores, |(prompts, free)| makers_within(prompts.longest, free, cores()))
+}
+
+fn makers_within(longest: f64, free: u64, cores: usize) -> usize {
+    let fit = free as f64 * SHARE_IN_THE_MAKING / (longest * BYTES_IN_THE_MAKING);
+    (fit as usize).clamp(1, cores)
+}
+
+fn bodies_within(wanted: u64, free: Option<u64>) -> u64 {
+    free.map_or(wanted, |free| wanted.min(free / PART_OF_BODIES))
 }
 
 /// What is made, by the tokens of each conversation.
@@ -118,10 +145,11 @@ struct Prompts {
     has_turns: bool,
 }
 
-fn fits(Prompts { entries, mean, longest, has_turns }: Prompts, free: u64) -> Result<(), MemoryError> {
-    let free = free as f64;
+fn fits(prompts: &Prompts, bodies: u64, free: u64) -> Result<(), MemoryError> {
+    let (free, &Prompts { entries, mean, longest, has_turns }) = (free as f64, prompts);
     let making = longest * BYTES_IN_THE_MAKING;
-    let kept = (f64::from(entries) * mean * BYTES_A_TOKEN).min(MOST_KEPT);
+    let tokens = f64::from(entries) * mean;
+    let kept = (tokens * BYTES_A_TOKEN).min(MOST_KEPT).max((tokens * BYTES_OF_A_BODY).min(bodies as f64));
     if kept + making <= free * SHARE {
         return Ok(());
     }
@@ -271,8 +299,8 @@ mod tests {
     fn what_is_too_much_is_named() {
         let prompts = |entries, mean, stddev| Prompts { entries, mean, longest: mean + 6.0 * stddev, has_turns: false };
         // 2 MB kept and 50 kB for one, of which four fifths of the free memory must be enough.
-        assert_eq!(fits(prompts(100, 1000.0, 0.0), 2_562_500), Ok(()));
-        let said = |prompts, free| fits(prompts, free).unwrap_err().to_string();
+        assert_eq!(fits(&prompts(100, 1000.0, 0.0), 0, 2_562_500), Ok(()));
+        let said = |prompts, free| fits(&prompts, 0, free).unwrap_err().to_string();
         let many = said(prompts(100, 1000.0, 0.0), 2_562_499);
         assert!(many.contains("100 prompts of 1000 tokens") && many.contains("--num-dataset-entries"), "{many}");
         let long = said(prompts(1, 1e7, 0.0), 100_000_000);
@@ -287,7 +315,7 @@ mod tests {
         let talk = said(turns, 10_000_000);
         assert!(talk.contains("10 conversations of 100000 tokens") && talk.contains("--session-turns-mean"), "{talk}");
         // However many there are, a part of them is kept.
-        assert_eq!(fits(prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
+        assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 150_000_000, 600_000_000), Ok(()));
     }
 
     #[test]
@@ -299,8 +327,15 @@ mod tests {
     }
 
     #[test]
-    fn of_a_file_a_quarter_of_the_memory_is_encoded_and_no_more_than_a_gigabyte() {
-        assert_eq!(kept_of_a_file(Some(1000)), 250);
-        assert_eq!((kept_of_a_file(Some(64 << 30)), kept_of_a_file(None)), (1 << 30, 1 << 30));
+    fn bodies_take_a_quarter_of_the_free_memory_at_most() {
+        assert_eq!(bodies_within(1 << 30, Some(1000)), 250);
+        assert_eq!((bodies_within(1 << 30, Some(64 << 30)), bodies_within(7, None)), (1 << 30, 7));
+    }
+
+    #[test]
+    fn as_many_prompts_are_made_at_the_same_time_as_fit_and_at_least_one() {
+        assert_eq!(makers_within(1000.0, 1 << 30, 16), 16);
+        assert_eq!(makers_within(1e6, 1_000_000_000, 16), 5);
+        assert_eq!(makers_within(1e9, 1 << 30, 16), 1);
     }
 }

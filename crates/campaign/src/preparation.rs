@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 /// What takes no longer than this is not worth a word.
 const MOMENT: Duration = Duration::from_millis(500);
+/// Sessions that may wait to be written.
+const SESSIONS_AHEAD: usize = 16;
 /// How long a thread that is left behind may take to put its pen down.
 const FAREWELL: Duration = Duration::from_millis(40);
 
@@ -185,8 +187,9 @@ impl Job {
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
         let hub = || hub(&plan, &stop, &steps, &tell);
         let tokenizers = tokenizers::load(&plan, hub, &say)?;
-        let tokenizer = tokenizers.first();
-        say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
+        for (model, tokenizer) in tokenizers.iter() {
+            say(LogLevel::Debug, format!("Tokenizer of {model}: {}", tokenizer.name()));
+        }
         if let Some(entries) = plan.dataset.entries() {
             let _ = steps.total.set(entries);
         }
@@ -194,8 +197,9 @@ impl Job {
         let (draws, count) = (plan.dataset_draws(), || steps.count());
         let fetched = || steps.begin(Stage::MakingPrompts);
         let downloads = PublicFiles::of(&plan, &hub, &say, &fetched);
+        let (room, threads) = (memory::room(), memory::makers(&plan));
         let making =
-            Making { room: memory::room(), progress: &count, downloads: &downloads, ..Making::new(&draws, tokenizer) };
+            Making { room, threads, progress: &count, downloads: &downloads, ..Making::new(&draws, tokenizers.first()) };
         let dataset = Dataset::of(&plan.dataset, making)?;
         // What is made is never a URL.
         if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {
@@ -210,15 +214,11 @@ impl Job {
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
         let (is_verbatim, is_trace) = (plan.dataset.is_verbatim(), plan.dataset.is_trace());
-        let has_media = plan.dataset.has_media();
         // With the dataset in memory, it is known what is left.
-        let kept_bytes = memory::kept_bytes(&plan.dataset);
-        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;
+        let preparing = memory::preparing(&plan);
+        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, preparing, || steps.count())?;
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
-        if has_media && requests.kept().0 < requests.len() {
-            say(LogLevel::Warning, made_meanwhile(&requests));
-        }
         steps.begin(Stage::WritingInputs);
         // Nobody may be there any more to clear away what is begun now.
         if stop.is_stopped() {
@@ -239,26 +239,50 @@ impl Job {
             None
         } else {
             let sessions = all.map(|conversation| (conversation.session_id, shown(conversation.bodies, &redactor)));
-            Some(artifacts.stage_inputs(sessions)?)
+            Some(stage(&artifacts, sessions)?)
         };
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
         }
         let tokenizers = is_counted.then_some(tokenizers);
-        requests.drop_payloads(tokenizers.as_ref().map(Tokenizers::first));
+        requests.drop_payloads(tokenizers.as_ref());
+        requests.fill_ahead();
         Ok(Loaded { requests: Arc::new(requests), tokenizers, inputs })
     }
 }
 
+/// Writes what will be sent, on a thread of its own: as large datasets are made and looked through meanwhile, it takes half
+/// as long.
+fn stage(
+    artifacts: &Artifacts,
+    sessions: impl Iterator<Item = (Arc<str>, Vec<Vec<u8>>)>,
+) -> Result<StagedInputs, CampaignError> {
+    let (send, receive) = mpsc::sync_channel(SESSIONS_AHEAD);
+    std::thread::scope(|scope| {
+        let write = move || artifacts.stage_inputs(receive);
+        let writer = std::thread::Builder::new().name("aiperf-inputs".into()).spawn_scoped(scope, write);
+        let writer = writer.map_err(EngineError::from)?;
+        for session in sessions {
+            // Nobody takes more where writing has failed.
+            if send.send(session).is_err() {
+                break;
+            }
+        }
+        drop(send);
+        Ok(writer.join().map_err(|_| EngineError::Panicked("thread that writes inputs.json"))??)
+    })
+}
+
 /// Bodies as they may be seen.
-fn shown(bodies: Vec<Body>, redactor: &Redactor) -> impl Iterator<Item = Vec<u8>> {
-    bodies.into_iter().map(|body| {
+fn shown(bodies: Vec<Body>, redactor: &Redactor) -> Vec<Vec<u8>> {
+    let shown = bodies.into_iter().map(|body| {
         let payload = body.payload();
         match redactor.body(&payload) {
             Cow::Owned(hidden) => hidden,
             Cow::Borrowed(_) => payload.into_owned(),
         }
-    })
+    });
+    shown.collect()
 }
 
 fn announcement(preparing: &Preparing) -> String {
@@ -270,15 +294,6 @@ fn described(requests: &Requests) -> String {
     let (kept, bytes) = requests.kept();
     let all = requests.len();
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
-}
-
-/// Media take long to make, and those who wait for an answer meanwhile wait longer.
-fn made_meanwhile(requests: &Requests) -> String {
-    let (all, kept) = (requests.len(), requests.kept().0);
-    format!(
-        "Of {all} conversations with media, {kept} are kept in memory; the others are made while the run is on, which holds \
-         up what is sent and read meanwhile. --num-dataset-entries {kept} uses those that are kept again"
-    )
 }
 
 /// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.

@@ -1,7 +1,7 @@
 //! The tokenizers of a run: one a model, loaded once each, and fetched first where they are not on this machine.
 
 use crate::hub::{Hub, HubError, RepoKind};
-use aiperf_plan::Plan;
+use aiperf_plan::{Plan, TokenizerPlan};
 use aiperf_tokenize::{Choice, Lookup, TokenizeError, Tokenizer, Tokenizers, builtin, huggingface, lookup};
 use aiperf_types::LogLevel;
 use std::time::{Duration, Instant};
@@ -106,7 +106,9 @@ struct Loading<'a, H, S> {
 
 impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S> {
     fn of_model(&mut self, model: &str) -> Result<Tokenizer, TokenizerError> {
-        let named = self.plan.tokenizer.name.as_deref();
+        let TokenizerPlan { name, by_model, .. } = &self.plan.tokenizer;
+        let own = by_model.iter().find(|(of, _)| of == model).map(|(_, tokenizer)| tokenizer);
+        let named = own.or(name.as_ref()).map(String::as_str);
         if !self.plan.endpoint.kind.traits().has_tokens() && named.is_none() {
             // Nothing is counted with it.
             return Ok(Tokenizer::builtin());

@@ -112,7 +112,6 @@ const INSTEAD: &[Instead] = &[
         flag: "--no-gpu-telemetry, and nvidia-smi beside the run",
         key: "gpu_telemetry: {enabled: false}, and nvidia-smi beside the run",
     },
-    same("prompts are sent to the first model only", "one model, and a run for each"),
     Instead {
         reason: "adapters are not asked for",
         flag: "the adapter's name as --model",

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 const ONE_RUN: Status = NotYet("a benchmark is one run");
-const ONE_MODEL: Status = NotYet("prompts are sent to the first model only");
 const NO_SWEEP: Status = NotYet("settings are not swept or searched");
 const NO_FEEDBACK: Status = NotYet("load does not follow what is measured");
 const CLUSTER: Status = NoEffect("it is about cluster deployments");
@@ -35,10 +34,10 @@ const KEYS: &[(&str, Status)] = &[
     ("variables", Acts),
     ("random_seed", Acts),
     ("benchmark.models.items.*.name", Acts),
-    ("benchmark.models.items.*.weight", ONE_MODEL),
+    ("benchmark.models.items.*.weight", Acts),
     ("benchmark.models.items.*.lora", NotYet("adapters are not asked for")),
     ("benchmark.models.items.*.modalities", NotYet("what requests hold is up to the dataset")),
-    ("benchmark.models.items.*.tokenizer", ONE_MODEL),
+    ("benchmark.models.items.*.tokenizer", Acts),
     ("benchmark.endpoint.template", Acts),
     ("benchmark.endpoint.reset_kv_cache", Acts),
     ("benchmark.endpoint.server_profiler", Acts),

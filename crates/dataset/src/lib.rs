@@ -18,15 +18,17 @@
 //! - [`public`]: conversations of public datasets, one file a kind
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
+//! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
+//! - [`turn_models`]: which model each turn goes to
 //! - `turn_shape`: turns as schedules see them
-//! - `ahead`: work in parts, on all cores
 //! - [`error`]: what can go wrong
 
-mod ahead;
 pub mod columns;
+pub mod courtesy;
 pub mod dataset;
 pub mod error;
 mod files;
+pub mod in_order;
 mod length;
 mod media;
 pub mod public;
@@ -36,10 +38,12 @@ mod synthetic;
 mod text;
 pub mod trace_tools;
 mod trace;
+pub mod turn_models;
 mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
 pub use public::Downloads;
 pub use source::Making;
+pub use turn_models::TurnModels;
 use turn_shape::turn_shape;

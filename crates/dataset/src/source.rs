@@ -9,6 +9,7 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
+use crate::in_order::cores;
 use crate::public::{Downloads, NoDownloads};
 
 /// Conversations by index: kept, made from a seed, or read again from a file. Threads ask at the same time, in any order.
@@ -19,14 +20,17 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// One conversation, the same whenever it is asked for.
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError>;
 
+    /// The name of a conversation.
+    fn session_id(&self, index: usize) -> Result<Cow<'_, str>, DatasetError> {
+        Ok(match self.conversation(index)? {
+            Cow::Borrowed(conversation) => Cow::Borrowed(&conversation.session_id),
+            Cow::Owned(conversation) => Cow::Owned(conversation.session_id),
+        })
+    }
+
     /// Where a turn came from, as `<file>:<line>`; `None` of what was made.
     fn place(&self, _index: usize, _turn: usize) -> Option<String> {
         None
-    }
-
-    /// Whether making a conversation takes so long that several threads should.
-    fn is_costly(&self) -> bool {
-        false
     }
 
     /// What a user should know about the data, a line each.
@@ -42,6 +46,8 @@ pub struct Making<'a> {
     pub tokenizer: &'a Tokenizer,
     /// Bytes of memory that files and what they name may take; `None` bounds nothing.
     pub room: Option<u64>,
+    /// Threads that make conversations at the same time.
+    pub threads: usize,
     /// Told of each conversation that was made, or row that was read.
     pub progress: &'a (dyn Fn() + Sync),
     /// Brings files of public datasets.
@@ -51,6 +57,6 @@ pub struct Making<'a> {
 impl<'a> Making<'a> {
     /// Without bounds, telling nobody.
     pub fn new(draws: &'a Draws, tokenizer: &'a Tokenizer) -> Self {
-        Self { draws, tokenizer, room: None, progress: &|| (), downloads: &NoDownloads }
+        Self { draws, tokenizer, room: None, threads: cores(), progress: &|| (), downloads: &NoDownloads }
     }
 }

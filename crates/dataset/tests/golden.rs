@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
-use aiperf_dataset::{Dataset, Making};
+use aiperf_dataset::{Dataset, Making, TurnModels};
 use aiperf_golden::{Area, Shape, has};
-use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan, ModelPicker, ModelSelection};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
@@ -21,9 +21,6 @@ fn format(case: &Value) -> Option<FileFormat> {
 fn skip(case: &Value) -> Option<String> {
     if format(case).is_none() {
         return Some(format!("{} is not read yet", case["format"].as_str().unwrap_or_default()));
-    }
-    if case["models"].as_array().is_some_and(|models| models.len() > 1) {
-        return Some("every prompt is sent to one model".into());
     }
     if has_negative_delay(case) {
         // The reference reads such a file and refuses it when it tells its schedule of it.
@@ -99,7 +96,14 @@ fn check(case: &Value) {
         let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
         json!([conversation["session_id"], conversation["context_mode"], conversation["system_message"], turns])
     };
-    let found = (0..dataset.len()).map(|index| serde_json::to_value(&*dataset.conversation(index).unwrap()).unwrap());
+    let models: Vec<String> = serde_json::from_value(case["models"].clone()).unwrap_or_default();
+    let picker = ModelPicker::new(models.len(), ModelSelection::RoundRobin, &Draws::new(Some(1), ""));
+    let models = TurnModels::new(&models, picker, &dataset, false).unwrap();
+    let found = (0..dataset.len()).map(|index| {
+        let mut conversation = dataset.conversation(index).unwrap().into_owned();
+        models.iter().for_each(|models| models.assign(index, &mut conversation, dataset.shapes()));
+        serde_json::to_value(conversation).unwrap()
+    });
     let found: Vec<Value> = found.map(|conversation| shown(&conversation)).collect();
     let wanted: Vec<Value> = wanted.unwrap().iter().map(shown).collect();
     assert_eq!(found, wanted);

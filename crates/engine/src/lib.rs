@@ -7,6 +7,7 @@
 //! # Layout
 //! - [`mod@run`]: a run from start to end; `sizing`: how many threads and connections it gets
 //! - [`requests`]: what is sent, encoded before the clock starts
+//! - `ahead`: what did not fit, encoded while the run is on
 //! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
 //!   `unsent`: how many wait for theirs; `worker`: requests in flight on one thread; `worker_counters`: what each did so far; `sessions`: what was said in those of several turns
@@ -24,6 +25,7 @@
 //! - [`quality`]: how exact the run itself was
 //! - [`stop`]: the wish to end early; [`error`]: why a run could not be made
 
+mod ahead;
 mod conductor;
 mod coordinator;
 mod curves;

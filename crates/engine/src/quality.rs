@@ -31,6 +31,8 @@ pub struct Quality {
     pub issue_to_wire: Durations,
     /// The same when a connection had to be opened first.
     pub issue_to_wire_connecting: Durations,
+    /// Of requests whose body was not ready when they were to be sent, the wait for it.
+    pub late_bodies: Durations,
     /// Waiting for a place among the outstanding connects, or for the next try at a server that refuses.
     pub connect_wait: Durations,
     /// Of requests that found all connections in use, the wait for one.
@@ -91,6 +93,9 @@ impl Quality {
                 self.issue_to_wire_connecting.add(to_wire);
             }
         }
+        if let Some(wait) = exchange.tag.body_wait {
+            self.late_bodies.add(wait.0);
+        }
         if timeline.connect_wait.0 != MonoNs(0) {
             self.connect_wait.add(timeline.connect_wait.1.since(timeline.connect_wait.0).0);
         }
@@ -139,6 +144,7 @@ impl Quality {
         self.schedule_lateness.merge(&other.schedule_lateness);
         self.issue_to_wire.merge(&other.issue_to_wire);
         self.issue_to_wire_connecting.merge(&other.issue_to_wire_connecting);
+        self.late_bodies.merge(&other.late_bodies);
         self.connect_wait.merge(&other.connect_wait);
         self.place_wait.merge(&other.place_wait);
         self.connection_retries += other.connection_retries;

@@ -200,7 +200,8 @@ impl Reader {
                 let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
                 return TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) };
             }
-            (Counts::Ours, Some(tokenizers)) => tokenizers.of(self.plan.models.first().map_or("", String::as_str)),
+            // One that names no model is the first one's.
+            (Counts::Ours, Some(tokenizers)) => tokenizers.of(exchange.tag.model.as_deref().unwrap_or_default()),
             (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
         let input = self.requests.input_tokens_of(exchange, prompt, tokenizer);

@@ -1,21 +1,22 @@
-//! What is sent. Bodies are encoded once, before the clock starts, up to a limit of bytes; of a dataset larger than that,
-//! the rest is encoded entry by entry as it is needed. Of a conversation of several turns whose requests depend on answers,
-//! that is the first turn: a session goes on from there.
+//! What is sent. Bodies are encoded once, before the clock starts and on all cores, up to a limit of bytes; of a dataset
+//! larger than that, the rest is encoded while the run is on, ahead of its use (see [`crate::ahead`]). Of a conversation of
+//! several turns whose requests depend on answers, that is the first turn, and the pieces that the others add: a session
+//! goes on from there.
 
+use crate::ahead::{Ahead, First, Prepared};
 use crate::prompt_counts::{self, PromptHistory};
-use aiperf_dataset::{Dataset, DatasetError};
+use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::{BaseUrl, Plan};
-use aiperf_tokenize::Tokenizer;
+use aiperf_schedule::Dispatch;
+use aiperf_tokenize::{Tokenizer, Tokenizers};
 use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, Shapes};
-use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
 
-/// Bytes of bodies that are encoded beforehand, of what a seed defines: memory for more of it is not asked for.
-pub const KEPT_BYTES: usize = 64 << 20;
 /// An input count that was not made yet, and one that has no value.
 const NOT_COUNTED: u32 = u32::MAX;
 const NO_COUNT: u32 = u32::MAX - 1;
@@ -27,6 +28,8 @@ pub enum RequestsError {
     Api(#[from] ApiError),
     #[error(transparent)]
     Conversation(#[from] Unbuildable),
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
 }
 
 /// A conversation of which no request can be made: which one, and why.
@@ -68,6 +71,12 @@ pub struct Requests {
     heads: Vec<HeadTemplate>,
     /// Encoded conversations, from the first; fewer than there are when they did not all fit.
     kept: Vec<Arc<PreparedRequest>>,
+    /// The others, as they are needed; `None` where there are none.
+    ahead: Option<Ahead>,
+    /// Threads that may make bodies before the clock starts.
+    threads: usize,
+    /// Which model each turn goes to, where there are several.
+    models: Option<TurnModels>,
     /// Tokens of the texts of each conversation's first request, once they were counted.
     input_tokens: Vec<AtomicU32>,
     /// What of them is not sent, or not as it seems.
@@ -82,6 +91,8 @@ pub struct PreparedRequest {
     pub session_id: Arc<str>,
     /// Output length asked for.
     pub requested_osl: Option<u32>,
+    /// Its model, where the run has several.
+    pub model: Option<Arc<str>>,
     /// Images that it carries.
     pub images: u32,
     /// Length of its audio.
@@ -102,6 +113,21 @@ enum LaterTurns {
     FromAnswers(Box<Session>),
 }
 
+/// What is encoded before the clock starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Preparing {
+    /// Bytes of bodies that are kept, at most one body more.
+    pub bytes: usize,
+    /// Bytes of bodies that are made ahead of their use where not all are kept.
+    pub ahead_bytes: usize,
+    /// Threads that encode at the same time.
+    pub threads: usize,
+}
+
+impl Preparing {
+    pub const EVERYTHING: Self = Self { bytes: usize::MAX, ahead_bytes: 0, threads: 1 };
+}
+
 /// A conversation as it is shown: the body of each turn as if it were the only one.
 pub struct Payloads {
     pub session_id: Arc<str>,
@@ -109,56 +135,55 @@ pub struct Payloads {
 }
 
 impl Requests {
-    /// Encodes the requests of a plan.
+    /// Encodes the requests of a plan, all of them.
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, version: &str) -> Result<Self, RequestsError> {
-        Self::of_counted(plan, dataset, version, KEPT_BYTES, || ())
+        Self::of_counted(plan, dataset, version, Preparing::EVERYTHING, || ())
     }
 
-    /// The same up to so many bytes of bodies, telling of each request that was encoded.
+    /// The same as far as is wanted, telling of each request that was encoded.
     pub fn of_counted(
         plan: Arc<Plan>,
         dataset: Arc<Dataset>,
         version: &str,
-        kept_bytes: usize,
-        encoded: impl Fn(),
+        preparing: Preparing,
+        encoded: impl Fn() + Sync,
     ) -> Result<Self, RequestsError> {
         let api = Arc::new(Api::new(&plan.endpoint, plan.models.first().map_or("", String::as_str))?);
         let heads = plan.endpoint.urls.iter().map(|url| HeadTemplate::new(&plan.endpoint, url, version)).collect();
         let mut notes = Notes::new(plan.endpoint.kind);
         notes.take_extra(&plan.endpoint.extra);
         let input_tokens = (0..dataset.len()).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
-        let (version, kept) = (version.to_owned(), Vec::new());
-        let mut requests = Self { dataset, api, version, heads, kept, input_tokens, notes };
-        let mut bytes = 0;
-        let dataset = requests.dataset.clone();
-        let kept = dataset.each(|index, made| {
-            if bytes >= kept_bytes {
-                return Err(None);
-            }
-            let conversation = requests.read(index, made)?;
+        let (version, kept, threads) = (version.to_owned(), Vec::new(), preparing.threads);
+        let models = TurnModels::new(&plan.models, plan.model_picker(), &dataset, plan.dataset.is_made())?;
+        let mut requests =
+            Self { dataset, api, version, heads, kept, ahead: None, threads, models, input_tokens, notes };
+        let keep = |index| {
+            let conversation = requests.conversation(index)?;
             let (request, held) = requests.keep(index, &conversation)?;
-            requests.notes.take(&conversation);
-            bytes += held;
             encoded();
-            requests.kept.push(Arc::new(request));
-            Ok(())
-        });
-        match kept {
-            Ok(()) | Err(None) => Ok(requests),
-            Err(Some(unbuildable)) => Err(RequestsError::Conversation(unbuildable)),
+            Ok::<_, Unbuildable>(((Arc::new(request), requests.notes.of(&conversation)), held))
+        };
+        let (kept, notes): (Vec<_>, Vec<_>) =
+            in_order::up_to(preparing.threads, preparing.bytes, requests.dataset.len(), keep)?.into_iter().unzip();
+        requests.kept = kept;
+        notes.into_iter().for_each(|notes| requests.notes.add(notes));
+        if requests.kept.len() < requests.dataset.len() {
+            let orders = aiperf_schedule::orders(&plan, requests.shapes());
+            requests.ahead = Some(Ahead::new(orders, preparing.ahead_bytes));
         }
     }
 
     /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as
     /// large as they are.
-    pub fn drop_payloads(&mut self, tokenizer: Option<&Tokenizer>) {
-        let counting = tokenizer.filter(|_| self.api.endpoint.kind.traits().has_tokens());
+    pub fn drop_payloads(&mut self, tokenizers: Option<&Tokenizers>) {
+        let counting = tokenizers.filter(|_| self.api.endpoint.kind.traits().has_tokens());
         for index in 0..self.kept.len() {
             let request = &self.kept[index];
             if request.encoded.body.payload_len() == 0 {
                 continue;
             }
-            if let Some(tokenizer) = counting {
+            if let Some(tokenizers) = counting {
+                let tokenizer = tokenizers.of(request.model.as_deref().unwrap_or_default());
                 self.input_tokens(index as u32, 0, &request.encoded.body, tokenizer);
             }
             if let Some(request) = Arc::get_mut(&mut self.kept[index]) {
@@ -198,29 +223,70 @@ impl Requests {
         head
     }
 
+    /// Makes the first of the bodies that are not kept, as many as may be ready at a time.
+    pub fn fill_ahead(&self) {
+        if let Some(ahead) = &self.ahead {
+            ahead.fill(self, self.threads);
+        }
+    }
+
+    /// The bodies that are not kept.
+    pub(crate) fn ahead(&self) -> Option<&Ahead> {
+        self.ahead.as_ref()
+    }
+
+    pub(crate) fn is_kept(&self, conversation: u32) -> bool {
+        (conversation as usize) < self.kept.len()
+    }
+
+    /// What is sent for the first turn of a session.
+    pub(crate) fn first(&self, dispatch: &Dispatch) -> First {
+        let conversation = dispatch.conversation;
+        if let Some(request) = self.kept.get(conversation as usize) {
+            self.ahead.iter().for_each(|ahead| ahead.pass(dispatch.draw));
+            return First::Ready(Ok(request.clone()));
+        }
+        let ready = self.ahead.as_ref().and_then(|ahead| ahead.take(dispatch.draw));
+        let late = || self.ahead.as_ref()?.ask(dispatch.draw, conversation);
+        match ready {
+            Some(prepared) => First::Ready(prepared),
+            None => late().map_or_else(|| First::Ready(self.request(conversation)), First::Late),
+        }
+    }
+
+    /// A session's first turn is never sent.
+    pub(crate) fn discard(&self, dispatch: &Dispatch) {
+        if dispatch.is_first() {
+            self.ahead.iter().for_each(|ahead| drop(ahead.take(dispatch.draw)));
+        }
+    }
+
     /// What is sent for a conversation's first turn. One that is not kept is encoded on the spot.
-    pub fn request(&self, conversation: u32) -> Result<Arc<PreparedRequest>, Unbuildable> {
+    pub fn request(&self, conversation: u32) -> Prepared {
         match self.kept.get(conversation as usize) {
             Some(request) => Ok(request.clone()),
-            None => self.make(conversation as usize).map(Arc::new),
+            None => self.make_ahead(conversation).0,
+        }
+    }
+
+    /// What is sent for a conversation that is not kept, and the bytes that it takes.
+    pub(crate) fn make_ahead(&self, conversation: u32) -> (Prepared, usize) {
+        let index = conversation as usize;
+        let made = self.conversation(index).and_then(|conversation| self.prepare(index, &conversation));
+        match made {
+            Ok((mut request, bytes)) => {
+                self.hold_heads(&mut request);
+                (Ok(Arc::new(request)), bytes)
+            }
+            Err(error) => (Err(error), 0),
         }
     }
 
     /// The name of a conversation; none where it cannot be read any more.
     pub(crate) fn session_id(&self, conversation: u32) -> Arc<str> {
-        let read =
-            || self.conversation(conversation as usize).map(|conversation| conversation.session_id.as_str().into());
         match self.kept.get(conversation as usize) {
             Some(request) => request.session_id.clone(),
-            None => read().unwrap_or_else(|_| "".into()),
-        }
-    }
-
-    /// What is sent for a later turn, where that was encoded beforehand.
-    pub(crate) fn later_turn(&self, conversation: u32, turn: u32) -> Option<&Arc<PreparedRequest>> {
-        match self.kept.get(conversation as usize)?.later.as_ref()? {
-            LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
-            LaterTurns::FromAnswers(_) => None,
+            None => self.dataset.session_id(conversation as usize).map_or_else(|_| "".into(), |id| id.as_ref().into()),
         }
     }
 
@@ -244,10 +310,15 @@ impl Requests {
         Ok(PreparedRequest {
             heads: Vec::new(),
             requested_osl: turn.and_then(|turn| turn.max_tokens),
+            model: turn.and_then(|turn| self.models.as_ref()?.of_turn(turn)),
             images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
-            prompt: session.take_delta().map(|delta| Arc::new(PromptHistory::new(before, delta))),
+            // Models may count by tokenizers of their own, so that nothing can be added up.
+            prompt: session
+                .take_delta()
+                .filter(|_| self.models.is_none())
+                .map(|delta| Arc::new(PromptHistory::new(before, delta))),
             session_id,
             encoded,
             later: None,
@@ -264,18 +335,16 @@ impl Requests {
         self.dataset.shapes()
     }
 
-    /// Every conversation in order, whether it can be sent or not; one of them is in memory at a time.
+    /// Every conversation in order, whether it can be sent or not; a few of them are in memory at a time.
     pub fn all(&self) -> impl Iterator<Item = Result<Payloads, Unbuildable>> + '_ {
-        (0..self.dataset.len()).map(|index| match self.kept.get(index).map(Arc::as_ref) {
-            Some(request) if request.later.is_none() => {
-                let (session_id, bodies) = (request.session_id.clone(), vec![request.encoded.body.clone()]);
-                Ok(Payloads { session_id, bodies })
-            }
-            // What a session goes on from need not be made again.
-            Some(PreparedRequest { later: Some(LaterTurns::FromAnswers(session)), .. }) => {
-                self.payloads(index, session.conversation())
-            }
-            _ => self.payloads(index, &self.conversation(index)?),
+        let (all, block) = (self.dataset.len(), 4 * self.threads.max(1));
+        (0..all).step_by(block).flat_map(move |from| {
+            let until = (from + block).min(all);
+            // Those that have to be made are, a few on each thread.
+            let threads = if until <= self.kept.len() { 1 } else { self.threads };
+            let payloads = |at| Ok::<_, Infallible>(self.payloads_of(from + at));
+            let Ok(payloads) = in_order::in_order(threads, until - from, payloads);
+            payloads
         })
     }
 
@@ -323,8 +392,17 @@ impl Requests {
         counted
     }
 
-    fn make(&self, index: usize) -> Result<PreparedRequest, Unbuildable> {
-        self.build(index, &self.conversation(index)?)
+    fn payloads_of(&self, index: usize) -> Result<Payloads, Unbuildable> {
+        match self.kept.get(index) {
+            Some(request) if request.later.is_none() => {
+                let (session_id, bodies) = (request.session_id.clone(), vec![request.encoded.body.clone()]);
+                Ok(Payloads { session_id, bodies })
+            }
+            kept => match kept.and_then(|request| request.session()) {
+                Some(session) => self.payloads(index, session.conversation()),
+                None => self.payloads(index, &self.conversation(index)?),
+            },
+        }
     }
 
     fn conversation(&self, index: usize) -> Result<Arc<Conversation>, Unbuildable> {
@@ -337,7 +415,11 @@ impl Requests {
         made: Result<Cow<'_, Conversation>, DatasetError>,
     ) -> Result<Arc<Conversation>, Unbuildable> {
         let unread = |error: DatasetError| self.unbuildable(index, 0, "".into(), BuildFault::Unread(error.fault()));
-        Ok(Arc::new(made.map_err(unread)?.into_owned()))
+        let mut conversation = self.dataset.conversation(index).map_err(unread)?.into_owned();
+        if let Some(models) = &self.models {
+            models.assign(index, &mut conversation, self.dataset.shapes());
+        }
+        Ok(Arc::new(conversation))
     }
 
     /// The first turn of a conversation, and the session that goes on from it.
@@ -351,41 +433,58 @@ impl Requests {
         Ok(first)
     }
 
-    /// The same for the whole run, with the later turns that are the same in every session, and the bytes that it takes.
-    /// Fails where any turn can never be sent.
-    fn keep(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
+    /// The same with what can be made of the later turns beforehand: those that are the same in every session, or else the
+    /// pieces that they add. And the bytes that it takes.
+    fn prepare(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
         let mut first = self.build(index, conversation)?;
-        self.hold(&mut first);
-        let mut held = first.encoded.body.held();
-        let Some(later) = first.later.as_mut() else { return Ok((first, held)) };
-        let alone = self.payloads(index, conversation)?;
-        match later {
-            LaterTurns::FromAnswers(session) if !first.wants_reply => {
+        let mut bytes = first.encoded.body.held();
+        match first.later.as_mut() {
+            Some(LaterTurns::FromAnswers(session)) if first.wants_reply => {
+                let pieces = session.prepare_turns();
+                // What its turns say is kept too.
+                bytes +=
+                    2 * pieces.map_err(|error| self.refused((index as u32, 1), first.session_id.clone(), error))?;
+            }
+            Some(LaterTurns::FromAnswers(session)) => {
                 let (mut turns, mut before) = (Vec::new(), first.prompt.clone());
                 for turn in 1..conversation.turns.len() {
                     let at = (index as u32, turn as u32);
                     let mut request = self.ask(session, before.as_ref(), at, first.session_id.clone())?;
                     before = request.prompt.clone().or(before);
-                    self.hold(&mut request);
-                    held += request.encoded.body.held();
+                    self.hold_heads(&mut request);
+                    bytes += request.encoded.body.held();
                     turns.push(Arc::new(request));
                 }
-                *later = LaterTurns::Prepared(turns);
+                first.later = Some(LaterTurns::Prepared(turns));
             }
-            // What its turns say is kept, to be encoded when they are sent.
-            LaterTurns::FromAnswers(_) | LaterTurns::Prepared(_) => {
-                held += alone.bodies.iter().map(Body::held).sum::<usize>();
-            }
+            Some(LaterTurns::Prepared(_)) | None => {}
         }
-        Ok((first, held))
+        Ok((first, bytes))
+    }
+
+    /// The same for the whole run. Fails where any turn can never be sent.
+    fn keep(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
+        if conversation.turns.len() > 1 {
+            self.payloads(index, conversation)?;
+        }
+        let (mut first, bytes) = self.prepare(index, conversation)?;
+        self.hold(&mut first);
+        if let Some(LaterTurns::Prepared(turns)) = first.later.as_mut() {
+            turns.iter_mut().filter_map(Arc::get_mut).for_each(|request| self.hold(request));
+        }
+        Ok((first, bytes))
     }
 
     /// Makes a request one that is kept for the whole run.
     fn hold(&self, request: &mut PreparedRequest) {
-        let encoded = &mut request.encoded;
-        encoded.body = encoded.body.kept();
-        if !encoded.headers.is_empty() {
-            request.heads = self.api.endpoint.urls.iter().map(|url| self.head_with(url, &encoded.headers)).collect();
+        request.encoded.body = request.encoded.body.kept();
+        self.hold_heads(request);
+    }
+
+    fn hold_heads(&self, request: &mut PreparedRequest) {
+        let headers = &request.encoded.headers;
+        if !headers.is_empty() {
+            request.heads = self.api.endpoint.urls.iter().map(|url| self.head_with(url, headers)).collect();
         }
     }
 
@@ -422,6 +521,14 @@ impl Requests {
 }
 
 impl PreparedRequest {
+    /// What is sent for a later turn, where that was encoded beforehand.
+    pub(crate) fn later_turn(&self, turn: u32) -> Option<&Arc<Self>> {
+        match self.later.as_ref()? {
+            LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
+            LaterTurns::FromAnswers(_) => None,
+        }
+    }
+
     /// The session that goes on from this first turn, where what follows was not encoded beforehand.
     pub(crate) fn session(&self) -> Option<&Session> {
         match self.later.as_ref()? {

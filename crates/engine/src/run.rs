@@ -1,5 +1,6 @@
 //! A run from start to end: threads up, load on, records out.
 
+use crate::ahead::BodyThreads;
 use crate::conductor::{PhaseRun, Sources};
 use crate::coordinator::{Coordinated, Coordinator, Parts};
 use crate::curves::Sweeps;
@@ -199,8 +200,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         events,
         pace,
     };
+    let bodies = BodyThreads::start(&load.requests, Machine::here().cores)?;
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let driven = load.drive(workers, Sources { hooks: calls, recorded });
+    drop(bodies);
     // Whatever happened, what was measured is written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     let hook_failure = hook_thread.as_ref().and_then(HookThread::failure);

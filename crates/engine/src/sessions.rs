@@ -1,5 +1,6 @@
 //! Sessions of several turns that a worker has open: what was said in them, for the turns to come.
 
+use crate::ahead::Prepared;
 use crate::prompt_counts::PromptHistory;
 use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use aiperf_dialect::{DialectError, Session};
@@ -17,6 +18,8 @@ pub(crate) struct Sessions {
 struct OpenSession {
     phase: PhaseIndex,
     session_id: Arc<str>,
+    /// Its first turn, which may hold the others; `None` where it could not be made.
+    first: Option<Arc<PreparedRequest>>,
     /// What was said; `None` as long as what is sent does not depend on it.
     session: Option<Box<Session>>,
     /// Once it was made, for the turns after.
@@ -29,28 +32,26 @@ struct OpenSession {
 
 impl OpenSession {
     fn new(phase: PhaseIndex, session_id: Arc<str>) -> Self {
-        Self { phase, session_id, session: None, correlation_id: None, prompt: None, fault: None }
+        Self { phase, session_id, first: None, session: None, correlation_id: None, prompt: None, fault: None }
     }
 }
 
 impl Sessions {
-    /// What is sent for a turn. A session is open from its first turn until it is closed.
-    pub(crate) fn ask(
-        &mut self,
-        requests: &Requests,
-        dispatch: &Dispatch,
-    ) -> Result<Arc<PreparedRequest>, Unbuildable> {
-        if dispatch.is_first() {
-            let first = requests.request(dispatch.conversation)?;
+    /// What is sent for a turn: that of the first turn is given. A session is open from its first turn until it is closed.
+    pub(crate) fn ask(&mut self, requests: &Requests, dispatch: &Dispatch, first: Option<Prepared>) -> Prepared {
+        if let Some(first) = first {
+            let first = first?;
             if !dispatch.is_last() {
                 let session = first.session().map(|session| Box::new(session.clone()));
                 let (phase, session_id, prompt) = (dispatch.phase, first.session_id.clone(), first.prompt.clone());
-                self.open
-                    .insert(dispatch.session, OpenSession { prompt, session, ..OpenSession::new(phase, session_id) });
+                let open =
+                    OpenSession { first: Some(first.clone()), prompt, session, ..OpenSession::new(phase, session_id) };
+                self.open.insert(dispatch.session, open);
             }
             return Ok(first);
         }
-        match requests.later_turn(dispatch.conversation, dispatch.turn) {
+        let open = self.open.get(&dispatch.session).and_then(|open| open.first.as_ref());
+        match open.and_then(|first| first.later_turn(dispatch.turn)) {
             Some(prepared) => Ok(prepared.clone()),
             None => self.go_on(requests, dispatch).map(Arc::new),
         }

@@ -1,9 +1,10 @@
 //! Requests in flight on one thread.
 
+use crate::ahead::{First, Prepared};
 use crate::legs::VideoLegs;
 use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
-use crate::requests::{PreparedRequest, Requests, Unbuildable};
+use crate::requests::Requests;
 use crate::sessions::Sessions;
 use crate::unsent::Unsent;
 use crate::worker_counters::{AllCounters, WorkerCounters};
@@ -23,6 +24,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::Notify;
+use tokio::sync::oneshot::Receiver;
 
 /// Requests started between two looks at what has arrived.
 const LAUNCHES_A_ROUND: usize = 4;
@@ -188,8 +190,33 @@ impl Worker {
     }
 
     fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {
+        match dispatch.is_first().then(|| self.requests.first(&dispatch)) {
+            Some(First::Ready(first)) => self.begin(dispatch, issued, Some(first), None),
+            Some(First::Late(body)) => self.wait_for(body, dispatch, issued),
+            None => self.begin(dispatch, issued, None, None),
+        }
+    }
+
+    /// Sends a request once its body is made, which should have been before.
+    fn wait_for(self: &Rc<Self>, body: Receiver<Prepared>, dispatch: Dispatch, issued: MonoNs) {
+        let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
+        self.counters().begin();
+        let (worker, since) = (self.clone(), mono_now());
+        tokio::task::spawn_local(async move {
+            let made = cancel.or(body).await;
+            worker.flying.borrow_mut().land(slot);
+            worker.counters().end();
+            let Ok(made) = made else { return worker.never_begin(dispatch, issued) };
+            // Whoever makes them may have broken down.
+            let first = made.unwrap_or_else(|_| worker.requests.request(dispatch.conversation));
+            worker.begin(dispatch, issued, Some(first), Some(mono_now().since(since)));
+        });
+    }
+
+    /// Begins a request: that of a first turn is given, and how long it was waited for.
+    fn begin(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs, first: Option<Prepared>, body_wait: Option<Nanos>) {
         let target = dispatch.url as usize;
-        let (asked, correlation_id) = self.ask(&dispatch);
+        let (asked, correlation_id) = self.ask(&dispatch, first);
         let request = match asked {
             Ok(request) => request,
             Err(error) => {
@@ -200,7 +227,9 @@ impl Worker {
         let tag = RequestTag {
             requested_osl: request.requested_osl,
             images: request.images,
+            model: request.model.clone(),
             audio_seconds: request.audio_seconds,
+            body_wait,
             ..self.tag(dispatch, request.session_id.clone(), correlation_id)
         };
         let head = self.requests.head(target, tag.request_id, &tag.correlation_id, &request);
@@ -262,9 +291,9 @@ impl Worker {
     }
 
     /// What is sent for a turn, and the id of its session.
-    fn ask(&self, dispatch: &Dispatch) -> (Result<Arc<PreparedRequest>, Unbuildable>, CorrelationId) {
+    fn ask(&self, dispatch: &Dispatch, first: Option<Prepared>) -> (Prepared, CorrelationId) {
         let mut sessions = self.sessions.borrow_mut();
-        let asked = sessions.ask(&self.requests, dispatch);
+        let asked = sessions.ask(&self.requests, dispatch, first);
         let id = match &asked {
             Ok(request) => &request.session_id,
             Err(error) => &error.session_id,
@@ -353,16 +382,22 @@ impl Worker {
         // Told from a task of its own: the conductor is just now deciding.
         tokio::task::spawn_local(async move {
             for (at, (dispatch, issued)) in never_begun.into_iter().enumerate() {
-                let id = worker.requests.session_id(dispatch.conversation);
-                let correlation_id = worker.correlation_id(&dispatch, &id);
-                let tag = worker.tag(dispatch, id, correlation_id);
-                worker.hand_over(unsent(tag, dispatch.intended, issued, Failure::NeverBegun).into());
+                worker.requests.discard(&dispatch);
+                worker.never_begin(dispatch, issued);
                 // They may be thousands, and another phase may be on.
                 if at % LAUNCHES_A_ROUND == 0 {
                     tokio::task::yield_now().await;
                 }
             }
         });
+    }
+
+    /// A request of a phase that is over before it was begun leaves its record.
+    fn never_begin(&self, dispatch: Dispatch, issued: MonoNs) {
+        let id = self.requests.session_id(dispatch.conversation);
+        let correlation_id = self.correlation_id(&dispatch, &id);
+        let tag = self.tag(dispatch, id, correlation_id);
+        self.hand_over(unsent(tag, dispatch.intended, issued, Failure::NeverBegun).into());
     }
 
     /// Ends requests whose time is up, for ever.

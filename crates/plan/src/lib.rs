@@ -8,7 +8,7 @@
 //! - [`url`]: URLs of servers, their credentials apart
 //! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
 //! - [`control`]: calls to the servers around a run
-//! - [`dataset`]: what they say
+//! - [`dataset`]: what they say; [`models`]: which model it is said to
 //! - [`phase`]: blocks of load and what ends them; [`arrival`]: how their requests arrive; [`ramp`]: values that climb;
 //!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork; `phase_words`: phases in words
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
@@ -30,6 +30,7 @@ pub mod endpoint;
 pub mod http;
 pub mod metrics;
 pub mod metrics_url;
+pub mod models;
 pub mod nearest;
 pub mod phase;
 mod phase_words;
@@ -56,6 +57,7 @@ pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
 pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
+pub use models::{ModelPicker, ModelSelection};
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
@@ -72,8 +74,10 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// Identity of the run.
     pub run: RunIdentity,
-    /// Model names, at least one; requests without a model of their own use the first.
+    /// Model names, at least one.
     pub models: Vec<String>,
+    /// Which of them a request without a model of its own goes to.
+    pub model_selection: ModelSelection,
     pub endpoint: EndpointPlan,
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
@@ -112,6 +116,8 @@ pub struct RunIdentity {
 pub struct TokenizerPlan {
     /// `builtin`, an encoding, a directory, a `tokenizer.json` or a hub name; `None`: the model's name.
     pub name: Option<String>,
+    /// Those of single models, by name; of the others, `name` is.
+    pub by_model: Vec<(String, String)>,
     /// Branch, tag or commit of a hub name; `None`: `main`.
     pub revision: Option<String>,
     /// How long fetching one may take.
@@ -124,11 +130,16 @@ impl TokenizerPlan {
 
 impl Default for TokenizerPlan {
     fn default() -> Self {
-        Self { name: None, revision: None, fetch_timeout: Self::FETCH_TIMEOUT }
+        Self { name: None, by_model: Vec::new(), revision: None, fetch_timeout: Self::FETCH_TIMEOUT }
     }
 }
 
 impl Plan {
+    /// Picks models for turns that name none.
+    pub fn model_picker(&self) -> ModelPicker {
+        ModelPicker::new(self.models.len(), self.model_selection.clone(), &self.dataset_draws())
+    }
+
     /// Requests that may be in flight at once; `None` where a phase does not bound them.
     pub fn peak_in_flight(&self) -> Option<u64> {
         let together = overlapping(&self.phases).into_iter().map(|group| phase::peak_together(&self.phases[group]));

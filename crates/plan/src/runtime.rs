@@ -22,6 +22,8 @@ pub struct RuntimePlan {
     pub flush_every: Nanos,
     /// Bytes of finished exchanges that may wait before dispatch stops.
     pub record_queue_budget: usize,
+    /// Bytes of request bodies that are encoded before the clock starts.
+    pub prepared_bytes: u64,
 }
 
 impl RuntimePlan {
@@ -29,6 +31,8 @@ impl RuntimePlan {
     pub const BAR_STEP_PERCENT: f64 = 1.0;
     /// Well under the second after which a record is to be on disk.
     pub const FLUSH_EVERY: Nanos = Nanos::from_millis(200);
+    /// Bodies that are encoded beforehand, unless the user wants more or fewer of them.
+    pub const PREPARED_BYTES: u64 = 1 << 30;
 }
 
 /// How often the parts of the dashboard are drawn anew.

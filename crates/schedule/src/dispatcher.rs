@@ -6,10 +6,12 @@ use crate::phase::Phase;
 use crate::schedule::Setup;
 use crate::sessions::{LiveSession, Sessions};
 use crate::slots::Slots;
+use crate::upcoming::Draw;
 use aiperf_types::MonoNs;
 
 /// A session about to be opened.
 pub(crate) struct NewSession {
+    pub(crate) draw: Draw,
     pub(crate) conversation: u32,
     pub(crate) turns: u32,
     pub(crate) identity: Identity,
@@ -41,21 +43,22 @@ impl Dispatcher<'_> {
     }
 
     /// The next conversation of the dataset, and how many turns it has.
-    pub(crate) fn draw(&mut self) -> (u32, u32) {
-        let conversation = self.setup.sampler.conversation(*self.drawn);
+    pub(crate) fn draw(&mut self) -> (Draw, u32, u32) {
+        let (draw, conversation) = (Draw::sampled(*self.drawn), self.setup.sampler.conversation(*self.drawn));
         *self.drawn += 1;
-        (conversation, self.setup.shapes.turns(conversation).max(1))
+        (draw, conversation, self.setup.shapes.turns(conversation).max(1))
     }
 
     /// Opens a session, which is sent nothing yet.
     pub(crate) fn open(&mut self, new: NewSession, slot: Slot) -> u64 {
-        let NewSession { conversation, turns, identity, planned } = new;
+        let NewSession { draw, conversation, turns, identity, planned } = new;
         let url = (self.sessions.next_number() % u64::from(self.setup.urls.max(1))) as u32;
         let phase = self.phase.index();
         self.phase.count_opened();
         self.sessions.open(LiveSession {
             phase,
             identity,
+            draw,
             conversation,
             turn: 0,
             turns,
@@ -69,8 +72,8 @@ impl Dispatcher<'_> {
 
     /// Draws a conversation and sends its first turn.
     pub(crate) fn start(&mut self, intended: MonoNs, slot: Slot, prefill: Slot) {
-        let (conversation, turns) = self.draw();
-        let new = NewSession { conversation, turns, identity: Identity::Drawn, planned: intended };
+        let (draw, conversation, turns) = self.draw();
+        let new = NewSession { draw, conversation, turns, identity: Identity::Drawn, planned: intended };
         let session = self.open(new, slot);
         self.send(session, intended, prefill);
     }
@@ -93,6 +96,7 @@ impl Dispatcher<'_> {
             number: within,
             session: number,
             identity: session.identity,
+            draw: session.draw,
             conversation,
             turn,
             turns,

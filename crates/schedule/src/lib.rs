@@ -13,7 +13,7 @@
 //! - `turns`: turns that wait for their time or for a slot
 //! - `sessions`: the live sessions
 //! - [`slots`], [`limit`]: how many may be at a time
-//! - [`sampler`]: which conversation a session says
+//! - [`sampler`]: which conversation a session says; [`upcoming`]: which ones the sessions to come will say
 //! - [`rate_curve`]: how many arrivals a rate gives by an instant, and when each is due
 //! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
 //! - [`ramp`]: limits that climb step by step
@@ -36,6 +36,7 @@ pub mod schedule;
 mod sessions;
 pub mod slots;
 mod turns;
+pub mod upcoming;
 
 pub use arrivals::user_centric::{GridUser, UserGrid};
 pub use assumed::{AssumedServer, AssumedTime, NoTime};
@@ -50,3 +51,4 @@ pub use rehearsal::{Answered, Rehearsal, RehearsalEvent, RehearsalKind};
 pub use sampler::Sampler;
 pub use schedule::{Schedule, Setup};
 pub use slots::Slots;
+pub use upcoming::{Draw, Order, OrderId, orders};

@@ -1,6 +1,7 @@
 //! What goes into the schedule and what comes out.
 
 use crate::phase::PhaseEnd;
+use crate::upcoming::Draw;
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 
 /// Something that happened.
@@ -65,6 +66,8 @@ pub struct Dispatch {
     /// Number of its session within the run, from 0.
     pub session: u64,
     pub identity: Identity,
+    /// Which draw gave the session its conversation.
+    pub draw: Draw,
     /// Which conversation of the dataset it says.
     pub conversation: u32,
     pub turn: u32,

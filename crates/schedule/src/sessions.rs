@@ -2,12 +2,14 @@
 
 use crate::limit::Slot;
 use crate::message::Identity;
+use crate::upcoming::Draw;
 use aiperf_types::{MonoNs, NumberMap, PhaseIndex};
 
 #[derive(Debug)]
 pub(crate) struct LiveSession {
     pub(crate) phase: PhaseIndex,
     pub(crate) identity: Identity,
+    pub(crate) draw: Draw,
     pub(crate) conversation: u32,
     /// The turn in flight, or else the next.
     pub(crate) turn: u32,

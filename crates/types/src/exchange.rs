@@ -31,10 +31,14 @@ pub struct RequestTag {
     /// Dataset session id of the conversation.
     pub session_id: Arc<str>,
     pub requested_osl: Option<u32>,
+    /// Its model, where the run has several.
+    pub model: Option<Arc<str>>,
     /// Images that it carries.
     pub images: u32,
     /// Length of its audio.
     pub audio_seconds: Option<f64>,
+    /// How long it waited for its body, where that was not ready.
+    pub body_wait: Option<Nanos>,
 }
 
 /// One read from the connection: 16 bytes, appended once a `recvmsg`.

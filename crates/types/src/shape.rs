@@ -178,6 +178,14 @@ impl Shapes {
         }
     }
 
+    /// How many turns the conversations before one have together.
+    pub fn turns_before(&self, conversation: u32) -> u64 {
+        match &self.0 {
+            Kept::Single(_) => u64::from(conversation),
+            Kept::Listed(list) => list.first(conversation as usize) as u64,
+        }
+    }
+
     /// How many turns all conversations have together.
     pub fn turns_in_all(&self) -> u64 {
         match &self.0 {

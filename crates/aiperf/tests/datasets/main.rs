@@ -2,7 +2,9 @@
 //!
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
+//! - [`bodies`]: bodies that were encoded beforehand, or made while the run is on
 //! - [`media`]: images, audio and video that are made
+//! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`public`]: public datasets; [`hub`]: where they come from
 //! - [`trace_tools`]: commands for traces, which send nothing
@@ -13,10 +15,12 @@
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+mod bodies;
 #[path = "../../../campaign/tests/hub/fake.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod hub;
 mod media;
+mod models;
 mod public;
 mod recorded;
 mod seeds;

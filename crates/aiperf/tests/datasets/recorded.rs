@@ -27,6 +27,16 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    recording(|address| {
+        let bench = Bench::bare()
+            .with(&["--model", "m", "--url", address, "--tokenizer", "builtin", "--concurrency", "1"])
+            .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+        told(bench)
+    })
+}
+
+/// The same, of a benchmark that is told everything, the address of the server included.
+pub(crate) fn recording(told: impl FnOnce(&str) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
@@ -34,10 +44,7 @@ pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
         response("200 OK", "application/json", ANSWER)
     });
-    let bench = Bench::bare()
-        .with(&["--model", "m", "--url", &address, "--tokenizer", "builtin", "--concurrency", "1"])
-        .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
-    let run = told(bench).run();
+    let run = told(&address).run();
     let requests = std::mem::take(&mut *received.lock().unwrap());
     Recorded { run, requests }
 }

@@ -19,6 +19,7 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_MMAP_CACHE_DIR", kind: Text, default: "unset", status: NotYet, about: "Location of that cache; unset = ~/.cache/aiperf/dataset_mmap" },
     Variable { name: "AIPERF_DATASET_MMAP_PREFAULT", kind: Bool, default: "true", status: NoEffect, about: "Touch all dataset pages at start to avoid faults during the run" },
     Variable { name: "AIPERF_DATASET_PREFORMAT_PAYLOADS", kind: Bool, default: "false", status: NotYet, about: "Encode request bodies in advance; drops input-length metrics" },
+    Variable { name: "AIPERF_DATASET_PREPARED_BYTES", kind: Int(at_least(0.0)), default: "1073741824", status: Acts, about: "Request bodies encoded before the clock starts, in bytes; at most a quarter of the free memory. The rest is made while the run is on, ahead of its use" },
     Variable { name: "AIPERF_DATASET_DOWNLOAD_MAX_RETRIES", kind: Int(between(0.0, true, 1000.0, true)), default: "20", status: NoEffect, about: "Dataset download retries in worker pods" },
     Variable { name: "AIPERF_DATASET_DOWNLOAD_RETRY_DELAY", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: NoEffect, about: "First retry delay, doubling. Must be ≤ the next value" },
     Variable { name: "AIPERF_DATASET_DOWNLOAD_MAX_BACKOFF_SECONDS", kind: Float(between(0.0, false, 300.0, true)), default: "8.0", status: NoEffect, about: "Largest retry delay" },

@@ -66,6 +66,8 @@ pub(crate) struct Environment {
     pub showing: Showing,
     /// What was written to a file that grows is handed to the operating system this often.
     pub flush_every: Option<Nanos>,
+    /// Bytes of request bodies that are encoded before the clock starts.
+    pub prepared_bytes: Option<u64>,
     pub scrapes: Scrapes,
     /// How long fetching a tokenizer may take.
     pub tokenizer_timeout: Option<Nanos>,
@@ -355,6 +357,9 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_UI_MIN_UPDATE_PERCENT" => out.showing.bar_step_percent = float(),
         "AIPERF_UI_LOG_REFRESH_INTERVAL" => out.showing.dashboard.log_refresh = Nanos::from_secs_f64(float()),
         "AIPERF_UI_SPINNER_REFRESH_RATE" => out.showing.dashboard.spinner_refresh = Nanos::from_secs_f64(float()),
+        "AIPERF_DATASET_PREPARED_BYTES" => {
+            out.prepared_bytes = crate::scalars::int(value).ok().map(i64::unsigned_abs);
+        }
         "AIPERF_METRICS_EXPORT_FLUSH_INTERVAL" => out.flush_every = Some(Nanos::from_secs_f64(float())),
         "AIPERF_TOKENIZER_PRELOAD_TIMEOUT" => out.tokenizer_timeout = Some(Nanos::from_secs_f64(float())),
         "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL" => out.scrapes.interval = float(),
@@ -420,7 +425,7 @@ mod tests {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
             let switches = (switches, read.session_column);
-            let written = (read.showing, read.flush_every, read.tokenizer_timeout);
+            let written = (read.showing, read.flush_every, read.prepared_bytes, read.tokenizer_timeout);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };

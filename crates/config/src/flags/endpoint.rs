@@ -16,14 +16,13 @@ flags! { ENDPOINT_FLAGS:
         takes: Takes::Many { comma: true, space: false },
         to: To::Rule("models.items"),
         status: Acts,
-        summary: "Models to send requests to; first one also names the artifact directory and default tokenizer",
-        limited_to: Some("one model so far"),
+        summary: "Models to send requests to; first one also names the artifact directory, and its tokenizer makes prompts",
     }
     MODEL_SELECTION_STRATEGY {
         name: "--model-selection-strategy",
         kind: Kind::Choice(models::ModelStrategy::NAMES),
         to: To::Key("models.strategy"),
-        status: NotYet("prompts are sent to the first model only"),
+        status: Acts,
     }
     CUSTOM_ENDPOINT {
         name: "--custom-endpoint",

@@ -2,6 +2,7 @@
 
 mod dataset;
 mod endpoint;
+mod models;
 mod phases;
 mod server_metrics;
 mod user_files;
@@ -147,19 +148,7 @@ fn plan(
     if !tree.single_run() && problems.is_empty() {
         problems.push(not_yet("more than one run", "a benchmark is one run"));
     }
-    let models: Vec<String> =
-        body.models.as_ref()?.items.as_ref()?.iter().filter_map(|model| model.name.clone()).collect();
-    if models.len() > 1 {
-        let what = tree.node.find("benchmark.models.items").map_or_else(
-            || "several models".to_owned(),
-            |node| format!("{} with several models", tree.places.subject_key(node, "benchmark.models")),
-        );
-        problems.push(
-            not_yet(&what, "every prompt is sent to one model")
-                .hint("one model, and a run for each")
-                .at("benchmark.models.items"),
-        );
-    }
+    let (models, model_selection) = models::models(tree, notes)?;
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases::phases(tree, &dataset, notes, problems);
@@ -179,13 +168,15 @@ fn plan(
             random_seed: tree.random_seed.and_then(|seed| u64::try_from(seed).ok()),
             cli_command: command_line::shown(&[&["profile".to_owned()], args].concat()),
         },
-        models,
-        endpoint,
         tokenizer: TokenizerPlan {
             name: tokenizer.name,
+            by_model: models::tokenizers(tree),
             revision: tokenizer.revision,
             fetch_timeout: tree.environment.tokenizer_timeout.unwrap_or(TokenizerPlan::FETCH_TIMEOUT),
         },
+        models,
+        model_selection,
+        endpoint,
         dataset,
         dataset_seed: dataset::seed(tree),
         sampling: dataset::sampling(tree),
@@ -280,5 +271,6 @@ fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
         dashboard: showing.dashboard,
         flush_every: tree.environment.flush_every.unwrap_or(RuntimePlan::FLUSH_EVERY),
         record_queue_budget: 256_000_000,
+        prepared_bytes: tree.environment.prepared_bytes.unwrap_or(RuntimePlan::PREPARED_BYTES),
     }
 }

@@ -78,12 +78,12 @@ fn models(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>)
     if weighted {
         let weights: Vec<f64> = items.iter().filter_map(|model| model.weight).collect();
         let sum: f64 = weights.iter().sum();
-        if weights.len() < items.len() || !(0.99..=1.01).contains(&sum) {
+        if weights.len() < items.len() || sum <= 0.0 {
             let subject = facts.subject("models.strategy");
             problems.push(
                 facts
                     .problem("models", format!("{subject} needs a weight for every model"))
-                    .because("weights stand in a configuration file and add up to 1")
+                    .because("weights stand in a configuration file; a share is a weight of all weights together, and one at least is above 0")
                     .hint("models: {strategy: weighted, items: [{name: a, weight: 0.7}, {name: b, weight: 0.3}]}"),
             );
         }

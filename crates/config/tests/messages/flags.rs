@@ -356,7 +356,6 @@ fn what_is_not_there_yet() {
     seen!(lines(&[
         "-m m --replay-speedup 2",
         "-m m --endpoint-type embeddings",
-        "-m a,b",
         "-m m --scenario inferencex-agentx-mvp --burst-phase-starts",
         "-m m --concurrency 1,2",
         "-m m --num-profile-runs 2",

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use aiperf_plan::Draws;
 use aiperf_plan::dataset::media::PictureOrder;
@@ -12,8 +13,8 @@ use rand::seq::SliceRandom;
 use super::encoded;
 use super::pixels::{Encoding, Pixels};
 use super::scenes;
-use crate::ahead;
 use crate::error::DatasetError;
+use crate::in_order::{cores, in_order};
 
 /// Largest file of a picture.
 const LARGEST: u64 = 256_000_000;
@@ -73,23 +74,17 @@ impl Pictures {
         };
         let left_out: Vec<&PathBuf> = paths.iter().filter(|path| ends(path, UNREAD)).collect();
         let used: Vec<&PathBuf> = paths.iter().filter(|path| ends(path, READ)).collect();
-        let mut left = room.unwrap_or(u64::MAX);
-        let mut pictures = Vec::new();
-        ahead::in_order(
-            used.len(),
-            |which| Picture::read(used[which]),
-            |picture| {
-                let picture = picture?;
-                left = left.checked_sub(picture.bytes()).ok_or_else(|| {
-                    fault(format!(
-                        "has images of more than {} bytes, and they are kept in memory",
-                        room.unwrap_or_default()
-                    ))
-                })?;
-                pictures.push(picture);
-                Ok(())
-            },
-        )?;
+        let left = AtomicU64::new(room.unwrap_or(u64::MAX));
+        let pictures = in_order(cores(), used.len(), |which| {
+            let picture = Picture::read(used[which])?;
+            match left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(picture.bytes())) {
+                Ok(_) => Ok(picture),
+                Err(_) => Err(fault(format!(
+                    "has images of more than {} bytes, and they are kept in memory",
+                    room.unwrap_or_default()
+                ))),
+            }
+        })?;
         if pictures.is_empty() {
             return Err(fault(match left_out.first() {
                 None => "has no image".into(),

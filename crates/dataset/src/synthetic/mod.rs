@@ -9,6 +9,7 @@ use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::DatasetError;
+use crate::in_order::in_order;
 use crate::length;
 use crate::media::{MediaMaker, TurnNumber};
 use crate::session_id::SessionIds;
@@ -239,7 +240,7 @@ pub(crate) fn source(synthetic: Synthetic, making: Making<'_>) -> Result<Box<dyn
         return Ok(Box::new(Remade { synthetic, shapes, notes }));
     }
     let make = |index| synthetic.make(index).inspect(|_| (making.progress)());
-    let conversations = (0..synthetic.len()).map(make).collect::<Result<_, _>>()?;
+    let conversations = in_order(making.threads, synthetic.len(), make)?;
     Ok(Box::new(Kept { conversations, shapes }))
 }
 
@@ -277,11 +278,11 @@ impl Source for Remade {
         self.synthetic.make_nearest(index).map(Cow::Owned)
     }
 
-    fn is_costly(&self) -> bool {
-        true
-    }
-
     fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    fn session_id(&self, index: usize) -> Result<Cow<'_, str>, DatasetError> {
+        Ok(Cow::Owned(self.synthetic.ids.id(index as u64)))
     }
 }

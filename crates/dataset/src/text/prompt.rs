@@ -11,6 +11,7 @@ use aiperf_tokenize::Tokenizer;
 use rand::{Rng, RngExt};
 
 use super::prose::{self, Piece};
+use crate::courtesy;
 use crate::error::DatasetError;
 
 /// What a piece is measured behind: its cost is what it adds to a text.
@@ -102,6 +103,7 @@ impl Writer {
         let mut sentence = Vec::with_capacity(32);
         'prose: while left > 0 {
             sentence.clear();
+            courtesy::step();
             prose::sentence(rng, draft.pieces.is_empty(), &mut sentence);
             for &piece in &sentence {
                 match left.checked_sub(self.cost(piece)) {

@@ -51,20 +51,14 @@ impl Items {
         Ok(())
     }
 
-    /// Adds the one message of a turn, after others: what `add` makes of a message of a role and a text, without making
-    /// a value of it first.
-    pub(super) fn add_text_message(&mut self, role: &str, text: &str, end: &str) -> Result<(), DialectError> {
+    /// Adds the items of a turn, after others.
+    pub(super) fn add_encoded(&mut self, turn: EncodedTurn) {
         self.join();
-        self.images.1 = 0;
+        self.images = (self.images.0 + turn.images, turn.images);
         self.last_turn = self.pieces.len();
-        let mut out = Vec::with_capacity(text.len() + text.len() / 8 + ROOM_FOR_ROLE);
-        out.extend_from_slice(b",{\"role\":");
-        write_text(&mut out, role)?;
-        out.extend_from_slice(b",\"content\":");
-        write_text(&mut out, text)?;
-        out.extend_from_slice(end.as_bytes());
-        self.pieces.push(out.into());
-        Ok(())
+        if !turn.items.is_empty() {
+            self.pieces.push(turn.items);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -122,6 +116,36 @@ impl Items {
             self.sent = self.sent.min(from);
             self.pieces.push(joined.into());
         }
+    }
+}
+
+/// The items of a turn that comes after others, each with a comma before it, and the images in them. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct EncodedTurn {
+    items: Bytes,
+    images: u32,
+}
+
+impl EncodedTurn {
+    pub(super) fn of(items: &[Value], images: u32) -> Result<Self, DialectError> {
+        let mut out = Vec::new();
+        items.iter().try_for_each(|item| write_item(&mut out, item))?;
+        Ok(Self { items: out.into(), images })
+    }
+
+    /// What `of` makes of a message of a role and a text, without making a value of it first.
+    pub(super) fn of_text(role: &str, text: &str, end: &str) -> Result<Self, DialectError> {
+        let mut out = Vec::with_capacity(text.len() + text.len() / 8 + ROOM_FOR_ROLE);
+        out.extend_from_slice(b",{\"role\":");
+        write_text(&mut out, role)?;
+        out.extend_from_slice(b",\"content\":");
+        write_text(&mut out, text)?;
+        out.extend_from_slice(end.as_bytes());
+        Ok(Self { items: out.into(), images: 0 })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
     }
 }
 

@@ -104,11 +104,16 @@ impl Notes {
     }
 
     pub fn take(&mut self, conversation: &Conversation) {
-        for turn in &conversation.turns {
-            for note in Note::of(self.kind, turn) {
-                *self.turns.entry(note).or_default() += 1;
-            }
-        }
+        self.add(self.of(conversation));
+    }
+
+    /// What there is to say about the turns of a conversation, to be added later.
+    pub fn of(&self, conversation: &Conversation) -> Vec<Note> {
+        conversation.turns.iter().flat_map(|turn| Note::of(self.kind, turn)).collect()
+    }
+
+    pub fn add(&mut self, notes: Vec<Note>) {
+        notes.into_iter().for_each(|note| *self.turns.entry(note).or_default() += 1);
     }
 
     /// A line for each, with how many turns it is about, where it is about turns.

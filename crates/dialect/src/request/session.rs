@@ -1,6 +1,6 @@
 //! A conversation as it goes on: turns and answers in, bodies out.
 
-use super::items::{Items, encode_item};
+use super::items::{EncodedTurn, Items, encode_item};
 use super::{DialectError, Frame, HistoryEntry, Request, inputs};
 use crate::api::Api;
 use crate::kinds::shared::content::text_message;
@@ -66,6 +66,8 @@ pub struct Session {
     history: Vec<HistoryEntry>,
     /// Turns of the conversation that were said.
     asked: usize,
+    /// Turns as items, by their index, where they were encoded beforehand.
+    prepared: Arc<[Option<EncodedTurn>]>,
     items: Items,
     /// The frame of an earlier turn, where it serves for others.
     frame: Option<SteadyFrame>,
@@ -102,6 +104,7 @@ impl Session {
             mode,
             history: Vec::new(),
             asked: 0,
+            prepared: Arc::default(),
             items: Items::default(),
             frame: None,
             images: None,
@@ -133,6 +136,38 @@ impl Session {
 
     pub fn conversation(&self) -> &Arc<Conversation> {
         &self.conversation
+    }
+
+    /// Encodes what the turns after the first add, so that asking them only puts pieces together. Says how many bytes that
+    /// is.
+    pub fn prepare_turns(&mut self) -> Result<usize, DialectError> {
+        let Carries::History(history) = &self.api.dialect.carries else { return Ok(0) };
+        let encode = |(index, turn): (usize, &Turn)| {
+            let is_added = index > 0 && turn.raw_payload.is_none() && !begins_anew(turn);
+            is_added.then(|| self.encode_turn(history, turn)).transpose()
+        };
+        let prepared: Vec<_> = self.conversation.turns.iter().enumerate().map(encode).collect::<Result<_, _>>()?;
+        self.prepared = prepared.into();
+        Ok(self.prepared.iter().flatten().map(EncodedTurn::len).sum())
+    }
+
+    /// The items of a turn that comes after others.
+    fn encode_turn(&self, history: &History, turn: &Turn) -> Result<EncodedTurn, DialectError> {
+        match text_message(&self.api, turn) {
+            Some((role, text)) => EncodedTurn::of_text(role, text, history.text_end),
+            None => {
+                let mut items = (history.items)(&self.api, turn)?;
+                let images = self.images_of_items(turn, &mut items);
+                EncodedTurn::of(&items, images)
+            }
+        }
+    }
+
+    fn images_of_items(&self, turn: &Turn, items: &mut Vec<Value>) -> u32 {
+        match turn.raw_messages {
+            Some(_) => inputs::images_of_items(self.api.dialect, items),
+            None => images(turn),
+        }
     }
 
     /// The request of one turn. Turns before it that were never asked count as said.
@@ -251,9 +286,17 @@ impl Session {
             Carries::LastTurn | Carries::OneTurn => None,
         };
         if let Some(history) = history.filter(|_| turn.raw_payload.is_none()) {
-            match text_message(&self.api, turn).filter(|_| !self.items.is_empty()) {
-                Some((role, text)) => self.items.add_text_message(role, text, history.text_end)?,
-                None => self.add_items(history, turn)?,
+            let prepared = match entry {
+                HistoryEntry::Asked(at) => self.prepared.get(at).and_then(Option::clone),
+                HistoryEntry::Answered(_) => None,
+            };
+            let follows = !self.items.is_empty();
+            match (prepared, text_message(&self.api, turn)) {
+                (Some(prepared), _) if follows => self.items.add_encoded(prepared),
+                (_, Some((role, text))) if follows => {
+                    self.items.add_encoded(EncodedTurn::of_text(role, text, history.text_end)?);
+                }
+                _ => self.add_items(history, turn)?,
             }
             if self.has_deltas {
                 self.added.extend_from_slice(self.items.of_last_turn());
@@ -274,11 +317,8 @@ impl Session {
 
     fn add_items(&mut self, history: &History, turn: &Turn) -> Result<(), DialectError> {
         let mut items = (history.items)(&self.api, turn)?;
-        let images = match turn.raw_messages {
-            Some(_) => inputs::images_of_items(self.api.dialect, &mut items),
-            None => images(turn),
-        };
-        if turn.reset_context && turn.raw_messages.is_some() {
+        let images = self.images_of_items(turn, &mut items);
+        if begins_anew(turn) {
             self.items = Items::default();
             self.added.clear();
             self.continues = false;
@@ -347,6 +387,11 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Whether a turn takes the place of all that was said.
+fn begins_anew(turn: &Turn) -> bool {
+    turn.reset_context && turn.raw_messages.is_some()
 }
 
 /// Images that a turn is made of.

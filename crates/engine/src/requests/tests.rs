@@ -119,7 +119,10 @@ fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
     let plan = Arc::new(plan("http://127.0.0.1:1"));
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
-    let kept = |bytes| Requests::of_counted(plan.clone(), dataset.clone(), "1", bytes, || ()).unwrap();
+    let kept = |bytes| {
+        let preparing = Preparing { bytes, ahead_bytes: 1 << 20, threads: 2 };
+        Requests::of_counted(plan.clone(), dataset.clone(), "1", preparing, || ()).unwrap()
+    };
     assert_eq!(kept(usize::MAX).kept().0, dataset.len());
     assert_eq!((kept(1).kept().0, kept(0).kept().0), (1, 0));
     let requests = kept(0);
@@ -134,7 +137,7 @@ fn a_form_is_counted_before_what_it_was_made_from_goes() {
     let tokenizer = Tokenizer::builtin();
     let (mut dropped, whole) =
         (requests(EndpointKind::VideoGeneration).unwrap(), requests(EndpointKind::VideoGeneration).unwrap());
-    dropped.drop_payloads(Some(&tokenizer));
+    dropped.drop_payloads(Some(&tokenizer.clone().into()));
     assert!(dropped.kept().1 < whole.kept().1);
     let (one, other) = (dropped.request(0).unwrap(), whole.request(0).unwrap());
     assert_eq!(one.encoded.body, other.encoded.body);
@@ -146,7 +149,7 @@ fn a_form_is_counted_before_what_it_was_made_from_goes() {
 #[test]
 fn header_fields_of_a_request_are_in_its_head_alone() {
     let requests = requests(EndpointKind::Chat).unwrap();
-    let mut request = requests.make(0).unwrap();
+    let mut request = requests.build(0, &requests.conversation(0).unwrap()).unwrap();
     let plain = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();
     request.encoded.headers = vec![("X-Own".to_owned(), "1".to_owned())];
     let own = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request)).unwrap();

@@ -1,8 +1,11 @@
 use super::*;
+use crate::ahead::BodyThreads;
 use crate::queue::Arrival;
 use crate::record::Reader;
+use crate::requests::Preparing;
 use crate::testing::{client, json, plan, serve, stream};
 use aiperf_dataset::{Dataset, Making};
+use aiperf_schedule::Draw;
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::Reuse;
 use aiperf_types::{Body, ContextMode, Conversation, PhaseId, PhaseKind, Turn, WallAnchor};
@@ -31,7 +34,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(conversations: Vec<Conversation>, reuse: Reuse, answer: Answer) -> Self {
+    fn new(make: impl FnOnce(Arc<Plan>, Arc<Dataset>) -> Requests, reuse: Reuse, answer: Answer) -> Self {
         let came: Arc<Mutex<Vec<(usize, String, String)>>> = Arc::default();
         let coming = Arc::new(Notify::new());
         let (kept, wake) = (came.clone(), coming.clone());
@@ -46,8 +49,7 @@ impl Desk {
         });
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
-        let requests = Requests::new(plan.clone(), dataset, "1").unwrap().of_conversations(conversations);
-        let (requests, (queue, arrivals)) = (Arc::new(requests), Queue::new(1 << 30, 2));
+        let (requests, (queue, arrivals)) = (Arc::new(make(plan.clone(), dataset)), Queue::new(1 << 30, 2));
         let told: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
         let (kept, wake, unsent) = (told.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
@@ -150,10 +152,21 @@ fn at_desk(
     answer: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
     test: impl AsyncFnOnce(&Desk),
 ) {
+    let make = |plan, dataset| Requests::new(plan, dataset, "1").unwrap().of_conversations(conversations);
+    at_desk_of(make, reuse, answer, test);
+}
+
+/// The same, over requests that the test makes.
+fn at_desk_of(
+    make: impl FnOnce(Arc<Plan>, Arc<Dataset>) -> Requests,
+    reuse: Reuse,
+    answer: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
+    test: impl AsyncFnOnce(&Desk),
+) {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default()).unwrap();
     runtime.block_on(async {
-        let desk = Desk::new(conversations, reuse, Box::new(answer));
+        let desk = Desk::new(make, reuse, Box::new(answer));
         tokio::task::spawn_local(desk.worker.clone().launch());
         tokio::task::spawn_local(desk.worker.clone().keep_time(DeadlineTimer::new().unwrap()));
         let done = tokio::time::timeout(Duration::from_secs(30), test(&desk)).await;
@@ -510,5 +523,42 @@ fn bodies_that_nobody_keeps_count_in_the_budget() {
         assert!(peaks[3] - peaks[2] < long.len(), "what came before is counted already: {peaks:?}");
         let bodies: Vec<Body> = desk.exchanges().into_iter().map(|exchange| exchange.request_body).collect();
         assert!(bodies[3].len() > 2 * long.len());
+    });
+}
+
+/// Requests of which none is kept.
+fn nothing_kept(plan: Arc<Plan>, dataset: Arc<Dataset>) -> Requests {
+    let preparing = Preparing { bytes: 0, ahead_bytes: 1000, threads: 1 };
+    Requests::of_counted(plan, dataset, "1", preparing, || ()).unwrap()
+}
+
+/// A dispatch so far ahead that no thread has its body ready.
+fn late() -> Dispatch {
+    Dispatch { draw: Draw { position: 1 << 40, ..Draw::default() }, ..dispatch(0, 0, 1) }
+}
+
+#[test]
+fn a_request_whose_body_is_late_is_sent_once_it_is_made() {
+    at_desk_of(nothing_kept, Reuse::Always, counting, async |desk| {
+        let threads = BodyThreads::start(&desk.requests, 1).unwrap();
+        assert_eq!(desk.send(late()).await, RequestEnd::Answered);
+        let exchanges = desk.exchanges();
+        assert!(exchanges.len() == 1 && exchanges[0].tag.body_wait.is_some());
+        drop(threads);
+    });
+}
+
+#[test]
+fn a_request_that_waits_for_its_body_when_its_phase_is_over_is_never_begun() {
+    at_desk_of(nothing_kept, Reuse::Always, counting, async |desk| {
+        let asked = desk.requests.ahead().unwrap().ask_in_vain();
+        desk.release(late());
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+        desk.worker.perform(Command::Cancel(PhaseIndex(0)));
+        assert_eq!(desk.returned(late()).await, RequestEnd::Cancelled);
+        assert_eq!(desk.exchanges()[0].failure, Some(Failure::NeverBegun));
+        assert!(desk.said().is_empty());
+        drop(asked);
     });
 }

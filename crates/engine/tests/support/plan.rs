@@ -2,8 +2,8 @@
 
 use aiperf_plan::{
     Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames, LogLevel,
-    MediaPlan, MetricsPlan, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps,
-    TimingPlan, TokenizerPlan, Turns, UiKind,
+    MediaPlan, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan,
+    Timestamps, TimingPlan, TokenizerPlan, Turns, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ pub(crate) fn plan(url: &str) -> Plan {
     Plan {
         run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
         models: vec!["m".into()],
+        model_selection: ModelSelection::default(),
         endpoint: EndpointPlan {
             streaming: true,
             timeout_seconds: 0.0,
@@ -38,6 +39,7 @@ pub(crate) fn plan(url: &str) -> Plan {
         server_metrics: None,
         artifacts: ArtifactPlan::new(PathBuf::new(), FileNames::new(None)).without_records(),
         runtime: RuntimePlan {
+            prepared_bytes: RuntimePlan::PREPARED_BYTES,
             workers_max: None,
             timestamps: Timestamps::Auto,
             ui: UiKind::None,

@@ -69,11 +69,6 @@ impl DatasetPlan {
         }
     }
 
-    /// Whether images, audio or video are made for it.
-    pub fn has_media(&self) -> bool {
-        matches!(self, Self::Synthetic(plan) if !plan.media.is_empty())
-    }
-
     /// Where it came from, where results say so.
     pub fn provenance(&self) -> Option<Provenance> {
         if let Self::Public(plan) = self { Some(plan.provenance()) } else { None }

@@ -6,12 +6,13 @@ use super::timed::SessionStarts;
 use crate::dispatcher::{Dispatcher, NewSession};
 use crate::message::Identity;
 use crate::sessions::LiveSession;
+use crate::upcoming::Draw;
 use aiperf_plan::ScheduleZero;
 use aiperf_types::{MonoNs, Nanos, Shapes};
 
 #[derive(Debug)]
 pub(super) struct FixedSchedule {
-    /// Conversations by when they begin; of equal ones, as the dataset has them.
+    /// Conversations by when they begin.
     order: Vec<u32>,
     /// How many of these were taken, and when the next begins.
     taken: usize,
@@ -34,13 +35,23 @@ impl RecordedClock {
     }
 }
 
+/// When a conversation begins, in milliseconds of the recording; one without a timestamp begins before all others.
+fn begins(shapes: &Shapes, conversation: u32) -> f64 {
+    shapes.turn(conversation, 0).timestamp_ms.unwrap_or(f64::NEG_INFINITY)
+}
+
+/// Every conversation that says something, by when it begins; of equal ones, as the dataset has them.
+pub(crate) fn replay_order(shapes: &Shapes) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..shapes.len()).filter(|conversation| shapes.turns(*conversation) > 0).collect();
+    order.sort_by(|a, b| begins(shapes, *a).total_cmp(&begins(shapes, *b)));
+    order
+}
+
 impl FixedSchedule {
     /// Of every conversation that says something. One without a timestamp begins with the phase.
     pub(super) fn new(zero: ScheduleZero, shapes: &Shapes, now: MonoNs) -> Self {
-        let begins = |conversation: u32| shapes.turn(conversation, 0).timestamp_ms.unwrap_or(f64::NEG_INFINITY);
-        let mut order: Vec<u32> = (0..shapes.len()).filter(|conversation| shapes.turns(*conversation) > 0).collect();
-        order.sort_by(|a, b| begins(*a).total_cmp(&begins(*b)));
-        let first = order.iter().map(|conversation| begins(*conversation)).find(|at| at.is_finite());
+        let order = replay_order(shapes);
+        let first = order.iter().map(|conversation| begins(shapes, *conversation)).find(|at| at.is_finite());
         let zero_ms = match zero {
             ScheduleZero::First => first.unwrap_or(0.0),
             ScheduleZero::At(zero_ms) => zero_ms,
@@ -75,10 +86,11 @@ impl SessionStarts for FixedSchedule {
 
     fn start(&mut self, out: &mut Dispatcher<'_>) -> Option<NewSession> {
         let (conversation, planned) = (*self.order.get(self.taken)?, self.next?);
+        let draw = Draw::replayed(out.phase.index(), self.taken as u64);
         self.taken += 1;
         self.look_ahead(&out.setup.shapes);
         let turns = out.setup.shapes.turns(conversation);
-        Some(NewSession { conversation, turns, identity: Identity::Conversation, planned })
+        Some(NewSession { draw, conversation, turns, identity: Identity::Conversation, planned })
     }
 
     fn due_by(&self, instant: MonoNs, shapes: &Shapes) -> u64 {

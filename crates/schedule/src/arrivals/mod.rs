@@ -11,6 +11,8 @@ mod rate;
 mod timed;
 pub mod user_centric;
 
+pub(crate) use fixed_schedule::replay_order;
+
 use crate::dispatcher::Dispatcher;
 use crate::phase::{Phase, Targets};
 use crate::schedule::Setup;

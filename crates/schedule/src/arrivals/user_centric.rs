@@ -6,6 +6,7 @@ use crate::dispatcher::{Dispatcher, NewSession};
 use crate::message::Identity;
 use crate::schedule::Setup;
 use crate::sessions::LiveSession;
+use crate::upcoming::Draw;
 use aiperf_types::{MonoNs, Nanos, Shapes};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -81,6 +82,7 @@ struct Coming {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct KnownUser {
     id: u64,
+    draw: Draw,
     conversation: u32,
     turns: u32,
 }
@@ -90,12 +92,12 @@ impl UserCentric {
         let grid = UserGrid::new(users, rate, mean_turns(&setup.shapes));
         let mut heap = BinaryHeap::with_capacity(grid.users.len());
         for (order, user) in (0..).zip(&grid.users) {
-            let conversation = setup.sampler.conversation(*drawn);
+            let (draw, conversation) = (Draw::sampled(*drawn), setup.sampler.conversation(*drawn));
             *drawn += 1;
             let all = setup.shapes.turns(conversation).max(1);
             let turns = user.turns.map_or(all, |turns| u64::from(all).min(turns) as u32);
             let at = now.plus(Nanos((user.order as f64 * grid.stagger_s * 1e9).round() as u64));
-            let known = KnownUser { id: user.id, conversation, turns };
+            let known = KnownUser { id: user.id, draw, conversation, turns };
             heap.push(Reverse(Coming { at, order, user: Some(known) }));
         }
         let next_id = grid.users.last().map_or(1, |user| user.id + 1);
@@ -117,16 +119,16 @@ impl SessionStarts for UserCentric {
 
     fn start(&mut self, out: &mut Dispatcher<'_>) -> Option<NewSession> {
         let Reverse(Coming { at, user, .. }) = self.heap.pop()?;
-        let KnownUser { id, conversation, turns } = user.unwrap_or_else(|| {
-            let (conversation, turns) = out.draw();
+        let KnownUser { id, draw, conversation, turns } = user.unwrap_or_else(|| {
+            let (draw, conversation, turns) = out.draw();
             let id = self.next_id;
             self.next_id += 1;
-            KnownUser { id, conversation, turns }
+            KnownUser { id, draw, conversation, turns }
         });
         let replaced = at.plus(Nanos(self.turn_gap.0.saturating_mul(u64::from(turns))));
         self.heap.push(Reverse(Coming { at: replaced, order: self.planned, user: None }));
         self.planned += 1;
-        Some(NewSession { conversation, turns, identity: Identity::User(id), planned: at })
+        Some(NewSession { draw, conversation, turns, identity: Identity::User(id), planned: at })
     }
 
     fn due_by(&self, instant: MonoNs, _: &Shapes) -> u64 {

@@ -1,0 +1,133 @@
+use super::*;
+use crate::requests::Preparing;
+use crate::testing::plan;
+use aiperf_dataset::{Dataset, Making};
+use aiperf_plan::{DatasetPlan, Distribution, Sampling, SyntheticPlan};
+use aiperf_schedule::Dispatch;
+use aiperf_tokenize::Tokenizer;
+
+const ENTRIES: u32 = 10;
+/// More draws than a ring spans.
+const PAST_A_ROUND: u64 = SPAN as u64 + 2000;
+
+/// Requests of which so many bytes are kept, and so many ahead; the conversation of each draw.
+fn requests(bytes: usize, ahead_bytes: usize, sampling: Sampling) -> (Arc<Requests>, Order) {
+    let mut plan = plan("http://127.0.0.1:1");
+    plan.sampling = sampling;
+    plan.dataset =
+        DatasetPlan::Synthetic(SyntheticPlan { isl: Some(Distribution::fixed(4.0)), ..SyntheticPlan::new(ENTRIES) });
+    let dataset = Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap();
+    let (_, order) = aiperf_schedule::orders(&plan, dataset.shapes()).remove(0);
+    let preparing = Preparing { bytes, ahead_bytes, threads: 2 };
+    let requests = Requests::of_counted(Arc::new(plan), Arc::new(dataset), "1", preparing, || ()).unwrap();
+    (Arc::new(requests), order)
+}
+
+impl Ahead {
+    fn is_ready(&self, draw: Draw) -> bool {
+        let slot = self.ring(draw).unwrap().slot(draw.position).ready.lock().unwrap();
+        slot.as_ref().is_some_and(|ready| ready.position == draw.position)
+    }
+}
+
+fn draw(position: u64) -> Draw {
+    Draw { order: OrderId::Sampled, position }
+}
+
+fn body(prepared: Prepared) -> String {
+    let Ok(request) = prepared else { panic!("a request") };
+    String::from_utf8(request.encoded.body.joined().into_owned()).unwrap()
+}
+
+#[test]
+fn each_draw_finds_the_body_of_its_conversation_round_after_round() {
+    for sampling in [Sampling::Sequential, Sampling::Shuffle, Sampling::Random] {
+        // Of some conversations the bodies are kept.
+        let (requests, order) = requests(300, 1 << 20, sampling);
+        let (kept, _) = requests.kept();
+        assert!(kept > 0 && kept < ENTRIES as usize, "{kept}");
+        requests.fill_ahead();
+        let mut late = 0;
+        for position in 0..PAST_A_ROUND {
+            let conversation = order.conversation(position).unwrap();
+            let dispatch = Dispatch { conversation, draw: draw(position), turns: 1, ..Dispatch::default() };
+            let ahead = requests.ahead().unwrap();
+            if position % 1000 == 0 {
+                while ahead.make_next(&requests) {}
+            }
+            late += u64::from(!requests.is_kept(conversation) && !ahead.is_ready(draw(position)));
+            let First::Ready(first) = requests.first(&dispatch) else { panic!("nobody makes late ones here") };
+            if position % 1000 < 20 {
+                assert_eq!(body(first), body(requests.request(conversation)));
+            }
+        }
+        assert_eq!(late, 0);
+        let is_passed =
+            |slot: &&Slot| slot.ready.lock().unwrap().as_ref().is_some_and(|ready| ready.position < PAST_A_ROUND);
+        assert_eq!(requests.ahead().unwrap().rings[0].slots.iter().filter(is_passed).count(), 0);
+    }
+}
+
+#[test]
+fn as_many_bytes_are_ready_as_may_be_and_those_that_are_taken_make_room() {
+    let (requests, _) = requests(0, 1000, Sampling::Sequential);
+    requests.fill_ahead();
+    let ahead = requests.ahead().unwrap();
+    let ring = &ahead.rings[0];
+    let (ready, made) = (ring.bytes.load(Relaxed), ring.next.load(Relaxed));
+    assert!(ready >= 1000 && ready < 1500 && made < 20, "{ready} bytes of {made}");
+    assert!(!ahead.make_next(&requests));
+    assert!(ahead.take(draw(0)).is_some() && ahead.take(draw(0)).is_none(), "once");
+    assert!(ahead.make_next(&requests));
+}
+
+#[test]
+fn what_nobody_asks_for_does_not_stand_in_the_way() {
+    let (requests, _) = requests(0, 1000, Sampling::Sequential);
+    requests.fill_ahead();
+    let ahead = requests.ahead().unwrap();
+    let made = ahead.rings[0].next.load(Relaxed);
+    // A phase ended, and those that it had drawn are passed over.
+    assert!(ahead.take(draw(made)).is_none());
+    assert!(ahead.make_next(&requests), "the oldest goes");
+    assert!(ahead.take(draw(made + 1)).is_some(), "the next one is there");
+    let (ready, slots) = (ahead.rings[0].bytes.load(Relaxed), &ahead.rings[0].slots);
+    let held: usize = slots.iter().filter_map(|slot| Some(slot.ready.lock().unwrap().as_ref()?.bytes)).sum();
+    assert_eq!(ready, held);
+}
+
+#[test]
+fn a_body_that_was_taken_late_is_not_made_again() {
+    let (requests, _) = requests(0, 1 << 20, Sampling::Sequential);
+    let ahead = requests.ahead().unwrap();
+    assert!(ahead.take(draw(0)).is_none() && ahead.take(draw(2)).is_none());
+    ahead.make_next(&requests);
+    ahead.make_next(&requests);
+    assert!(ahead.take(draw(1)).is_some() && ahead.take(draw(3)).is_some());
+    // Not even where it was asked for while it was made.
+    let ring = &ahead.rings[0];
+    ring.put(0, requests.make_ahead(0));
+    assert_eq!(ring.bytes.load(Relaxed), 0);
+}
+
+#[test]
+fn a_late_body_is_made_for_whoever_waits() {
+    let (requests, order) = requests(0, 1000, Sampling::Sequential);
+    let threads = BodyThreads::start(&requests, 8).unwrap().unwrap();
+    // So far ahead that no thread has it ready.
+    let position = 1 << 40;
+    let conversation = order.conversation(position).unwrap();
+    let dispatch = Dispatch { conversation, draw: draw(position), turns: 1, ..Dispatch::default() };
+    let First::Late(answer) = requests.first(&dispatch) else { panic!("it cannot be ready") };
+    assert_eq!(body(answer.blocking_recv().unwrap()), body(requests.request(conversation)));
+    drop(threads);
+    let First::Ready(first) = requests.first(&dispatch) else { panic!("nobody makes them any more") };
+    assert!(first.is_ok());
+}
+
+#[test]
+fn nothing_is_made_ahead_where_all_is_kept() {
+    let (requests, _) = requests(usize::MAX, 1000, Sampling::Sequential);
+    assert!(requests.ahead().is_none());
+    assert!(BodyThreads::start(&requests, 8).unwrap().is_none());
+}
