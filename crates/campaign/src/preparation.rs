@@ -198,8 +198,13 @@ impl Job {
         let fetched = || steps.begin(Stage::MakingPrompts);
         let downloads = PublicFiles::of(&plan, &hub, &say, &fetched);
         let (room, threads) = (memory::room(), memory::makers(&plan));
-        let making =
-            Making { room, threads, progress: &count, downloads: &downloads, ..Making::new(&draws, tokenizers.first()) };
+        let making = Making {
+            room,
+            threads,
+            progress: &count,
+            downloads: &downloads,
+            ..Making::new(&draws, tokenizers.first())
+        };
         let dataset = Dataset::of(&plan.dataset, making)?;
         // What is made is never a URL.
         if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {

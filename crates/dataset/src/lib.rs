@@ -36,8 +36,8 @@ mod session_id;
 pub mod source;
 mod synthetic;
 mod text;
-pub mod trace_tools;
 mod trace;
+pub mod trace_tools;
 pub mod turn_models;
 mod turn_shape;
 

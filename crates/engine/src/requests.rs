@@ -171,6 +171,7 @@ impl Requests {
             let orders = aiperf_schedule::orders(&plan, requests.shapes());
             requests.ahead = Some(Ahead::new(orders, preparing.ahead_bytes));
         }
+        Ok(requests)
     }
 
     /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as
@@ -406,14 +407,6 @@ impl Requests {
     }
 
     fn conversation(&self, index: usize) -> Result<Arc<Conversation>, Unbuildable> {
-        self.read(index, self.dataset.conversation(index))
-    }
-
-    fn read(
-        &self,
-        index: usize,
-        made: Result<Cow<'_, Conversation>, DatasetError>,
-    ) -> Result<Arc<Conversation>, Unbuildable> {
         let unread = |error: DatasetError| self.unbuildable(index, 0, "".into(), BuildFault::Unread(error.fault()));
         let mut conversation = self.dataset.conversation(index).map_err(unread)?.into_owned();
         if let Some(models) = &self.models {

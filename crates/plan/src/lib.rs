@@ -49,8 +49,8 @@ pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
     BasetenReplay, DatasetPlan, Distribution, FileFormat, FilePlan, HubSource, MediaPlan, Pace, Provenance, PublicPlan,
-    PublicSet, PublicSource, RankingsPlan, Sampling, SessionColumn, Synthesis, SyntheticPlan, TimestampWindow, TraceFormat,
-    TracePlan, Turns,
+    PublicSet, PublicSource, RankingsPlan, Sampling, SessionColumn, Synthesis, SyntheticPlan, TimestampWindow,
+    TraceFormat, TracePlan, Turns,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};

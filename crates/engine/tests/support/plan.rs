@@ -2,8 +2,8 @@
 
 use aiperf_plan::{
     Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames, LogLevel,
-    MediaPlan, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan,
-    Timestamps, TimingPlan, TokenizerPlan, Turns, UiKind,
+    MediaPlan, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen,
+    SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, Turns, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
