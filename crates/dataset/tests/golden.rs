@@ -5,7 +5,7 @@
 use aiperf_dataset::{Dataset, Making};
 use aiperf_golden::{Area, Shape, has};
 use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan};
-use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -85,7 +85,7 @@ fn check(case: &Value) {
         .then(|| Distribution::normal(osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), number(&osl["stddev"])));
     plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
     plan.hoist_system = sends_system(case);
-    let (tokenizer, _) = Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap();
+    let tokenizer = Tokenizer::builtin();
     let read = Dataset::of(&DatasetPlan::File(plan), Making::new(&Draws::new(Some(1), ""), &tokenizer));
     let wanted = case["conversations"].as_array();
     // An empty file is a fault of its own, found before the run.
