@@ -283,7 +283,11 @@ fn every_example_of_the_documentation_runs() {
         let mut args = Vec::new();
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
-            if named.contains(&word) { drop(words.next()) } else { args.push(word) }
+            if named.contains(&word) {
+                words.next();
+            } else {
+                args.push(word);
+            }
         }
         let recorded = place.run(&args, &[]).good();
         assert!(!recorded.requests.is_empty(), "{example}");
