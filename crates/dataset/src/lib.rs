@@ -13,6 +13,7 @@
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - `trace`: traces, one file a format
+//! - [`trace_tools`]: traces as files to look at and to make
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
@@ -28,6 +29,7 @@ pub mod source;
 mod synthetic;
 mod text;
 mod trace;
+pub mod trace_tools;
 mod turn_shape;
 
 pub use dataset::Dataset;

@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -12,4 +13,5 @@
 mod bench;
 mod recorded;
 mod seeds;
+mod trace_tools;
 mod traces;
