@@ -47,8 +47,8 @@ pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFi
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
-    BasetenReplay, DatasetPlan, Distribution, FileFormat, FilePlan, Pace, RankingsPlan, Sampling, SessionColumn,
-    Synthesis, SyntheticPlan, TimestampWindow, TraceFormat, TracePlan, Turns,
+    BasetenReplay, DatasetPlan, Distribution, FileFormat, FilePlan, MediaPlan, Pace, RankingsPlan, Sampling,
+    SessionColumn, Synthesis, SyntheticPlan, TimestampWindow, TraceFormat, TracePlan, Turns,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
+//! - [`media`]: images, audio and video that are made
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
@@ -11,6 +12,7 @@
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+mod media;
 mod recorded;
 mod seeds;
 mod trace_tools;

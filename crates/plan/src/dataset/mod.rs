@@ -3,16 +3,19 @@
 //! # Layout
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
+//! - [`media`]: images, audio and video that are made
 //! - [`file`]: conversations of files
 //! - [`trace`]: requests as a server once received them
 
 pub mod distribution;
 pub mod file;
+pub mod media;
 pub mod synthetic;
 pub mod trace;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
+pub use media::MediaPlan;
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 pub use trace::{BasetenReplay, Pace, SessionColumn, Synthesis, TraceFormat, TracePlan};
 
@@ -58,6 +61,11 @@ impl DatasetPlan {
             Self::Synthetic(_) | Self::Rankings(_) => true,
             Self::File(_) | Self::Trace(_) => false,
         }
+    }
+
+    /// Whether images, audio or video are made for it.
+    pub fn has_media(&self) -> bool {
+        matches!(self, Self::Synthetic(plan) if !plan.media.is_empty())
     }
 
     /// Whether it holds whole bodies, which are sent as they are.
