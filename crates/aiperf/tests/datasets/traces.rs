@@ -65,17 +65,18 @@ fn the_examples_of_the_documentation_are_replayed_at_their_times() {
 }
 
 #[test]
-fn the_template_runs_as_printed() {
+fn the_template_runs_as_printed_but_for_streaming() {
     let recorded = chat_as(|bench| {
         let printed = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
             .args(["config", "init", "--template", "trace-replay"])
             .output()
             .unwrap();
         let folder = bench.dir.path();
-        std::fs::write(folder.join("run.yaml"), printed.stdout).unwrap();
+        let printed = String::from_utf8(printed.stdout).unwrap().replace("streaming: true", "streaming: false");
+        std::fs::write(folder.join("run.yaml"), printed).unwrap();
         let rows = "{\"timestamp\": 0, \"input_length\": 9}\n{\"timestamp\": 40, \"input_length\": 8}\n";
         std::fs::write(folder.join("trace.jsonl"), rows).unwrap();
-        bench.with(&["--config", "run.yaml", "--no-streaming"])
+        bench.with(&["--config", "run.yaml"])
     })
     .good();
     assert_eq!(recorded.texts().iter().map(|text| tokens(text).len()).collect::<Vec<_>>(), [9, 8]);

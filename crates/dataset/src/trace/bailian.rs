@@ -11,7 +11,7 @@ pub(super) const FORMAT: Format = Format {
     name: TraceFormat::Bailian,
     example: r#"{"chat_id": 1, "parent_chat_id": -1, "timestamp": 0.5, "input_length": 64, "output_length": 8, "hash_ids": [1]}"#,
     block_size: 16,
-    open: |plan| lines(plan),
+    open: lines,
     read,
 };
 

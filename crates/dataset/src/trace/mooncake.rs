@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format = Format {
     name: TraceFormat::Mooncake,
     example: r#"{"timestamp": 0, "input_length": 1024, "output_length": 64, "hash_ids": [1, 2]}"#,
     block_size: 512,
-    open: |plan| lines(plan),
+    open: lines,
     read,
 };
 

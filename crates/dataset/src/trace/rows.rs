@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroU64;
 
-use aiperf_plan::{Synthesis, TimestampWindow};
+use aiperf_plan::{Synthesis, TimestampWindow, TracePlan};
 
-use super::Format;
-use super::Layout;
-use super::blocks;
 use super::entry::{Chat, Content, Entry, Mode, Session};
 use super::row_file::{Place, RowFile};
+use super::{Format, Layout, blocks};
 use crate::error::DatasetError;
 
 /// What is noted of a row.
@@ -18,7 +17,7 @@ pub(super) struct Note {
     pub(super) place: Place,
     pub(super) mode: Mode,
     /// What its session is called, hashed; `None` of one that has none.
-    pub(super) session: Option<std::num::NonZeroU64>,
+    pub(super) session: Option<NonZeroU64>,
     /// NaN is none.
     pub(super) time_ms: f64,
     pub(super) input_tokens: u32,
@@ -146,13 +145,15 @@ impl Rows {
     /// follows after a delay.
     pub(super) fn select(&mut self, window: &TimestampWindow, synthesis: &Synthesis) {
         let is_bounded = window.start_ms.is_some() || window.end_ms.is_some();
-        let mut inside: HashMap<std::num::NonZeroU64, bool> = HashMap::new();
+        let mut inside: HashMap<NonZeroU64, bool> = HashMap::new();
         let mut counts = self.counts;
         let mut is_kept = |note: &Note| {
             if is_bounded {
                 let before = note.session.and_then(|session| inside.get(&session).copied()).unwrap_or(true);
                 let is_inside = if note.time_ms.is_nan() { before } else { window.contains(note.time_ms) };
-                note.session.map(|session| inside.insert(session, is_inside));
+                if let Some(session) = note.session {
+                    inside.insert(session, is_inside);
+                }
                 if !is_inside {
                     counts.outside += 1;
                     return false;
@@ -182,15 +183,15 @@ impl Rows {
     }
 }
 
-fn hashed(name: impl Hash) -> Option<std::num::NonZeroU64> {
+fn hashed(name: impl Hash) -> Option<NonZeroU64> {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
-    std::num::NonZeroU64::new(hasher.finish().max(1))
+    NonZeroU64::new(hasher.finish().max(1))
 }
 
-/// Notes of what was left out or changed.
 impl Counts {
-    pub(super) fn told(&self, file: &RowFile, plan: &aiperf_plan::TracePlan) -> Vec<String> {
+    /// What was left out or changed, a line each.
+    pub(super) fn told(&self, file: &RowFile, plan: &TracePlan) -> Vec<String> {
         let path = plan.path.display();
         let mut told = Vec::new();
         let mut tell = |count: u64, what: String| {
