@@ -410,7 +410,8 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
-            let written = (read.showing, read.flush_every, read.tokenizer_timeout);
+            let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
+            let written = (read.showing, read.flush_every, timeouts);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };
