@@ -50,9 +50,9 @@ const INSTEAD: &[Instead] = &[
         key: "synthetic prompts: dataset: {isl: N, osl: N}",
     },
     Instead {
-        reason: "public datasets are not downloaded",
-        flag: "synthetic prompts: --isl N --osl N",
-        key: "synthetic prompts: dataset: {isl: N, osl: N}",
+        reason: "Weka traces are not replayed",
+        flag: "recorded sessions of another kind: --public-dataset exgentic_v2",
+        key: "recorded sessions of another kind: dataset: {type: public, dataset: exgentic_v2}",
     },
     Instead {
         reason: "prompts come from the built-in corpus",

@@ -161,7 +161,8 @@ fn conversations_of_several_turns_carry_their_history_and_ask_for_the_length_of_
     // tiktoken: len(get_encoding("o200k_base").encode("The moon pulls on the water of the sea"))
     let asked = bodies[0]["max_completion_tokens"].as_u64().or(bodies[0]["max_tokens"].as_u64());
     assert_eq!(asked, Some(9));
-    assert!(recorded.run.stderr().contains("too short or too long"), "{}", recorded.run.stderr());
+    let told = recorded.run.stdout() + &recorded.run.stderr();
+    assert!(told.contains("too short or too long"), "{told}");
 }
 
 #[test]

@@ -425,7 +425,8 @@ mod tests {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
             let switches = (switches, read.session_column);
-            let written = (read.showing, read.flush_every, read.prepared_bytes, read.tokenizer_timeout);
+            let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
+            let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };
