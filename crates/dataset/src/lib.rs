@@ -11,6 +11,7 @@
 //! - `synthetic`: conversations made to length
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
+//! - [`trace_tools`]: traces as files to look at and to make
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
@@ -29,6 +30,7 @@ mod session_id;
 pub mod source;
 mod synthetic;
 mod text;
+pub mod trace_tools;
 pub mod turn_models;
 mod turn_shape;
 

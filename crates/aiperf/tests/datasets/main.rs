@@ -5,6 +5,7 @@
 //! - [`bodies`]: bodies that were encoded beforehand, or made while the run is on
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`trace_tools`]: commands for traces, which send nothing
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -15,3 +16,4 @@ mod bodies;
 mod models;
 mod recorded;
 mod seeds;
+mod trace_tools;
