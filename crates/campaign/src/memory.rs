@@ -30,6 +30,9 @@ const PART_OF_BODIES: u64 = 4;
 const PART_AHEAD: u64 = 4;
 const LEAST_AHEAD: u64 = 64 << 20;
 const MOST_AHEAD: u64 = 256 << 20;
+/// Copies of a conversation's media there may be while they are made: pixels, encoded, in base64, in a message, in a body,
+/// in a line of `inputs.json`.
+const MEDIA_COPIES: f64 = 6.0;
 
 /// More to send than memory to hold it.
 #[derive(Debug, Error, PartialEq)]
@@ -55,12 +58,22 @@ pub enum MemoryError {
         free: f64,
         way_out: &'static str,
     },
+    #[error(
+        "the media of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
+         those of one conversation take {:.1} GB while they are made and encoded\n  \
+         try: fewer or smaller images, audio and videos, fewer turns, or a machine with more memory",
+        need / 1e9, free / 1e9, need / 1e9
+    )]
+    Media { need: f64, free: f64 },
 }
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     let Some(free) = free_now() else { return Ok(()) };
     let bodies = bodies_within(plan.runtime.prepared_bytes, Some(free));
+    if let DatasetPlan::Synthetic(plan) = &plan.dataset {
+        media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
+    }
     prompts(&plan.dataset).map_or(Ok(()), |prompts| fits(&prompts, bodies, free))
 }
 
@@ -86,6 +99,12 @@ fn prompts(dataset: &DatasetPlan) -> Option<Prompts> {
 
 fn free_now() -> Option<u64> {
     free_bytes(&|path| read_to_string(path).ok())
+}
+
+/// Whether the media of one conversation can be made, on every core one.
+fn media_fit(bytes: f64, free: u64) -> Result<(), MemoryError> {
+    let (need, free) = (bytes * (MEDIA_COPIES + 2.0 * (cores() as f64 - 1.0)), free as f64);
+    if need <= free * SHARE { Ok(()) } else { Err(MemoryError::Media { need, free }) }
 }
 
 /// Bytes that files of conversations may take; `None` where nothing says how much is free.
@@ -296,6 +315,14 @@ mod tests {
         assert!(talk.contains("10 conversations of 100000 tokens") && talk.contains("--session-turns-mean"), "{talk}");
         // However many there are, a part of them is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 150_000_000, 600_000_000), Ok(()));
+    }
+
+    #[test]
+    fn media_of_one_conversation_fit_or_are_refused() {
+        assert_eq!(media_fit(0.0, 0), Ok(()));
+        assert_eq!(media_fit(1e6, 64 << 30), Ok(()));
+        let told = media_fit(1e9, 1_000_000_000).unwrap_err().to_string();
+        assert!(told.starts_with("the media of this run need some") && told.contains("1.0 GB are free"), "{told}");
     }
 
     #[test]

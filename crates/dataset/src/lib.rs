@@ -9,6 +9,7 @@
 //! - [`source`]: what every kind of dataset gives, and what it is made with
 //! - [`columns`]: rows of Parquet and Arrow
 //! - `synthetic`: conversations made to length
+//! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - [`trace_tools`]: traces as files to look at and to make
@@ -17,8 +18,10 @@
 //! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
 //! - [`turn_models`]: which model each turn goes to
 //! - `turn_shape`: turns as schedules see them
+//! - `ahead`: work in parts, on all cores
 //! - [`error`]: what can go wrong
 
+mod ahead;
 pub mod columns;
 pub mod courtesy;
 pub mod dataset;
@@ -26,6 +29,7 @@ pub mod error;
 mod files;
 pub mod in_order;
 mod length;
+mod media;
 mod session_id;
 pub mod source;
 mod synthetic;

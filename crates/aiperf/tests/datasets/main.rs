@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`bodies`]: bodies that were encoded beforehand, or made while the run is on
+//! - [`media`]: images, audio and video that are made
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`trace_tools`]: commands for traces, which send nothing
@@ -13,6 +14,7 @@
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
 mod bodies;
+mod media;
 mod models;
 mod recorded;
 mod seeds;
