@@ -75,6 +75,9 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
         media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
     }
     let bodies = bodies_within(plan.runtime.prepared_bytes, Some(free));
+    if let DatasetPlan::Synthetic(plan) = &plan.dataset {
+        media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
+    }
     prompts(&plan.dataset).map_or(Ok(()), |prompts| fits(&prompts, bodies, free))
 }
 
