@@ -6,7 +6,7 @@
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - [`control`]: calls to the servers around a run; `caller`: who makes them; `hooks`: what is done around phases
-//! - `preparation`: what takes long before a run, done so that it can be interrupted
+//! - `preparation`: what takes long before a run, done so that it can be interrupted; `downloads`: media that it fetches
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
@@ -20,6 +20,7 @@ pub mod campaign;
 pub mod certificates;
 pub mod confidence;
 pub mod control;
+mod downloads;
 mod hooks;
 pub mod measurement;
 pub mod memory;

@@ -4,12 +4,13 @@
 //! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
 use crate::campaign::CampaignError;
+use crate::downloads::MediaDownloads;
 use crate::memory;
-use aiperf_dataset::{Dataset, Making};
+use aiperf_dataset::{Dataset, Download, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Arrival, Plan};
+use aiperf_plan::{Arrival, DatasetPlan, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
@@ -171,7 +172,9 @@ impl Job {
         }
         steps.begin(Stage::MakingPrompts);
         let (draws, count) = (plan.dataset_draws(), || steps.count());
-        let making = Making { room: memory::room(), progress: &count, ..Making::new(&draws, &tokenizer) };
+        let downloads = downloads(&plan, &stop)?;
+        let download = downloads.as_ref().map(|downloads| downloads as &dyn Download);
+        let making = Making { room: memory::room(), progress: &count, download, ..Making::new(&draws, &tokenizer) };
         let dataset = Dataset::of(&plan.dataset, making)?;
         if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
@@ -184,7 +187,7 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
-        let is_verbatim = plan.dataset.is_verbatim();
+        let shows_inputs = plan.dataset.shows_inputs();
         // With the dataset in memory, it is known what is left.
         let kept_bytes = memory::kept_bytes(&plan.dataset);
         let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;
@@ -200,8 +203,8 @@ impl Job {
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
         let all = all.inspect(|_| steps.count());
-        let inputs = if is_verbatim {
-            // Bodies that a file has as they are need no second copy.
+        let inputs = if !shows_inputs {
+            // Bodies that a file has already need no second copy.
             all.for_each(drop);
             None
         } else {
@@ -215,6 +218,13 @@ impl Job {
         requests.drop_payloads(tokenizer.as_ref());
         Ok(Loaded { requests: Arc::new(requests), tokenizer, inputs })
     }
+}
+
+/// What fetches images for an endpoint that takes no URLs.
+fn downloads(plan: &Plan, stop: &Stop) -> Result<Option<MediaDownloads>, CampaignError> {
+    let DatasetPlan::File(file) = &plan.dataset else { return Ok(None) };
+    let Some(settings) = file.inline_images else { return Ok(None) };
+    Ok(Some(MediaDownloads::new(plan, settings, stop.clone()).map_err(EngineError::from)?))
 }
 
 /// Bodies as they may be seen.

@@ -27,5 +27,5 @@ mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
-pub use source::Making;
+pub use source::{Download, Fetched, Making};
 use turn_shape::turn_shape;

@@ -1,10 +1,8 @@
-//! What a dataset file says about when and how much to send. Plain text only: compressed and columnar files are
-//! looked at when they are loaded.
+//! What a dataset file says about when and how much to send. Columnar files are looked at when they are loaded.
 
+use crate::row_file::lines;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Whether the first record of a file has a timestamp.
@@ -62,13 +60,6 @@ fn names(value: &Value, children: &mut BTreeSet<String>) {
         Value::Object(map) => map.values().for_each(|item| names(item, children)),
         _ => {}
     }
-}
-
-/// Lines that are not blank; reading stops at the first that is not text.
-fn lines(path: &Path) -> impl Iterator<Item = String> {
-    // A pipe would be waited for, and a device never end.
-    let reader = if path.is_file() { File::open(path).ok().map(BufReader::new) } else { None };
-    reader.into_iter().flat_map(|reader| reader.lines().map_while(Result::ok)).filter(|line| !line.trim().is_empty())
 }
 
 fn jsonl_files(dir: &Path) -> Vec<PathBuf> {

@@ -17,7 +17,9 @@ use crate::nearest::nearest;
 use crate::range::Range;
 use crate::small_file;
 use aiperf_plan::redact::REDACTED;
-use aiperf_plan::{ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, RuntimePlan, SessionHeader, TimingPlan};
+use aiperf_plan::{
+    ArtifactPlan, DashboardPlan, Downloads, HttpSettings, IpVersion, RuntimePlan, SessionHeader, TimingPlan,
+};
 use aiperf_types::{Nanos, Thresholds};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -73,6 +75,10 @@ pub(crate) struct Environment {
     pub force_content_parts: bool,
     /// Seconds between two looks at a video that is being made.
     pub video_poll_seconds: Option<f64>,
+    /// How media that rows name by URL are fetched.
+    pub downloads: Downloads,
+    /// Records written out in a configuration past which a word is said.
+    pub many_records: Option<usize>,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
@@ -174,6 +180,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
             Status::Acts => apply(&mut out, variable.name, &value),
             Status::NoEffect => idle.push(name),
             Status::NotYet => later.push(name),
+            Status::Needless(reason) => out.notes.push(format!("{name} has no effect: {reason}")),
             Status::Always(reason) => {
                 if boolean(&value) != boolean(variable.default) {
                     out.notes.push(format!("{name}={value} has no effect: {reason}"));
@@ -355,6 +362,9 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL" => {
             out.timing.warmup_log_interval = Some(Nanos::from_secs_f64(float())).filter(|time| *time > Nanos::ZERO);
         }
+        "AIPERF_DATASET_MEDIA_DOWNLOAD_TIMEOUT" => out.downloads.timeout = Nanos::from_secs_f64(float()),
+        "AIPERF_DATASET_MEDIA_DOWNLOAD_MAX_CONCURRENCY" => out.downloads.at_once = number,
+        "AIPERF_DATASET_INLINE_RECORDS_WARN_THRESHOLD" => out.many_records = Some(number as usize),
         name if SessionHeader::ALL.iter().any(|header| header.variable() == name) => {
             let is_wanted = |header: &SessionHeader| match header.variable() == name {
                 true => is_true(),
@@ -373,7 +383,7 @@ pub fn effective_environment(ctx: &Context<'_>) -> Result<String, ConfigError> {
         let set = environment.set.get(variable.name);
         let mark = match variable.status {
             Status::Acts => "",
-            Status::NoEffect => "  (no effect here)",
+            Status::NoEffect | Status::Needless(_) => "  (no effect here)",
             Status::NotYet => "  (no effect yet)",
             Status::Always(_) => "  (always)",
         };
@@ -405,7 +415,7 @@ mod tests {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
             let written = (read.showing, read.flush_every);
-            let told = (read.thresholds, read.developer, read.live);
+            let told = (read.thresholds, read.developer, read.live, read.downloads, read.many_records);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {

@@ -67,7 +67,7 @@ flags! { INPUT_FLAGS:
         to: To::Dataset("format"),
         status: Acts,
         summary: "Format of the input file",
-        limited_to: Some("single_turn, multi_turn and raw_payload so far"),
+        limited_to: Some("traces are not replayed so far"),
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",

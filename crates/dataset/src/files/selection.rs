@@ -49,6 +49,11 @@ impl TurnNote {
         Self { delay_ms, timestamp_ms, role }
     }
 
+    /// Counts its time from another zero.
+    pub(super) fn move_back(&mut self, zero_ms: f64) {
+        self.timestamp_ms -= zero_ms;
+    }
+
     pub(super) fn timestamp_ms(&self) -> Option<f64> {
         number(self.timestamp_ms)
     }

@@ -3,14 +3,16 @@
 //! # Layout
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
-//! - [`file`]: conversations of files
+//! - [`file`]: conversations of files; [`speed_bench`]: the types of SPEED-Bench
 
 pub mod distribution;
 pub mod file;
+pub mod speed_bench;
 pub mod synthetic;
 
 pub use distribution::{Distribution, Shape, Weighted};
-pub use file::{FileFormat, FilePlan, TimestampWindow};
+pub use file::{BatchSizes, Downloads, FileFormat, FilePlan, FileSource, RecordList, TimestampWindow};
+pub use speed_bench::{SPEED_BENCH, SpeedBench};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 
 use serde::{Deserialize, Serialize};
@@ -54,11 +56,12 @@ impl DatasetPlan {
         }
     }
 
-    /// Whether it holds whole bodies, which are sent as they are.
-    pub fn is_verbatim(&self) -> bool {
+    /// Whether a run writes down the bodies that it sends: not those that a file has as they are, nor those of a
+    /// trace.
+    pub fn shows_inputs(&self) -> bool {
         match self {
-            Self::Synthetic(_) | Self::Rankings(_) => false,
-            Self::File(plan) => plan.format == FileFormat::RawPayload,
+            Self::Synthetic(_) | Self::Rankings(_) => true,
+            Self::File(plan) => !plan.format.is_verbatim() && plan.format != FileFormat::SagemakerDataCapture,
         }
     }
 }

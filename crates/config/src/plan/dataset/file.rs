@@ -1,4 +1,4 @@
-//! Conversations of a file.
+//! Conversations of a file, or of records that stand in a configuration.
 
 use super::super::subject;
 use super::counted_by;
@@ -10,12 +10,20 @@ use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::Dataset;
+use crate::sections::dataset::FileFormat as Layout;
 use crate::sections::distribution::Distribution;
+use crate::sections::endpoint::Endpoint;
 use crate::sections::phases::PhaseType;
 use crate::tree::{Node, Origin};
-use aiperf_plan::{DatasetPlan, FileFormat, FilePlan, TimestampWindow};
+use aiperf_plan::{BatchSizes, DatasetPlan, FileFormat, FilePlan, FileSource, RecordList, TimestampWindow};
 use aiperf_types::EndpointKind;
+use serde_json::Value;
 use std::path::Path;
+
+const PATH: &str = "benchmark.datasets.0.path";
+const RECORDS: &str = "benchmark.datasets.0.records";
+/// The layout of records of which nobody says it.
+const USUAL_RECORDS: Layout = Layout::SingleTurn;
 
 pub(super) fn file(
     tree: &Tree,
@@ -24,32 +32,75 @@ pub(super) fn file(
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) -> Option<DatasetPlan> {
-    // Conversations written out are refused by their key.
+    let (source, format) = match &dataset.records {
+        Some(records) => (written_out(tree, records), dataset.format.unwrap_or(USUAL_RECORDS)),
+        None => return of_path(tree, ctx, dataset, notes, problems),
+    };
+    match format::named(tree, format) {
+        Ok(format) => Some(planned(tree, dataset, source, format, notes, problems)),
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    }
+}
+
+/// Records that stand in a configuration, by the place that messages name: a list, or lists by the names of pools.
+fn written_out(tree: &Tree, records: &Value) -> FileSource {
+    let rows = |items: &Value| items.as_array().cloned().unwrap_or_default();
+    let lists = match records {
+        Value::Object(pools) => {
+            pools.iter().map(|(name, items)| RecordList { name: name.clone(), rows: rows(items) }).collect()
+        }
+        items => vec![RecordList { name: String::new(), rows: rows(items) }],
+    };
+    let place = tree.places.file.clone().unwrap_or_else(|| "the configuration".to_owned());
+    FileSource::Records { place, lists }
+}
+
+fn of_path(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    dataset: &Dataset,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<DatasetPlan> {
     let given = dataset.path.as_deref()?;
     let path = ctx.cwd.join(os_text::path(given));
-    let at = "benchmark.datasets.0.path";
-    let what = subject(tree, at);
+    let what = subject(tree, PATH);
     if let Err(rule) = is_there(&path) {
-        problems.push(Problem::new(format!("{what} {rule}")).hint("a file with a line for each request").at(at));
+        problems.push(Problem::new(format!("{what} {rule}")).hint("a file with a line for each request").at(PATH));
         return None;
     }
-    let format = match format::of(&path, dataset.format) {
+    let format = match format::of(tree, &path, dataset.format) {
         Ok(format) => format,
         Err(problem) => {
-            problems.push(problem(tree));
+            problems.push(problem);
             return None;
         }
     };
-    if path.is_dir() && format != FileFormat::RawPayload {
+    if path.is_dir() && !format.has_folders() {
         problems.push(
             Problem::new(format!("{what} is a directory"))
                 .because(format!("{} is read from a file", format.name()))
                 .hint("one of its files")
-                .at(at),
+                .at(PATH),
         );
     }
+    Some(planned(tree, dataset, FileSource::Path(path), format, notes, problems))
+}
+
+fn planned(
+    tree: &Tree,
+    dataset: &Dataset,
+    source: FileSource,
+    format: FileFormat,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> DatasetPlan {
     let kind = endpoint_kind(&tree.benchmark);
-    if kind == EndpointKind::Raw && format != FileFormat::RawPayload {
+    let what = subject(tree, if dataset.path.is_some() { PATH } else { RECORDS });
+    if kind == EndpointKind::Raw && !format.is_verbatim() {
         problems.push(
             Problem::new(format!("{} needs whole bodies", subject(tree, "benchmark.endpoint.type")))
                 .because(format!("{what} holds rows of {}, from which it makes none", format.name()))
@@ -58,28 +109,77 @@ pub(super) fn file(
         );
     }
     let extra = tree.node.find("benchmark.endpoint.extra").filter(|extra| !extra.entries().is_empty());
-    if let Some(extra) = extra.filter(|extra| format == FileFormat::RawPayload && !is_for_answers(extra, kind)) {
+    if let Some(extra) = extra.filter(|extra| format.is_verbatim() && !is_for_answers(extra, kind)) {
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
-        notes.push(format!("{extra} has no effect: bodies of raw_payload are sent as they are"));
+        notes.push(format!("{extra} has no effect: bodies of {} are sent as they are", format.name()));
     }
     let asked = dataset.entries.filter(|_| {
         let node = tree.node.find("benchmark.datasets.0.entries");
-        counted_by(tree, NUM_DATASET_ENTRIES) || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }))
+        let is_drawn = format == FileFormat::RandomPool;
+        is_drawn
+            || counted_by(tree, NUM_DATASET_ENTRIES)
+            || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }))
     });
-    let osl = dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0);
-    let entries = asked.and_then(|entries| u64::try_from(entries).ok());
-    let hoist_system = kind.traits().system_message;
-    let (window, delay_ratio) = (window(tree, problems), dataset.turn_delay_ratio());
-    let delay_cap_ms = delay_cap(tree, dataset, format, problems);
-    Some(DatasetPlan::File(FilePlan {
-        entries,
-        osl,
-        window,
-        delay_ratio,
-        delay_cap_ms,
-        hoist_system,
-        ..FilePlan::new(path, format)
-    }))
+    let batches = batches(tree, dataset, format, problems);
+    DatasetPlan::File(FilePlan {
+        entries: asked.and_then(|entries| u64::try_from(entries).ok()),
+        osl: dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0),
+        window: window(tree, problems),
+        max_isl: dataset
+            .synthesis
+            .as_ref()
+            .and_then(|synthesis| synthesis.max_isl)
+            .and_then(|most| u64::try_from(most).ok()),
+        delay_ratio: dataset.turn_delay_ratio(),
+        delay_cap_ms: delay_cap(tree, dataset, format, problems),
+        hoist_system: kind.traits().system_message,
+        batches,
+        strip_known_images: strips_images(tree, format, notes, problems),
+        inline_images: kind.traits().inline_images.then_some(tree.environment.downloads),
+        ..FilePlan::of(source, format)
+    })
+}
+
+/// Contents of each kind in a request that is drawn from a pool.
+fn batches(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut Vec<Problem>) -> BatchSizes {
+    let sizes = [
+        ("prompt_batch_size", dataset.prompt_batch_size),
+        ("image_batch_size", dataset.image_batch_size),
+        ("audio_batch_size", dataset.audio_batch_size),
+        ("video_batch_size", dataset.video_batch_size),
+    ];
+    for (key, _) in sizes.iter().filter(|(_, size)| size.is_some() && format != FileFormat::RandomPool) {
+        let at = format!("benchmark.datasets.0.{key}");
+        problems.push(
+            Problem::new(format!("{} needs rows that are drawn from", subject(tree, &at)))
+                .because(format!("a request of {} is what its row says", format.name()))
+                .hint("--custom-dataset-type random_pool, or leave it out")
+                .at(at),
+        );
+    }
+    let [texts, images, audios, videos] =
+        sizes.map(|(_, size)| size.map_or(1, |size| u32::try_from(size).unwrap_or(u32::MAX)));
+    BatchSizes { texts, images, audios, videos }
+}
+
+/// Whether images that a server knows by their id are sent by it alone.
+fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
+    if !tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::uuid_and_strip) {
+        return false;
+    }
+    let at = "benchmark.endpoint.uuid_and_strip";
+    let what = subject(tree, at);
+    match format {
+        FileFormat::SingleTurn => {}
+        FileFormat::MultiTurn => problems.push(
+            Problem::new(format!("{what} cannot be used with rows of multi_turn"))
+                .because("its turns carry those before them, so an image that was sent is in every request")
+                .hint("rows of single_turn with one session_id, or leave it out")
+                .at(at),
+        ),
+        other => notes.push(format!("{what} has no effect: rows of {} have no image_uuids and turns", other.name())),
+    }
+    format == FileFormat::SingleTurn
 }
 
 /// The longest delay that is kept to, in milliseconds: where conversations are written out with theirs.
@@ -89,7 +189,7 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
         let at = "benchmark.datasets.0.inter_turn_delay_cap_seconds";
         problems.push(
             Problem::new(format!("{} is for conversations of multi_turn", subject(tree, at)))
-                .because(format!("{} holds rows of {}", subject(tree, "benchmark.datasets.0.path"), format.name()))
+                .because(format!("{} holds rows of {}", subject(tree, PATH), format.name()))
                 .hint("rows of multi_turn, or leave it out")
                 .at(at),
         );
