@@ -340,6 +340,7 @@ fn rows_of_one_session_stay_requests_of_their_own() {
     // What is left of them is one request.
     let dataset = within(rows, FileFormat::SingleTurn, Some(5.0), None).unwrap();
     assert_eq!((said(&dataset), all(&dataset)[0].context_mode), (owned(&[("s", &["a"])]), None));
+    assert_eq!(dataset.notes(), ["turns outside the offsets of the fixed schedule are left out: 1"]);
 }
 
 #[test]

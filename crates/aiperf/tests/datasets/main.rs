@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
+//! - [`files`]: files of every layout
 //! - [`seeds`]: the same seed, the same dataset
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -9,5 +10,6 @@
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+mod files;
 mod recorded;
 mod seeds;

@@ -26,12 +26,17 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    answered(ANSWER, told)
+}
+
+/// The same, of a server that always answers this.
+pub(crate) fn answered(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
         let body = serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()));
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
-        response("200 OK", "application/json", ANSWER)
+        response("200 OK", "application/json", answer)
     });
     let bench = Bench::bare()
         .with(&["--model", "m", "--url", &address, "--tokenizer", "builtin", "--concurrency", "1"])

@@ -1,6 +1,6 @@
 //! Flags: Audio Input, Image Input, Video Input.
 
-use super::flag::Status::NotYet;
+use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
@@ -13,7 +13,8 @@ flags! { AUDIO_INPUT_FLAGS:
         aliases: &["--batch-size-audio"],
         default: Some(WhenAbsent::Words("1 with a length, 0 without")),
         to: To::Dataset("audio.batch_size"),
-        status: NotYet("synthetic requests hold text only"),
+        status: Acts,
+        limited_to: Some("random_pool so far"),
     }
     AUDIO_LENGTH_MEAN {
         name: "--audio-length-mean",
@@ -92,7 +93,8 @@ flags! { IMAGE_INPUT_FLAGS:
         aliases: &["--batch-size-image"],
         default: Some(WhenAbsent::Words("1 with a size or source, 0 without")),
         to: To::Dataset("images.batch_size"),
-        status: NotYet("synthetic requests hold text only"),
+        status: Acts,
+        limited_to: Some("random_pool so far"),
     }
     IMAGE_FORMAT {
         name: "--image-format",
@@ -121,7 +123,8 @@ flags! { VIDEO_INPUT_FLAGS:
         aliases: &["--batch-size-video"],
         default: Some(WhenAbsent::Words("1 with a size, length or type, 0 without")),
         to: To::Dataset("video.batch_size"),
-        status: NotYet("synthetic requests hold text only"),
+        status: Acts,
+        limited_to: Some("random_pool so far"),
     }
     VIDEO_DURATION {
         name: "--video-duration",

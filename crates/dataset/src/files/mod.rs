@@ -358,7 +358,7 @@ impl Files {
     fn select<'a>(&mut self, turns_at: impl Fn(usize) -> &'a [TurnNote], a_file_each: bool, entries: Option<u64>) {
         let most = entries.and_then(|entries| usize::try_from(entries).ok()).unwrap_or(usize::MAX);
         let (mut shapes, mut long) = (ShapeList::default(), LongDelays::default());
-        let (mut left, mut unnamed, mut turns) = (0, 0, Vec::new());
+        let (mut left, mut unnamed, mut turns, mut outside) = (0, 0, Vec::new(), 0);
         for index in 0..self.conversations.len() {
             if left == most {
                 break;
@@ -366,6 +366,7 @@ impl Files {
             let mut rows = self.conversations[index];
             turns.clear();
             (rows.first..rows.first + rows.count).for_each(|position| turns.extend_from_slice(turns_at(position)));
+            outside += self.selection.left_out(&turns);
             let mut sent = self.selection.shapes(&turns).peekable();
             if sent.peek().is_none() {
                 continue;
@@ -383,6 +384,9 @@ impl Files {
         self.shapes = Arc::new(shapes.into());
         let long = long.note(|position| self.at(&self.places[position])).filter(|_| !self.selection.caps_delays());
         self.notes.extend(long);
+        if outside > 0 {
+            self.notes.push(format!("turns outside the offsets of the fixed schedule are left out: {outside}"));
+        }
     }
 
     /// A conversation, and the row of each of its turns.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
 use aiperf_plan::{BatchSizes, FilePlan};
-use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
+use aiperf_types::{Conversation, Media, Shapes, Turn};
 use rand::RngExt;
 
 use super::contents::Contents;
@@ -24,7 +24,6 @@ use super::{
 use crate::error::DatasetError;
 use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
-use crate::turn_shape;
 
 pub(super) const FORMAT: Format = Format {
     name: "random_pool",
@@ -40,8 +39,6 @@ pub(super) const FORMAT: Format = Format {
 
 /// Conversations that are drawn where nobody says how many.
 const ENTRIES: u64 = 100;
-/// The most that are drawn: each has a number, and a shape that is kept.
-const MOST_ENTRIES: u64 = 1 << 30;
 
 fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     row.check_type(FORMAT.name)?;
@@ -88,11 +85,9 @@ impl Pools {
             return Err(DatasetError::NoEntries);
         }
         let refused = |fault: String| DatasetError::of_file(&place_of(&plan.source), fault);
-        if entries > MOST_ENTRIES {
-            return Err(refused(format!(
-                "at most {MOST_ENTRIES} entries are drawn\n  try: fewer --num-dataset-entries"
-            )));
-        }
+        let shapes = u32::try_from(entries).map(Shapes::single).map_err(|_| {
+            refused(format!("at most {} entries are drawn\n  try: fewer --num-dataset-entries", u32::MAX))
+        })?;
         let mut room = Room::new(room);
         let (texts, no_files) = texts(&plan.source, &FORMAT, &mut room)?;
         let mut contents = Contents::new(media_folder(&plan.source), plan.inline_images.is_some());
@@ -131,10 +126,6 @@ impl Pools {
         let batches =
             held.batches(plan.batches, pools.len(), &|kind| draws.purpose(&format!("dataset.random_pool.{kind:?}")));
         let batches = batches.map_err(refused)?;
-        room.take(entries * size_of::<u64>() as u64 * 2, "what is noted of its entries", "fewer --num-dataset-entries")
-            .map_err(|fault| refused(fault.0))?;
-        let mut shapes = ShapeList::default();
-        (0..entries).for_each(|_| shapes.push(std::iter::once(turn_shape(None, None))));
         Ok(Self {
             texts,
             pools,
@@ -142,7 +133,7 @@ impl Pools {
             contents,
             lengths: OutputLengths::new(plan, draws),
             ids: SessionIds::new(draws),
-            shapes: Arc::new(shapes.into()),
+            shapes: Arc::new(shapes),
             notes: no_files.into_iter().chain(ignored.note()).collect(),
         })
     }

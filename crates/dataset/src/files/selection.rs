@@ -105,6 +105,12 @@ impl Selection {
         })
     }
 
+    /// How many turns are not sent for their time.
+    pub(super) fn left_out(&self, turns: &[TurnNote]) -> usize {
+        let sent = self.are_sent(turns).filter(|is_sent| *is_sent).count();
+        turns.len() - sent - usize::from(self.is_led_by_system(turns))
+    }
+
     /// The turns that are sent, as a schedule sees them.
     pub(super) fn shapes(&self, turns: &[TurnNote]) -> impl Iterator<Item = TurnShape> {
         let sent = turns.iter().zip(self.are_sent(turns)).filter(|(_, is_sent)| *is_sent);

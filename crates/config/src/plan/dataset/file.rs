@@ -121,6 +121,7 @@ fn planned(
             || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }))
     });
     let batches = batches(tree, dataset, format, problems);
+    not_reshaped(tree, format, problems);
     DatasetPlan::File(FilePlan {
         entries: asked.and_then(|entries| u64::try_from(entries).ok()),
         osl: dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0),
@@ -138,6 +139,22 @@ fn planned(
         inline_images: kind.traits().inline_images.then_some(tree.environment.downloads),
         ..FilePlan::of(source, format)
     })
+}
+
+/// Rows are sent as they are, but for captures of which some are too long.
+fn not_reshaped(tree: &Tree, format: FileFormat, problems: &mut Vec<Problem>) {
+    let synthesis = tree.node.find("benchmark.datasets.0.synthesis");
+    let acts =
+        |key: &str| key == "max_isl" && format == FileFormat::SagemakerDataCapture || key == "allow_dataset_wrap";
+    for (key, node) in synthesis.map_or(&[][..], Node::entries).iter().filter(|(key, _)| !acts(key)) {
+        let at = format!("benchmark.datasets.0.synthesis.{key}");
+        problems.push(
+            Problem::new(format!("{} cannot be used with {}", tree.places.subject(node, &at), format.name()))
+                .because("its requests are sent as they were written")
+                .hint("rows of a trace of lengths, as those of mooncake_trace, or leave it out")
+                .at(at),
+        );
+    }
 }
 
 /// Contents of each kind in a request that is drawn from a pool.

@@ -44,27 +44,22 @@ pub(crate) fn can_be_read(format: FileFormat) -> bool {
 
 /// The layout of a file, or what is said where it has none, or it is not read yet.
 pub(super) fn of(tree: &Tree, path: &Path, named: Option<FileFormat>) -> Result<Read, Problem> {
-    let at = "benchmark.datasets.0.format";
-    let file = || subject(tree, "benchmark.datasets.0.path");
-    let name_it = "--custom-dataset-type NAME, the layout of its rows";
-    let format = match named.map_or_else(|| looks_like(path), Ok) {
-        Ok(format) => format,
+    if let Some(format) = named {
+        return self::named(tree, format);
+    }
+    let file = subject(tree, "benchmark.datasets.0.path");
+    let ask = if tree.places.file.is_some() { "format:" } else { "--custom-dataset-type" };
+    let refused = |what: String, hint: String| Err(Problem::new(what).hint(hint).at("benchmark.datasets.0.format"));
+    match looks_like(path) {
+        Ok(format) => read_as(format).ok_or_else(|| unread(&format!("{file} looks like {}, which", format.name()))),
         // What is no row is told by who reads the most common kind of rows, with its line and column.
-        Err(NoLayout::NoRow) if path.is_file() => return Ok(Read::SingleTurn),
-        Err(NoLayout::NoRow) => {
-            return Err(Problem::new(format!("{} holds no files of rows", file())).hint(name_it).at(at));
-        }
-        Err(NoLayout::None(why)) => return Err(Problem::new(format!("{} {why}", file())).hint(name_it).at(at)),
+        Err(NoLayout::NoRow) => Ok(Read::SingleTurn),
+        Err(NoLayout::None(why)) => refused(format!("{file} {why}"), format!("{ask} NAME, the layout of its rows")),
         Err(NoLayout::Several(formats)) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-            return Err(Problem::new(format!("{} has a first row that may be one of {}", file(), names.join(" and ")))
-                .hint(format!("--custom-dataset-type {}", names.join(" or ")))
-                .at(at));
+            let what = format!("{file} has a first row that may be one of {}", names.join(" and "));
+            refused(what, format!("{ask} {}", names.join(" or ")))
         }
-    };
-    match named {
-        Some(format) => self::named(tree, format),
-        None => read_as(format).ok_or_else(|| unread(&format!("{} looks like {}, which", file(), format.name()))),
     }
 }
 

@@ -5,12 +5,14 @@ mod format;
 mod synthetic;
 
 use super::{not_yet, subject};
+use crate::advice;
 use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::Flag;
+use crate::flags::{AUDIO_BATCH_SIZE, Flag, IMAGE_BATCH_SIZE, PROMPT_BATCH_SIZE, VIDEO_BATCH_SIZE};
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::{self as section, Dataset, DatasetType};
+use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
 use aiperf_plan::{DatasetPlan, Sampling};
 use aiperf_types::{EndpointKind, NeedsFile};
@@ -46,7 +48,14 @@ pub(super) fn dataset(
         DatasetType::File => return file::file(tree, ctx, dataset, notes, problems),
         DatasetType::Public if problems.is_empty() => problems
             .push(not_yet("a public dataset", "public datasets are not downloaded").at("benchmark.datasets.0.type")),
-        DatasetType::Public | DatasetType::Synthetic => {}
+        DatasetType::Public => {}
+        DatasetType::Synthetic => {
+            not_batched(tree, problems);
+            if tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::uuid_and_strip) {
+                let what = subject(tree, "benchmark.endpoint.uuid_and_strip");
+                notes.push(format!("{what} has no effect: requests that are made hold no images with ids"));
+            }
+        }
     }
     let kind = endpoint_kind(&tree.benchmark);
     if kind.traits().ranks {
@@ -65,6 +74,22 @@ pub(super) fn dataset(
     }
     not_made(tree, kind, problems);
     Some(synthetic::synthetic(tree, dataset, notes, problems))
+}
+
+/// Numbers of contents are for pools: a request that is made has one prompt, and nothing else.
+fn not_batched(tree: &Tree, problems: &mut Vec<Problem>) {
+    let only_text = "synthetic requests hold text only";
+    for (flag, reason) in [
+        (PROMPT_BATCH_SIZE, "a request has one prompt"),
+        (IMAGE_BATCH_SIZE, only_text),
+        (AUDIO_BATCH_SIZE, only_text),
+        (VIDEO_BATCH_SIZE, only_text),
+    ] {
+        if let Some(given) = tree.flags.get(flag) {
+            let hint = advice::without_flag(&given.spelled, reason);
+            problems.push(not_yet(&given.spelled, reason).hint(hint).at(flag.to.location()));
+        }
+    }
 }
 
 fn not_made(tree: &Tree, kind: EndpointKind, problems: &mut Vec<Problem>) {
