@@ -120,11 +120,6 @@ const INSTEAD: &[Instead] = &[
     },
     Instead { reason: "the number of workers is decided by the load", flag: "--workers-max N", key: "workers: N" },
     Instead {
-        reason: "the main branch of a tokenizer is used",
-        flag: "the directory of another: --tokenizer DIR",
-        key: "the directory of another: tokenizer: {name: DIR}",
-    },
-    Instead {
         reason: "prompts are counted without a chat template",
         flag: "the server's own count: --use-server-token-count",
         key: "the server's own count: use_server_token_count: true",

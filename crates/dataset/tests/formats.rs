@@ -4,7 +4,7 @@
 
 use aiperf_dataset::{Dataset, Download, Fetched, Making};
 use aiperf_plan::{BatchSizes, DatasetPlan, Downloads, Draws, FileFormat, FilePlan, FileSource, RecordList};
-use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Turn};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 fn tokenizer() -> &'static Tokenizer {
     static LOADED: OnceLock<Tokenizer> = OnceLock::new();
-    LOADED.get_or_init(|| Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap().0)
+    LOADED.get_or_init(Tokenizer::builtin)
 }
 
 fn with(plan: FilePlan, seed: u64, download: Option<&dyn Download>) -> Result<Dataset, String> {

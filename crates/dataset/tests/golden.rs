@@ -5,7 +5,7 @@
 use aiperf_dataset::{Dataset, Making};
 use aiperf_golden::{Area, Shape, has};
 use aiperf_plan::{BatchSizes, DatasetPlan, Distribution, Draws, FileFormat, FilePlan};
-use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -93,7 +93,7 @@ fn check(case: &Value) {
         BatchSizes { texts: batch("prompt"), images: batch("image"), audios: batch("audio"), videos: batch("video") };
     plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
     plan.hoist_system = sends_system(case);
-    let (tokenizer, _) = Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap();
+    let tokenizer = Tokenizer::builtin();
     let read = Dataset::of(&DatasetPlan::File(plan), Making::new(&Draws::new(Some(1), ""), &tokenizer));
     let wanted = case["conversations"].as_array();
     // An empty file is a fault of its own, found before the run.

@@ -181,7 +181,11 @@ fn plan(
         },
         models,
         endpoint,
-        tokenizer: TokenizerPlan { name: tokenizer.name },
+        tokenizer: TokenizerPlan {
+            name: tokenizer.name,
+            revision: tokenizer.revision,
+            fetch_timeout: tree.environment.tokenizer_timeout.unwrap_or(TokenizerPlan::FETCH_TIMEOUT),
+        },
         dataset,
         dataset_seed: dataset::seed(tree),
         sampling: dataset::sampling(tree),
