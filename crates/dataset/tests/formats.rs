@@ -236,3 +236,19 @@ fn images_by_url_are_fetched_once_each_and_sent_inline() {
     assert!(error.contains("image 'http://h/a' is neither PNG nor JPEG"), "{error}");
     assert!(refused(&rows, None).contains("nothing is downloaded here"));
 }
+
+#[test]
+fn every_example_of_the_documentation_is_read_as_its_layout() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/datasets.md")).unwrap();
+    let mut layouts = Vec::new();
+    for block in text.split("\n```json").skip(1) {
+        let (words, rows) = block.split_once('\n').unwrap();
+        let layout = words.trim_start_matches('l').trim();
+        let rows = rows.split("\n```").next().unwrap();
+        let dataset = opened(layout, &[("d.jsonl", rows)], |plan| plan).unwrap();
+        assert!(!dataset.notes().iter().any(|note| note.contains("ignored")), "{layout}: {:?}", dataset.notes());
+        layouts.push(layout);
+    }
+    let is_told = |format: FileFormat| layouts.contains(&format.name());
+    assert!(FileFormat::all().take(7).all(is_told), "{layouts:?}");
+}
