@@ -4,6 +4,7 @@
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`files`]: files of every layout
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`trace_tools`]: commands for traces, which send nothing
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -13,3 +14,4 @@ mod bench;
 mod files;
 mod recorded;
 mod seeds;
+mod trace_tools;
