@@ -5,14 +5,15 @@
 
 use crate::campaign::CampaignError;
 use crate::hub::{Hub, HubError};
+use crate::media_files::MediaFiles;
 use crate::memory;
 use crate::public_files::PublicFiles;
 use crate::tokenizers;
-use aiperf_dataset::{Dataset, Making};
+use aiperf_dataset::{Dataset, FetchMedia, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Arrival, Plan};
+use aiperf_plan::{Arrival, DatasetPlan, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::Tokenizers;
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
@@ -196,13 +197,15 @@ impl Job {
         steps.begin(Stage::MakingPrompts);
         let (draws, count) = (plan.dataset_draws(), || steps.count());
         let fetched = || steps.begin(Stage::MakingPrompts);
-        let downloads = PublicFiles::of(&plan, &hub, &say, &fetched);
+        let public_files = PublicFiles::of(&plan, &hub, &say, &fetched);
+        let media_files = media_files(&plan, &stop)?;
         let (room, threads) = (memory::room(), memory::makers(&plan));
         let making = Making {
             room,
             threads,
             progress: &count,
-            downloads: &downloads,
+            public_files: &public_files,
+            media: media_files.as_ref().map(|files| files as &dyn FetchMedia),
             ..Making::new(&draws, tokenizers.first())
         };
         let dataset = Dataset::of(&plan.dataset, making)?;
@@ -218,7 +221,7 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
-        let (is_verbatim, is_trace) = (plan.dataset.is_verbatim(), plan.dataset.is_trace());
+        let (shows_inputs, is_trace) = (plan.dataset.shows_inputs(), plan.dataset.is_trace());
         // With the dataset in memory, it is known what is left.
         let preparing = memory::preparing(&plan);
         let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, preparing, || steps.count())?;
@@ -238,8 +241,8 @@ impl Job {
             // Every row was read when the trace was opened.
             drop(all);
             None
-        } else if is_verbatim {
-            // Bodies that a file has as they are need no second copy.
+        } else if !shows_inputs {
+            // Bodies that a file has already need no second copy.
             all.for_each(drop);
             None
         } else {
@@ -276,6 +279,13 @@ fn stage(
         drop(send);
         Ok(writer.join().map_err(|_| EngineError::Panicked("thread that writes inputs.json"))??)
     })
+}
+
+/// What fetches images for an endpoint that takes no URLs.
+fn media_files(plan: &Plan, stop: &Stop) -> Result<Option<MediaFiles>, CampaignError> {
+    let DatasetPlan::File(file) = &plan.dataset else { return Ok(None) };
+    let Some(settings) = file.inline_images else { return Ok(None) };
+    Ok(Some(MediaFiles::new(plan, settings, stop.clone()).map_err(EngineError::from)?))
 }
 
 /// Bodies as they may be seen.

@@ -7,7 +7,7 @@ use crate::public_files::PublicFiles;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Stop;
-use aiperf_plan::{Arrival, DatasetPlan, MediaPlan, Plan, SyntheticPlan};
+use aiperf_plan::{Arrival, DatasetPlan, FilePlan, MediaPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
@@ -32,7 +32,8 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
             media: MediaPlan::default(),
             ..synthetic.clone()
         }),
-        DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
+        // Nothing is sent, so no image has to be fetched.
+        DatasetPlan::File(file) => DatasetPlan::File(FilePlan { inline_images: None, ..file.clone() }),
         DatasetPlan::Trace(trace) => DatasetPlan::Trace(trace.clone()),
         DatasetPlan::Public(public) => DatasetPlan::Public(public.clone()),
     };
@@ -44,8 +45,9 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
         _ => Tokenizer::builtin().into(),
     };
     let draws = plan.dataset_draws();
-    let downloads = PublicFiles::of(plan, &hub, &say, &|| ());
-    let making = Making { room: memory::room(), downloads: &downloads, ..Making::new(&draws, tokenizers.first()) };
+    let public_files = PublicFiles::of(plan, &hub, &say, &|| ());
+    let making =
+        Making { room: memory::room(), public_files: &public_files, ..Making::new(&draws, tokenizers.first()) };
     let dataset = Dataset::of(&without_text, making)?;
     for phase in &plan.phases {
         if let Arrival::FixedSchedule { zero } = phase.arrival {

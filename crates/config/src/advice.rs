@@ -35,11 +35,6 @@ const INSTEAD: &[Instead] = &[
         key: "images, audio or video of the dataset: images: {batch_size: 1}",
     },
     Instead {
-        reason: "records are read from files",
-        flag: "the same in a file: --input-file FILE",
-        key: "the same in a file: dataset: {type: file, path: FILE}",
-    },
-    Instead {
         reason: "a request has one prompt",
         flag: "one prompt a request, and --concurrency N for many at once",
         key: "one prompt a request, and concurrency: N for many at once",
@@ -73,11 +68,6 @@ const INSTEAD: &[Instead] = &[
         reason: "prompts carry no marker",
         flag: "more prompts than requests: --num-dataset-entries N",
         key: "more prompts than requests: entries: N",
-    },
-    Instead {
-        reason: "history is sent as it is",
-        flag: "requests of one turn: --request-count N",
-        key: "requests of one turn: requests: N",
     },
     same("load does not follow what is measured", "phases of their own, each with its load"),
     same("answers are not graded", "the summary of speed alone"),

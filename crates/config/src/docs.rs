@@ -180,7 +180,8 @@ fn environment(wanted: fn(environment::Status) -> bool) -> String {
             variable.name,
             cell(variable.default),
             match variable.status {
-                environment::Status::Always(reason) => format!("{}: {}", cell(variable.about), cell(reason)),
+                environment::Status::Always(reason) | environment::Status::Needless(reason) =>
+                    format!("{}: {}", cell(variable.about), cell(reason)),
                 _ => cell(variable.about),
             }
         ));
@@ -203,9 +204,12 @@ fn table(name: &str) -> String {
         "settings" => settings(),
         "acting variables" => environment(|status| status == environment::Status::Acts),
         "later variables" => environment(|status| status == environment::Status::NotYet),
-        "idle variables" => {
-            environment(|status| matches!(status, environment::Status::NoEffect | environment::Status::Always(_)))
-        }
+        "idle variables" => environment(|status| {
+            matches!(
+                status,
+                environment::Status::NoEffect | environment::Status::Always(_) | environment::Status::Needless(_)
+            )
+        }),
         "templates" => templates(),
         other => panic!("no table {other}"),
     }

@@ -46,7 +46,7 @@ templates! {
     }
     "Data" {
         "multi-turn": "Conversations of several turns";
-        "file": "Prompts of your own", not yet: "records are read from files";
+        "file": "Prompts of your own";
         "trace-replay": "A trace replayed at its own times";
     }
     "Several runs" {

@@ -124,6 +124,8 @@ pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> 
 
 /// The seed of several runs that are given none.
 const CONSISTENT_SEED: i64 = 42;
+/// Records that are easier to handle in a file, where nobody says how many.
+const MANY_RECORDS: usize = 500;
 
 struct Job<'a> {
     ctx: &'a Context<'a>,
@@ -278,7 +280,13 @@ impl Job<'_> {
     }
 
     fn facts<'f>(&'f self, node: &'f Node, places: &'f Places) -> Facts<'f> {
-        Facts { node, places, cwd: self.ctx.cwd, api_port: self.environment.has("AIPERF_API_SERVER_PORT") }
+        Facts {
+            node,
+            places,
+            cwd: self.ctx.cwd,
+            api_port: self.environment.has("AIPERF_API_SERVER_PORT"),
+            many_records: self.environment.many_records.unwrap_or(MANY_RECORDS),
+        }
     }
 
     /// The benchmark of one run.

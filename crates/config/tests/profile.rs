@@ -223,6 +223,8 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--synthesis-max-isl", "needs a trace"),
         ("--synthesis-max-osl", "needs a trace"),
         ("--prompt-input-tokens-block-size", "needs a trace"),
+        ("--uuid-and-strip", "needs a file"),
+        ("--prompt-batch-size", "needs a pool"),
         ("--rankings-passages-mean", "needs a type that ranks"),
         ("--rankings-passages-stddev", "needs a mean"),
         ("--rankings-passages-prompt-token-mean", "needs a type that ranks"),

@@ -7,7 +7,7 @@ use aiperf_plan::{DatasetPlan, ScheduleZero};
 use aiperf_types::{Conversation, Shapes};
 
 use crate::error::DatasetError;
-use crate::files::{Files, shown};
+use crate::files::{self, shown};
 use crate::public::Public;
 use crate::source::{Making, Source};
 use crate::synthetic::{self, Synthetic};
@@ -26,9 +26,9 @@ impl Dataset {
         let source = match plan {
             DatasetPlan::Synthetic(plan) => synthetic::source(Synthetic::new(plan, making)?, making)?,
             DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making)?,
-            DatasetPlan::File(plan) => Box::new(Files::open(plan, making)?),
             DatasetPlan::Trace(plan) => Box::new(Trace::open(plan, making)?),
             DatasetPlan::Public(plan) => Box::new(Public::open(plan, making)?),
+            DatasetPlan::File(plan) => files::source(plan, making)?,
         };
         if source.shapes().is_empty() { Err(DatasetError::NoEntries) } else { Ok(Self { source }) }
     }
@@ -69,15 +69,15 @@ impl Dataset {
         self.source.place(index, turn)
     }
 
-    /// Refuses images by URL, for an endpoint that fetches none: they are not downloaded here either.
+    /// Refuses images by URL, for an endpoint that fetches none: those of the web were fetched, others are not.
     pub fn check_images_are_inline(&self) -> Result<(), DatasetError> {
         for index in 0..self.len() {
             for (turn, of) in self.conversation(index)?.turns.iter().enumerate() {
                 let mut images = of.images.iter().flat_map(|image| &image.contents);
                 if let Some(url) = images.find(|image| image.contains("://") && !image.starts_with("data:")) {
                     let fault = format!(
-                        "image '{}' is a URL, and the endpoint takes images alone\n  images are not downloaded\n  try: a \
-                         data URI, or the name of a file",
+                        "image '{}' is a URL, and the endpoint takes images alone\n  images are fetched by http and https\n  \
+                         try: a data URI, or the name of a file",
                         shown(url)
                     );
                     return Err(self.fault_in(index as u32, turn as u32, fault));

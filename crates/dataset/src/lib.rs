@@ -44,6 +44,6 @@ mod turn_shape;
 pub use dataset::Dataset;
 pub use error::DatasetError;
 pub use public::Downloads;
-pub use source::Making;
+pub use source::{FetchMedia, Fetched, Making};
 pub use turn_models::TurnModels;
 use turn_shape::turn_shape;

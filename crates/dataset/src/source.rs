@@ -39,6 +39,15 @@ pub(crate) trait Source: Debug + Send + Sync {
     }
 }
 
+/// Told of each file that was fetched: which it is, and what it holds or why there is none.
+pub type Fetched<'a> = &'a mut dyn FnMut(usize, Result<Vec<u8>, String>) -> bool;
+
+/// Fetches files by their URL: no socket is opened here.
+pub trait FetchMedia: Sync {
+    /// Fetches each, in any order, until `fetched` wants no more.
+    fn each(&self, urls: &[&str], fetched: Fetched<'_>);
+}
+
 /// What a dataset is made with.
 #[derive(Clone, Copy)]
 pub struct Making<'a> {
@@ -51,12 +60,22 @@ pub struct Making<'a> {
     /// Told of each conversation that was made, or row that was read.
     pub progress: &'a (dyn Fn() + Sync),
     /// Brings files of public datasets.
-    pub downloads: &'a dyn Downloads,
+    pub public_files: &'a dyn Downloads,
+    /// Fetches what rows name by URL; `None` refuses such rows where URLs cannot be sent.
+    pub media: Option<&'a dyn FetchMedia>,
 }
 
 impl<'a> Making<'a> {
     /// Without bounds, telling nobody.
     pub fn new(draws: &'a Draws, tokenizer: &'a Tokenizer) -> Self {
-        Self { draws, tokenizer, room: None, threads: cores(), progress: &|| (), downloads: &NoDownloads }
+        Self {
+            draws,
+            tokenizer,
+            room: None,
+            threads: cores(),
+            progress: &|| (),
+            public_files: &NoDownloads,
+            media: None,
+        }
     }
 }

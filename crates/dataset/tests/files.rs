@@ -387,6 +387,12 @@ fn rows() -> impl Strategy<Value = String> {
         "type",
         "messages",
         "turns",
+        "data",
+        "payloads",
+        "captureData",
+        "eventMetadata",
+        "question_id",
+        "category",
         "x",
     ]);
     let value = prop::sample::select(vec![
@@ -413,15 +419,28 @@ fn rows() -> impl Strategy<Value = String> {
         "\"5\"",
         "[{\"text\":\"a\",\"delay\":2},{\"role\":\"system\",\"text\":\"b\",\"timestamp\":3}]",
         "\"single_turn\"",
+        "[{\"role\":\"user\",\"content\":\"a\"}]",
+        "[{\"session_id\":\"s\",\"payloads\":[{}]}]",
+        "{\"inferenceTime\":\"2026-01-31T12:00:00Z\"}",
+        "{\"endpointInput\":{\"data\":\"{\\\"messages\\\":[1]}\",\"encoding\":\"JSON\"}}",
+        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
     ]);
     let member = (name, value).prop_map(|(name, value)| format!("\"{name}\":{value}"));
     let row = prop::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")));
     prop::collection::vec(row, 0..4).prop_map(|rows| rows.join("\n"))
 }
 
+fn packed(content: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(content).unwrap();
+    gzip.finish().unwrap()
+}
+
 fn holds(content: &[u8]) {
-    for format in [FileFormat::SingleTurn, FileFormat::MultiTurn, FileFormat::RawPayload] {
-        let read = opened(&[("d.jsonl", content)], |plan| FilePlan { format, ..plan });
+    // One of SPEED-Bench with a category and one without stand for all of them.
+    for format in FileFormat::all().take(8) {
+        let entries = (format == FileFormat::RandomPool).then_some(3);
+        let read = opened(&[("d.jsonl", content)], |plan| FilePlan { format, entries, ..plan });
         match read {
             Ok(dataset) => {
                 for (index, conversation) in all(&dataset).iter().enumerate() {
@@ -446,5 +465,22 @@ proptest! {
     #[test]
     fn rows_are_read_or_refused_by_place(content in rows()) {
         holds(content.as_bytes());
+    }
+
+    #[test]
+    fn files_that_end_too_soon_or_are_mixed_with_others_are_read_or_refused(
+        content in rows(),
+        end in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        is_packed in any::<bool>(),
+    ) {
+        let mut bytes = if is_packed { packed(content.as_bytes()) } else { content.into_bytes() };
+        bytes.truncate(end.index(bytes.len() + 1));
+        if !bytes.is_empty() {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        holds(&bytes);
     }
 }

@@ -4,7 +4,7 @@
 
 use aiperf_dataset::{Dataset, Making, TurnModels};
 use aiperf_golden::{Area, Shape, has};
-use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan, ModelPicker, ModelSelection};
+use aiperf_plan::{BatchSizes, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, ModelPicker, ModelSelection};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
@@ -26,10 +26,12 @@ fn skip(case: &Value) -> Option<String> {
         // The reference reads such a file and refuses it when it tells its schedule of it.
         return Some("a delay below 0 is refused where it stands".into());
     }
-    let known = ["osl", "inter_turn_delay_cap_seconds"];
-    let options = case["options"].as_object().into_iter().flatten();
-    let unknown = options.map(|(name, _)| name).find(|name| !known.contains(&name.as_str()));
-    unknown.map(|name| format!("option {name} is not there yet"))
+    if !case["options"]["system_prompt"].is_null() {
+        return Some("a system message of the run is put before conversations where requests are made".into());
+    }
+    let synthesis = case["options"]["synthesis"].as_object().into_iter().flatten();
+    let reshaped = synthesis.map(|(name, _)| name).find(|name| *name != "max_isl");
+    reshaped.map(|name| format!("a capture is sent as it is, without {name}"))
 }
 
 fn has_negative_delay(case: &Value) -> bool {
@@ -80,6 +82,12 @@ fn check(case: &Value) {
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     plan.osl = (!osl.is_null())
         .then(|| Distribution::normal(osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), number(&osl["stddev"])));
+    let options = &case["options"];
+    plan.entries = options["entries"].as_u64();
+    plan.max_isl = options["synthesis"]["max_isl"].as_u64();
+    let batch = |name: &str| options[format!("{name}_batch_size")].as_u64().map_or(1, |size| size as u32);
+    plan.batches =
+        BatchSizes { texts: batch("prompt"), images: batch("image"), audios: batch("audio"), videos: batch("video") };
     plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
     plan.hoist_system = sends_system(case);
     let tokenizer = Tokenizer::builtin();

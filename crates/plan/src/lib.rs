@@ -48,9 +48,9 @@ pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFi
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
-    BasetenReplay, DatasetPlan, Distribution, FileFormat, FilePlan, HubSource, MediaPlan, Pace, Provenance, PublicPlan,
-    PublicSet, PublicSource, RankingsPlan, Sampling, SessionColumn, Synthesis, SyntheticPlan, TimestampWindow,
-    TraceFormat, TracePlan, Turns,
+    BasetenReplay, BatchSizes, DatasetPlan, Distribution, FileFormat, FilePlan, FileSource, HubSource, MediaFetching,
+    MediaPlan, Pace, Provenance, PublicPlan, PublicSet, PublicSource, RankingsPlan, RecordList, SPEED_BENCH, Sampling,
+    SessionColumn, SpeedBench, Synthesis, SyntheticPlan, TimestampWindow, TraceFormat, TracePlan, Turns,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};

@@ -4,6 +4,7 @@
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`bodies`]: bodies that were encoded beforehand, or made while the run is on
 //! - [`media`]: images, audio and video that are made
+//! - [`files`]: files of every layout
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`public`]: public datasets; [`hub`]: where they come from
@@ -16,6 +17,7 @@
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
 mod bodies;
+mod files;
 #[path = "../../../campaign/tests/hub/fake.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod hub;

@@ -27,7 +27,12 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
-    recording(|address| {
+    answered(ANSWER, told)
+}
+
+/// The same, of a server that always answers this.
+pub(crate) fn answered(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    serving(answer, |address| {
         let bench = Bench::bare()
             .with(&["--model", "m", "--url", address, "--tokenizer", "builtin", "--concurrency", "1"])
             .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
@@ -37,12 +42,16 @@ pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
 
 /// The same, of a benchmark that is told everything, the address of the server included.
 pub(crate) fn recording(told: impl FnOnce(&str) -> Bench) -> Recorded {
+    serving(ANSWER, told)
+}
+
+fn serving(answer: &'static str, told: impl FnOnce(&str) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
         let body = serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()));
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
-        response("200 OK", "application/json", ANSWER)
+        response("200 OK", "application/json", answer)
     });
     let run = told(&address).run();
     let requests = std::mem::take(&mut *received.lock().unwrap());

@@ -1,10 +1,8 @@
-//! What a dataset file says about when and how much to send. Plain text only: compressed and columnar files are
-//! looked at when they are loaded.
+//! What a dataset file says about when and how much to send. Columnar files are looked at when they are loaded.
 
+use crate::row_file::{is_columnar, lines};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Whether the first record of a file has a timestamp.
@@ -31,13 +29,6 @@ pub(super) fn records(path: &Path) -> Option<i64> {
     }
     let count = lines(path).count() as i64;
     (count > 0).then_some(count)
-}
-
-/// Whether a file is Parquet or Arrow, by how it begins.
-fn is_columnar(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(6).read_to_end(&mut start));
-    read.is_ok() && [&b"PAR1"[..], b"ARROW1", &[0xff; 4]].iter().any(|magic| start.starts_with(magic))
 }
 
 /// How many sessions of a file no other session starts.
@@ -76,13 +67,6 @@ fn names(value: &Value, children: &mut BTreeSet<String>) {
         Value::Object(map) => map.values().for_each(|item| names(item, children)),
         _ => {}
     }
-}
-
-/// Lines that are not blank; reading stops at the first that is not text.
-fn lines(path: &Path) -> impl Iterator<Item = String> {
-    // A pipe would be waited for, and a device never end.
-    let reader = if path.is_file() { File::open(path).ok().map(BufReader::new) } else { None };
-    reader.into_iter().flat_map(|reader| reader.lines().map_while(Result::ok)).filter(|line| !line.trim().is_empty())
 }
 
 fn jsonl_files(dir: &Path) -> Vec<PathBuf> {

@@ -18,7 +18,8 @@ use crate::range::Range;
 use crate::small_file;
 use aiperf_plan::redact::REDACTED;
 use aiperf_plan::{
-    ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, RuntimePlan, SessionColumn, SessionHeader, TimingPlan,
+    ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, MediaFetching, RuntimePlan, SessionColumn, SessionHeader,
+    TimingPlan,
 };
 use aiperf_types::{Nanos, Thresholds};
 use serde_json::Value;
@@ -83,6 +84,10 @@ pub(crate) struct Environment {
     pub video_poll_seconds: Option<f64>,
     /// Which column of a Baseten trace names sessions.
     pub session_column: SessionColumn,
+    /// How media that rows name by URL are fetched.
+    pub media_fetching: MediaFetching,
+    /// Records written out in a configuration past which a word is said.
+    pub many_records: Option<usize>,
     /// One line each, for stderr.
     pub notes: Vec<String>,
     set: BTreeMap<&'static str, String>,
@@ -184,6 +189,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
             Status::Acts => apply(&mut out, variable.name, &value),
             Status::NoEffect => idle.push(name),
             Status::NotYet => later.push(name),
+            Status::Needless(reason) => out.notes.push(format!("{name} has no effect: {reason}")),
             Status::Always(reason) => {
                 if boolean(&value) != boolean(variable.default) {
                     out.notes.push(format!("{name}={value} has no effect: {reason}"));
@@ -375,6 +381,9 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL" => {
             out.timing.warmup_log_interval = Some(Nanos::from_secs_f64(float())).filter(|time| *time > Nanos::ZERO);
         }
+        "AIPERF_DATASET_MEDIA_DOWNLOAD_TIMEOUT" => out.media_fetching.timeout = Nanos::from_secs_f64(float()),
+        "AIPERF_DATASET_MEDIA_DOWNLOAD_MAX_CONCURRENCY" => out.media_fetching.at_once = number,
+        "AIPERF_DATASET_INLINE_RECORDS_WARN_THRESHOLD" => out.many_records = Some(number as usize),
         name if SessionHeader::ALL.iter().any(|header| header.variable() == name) => {
             let is_wanted = |header: &SessionHeader| match header.variable() == name {
                 true => is_true(),
@@ -393,7 +402,7 @@ pub fn effective_environment(ctx: &Context<'_>) -> Result<String, ConfigError> {
         let set = environment.set.get(variable.name);
         let mark = match variable.status {
             Status::Acts => "",
-            Status::NoEffect => "  (no effect here)",
+            Status::NoEffect | Status::Needless(_) => "  (no effect here)",
             Status::NotYet => "  (no effect yet)",
             Status::Always(_) => "  (always)",
         };
@@ -427,7 +436,7 @@ mod tests {
             let switches = (switches, read.session_column);
             let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
             let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
-            let told = (read.thresholds, read.developer, read.live);
+            let told = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {

@@ -41,4 +41,6 @@ pub enum Status {
     NotYet,
     /// A switch that is always as its default says, for this reason.
     Always(&'static str),
+    /// What it tunes is done otherwise here, for this reason.
+    Needless(&'static str),
 }

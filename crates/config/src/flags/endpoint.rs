@@ -200,7 +200,8 @@ flags! { ENDPOINT_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("endpoint.uuid_and_strip"),
-        status: NotYet("history is sent as it is"),
+        status: Acts,
+        summary: "Send an image with image_uuids once in a session of single_turn rows, then its id; chat only",
     }
 }
 

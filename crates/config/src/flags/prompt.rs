@@ -11,7 +11,8 @@ flags! { PROMPT_FLAGS:
         kind: Kind::Int,
         aliases: &["--batch-size-text", "--batch-size", "-b"],
         to: To::Dataset("prompts.batch_size"),
-        status: NotYet("a request has one prompt"),
+        status: Acts,
+        limited_to: Some("random_pool so far"),
     }
     PROMPT_CORPUS {
         name: "--prompt-corpus",

@@ -8,6 +8,8 @@ use crate::resolve::Tree;
 use crate::sweep::{derived_seed, dir_name, expand, logspace, phase_lists};
 use crate::tree::{Node, Origin, Places};
 use aiperf_golden::{Tally, name};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 #[test]
@@ -66,25 +68,23 @@ fn golden_lengths_and_layouts_are_read_as_recorded() {
 
 /// Which layout a file has of which nobody says it.
 fn layout(case: &Value, tally: &mut Tally) {
-    let files = case["files"].as_object().into_iter().flatten();
-    if case["error"].as_str().is_some_and(|error| error.contains("Multiple loaders")) {
-        return tally.skip("rows that several layouts may have are told apart");
-    }
-    let Some(wanted) = case["detected"].as_str() else {
-        return tally.skip("what has no layout is refused when it is read");
-    };
-    if files.clone().any(|(_, content)| !content.is_string()) {
-        return tally.skip("compressed files are looked at when they are read");
+    let error = case["error"].as_str().unwrap_or_default();
+    let is_body = error.contains("raw_payload");
+    if is_body || error.contains("speed_bench") {
+        return tally.skip("bodies and files of SPEED-Bench are told from what else they may be");
     }
     tally.run(name(case), || {
         let folder = tempfile::tempdir().unwrap();
-        for (name, content) in files {
+        for (name, content) in case["files"].as_object().into_iter().flatten() {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content.as_str().unwrap()).unwrap();
+            let bytes = content.as_str().map(|text| text.as_bytes().to_vec());
+            let decoded = || STANDARD.decode(content["base64"].as_str().unwrap()).unwrap();
+            std::fs::write(path, bytes.unwrap_or_else(decoded)).unwrap();
         }
         let found = looks_like(&folder.path().join(case["input"].as_str().unwrap()));
-        assert_eq!(found.name(), wanted);
+        // A file without rows has no layout either, whatever the reference then trips over.
+        assert_eq!(found.as_ref().ok().map(|format| format.name()), case["detected"].as_str(), "{found:?}");
     });
 }
 

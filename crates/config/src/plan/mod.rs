@@ -197,6 +197,15 @@ fn subject(tree: &Tree, path: &str) -> String {
     }
 }
 
+/// What holds the rows of a dataset: a file, or the configuration itself.
+fn what_holds(tree: &Tree) -> String {
+    let (path, records) = ("benchmark.datasets.0.path", "benchmark.datasets.0.records");
+    match (tree.node.find(path), tree.node.find(records)) {
+        (None, Some(node)) => tree.places.subject_key(node, records),
+        _ => subject(tree, path),
+    }
+}
+
 /// Statistics are logged when a flag, a file or a variable says so. The dashboard always has its table: no interval at
 /// all is about the log.
 fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {

@@ -1,6 +1,6 @@
 //! When requests are sent, and what ends that.
 
-use super::subject;
+use super::{subject, what_holds};
 use crate::choice::Choice;
 use crate::error::Problem;
 use crate::resolve::Tree;
@@ -9,8 +9,8 @@ use crate::sections::distribution::Distribution;
 use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::tree::{Node, Origin};
 use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, DatasetPlan, FileFormat, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan,
-    RatePoint, ScheduleZero, StopWhen, TracePlan,
+    Arrival, ArrivalLaw, Cancellation, DatasetPlan, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan, RatePoint,
+    ScheduleZero, StopWhen, TracePlan,
 };
 use aiperf_types::{Nanos, PhaseKind};
 
@@ -222,17 +222,17 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
                 ))
                 .at("benchmark.datasets.0.type"),
         ),
-        (Some(PhaseType::FixedSchedule), Some(FileFormat::RawPayload)) => problems.push(
+        (Some(PhaseType::FixedSchedule), Some(format)) if !format.has_times() => problems.push(
             Problem::new(what("rows with timestamps"))
-                .because(format!("{} holds whole bodies, which have none", subject(tree, "benchmark.datasets.0.path")))
+                .because(format!("{} holds rows of {}, which have none", what_holds(tree), format.name()))
                 .hint("rows of single_turn, as in {\"text\": \"hello\", \"timestamp\": 0}")
                 .at("benchmark.datasets.0.format"),
         ),
-        (Some(PhaseType::UserCentric), Some(format)) if format != FileFormat::MultiTurn => problems.push(
+        (Some(PhaseType::UserCentric), Some(format)) if !format.has_turns() => problems.push(
             Problem::new(what("conversations of several turns"))
                 .because(format!(
                     "{} holds rows of {}, and users come back to their conversation",
-                    subject(tree, "benchmark.datasets.0.path"),
+                    what_holds(tree),
                     format.name()
                 ))
                 .hint(ask("rows of multi_turn, or --request-rate N", "rows of multi_turn, or type: poisson"))

@@ -112,7 +112,7 @@ fn file(dataset: &Dataset, facts: &Facts<'_>, notes: &mut Vec<String>, problems:
     if count == 0 {
         problems.push(facts.problem("datasets.0.records", format!("{} is empty", facts.subject("datasets.0.records"))));
     }
-    if count > 500 {
+    if count > facts.many_records {
         notes.push(format!("{count} records are written out in the configuration: a file is easier to handle"));
     }
 }

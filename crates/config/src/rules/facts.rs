@@ -12,6 +12,8 @@ pub(crate) struct Facts<'a> {
     pub cwd: &'a Path,
     /// A port for the live API given by the environment.
     pub api_port: bool,
+    /// Records written out in a configuration past which a word is said.
+    pub many_records: usize,
 }
 
 impl Facts<'_> {

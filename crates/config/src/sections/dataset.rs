@@ -196,13 +196,13 @@ section! {
         /// Tokens a hash block of a trace stands for
         block_size: i64 [at_least(1.0)];
         /// Prompts a request, with random_pool
-        prompt_batch_size: i64 [at_least(1.0)];
+        prompt_batch_size: i64 [at_least(0.0)];
         /// Images a request, with random_pool
-        image_batch_size: i64 [at_least(1.0)];
+        image_batch_size: i64 [at_least(0.0)];
         /// Clips a request, with random_pool
-        audio_batch_size: i64 [at_least(1.0)];
+        audio_batch_size: i64 [at_least(0.0)];
         /// Videos a request, with random_pool
-        video_batch_size: i64 [at_least(1.0)];
+        video_batch_size: i64 [at_least(0.0)];
         /// Baseten trace: share of whole sessions kept
         trace_session_sample_ratio: f64 [between(0.0, false, 1.0, true)];
         /// Upper bound on replayed turn delays, seconds

@@ -1,56 +1,102 @@
-//! Conversations of files: one file a format, one row of [`FORMATS`].
+//! Conversations of files: one file a format, one arm of [`format`].
 //!
 //! The text of a file is kept as it is, with the place of each row in it, and a row is read again whenever its
 //! conversation is wanted: so a dataset takes the memory of its file, whatever its rows hold. Every row is read once
 //! before anything is sent, and one that cannot be ends the run; so does a file for which there is no memory.
 
+mod contents;
+mod folder;
+mod inputs_json;
 mod media;
 mod multi_turn;
+mod random_pool;
 mod raw_payload;
 mod room;
 mod row;
+mod sagemaker;
 mod selection;
 mod single_turn;
+mod speed_bench;
 mod text;
+mod told;
 mod wav;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Distribution, FileFormat, FilePlan};
-use aiperf_types::{ContextMode, Conversation, Nanos, ShapeList, Shapes, Turn, TurnShape};
+use aiperf_plan::{Distribution, Draws, FileFormat, FilePlan, FileSource, RecordList};
+use aiperf_types::{ContextMode, Conversation, ShapeList, Shapes, Turn};
 
-use self::media::MediaFiles;
+use self::contents::Contents;
+use self::folder::files_of;
 pub(crate) use self::media::shown;
+use self::random_pool::Pools;
 use self::room::{FEWER, LARGEST, Room, size};
 use self::row::{Encode, Fault, Row};
 use self::selection::{Selection, TurnNote};
-use self::text::Text;
+use self::text::{Layout, Text};
+use self::told::{Ignored, LeftOut, LongDelays};
 pub(crate) use self::wav::seconds as wav_seconds;
 use crate::error::DatasetError;
 use crate::length;
 use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
 
-/// A layout of rows.
+/// How rows of a kind are read.
 #[derive(Debug)]
 struct Format {
-    name: FileFormat,
+    /// What messages call it.
+    name: &'static str,
     /// What rows hold, where a message has to say it.
     example: &'static str,
-    /// Whether it may be a folder, each file of which is a conversation of its own.
-    folders: bool,
+    layout: Layout,
+    folder: Folder,
     /// What the turns of a conversation of so many carry of those before; `None` is what is usual.
     context_mode: fn(usize) -> Option<ContextMode>,
     /// Whether a system turn that leads a conversation may be its system message.
     hoists_system: bool,
+    /// Whether two rows of one name are a fault; else they are one conversation.
+    unique_names: bool,
+    /// Whether times count from the first of them, and conversations go by them.
+    relative_times: bool,
     read: fn(Row, Encode<'_>) -> Result<ReadRow, Fault>,
 }
 
-const FORMATS: &[Format] = &[single_turn::FORMAT, multi_turn::FORMAT, raw_payload::FORMAT];
+/// What a folder is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Folder {
+    Refused,
+    /// Every `*.jsonl` in it, a conversation each.
+    ConversationAFile,
+    /// Every file in it, a pool each.
+    PoolAFile,
+    /// Every `*.jsonl` in it and in its folders, as one.
+    AllFiles,
+}
+
+/// One file a format.
+const fn format(of: FileFormat) -> &'static Format {
+    match of {
+        FileFormat::SingleTurn => &single_turn::FORMAT,
+        FileFormat::MultiTurn => &multi_turn::FORMAT,
+        FileFormat::RandomPool => &random_pool::FORMAT,
+        FileFormat::RawPayload => &raw_payload::FORMAT,
+        FileFormat::InputsJson => &inputs_json::FORMAT,
+        FileFormat::SagemakerDataCapture => &sagemaker::FORMAT,
+        FileFormat::SpeedBench(_) => &speed_bench::FORMAT,
+    }
+}
+
+/// Reads and checks the rows of a plan.
+pub(crate) fn source(plan: &FilePlan, making: Making<'_>) -> Result<Box<dyn Source>, DatasetError> {
+    match plan.format {
+        FileFormat::RandomPool => Ok(Box::new(Pools::open(plan, making)?)),
+        _ => Ok(Box::new(Files::open(plan, making)?)),
+    }
+}
 
 /// What a row says.
 #[derive(Debug, Default)]
@@ -60,6 +106,41 @@ struct ReadRow {
     turns: Vec<Turn>,
     /// Members of the row that nobody reads.
     ignored: Vec<String>,
+    /// What it is about, where one may ask for some of them.
+    category: Option<String>,
+    /// Input tokens that it was counted to have.
+    input_length: Option<u64>,
+}
+
+/// The texts of a plan, and a note on what could not be one.
+fn texts(source: &FileSource, format: &Format, room: &mut Room) -> Result<(Vec<Text>, Option<String>), DatasetError> {
+    match source {
+        FileSource::Path(path) => {
+            let (paths, no_files) = files_of(path, format)?;
+            let read = |path| Text::read(path, room).and_then(|text| text.laid_out(format.layout));
+            Ok((paths.into_iter().map(read).collect::<Result<_, _>>()?, no_files))
+        }
+        FileSource::Records { place, lists } => {
+            let text = |list: &RecordList| Text::of_records(place, &list.name, &list.rows, room);
+            Ok((lists.iter().map(text).collect::<Result<_, _>>()?, None))
+        }
+    }
+}
+
+/// Where files that rows name are looked for, after the working directory.
+fn media_folder(source: &FileSource) -> PathBuf {
+    match source {
+        FileSource::Path(path) => path.parent().unwrap_or(Path::new("")).to_owned(),
+        FileSource::Records { .. } => PathBuf::new(),
+    }
+}
+
+/// The place of all rows, as messages name it.
+fn place_of(source: &FileSource) -> String {
+    match source {
+        FileSource::Path(path) => path.display().to_string(),
+        FileSource::Records { place, .. } => format!("{place}: records"),
+    }
 }
 
 /// Bytes that a row takes beside its text: its place, that of its conversation and of its shape, and those of its turns,
@@ -73,8 +154,6 @@ const BYTES_A_TURN: u64 = 2 * (size_of::<TurnNote>() + size_of::<u64>() + size_o
 /// Bytes that a name takes beside its text, in a table that doubles and is seven eighths full at most: with the old one
 /// while it grows, that is four times its entry.
 const BYTES_A_NAME: u64 = 4 * size_of::<(String, u32)>() as u64;
-/// Delays that are worth a word.
-const LONG_DELAY: Nanos = Nanos::from_millis(60_000);
 
 /// Where a row stands.
 #[derive(Clone, Copy, Debug)]
@@ -94,10 +173,11 @@ struct RowNote {
 }
 
 /// What is noted of all rows, in their order.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Notes {
     rows: Vec<RowNote>,
     turns: Vec<TurnNote>,
+    left_out: LeftOut,
 }
 
 impl Notes {
@@ -125,25 +205,25 @@ pub(crate) struct Files {
     conversations: Vec<Rows>,
     shapes: Arc<Shapes>,
     selection: Selection,
-    media: MediaFiles,
-    osl: Option<Distribution>,
-    output_lengths: Purpose,
+    contents: Contents,
+    lengths: OutputLengths,
+    strips_images: bool,
+    /// Milliseconds from which timestamps count.
+    zero_ms: f64,
     ids: SessionIds,
     notes: Vec<String>,
 }
 
 impl Files {
     /// Reads and checks all of them, telling of each row. They may take so many bytes of memory.
-    pub(crate) fn open(plan: &FilePlan, making: Making<'_>) -> Result<Self, DatasetError> {
-        let Making { draws, room, progress: read, .. } = making;
+    fn open(plan: &FilePlan, making: Making<'_>) -> Result<Self, DatasetError> {
+        let Making { draws, room, progress: read, media, .. } = making;
         if plan.entries == Some(0) {
             return Err(DatasetError::NoEntries);
         }
         let mut room = Room::new(room);
-        let format = FORMATS.iter().find(|format| format.name == plan.format).ok_or(DatasetError::NoEntries)?;
-        let (paths, no_files) = files_of(&plan.path, format)?;
-        let texts = paths.into_iter().map(|path| Text::read(path, &mut room)).collect::<Result<Vec<_>, _>>()?;
-        let folder = plan.path.parent().unwrap_or(Path::new("")).to_owned();
+        let format = format(plan.format);
+        let (texts, no_files) = texts(&plan.source, format, &mut room)?;
         let mut files = Self {
             format,
             texts,
@@ -151,29 +231,54 @@ impl Files {
             conversations: Vec::new(),
             shapes: Arc::new(Shapes::single(0)),
             selection: Selection::new(plan, format),
-            media: MediaFiles::new(folder),
-            osl: plan.osl.clone().filter(|osl| osl.mean() >= 1.0),
-            output_lengths: draws.purpose("dataset.osl"),
+            contents: Contents::new(media_folder(&plan.source), plan.inline_images.is_some()),
+            lengths: OutputLengths::new(plan, draws),
+            strips_images: plan.strip_known_images,
+            zero_ms: 0.0,
             ids: SessionIds::new(draws),
             notes: no_files.into_iter().collect(),
         };
-        let is_folder = plan.path.is_dir();
-        let notes = files.check_rows(is_folder, &mut room, read)?;
+        let is_folder = matches!(&plan.source, FileSource::Path(path) if path.is_dir());
+        let a_file_each = is_folder && format.folder == Folder::ConversationAFile;
+        let kept = Kept::new(plan);
+        let mut notes = files.check_rows(a_file_each, &kept, &mut room, read)?;
         if notes.rows.is_empty() {
-            let fault = format!("has no rows\n  try: a line for each request, as in {}", format.example);
-            return Err(DatasetError::of_file(&plan.path, fault));
+            let fault = notes
+                .left_out
+                .nothing_left(kept.category, kept.max_isl)
+                .unwrap_or_else(|| format!("has no rows\n  try: a line for each request, as in {}", format.example));
+            return Err(DatasetError::of_file(&place_of(&plan.source), fault));
+        }
+        files.contents.fetch(media, &mut room)?;
+        if format.relative_times {
+            let times = || notes.turns.iter().filter_map(TurnNote::timestamp_ms);
+            files.zero_ms = times().fold(f64::INFINITY, f64::min);
+            notes.turns.iter_mut().for_each(|turn| turn.move_back(files.zero_ms));
         }
         let order = files.group(&notes);
         let row_at = |position: usize| order.as_ref().map_or(position, |order| order[position] as usize);
-        files.select(|position| notes.turns_of(row_at(position)), is_folder, plan.entries);
-        if files.conversations.is_empty() {
-            return Err(DatasetError::of_file(&plan.path, files.selection.nothing_left(&notes.turns)));
+        let turns_at = |position: usize| notes.turns_of(row_at(position));
+        if format.relative_times {
+            let time = |rows: &Rows| turns_at(rows.first).first().and_then(TurnNote::timestamp_ms).unwrap_or(0.0);
+            files.conversations.sort_by(|one, other| time(one).total_cmp(&time(other)));
         }
+        files.select(turns_at, a_file_each, plan.entries);
+        if files.conversations.is_empty() {
+            let fault = files.selection.nothing_left(&notes.turns);
+            return Err(DatasetError::of_file(&place_of(&plan.source), fault));
+        }
+        files.notes.extend(notes.left_out.notes(kept.category, kept.max_isl));
         Ok(files)
     }
 
     /// Reads every row, and says to which conversation each belongs and what decides over its turns.
-    fn check_rows(&mut self, is_folder: bool, room: &mut Room, read: impl Fn()) -> Result<Notes, DatasetError> {
+    fn check_rows(
+        &mut self,
+        a_file_each: bool,
+        kept: &Kept,
+        room: &mut Room,
+        read: impl Fn(),
+    ) -> Result<Notes, DatasetError> {
         let mut notes = Notes::default();
         let mut by_name: HashMap<String, u32> = HashMap::new();
         let mut ignored = Ignored::default();
@@ -185,25 +290,33 @@ impl Files {
                 let mut bytes = range.len() as u64;
                 may_be_row(bytes).and_then(|()| room.can_make(bytes)).map_err(at_fault)?;
                 let row = Row::read(text.slice(range), self.format).map_err(at_fault)?;
-                let media = &mut self.media;
+                let contents = &mut self.contents;
                 let read_row = (self.format.read)(row, &mut |kind, content| {
-                    bytes += media.admit(kind, content, room)?;
+                    bytes += contents.admit(kind, content, &|| text.at(line), room)?;
                     Ok(String::new())
                 });
-                let ReadRow { session_id, turns, ignored: members } = read_row.map_err(at_fault)?;
+                let read_row = read_row.map_err(at_fault)?;
+                if !kept.keeps(&read_row, &mut notes.left_out) {
+                    read();
+                    continue;
+                }
+                let ReadRow { session_id, turns, ignored: members, .. } = read_row;
                 room.can_make(bytes).map_err(at_fault)?;
                 self.selection.check_delays(&turns).map_err(at_fault)?;
                 ignored.add(members, || text.at(line));
                 let next = self.conversations.len() as u32;
                 // Files without rows use up a number too; others are numbered once it is known which are sent.
-                let number = if is_folder { file as u64 } else { 0 };
+                let number = if a_file_each { file as u64 } else { 0 };
                 let name_bytes = session_id.as_ref().map_or(0, |name| BYTES_A_NAME + name.len() as u64);
                 let (conversation, unnamed) = match session_id {
-                    _ if is_folder => (*of_file.get_or_insert(next), Some(number)),
+                    _ if a_file_each => (*of_file.get_or_insert(next), Some(number)),
                     None => (next, Some(number)),
                     Some(name) => (*by_name.entry(name).or_insert(next), None),
                 };
                 let is_new_name = conversation == next && unnamed.is_none();
+                if self.format.unique_names && unnamed.is_none() && !is_new_name {
+                    return Err(at_fault(Fault("has the session_id of one before it\n  try: an id for each".into())));
+                }
                 if conversation == next {
                     self.conversations.push(Rows { first: 0, count: 0, unnamed });
                 }
@@ -243,10 +356,10 @@ impl Files {
     }
 
     /// Leaves out conversations of which nothing is sent, and those past a number of them.
-    fn select<'a>(&mut self, turns_at: impl Fn(usize) -> &'a [TurnNote], is_folder: bool, entries: Option<u64>) {
+    fn select<'a>(&mut self, turns_at: impl Fn(usize) -> &'a [TurnNote], a_file_each: bool, entries: Option<u64>) {
         let most = entries.and_then(|entries| usize::try_from(entries).ok()).unwrap_or(usize::MAX);
         let (mut shapes, mut long) = (ShapeList::default(), LongDelays::default());
-        let (mut left, mut unnamed, mut turns) = (0, 0, Vec::new());
+        let (mut left, mut unnamed, mut turns, mut outside) = (0, 0, Vec::new(), 0);
         for index in 0..self.conversations.len() {
             if left == most {
                 break;
@@ -254,12 +367,13 @@ impl Files {
             let mut rows = self.conversations[index];
             turns.clear();
             (rows.first..rows.first + rows.count).for_each(|position| turns.extend_from_slice(turns_at(position)));
+            outside += self.selection.left_out(&turns);
             let mut sent = self.selection.shapes(&turns).peekable();
             if sent.peek().is_none() {
                 continue;
             }
             shapes.push(sent.inspect(|turn| long.add(turn, rows.first)));
-            if let Some(number) = rows.unnamed.as_mut().filter(|_| !is_folder) {
+            if let Some(number) = rows.unnamed.as_mut().filter(|_| !a_file_each) {
                 *number = unnamed;
                 unnamed += 1;
             }
@@ -271,6 +385,9 @@ impl Files {
         self.shapes = Arc::new(shapes.into());
         let long = long.note(|position| self.at(&self.places[position])).filter(|_| !self.selection.caps_delays());
         self.notes.extend(long);
+        if outside > 0 {
+            self.notes.push(format!("turns outside the offsets of the fixed schedule are left out: {outside}"));
+        }
     }
 
     /// A conversation, and the row of each of its turns.
@@ -284,9 +401,14 @@ impl Files {
                 .and_then(|row| (self.format.read)(row, encode))
                 .map_err(|fault| DatasetError::of_file(&self.at(place), fault.0))?;
             session_id = session_id.or(row.session_id);
-            notes.extend(row.turns.iter().map(TurnNote::of));
-            places.resize(places.len() + row.turns.len(), *place);
-            turns.extend(self.with_lengths(row.turns, place));
+            let mut row_turns = row.turns;
+            for turn in &mut row_turns {
+                turn.timestamp_ms = turn.timestamp_ms.map(|timestamp| timestamp - self.zero_ms);
+            }
+            notes.extend(row_turns.iter().map(TurnNote::of));
+            places.resize(places.len() + row_turns.len(), *place);
+            self.lengths.fill(&mut row_turns, u64::from(place.file) << 32 | u64::from(place.line));
+            turns.append(&mut row_turns);
         }
         let system_message = self.selection.is_led_by_system(&notes).then(|| said(&turns[0]));
         let mut are_sent = self.selection.are_sent(&notes);
@@ -294,6 +416,9 @@ impl Files {
         let mut are_sent = self.selection.are_sent(&notes);
         places.retain(|_| are_sent.next().unwrap_or(true));
         turns.iter_mut().for_each(|turn| turn.delay_ms = self.selection.delay_ms(turn.delay_ms));
+        if self.strips_images {
+            strip_known_images(&mut turns);
+        }
         let conversation = Conversation {
             session_id: session_id.unwrap_or_default(),
             context_mode: (self.format.context_mode)(turns.len()),
@@ -302,20 +427,6 @@ impl Files {
             ..Conversation::default()
         };
         Ok((conversation, places))
-    }
-
-    /// Turns of a row that ask for no length ask for that of the plan; a whole body says all there is to say.
-    fn with_lengths(&self, mut turns: Vec<Turn>, place: &Place) -> Vec<Turn> {
-        let Some(osl) = &self.osl else { return turns };
-        let mut draws = self.output_lengths.at(u64::from(place.file) << 32 | u64::from(place.line));
-        for turn in &mut turns {
-            // Drawn for each turn, so that none depends on what the others ask for.
-            let drawn = u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX);
-            if turn.raw_payload.is_none() {
-                turn.max_tokens.get_or_insert(drawn);
-            }
-        }
-        turns
     }
 
     fn at(&self, place: &Place) -> String {
@@ -331,7 +442,7 @@ impl Source for Files {
     /// A conversation, read again. Its rows could be read before, and neither they nor the media have changed since:
     /// should one be wrong all the same, nothing stands in for it.
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
-        let (conversation, _) = self.read_again(index, &mut |kind, content| self.media.encoded(kind, content))?;
+        let (conversation, _) = self.read_again(index, &mut |kind, content| self.contents.encoded(kind, content))?;
         Ok(Cow::Owned(conversation))
     }
 
@@ -363,94 +474,75 @@ fn may_be_row(bytes: u64) -> Result<(), Fault> {
     Err(Fault(format!("a row of {has}, and one may have {may}\n  try: smaller rows, or media in files of their own")))
 }
 
-/// The files to read, in order, and a note on what goes by the name of one and is none.
-fn files_of(path: &Path, format: &Format) -> Result<(Vec<PathBuf>, Option<String>), DatasetError> {
-    if !path.is_dir() {
-        return Ok((vec![path.to_owned()], None));
-    }
-    let refused = |fault: String| DatasetError::of_file(path, fault);
-    if !format.folders {
-        return Err(refused(format!(
-            "is a folder, and {} is read from a file\n  try: one of its files",
-            format.name.name()
-        )));
-    }
-    let entries = std::fs::read_dir(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
-    let is_named_so = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
-    let mut named: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_named_so).collect();
-    named.sort();
-    let (files, others): (Vec<_>, Vec<_>) = named.into_iter().partition(|path| path.is_file());
-    let names: Vec<_> = others.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy()).collect();
-    let more = if names.len() > NAMES_TOLD { " and others" } else { "" };
-    let told = names[..names.len().min(NAMES_TOLD)].join(", ");
-    let note = format!("{}: not read, because they are no files: {told}{more}", path.display());
-    if files.is_empty() {
-        return Err(refused(
-            "is a folder without *.jsonl files\n  try: a conversation a file, a line for each turn".into(),
-        ));
-    }
-    Ok((files, (!names.is_empty()).then_some(note)))
+/// Output lengths of turns that ask for none.
+#[derive(Debug)]
+struct OutputLengths {
+    osl: Option<Distribution>,
+    purpose: Purpose,
 }
 
-/// Members of rows that mean nothing, told once.
-#[derive(Default)]
-struct Ignored {
-    names: Vec<String>,
-    first: Option<String>,
-    more: bool,
-}
+impl OutputLengths {
+    fn new(plan: &FilePlan, draws: &Draws) -> Self {
+        let osl = plan.osl.clone().filter(|osl| osl.mean() >= 1.0);
+        Self { osl, purpose: draws.purpose("dataset.osl") }
+    }
 
-/// Names that are told.
-const NAMES_TOLD: usize = 8;
-
-impl Ignored {
-    fn add(&mut self, members: Vec<String>, place: impl FnOnce() -> String) {
-        if members.is_empty() {
-            return;
-        }
-        self.first.get_or_insert_with(place);
-        for name in members {
-            if self.names.contains(&name) {
-                continue;
+    /// Turns that ask for no length ask for that of the plan; a whole body says all there is to say.
+    fn fill(&self, turns: &mut [Turn], index: u64) {
+        let Some(osl) = &self.osl else { return };
+        let mut draws = self.purpose.at(index);
+        for turn in turns {
+            // Drawn for each turn, so that none depends on what the others ask for.
+            let drawn = u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX);
+            if turn.raw_payload.is_none() {
+                turn.max_tokens.get_or_insert(drawn);
             }
-            if self.names.len() == NAMES_TOLD {
-                self.more = true;
-                return;
+        }
+    }
+}
+
+/// Which rows are kept, for what they say of themselves.
+struct Kept {
+    category: Option<&'static str>,
+    max_isl: Option<u64>,
+}
+
+impl Kept {
+    fn new(plan: &FilePlan) -> Self {
+        let category = if let FileFormat::SpeedBench(of) = plan.format { of.category } else { None };
+        Self { category, max_isl: plan.max_isl }
+    }
+
+    fn keeps(&self, row: &ReadRow, left_out: &mut LeftOut) -> bool {
+        if let (Some(wanted), Some(category)) = (self.category, &row.category)
+            && category != wanted
+        {
+            left_out.of_category(category.clone());
+            return false;
+        }
+        let is_too_long = self.max_isl.zip(row.input_length).is_some_and(|(most, length)| length > most);
+        if is_too_long {
+            left_out.too_long();
+        }
+        !is_too_long
+    }
+}
+
+/// Leaves out images that an earlier turn sent with their id: a server knows them by it.
+fn strip_known_images(turns: &mut [Turn]) {
+    let mut known: HashSet<String> = HashSet::new();
+    for turn in turns {
+        let mut sent = Vec::new();
+        for image in &mut turn.images {
+            for (content, uuid) in image.contents.iter_mut().zip(&image.uuids) {
+                if known.contains(uuid) {
+                    content.clear();
+                } else if !content.is_empty() {
+                    sent.push(uuid.clone());
+                }
             }
-            self.names.push(name);
         }
-    }
-
-    fn note(self) -> Option<String> {
-        let first = self.first?;
-        let more = if self.more { " and others" } else { "" };
-        Some(format!("{first}: members that mean nothing here are ignored: {}{more}", self.names.join(", ")))
-    }
-}
-
-/// Delays that keep a session waiting for long, told once.
-#[derive(Default)]
-struct LongDelays {
-    count: u64,
-    longest: Nanos,
-    /// Position of the row that begins the first conversation with one.
-    first: usize,
-}
-
-impl LongDelays {
-    fn add(&mut self, turn: &TurnShape, position: usize) {
-        let Some(delay) = turn.delay.filter(|delay| *delay > LONG_DELAY) else { return };
-        if self.count == 0 {
-            self.first = position;
-        }
-        self.count += 1;
-        self.longest = self.longest.max(delay);
-    }
-
-    fn note(&self, at: impl FnOnce(usize) -> String) -> Option<String> {
-        let (limit, longest) = (LONG_DELAY.as_secs_f64(), self.longest.as_secs_f64());
-        let what = format!("delays of more than {limit} s between turns: {}, the longest of {longest} s", self.count);
-        (self.count > 0).then(|| format!("{}: {what}", at(self.first)))
+        known.extend(sent);
     }
 }
 
@@ -469,7 +561,7 @@ mod tests {
         let tokenizer = aiperf_tokenize::Tokenizer::load("builtin", &Default::default()).expect("a tokenizer");
         let mut files = Files::open(&plan, Making::new(&draws, &tokenizer)).expect("a dataset");
         assert!(files.conversation(1).is_ok());
-        files.media = MediaFiles::new(folder.path().to_owned());
+        files.contents = Contents::new(folder.path().to_owned(), false);
         assert!(files.conversation(0).is_ok());
         let error = files.conversation(1).expect_err("its audio is gone").to_string();
         assert!(error.ends_with("d.jsonl:2: a file was not read"), "{error}");

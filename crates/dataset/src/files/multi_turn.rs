@@ -1,17 +1,18 @@
 //! `multi_turn`: a conversation a line, by its turns, each as a row of `single_turn`.
 
-use aiperf_plan::FileFormat;
-
 use super::row::{Encode, Fault, Row};
-use super::{Format, ReadRow, single_turn};
+use super::{Folder, Format, Layout, ReadRow, single_turn};
 
 pub(super) const FORMAT: Format = Format {
-    name: FileFormat::MultiTurn,
+    name: "multi_turn",
     example: r#"{"turns": [{"text": "hello"}, {"text": "go on"}]}"#,
-    folders: false,
+    layout: Layout::Lines,
+    folder: Folder::Refused,
     // Turns build on each other, with the answers that came.
     context_mode: |_| None,
     hoists_system: true,
+    unique_names: false,
+    relative_times: false,
     read,
 };
 
@@ -31,5 +32,5 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
         ignored.extend(own_id.into_iter().chain(read.ignored).map(|name| format!("turns.{name}")));
         turns.push(read.turn);
     }
-    Ok(ReadRow { session_id, turns, ignored })
+    Ok(ReadRow { session_id, turns, ignored, ..ReadRow::default() })
 }

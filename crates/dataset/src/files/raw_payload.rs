@@ -1,18 +1,20 @@
 //! `raw_payload`: a whole body a line, sent as it is.
 
-use aiperf_plan::FileFormat;
 use aiperf_types::{ContextMode, Turn};
 use serde_json::Value;
 
 use super::row::{Encode, Fault, Row, kind};
-use super::{Format, ReadRow};
+use super::{Folder, Format, Layout, ReadRow};
 
 pub(super) const FORMAT: Format = Format {
-    name: FileFormat::RawPayload,
+    name: "raw_payload",
     example: r#"{"messages": [{"role": "user", "content": "hello"}]}"#,
-    folders: true,
+    layout: Layout::Lines,
+    folder: Folder::ConversationAFile,
     context_mode: |_| Some(ContextMode::MessageArrayWithResponses),
     hoists_system: false,
+    unique_names: false,
+    relative_times: false,
     read,
 };
 

@@ -1,6 +1,5 @@
 //! A row and its members, each taken out as the type it should have.
 
-use aiperf_plan::FileFormat;
 use serde_json::{Map, Value};
 
 use super::Format;
@@ -27,7 +26,7 @@ impl Row {
         match serde_json::from_str(text) {
             Ok(Value::Object(members)) => Ok(Self(members)),
             Ok(other) => {
-                let (found, name) = (kind(&other), format.name.name());
+                let (found, name) = (kind(&other), format.name);
                 let way_out = way_out(text, format);
                 Err(Fault(format!("is {found}, and a row of {name} is a JSON object\n  try: {way_out}")))
             }
@@ -44,8 +43,7 @@ impl Row {
     }
 
     /// Refuses a row that says it is of another format.
-    pub(super) fn check_type(&mut self, format: FileFormat) -> Result<(), Fault> {
-        let name = format.name();
+    pub(super) fn check_type(&mut self, name: &str) -> Result<(), Fault> {
         match self.take("type").filter(|found| found != name) {
             None => Ok(()),
             Some(other) => Err(Fault(format!(

@@ -49,6 +49,11 @@ impl TurnNote {
         Self { delay_ms, timestamp_ms, role }
     }
 
+    /// Counts its time from another zero.
+    pub(super) fn move_back(&mut self, zero_ms: f64) {
+        self.timestamp_ms -= zero_ms;
+    }
+
     pub(super) fn timestamp_ms(&self) -> Option<f64> {
         number(self.timestamp_ms)
     }
@@ -98,6 +103,12 @@ impl Selection {
             is_inside = turn.timestamp_ms().map_or(is_inside, |timestamp| window.contains(timestamp));
             is_inside && !(is_led && index == 0)
         })
+    }
+
+    /// How many turns are not sent for their time.
+    pub(super) fn left_out(&self, turns: &[TurnNote]) -> usize {
+        let sent = self.are_sent(turns).filter(|is_sent| *is_sent).count();
+        turns.len() - sent - usize::from(self.is_led_by_system(turns))
     }
 
     /// The turns that are sent, as a schedule sees them.

@@ -1,22 +1,25 @@
 //! `single_turn`: a request a line, by what it says: texts, images, audio and video.
 
-use aiperf_plan::FileFormat;
 use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::Value;
 
+use super::contents::is_web;
 use super::media::MediaKind;
 use super::row::{Encode, Fault, Row, wrong};
 use super::wav;
-use super::{Format, ReadRow};
+use super::{Folder, Format, Layout, ReadRow};
 use crate::turn_shape::{FARTHEST_MS, LONGEST_MS};
 
 pub(super) const FORMAT: Format = Format {
-    name: FileFormat::SingleTurn,
+    name: "single_turn",
     example: r#"{"text": "hello"}"#,
-    folders: false,
+    layout: Layout::Lines,
+    folder: Folder::Refused,
     // Rows of one name are each a request of their own, not turns that build on each other.
     context_mode: |turns| (turns > 1).then_some(ContextMode::MessageArrayWithResponses),
     hoists_system: false,
+    unique_names: false,
+    relative_times: false,
     read,
 };
 
@@ -37,27 +40,12 @@ pub(super) struct TurnRow {
 
 fn read(row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     let TurnRow { session_id, turn, ignored } = read_turn(row, encode)?;
-    Ok(ReadRow { session_id, turns: vec![turn], ignored })
+    Ok(ReadRow { session_id, turns: vec![turn], ignored, ..ReadRow::default() })
 }
 
 pub(super) fn read_turn(mut row: Row, encode: Encode<'_>) -> Result<TurnRow, Fault> {
     row.check_type(FORMAT.name)?;
-    let uuids = uuids(&mut row)?;
-    let mut turn = Turn::default();
-    for (kind, one, many) in SAYING {
-        let uuids = uuids.as_deref().filter(|_| *kind == MediaKind::Image);
-        let contents = contents(&mut row, *kind, one, many, uuids, encode)?;
-        *match kind {
-            MediaKind::Text => &mut turn.texts,
-            MediaKind::Image => &mut turn.images,
-            MediaKind::Audio => &mut turn.audios,
-            MediaKind::Video => &mut turn.videos,
-        } = contents;
-    }
-    if [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty) {
-        return Err(Fault("says nothing\n  try: a member text, image, audio or video, or one of their plurals".into()));
-    }
-    turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
+    let mut turn = read_contents(&mut row, encode)?;
     turn.timestamp_ms = row.number("timestamp")?;
     if let Some(timestamp) = turn.timestamp_ms.filter(|timestamp| timestamp.abs() > FARTHEST_MS) {
         return Err(Fault(format!(
@@ -85,6 +73,27 @@ pub(super) fn read_turn(mut row: Row, encode: Encode<'_>) -> Result<TurnRow, Fau
     turn.max_tokens = row.count("output_length")?;
     turn.extra_body = row.object("extra")?;
     Ok(TurnRow { session_id: row.session_id()?, turn, ignored: row.rest() })
+}
+
+/// What a row says, and nothing else of it.
+pub(super) fn read_contents(row: &mut Row, encode: Encode<'_>) -> Result<Turn, Fault> {
+    let uuids = uuids(row)?;
+    let mut turn = Turn::default();
+    for (kind, one, many) in SAYING {
+        let uuids = uuids.as_deref().filter(|_| *kind == MediaKind::Image);
+        let contents = contents(row, *kind, one, many, uuids, encode)?;
+        *match kind {
+            MediaKind::Text => &mut turn.texts,
+            MediaKind::Image => &mut turn.images,
+            MediaKind::Audio => &mut turn.audios,
+            MediaKind::Video => &mut turn.videos,
+        } = contents;
+    }
+    if [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty) {
+        return Err(Fault("says nothing\n  try: a member text, image, audio or video, or one of their plurals".into()));
+    }
+    turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
+    Ok(turn)
 }
 
 /// Ids of images, none of them empty.
@@ -118,7 +127,9 @@ fn contents(
         (Some(text), None, None) => Ok(vec![media(vec![encode(kind, text)?])]),
         (None, None, Some(ids)) if !ids.is_empty() => Ok(vec![media(vec![String::new(); ids.len()])]),
         (None, None, _) => Ok(Vec::new()),
-        (None, Some(items), None) if items[0].is_object() => items.into_iter().map(|item| named(item, many)).collect(),
+        (None, Some(items), None) if items[0].is_object() => {
+            items.into_iter().map(|item| named(item, kind, many, encode)).collect()
+        }
         (None, Some(items), _) => {
             if let Some(ids) = uuids.filter(|ids| ids.len() != items.len()) {
                 let (ids, items) = (ids.len(), items.len());
@@ -135,13 +146,16 @@ fn contents(
     }
 }
 
-/// Contents with a name, taken as they are.
-fn named(item: Value, many: &str) -> Result<Media, Fault> {
+/// Contents with a name, taken as they are, but for images of the web.
+fn named(item: Value, kind: MediaKind, many: &str, encode: Encode<'_>) -> Result<Media, Fault> {
     if !item.is_object() {
         return Err(wrong(&format!("each of {many}, as the first is,"), "an object", &item));
     }
-    let media: Media = serde_json::from_value(item)
+    let mut media: Media = serde_json::from_value(item)
         .map_err(|error| Fault(format!("{many}: {error}\n  try: {{\"name\": \"query\", \"contents\": [\"...\"]}}")))?;
+    for content in media.contents.iter_mut().filter(|content| kind == MediaKind::Image && is_web(content)) {
+        *content = encode(kind, std::mem::take(content))?;
+    }
     let (ids, contents) = (media.uuids.len(), media.contents.len());
     match ids {
         0 => Ok(media),

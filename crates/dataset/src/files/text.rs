@@ -1,11 +1,13 @@
 //! The text of a file, and its rows.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::ops::Range;
 use std::path::PathBuf;
 
 use flate2::read::MultiGzDecoder;
+use serde_json::value::RawValue;
 
 use super::room::{FEWER, Room};
 use crate::error::DatasetError;
@@ -13,11 +15,30 @@ use crate::error::DatasetError;
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
+/// How rows stand in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// One a line.
+    Lines,
+    /// One an item of a list, which is a member of one document.
+    Items(&'static str),
+}
+
 /// A file as it was read.
 #[derive(Debug)]
 pub(super) struct Text {
     path: PathBuf,
     text: String,
+    rows: Rows,
+}
+
+/// Where the rows of a text are, and what messages call them.
+#[derive(Debug)]
+enum Rows {
+    Lines,
+    Items(&'static str, Vec<Range<usize>>),
+    /// Written out in a configuration: a line each, and the name of their list.
+    Records(String),
 }
 
 impl Text {
@@ -62,11 +83,58 @@ impl Text {
             let fault = "is not UTF-8 text\n  try: the file saved as UTF-8";
             DatasetError::of_file(&format!("{}:{line}", path.display()), fault.into())
         })?;
-        Ok(Self { path, text })
+        Ok(Self { path, text, rows: Rows::Lines })
     }
 
-    /// Lines that are not blank, by number from 1 and range.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (u32, Range<usize>)> + '_ {
+    /// Rows that are written out in a configuration, by the place that messages name.
+    pub(super) fn of_records(
+        place: &str,
+        name: &str,
+        rows: &[serde_json::Value],
+        room: &mut Room,
+    ) -> Result<Self, DatasetError> {
+        let lines: Vec<String> = rows.iter().map(serde_json::Value::to_string).collect();
+        let text = lines.join("\n");
+        let refused = |fault: String| DatasetError::of_file(place, fault);
+        room.take(text.len() as u64, "all of them", FEWER).map_err(|fault| refused(fault.0))?;
+        let list = if name.is_empty() { "records".to_owned() } else { format!("records.{name}") };
+        Ok(Self { path: PathBuf::from(place), text, rows: Rows::Records(list) })
+    }
+
+    /// The same, with rows where a layout has them.
+    pub(super) fn laid_out(mut self, layout: Layout) -> Result<Self, DatasetError> {
+        let (Layout::Items(list), Rows::Lines) = (layout, &self.rows) else { return Ok(self) };
+        let text = self.text.trim_start_matches(BYTE_ORDER_MARK);
+        let refused = |fault: String| DatasetError::of_file(&self.path, fault);
+        if text.trim().is_empty() {
+            return Err(refused(format!("is empty\n  try: a document as in {{\"{list}\": [...]}}")));
+        }
+        let document: HashMap<String, &RawValue> = serde_json::from_str(text)
+            .map_err(|error| refused(format!("is no JSON object: {error}\n  try: one document as a run writes it")))?;
+        let items = document.get(list).map(|items| serde_json::from_str::<Vec<&RawValue>>(items.get()));
+        let Some(Ok(items)) = items else {
+            return Err(refused(format!("has no list '{list}'\n  try: one document as a run writes it")));
+        };
+        let start = self.text.as_ptr() as usize;
+        let range = |item: &&RawValue| {
+            let at = item.get().as_ptr() as usize - start;
+            at..at + item.get().len()
+        };
+        let ranges = items.iter().map(range).collect();
+        self.rows = Rows::Items(list, ranges);
+        Ok(self)
+    }
+
+    /// Rows, by number and range: lines that are not blank from 1, items from 0.
+    pub(super) fn rows(&self) -> Box<dyn Iterator<Item = (u32, Range<usize>)> + '_> {
+        match &self.rows {
+            Rows::Items(_, ranges) => Box::new((0..).zip(ranges.iter().cloned())),
+            Rows::Lines => Box::new(self.lines()),
+            Rows::Records(_) => Box::new(self.lines().map(|(line, range)| (line - 1, range))),
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = (u32, Range<usize>)> + '_ {
         let mark = if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let mut next = mark;
         let lines = self.text[mark..].split_inclusive('\n').enumerate();
@@ -82,8 +150,26 @@ impl Text {
         &self.text[range]
     }
 
-    /// A line as messages name it.
-    pub(super) fn at(&self, line: u32) -> String {
-        format!("{}:{line}", self.path.display())
+    /// A row as messages name it.
+    pub(super) fn at(&self, row: u32) -> String {
+        let path = self.path.display();
+        match &self.rows {
+            Rows::Lines => format!("{path}:{row}"),
+            Rows::Items(list, _) => format!("{path}: {list}[{row}]"),
+            Rows::Records(list) => format!("{path}: {list}[{row}]"),
+        }
+    }
+
+    /// Where it stands.
+    pub(super) fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// What a pool is called that has its entries from here.
+    pub(super) fn pool_name(&self) -> String {
+        match &self.rows {
+            Rows::Records(list) => list.strip_prefix("records.").unwrap_or_default().to_owned(),
+            _ => self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        }
     }
 }

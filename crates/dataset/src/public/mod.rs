@@ -107,14 +107,14 @@ impl Public {
         let mut gathering = Gathering::new(kind, With { plan, tokenizer: making.tokenizer }, making);
         match plan.set.source() {
             PublicSource::Url { url, file } => {
-                let path = making.downloads.url(url, file).map_err(at_fault)?;
+                let path = making.public_files.url(url, file).map_err(at_fault)?;
                 gathering.read(&path)?;
             }
             PublicSource::Hub(hub) => {
                 let subset = plan.subset.as_deref().or(hub.subset);
-                let (commit, files) = files(&hub, subset, making.downloads).map_err(at_fault)?;
+                let (commit, files) = files(&hub, subset, making.public_files).map_err(at_fault)?;
                 for file in files {
-                    let path = making.downloads.file(hub.repo, &commit, &file).map_err(at_fault)?;
+                    let path = making.public_files.file(hub.repo, &commit, &file).map_err(at_fault)?;
                     gathering.read(&path)?;
                     if gathering.is_full() {
                         break;

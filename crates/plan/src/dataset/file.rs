@@ -1,21 +1,25 @@
 //! Conversations of files.
 
 use super::Distribution;
-use serde::{Deserialize, Serialize};
+use super::speed_bench::{SPEED_BENCH, SpeedBench};
+use aiperf_types::Nanos;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Conversations of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FilePlan {
-    /// A file, or a folder of them where the format has a conversation a file.
-    pub path: PathBuf,
+    pub source: FileSource,
     pub format: FileFormat,
-    /// Conversations used at most, from the first; `None` uses all.
+    /// Conversations used at most, from the first; `None` uses all. Of a random pool, how many are drawn.
     pub entries: Option<u64>,
     /// Output length asked for where the file says none.
     pub osl: Option<Distribution>,
     /// Timestamps that are used, in milliseconds, both ends included; rows without one are.
     pub window: TimestampWindow,
+    /// Input tokens of a captured request that is used, at most.
+    pub max_isl: Option<u64>,
     /// What delays are multiplied by.
     pub delay_ratio: f64,
     /// Milliseconds that a delay has at most, once it is multiplied.
@@ -23,6 +27,51 @@ pub struct FilePlan {
     /// Whether a system turn that leads a conversation is its system message: the endpoint sends one. Else it is a turn
     /// like any other.
     pub hoist_system: bool,
+    /// Contents of each kind in a request of a random pool.
+    pub batches: BatchSizes,
+    /// Whether an image that an earlier turn of its conversation sent with its id goes by the id alone.
+    pub strip_known_images: bool,
+    /// How images by URL are fetched and sent inline; `None` sends the URLs.
+    pub inline_images: Option<MediaFetching>,
+}
+
+/// Where rows stand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileSource {
+    /// A file, or a folder of them where the format has folders.
+    Path(PathBuf),
+    /// Written out in a configuration.
+    Records {
+        /// The file they stand in, and their key, as messages name it.
+        place: String,
+        lists: Vec<RecordList>,
+    },
+}
+
+/// Rows of one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordList {
+    /// Of a pool; empty where there is one list.
+    pub name: String,
+    pub rows: Vec<Value>,
+}
+
+/// Contents of each kind in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchSizes {
+    pub texts: u32,
+    pub images: u32,
+    pub audios: u32,
+    pub videos: u32,
+}
+
+/// How files that rows name by URL are fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MediaFetching {
+    /// For each of them.
+    pub timeout: Nanos,
+    pub at_once: u32,
 }
 
 /// Which timestamps are used, in milliseconds.
@@ -35,16 +84,37 @@ pub struct TimestampWindow {
 impl FilePlan {
     /// All of a file as it is.
     pub fn new(path: impl Into<PathBuf>, format: FileFormat) -> Self {
+        Self::of(FileSource::Path(path.into()), format)
+    }
+
+    /// All rows as they are.
+    pub fn of(source: FileSource, format: FileFormat) -> Self {
         Self {
-            path: path.into(),
+            source,
             format,
             entries: None,
             osl: None,
             window: TimestampWindow::default(),
+            max_isl: None,
             delay_ratio: 1.0,
             delay_cap_ms: None,
             hoist_system: true,
+            batches: BatchSizes::default(),
+            strip_known_images: false,
+            inline_images: None,
         }
+    }
+}
+
+impl Default for BatchSizes {
+    fn default() -> Self {
+        Self { texts: 1, images: 1, audios: 1, videos: 1 }
+    }
+}
+
+impl Default for MediaFetching {
+    fn default() -> Self {
+        Self { timeout: Nanos::from_millis(60_000), at_once: 10 }
     }
 }
 
@@ -55,24 +125,104 @@ impl TimestampWindow {
 }
 
 /// How conversations stand in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
     /// A conversation of one turn a line.
     SingleTurn,
     /// A conversation a line, or several lines of one name.
     MultiTurn,
+    /// Contents a line, from which requests are drawn.
+    RandomPool,
     /// A whole body a line, sent as it is.
     RawPayload,
+    /// One document of sessions and their whole bodies, as a run writes it.
+    InputsJson,
+    /// Requests that an endpoint of SageMaker captured, with their times.
+    SagemakerDataCapture,
+    /// A question of SPEED-Bench a line.
+    SpeedBench(&'static SpeedBench),
 }
 
 impl FileFormat {
+    /// Those with a name of their own; SPEED-Bench has a table.
+    const PLAIN: &'static [Self] = &[
+        Self::SingleTurn,
+        Self::MultiTurn,
+        Self::RandomPool,
+        Self::RawPayload,
+        Self::InputsJson,
+        Self::SagemakerDataCapture,
+    ];
+
+    /// Every format, those of SPEED-Bench last.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::PLAIN.iter().copied().chain(SPEED_BENCH.iter().map(Self::SpeedBench))
+    }
+
     /// The name a user chooses it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SingleTurn => "single_turn",
             Self::MultiTurn => "multi_turn",
+            Self::RandomPool => "random_pool",
             Self::RawPayload => "raw_payload",
+            Self::InputsJson => "inputs_json",
+            Self::SagemakerDataCapture => "sagemaker_data_capture",
+            Self::SpeedBench(of) => of.name,
         }
+    }
+
+    /// The format of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::all().find(|format| format.name() == name)
+    }
+
+    /// Whether it may be read from a folder.
+    pub fn has_folders(self) -> bool {
+        matches!(self, Self::RandomPool | Self::RawPayload | Self::SagemakerDataCapture)
+    }
+
+    /// Whether it holds whole bodies, which are sent as they are.
+    pub fn is_verbatim(self) -> bool {
+        matches!(self, Self::RawPayload | Self::InputsJson)
+    }
+
+    /// Whether its rows may say when they are sent.
+    pub fn has_times(self) -> bool {
+        matches!(self, Self::SingleTurn | Self::MultiTurn | Self::SagemakerDataCapture)
+    }
+
+    /// Whether its conversations may have several turns that build on each other.
+    pub fn has_turns(self) -> bool {
+        matches!(self, Self::MultiTurn | Self::InputsJson | Self::SpeedBench(_))
+    }
+}
+
+impl Serialize for FileFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for FileFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::parse(&name).ok_or_else(|| de::Error::custom(format!("no format of files is called '{name}'")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_written_and_read_by_its_name() {
+        for format in FileFormat::all() {
+            let written = serde_json::to_value(format).unwrap();
+            assert_eq!(written, format.name());
+            assert_eq!(serde_json::from_value::<FileFormat>(written).unwrap(), format);
+        }
+        assert_eq!(FileFormat::all().count(), 38);
+        assert!(serde_json::from_value::<FileFormat>("csv".into()).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
 //! - [`media`]: images, audio and video that are made
-//! - [`file`]: conversations of files
+//! - [`file`]: conversations of files; [`speed_bench`]: the types of SPEED-Bench
 //! - [`public`]: those of public datasets
 //! - [`trace`]: requests as a server once received them
 
@@ -12,13 +12,15 @@ pub mod distribution;
 pub mod file;
 pub mod media;
 pub mod public;
+pub mod speed_bench;
 pub mod synthetic;
 pub mod trace;
 
 pub use distribution::{Distribution, Shape, Weighted};
-pub use file::{FileFormat, FilePlan, TimestampWindow};
+pub use file::{BatchSizes, FileFormat, FilePlan, FileSource, MediaFetching, RecordList, TimestampWindow};
 pub use media::MediaPlan;
 pub use public::{HubSource, Provenance, PublicPlan, PublicSet, PublicSource};
+pub use speed_bench::{SPEED_BENCH, SpeedBench};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 pub use trace::{BasetenReplay, Pace, SessionColumn, Synthesis, TraceFormat, TracePlan};
 
@@ -74,11 +76,13 @@ impl DatasetPlan {
         if let Self::Public(plan) = self { Some(plan.provenance()) } else { None }
     }
 
-    /// Whether it holds whole bodies, which are sent as they are.
-    pub fn is_verbatim(&self) -> bool {
+    /// Whether a run writes down the bodies that it sends: not those that a file has as they are, nor those of a
+    /// trace.
+    pub fn shows_inputs(&self) -> bool {
         match self {
-            Self::Synthetic(_) | Self::Rankings(_) | Self::Public(_) | Self::Trace(_) => false,
-            Self::File(plan) => plan.format == FileFormat::RawPayload,
+            Self::Synthetic(_) | Self::Rankings(_) | Self::Public(_) => true,
+            Self::Trace(_) => false,
+            Self::File(plan) => !plan.format.is_verbatim() && plan.format != FileFormat::SagemakerDataCapture,
         }
     }
 

@@ -1,9 +1,8 @@
-//! Conversations of a file.
+//! Conversations of a file, or of records that stand in a configuration.
 
-use super::super::subject;
-use super::counted_by;
-use super::format;
-use super::trace;
+use super::super::{subject, what_holds};
+use super::format::{self, Reader};
+use super::{counted_by, sends_all_images, trace};
 use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::NUM_DATASET_ENTRIES;
@@ -11,12 +10,19 @@ use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::Dataset;
+use crate::sections::dataset::FileFormat as Layout;
 use crate::sections::distribution::Distribution;
+use crate::sections::endpoint::Endpoint;
 use crate::sections::phases::PhaseType;
 use crate::tree::{Node, Origin};
-use aiperf_plan::{DatasetPlan, FileFormat, FilePlan, TimestampWindow};
+use aiperf_plan::{BatchSizes, DatasetPlan, FileFormat, FilePlan, FileSource, RecordList, TimestampWindow};
 use aiperf_types::EndpointKind;
+use serde_json::Value;
 use std::path::Path;
+
+const PATH: &str = "benchmark.datasets.0.path";
+/// The layout of records of which nobody says it.
+const USUAL_RECORDS: Layout = Layout::SingleTurn;
 
 pub(super) fn file(
     tree: &Tree,
@@ -25,36 +31,85 @@ pub(super) fn file(
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) -> Option<DatasetPlan> {
-    // Conversations written out are refused by their key.
+    let (source, format) = match &dataset.records {
+        Some(records) => (written_out(tree, records), dataset.format.unwrap_or(USUAL_RECORDS)),
+        None => return of_path(tree, ctx, dataset, notes, problems),
+    };
+    match format::named(tree, format) {
+        Ok(Reader::File(format)) => Some(planned(tree, dataset, source, format, notes, problems)),
+        Ok(Reader::Trace(format)) => {
+            problems.push(
+                Problem::new(format!("{} cannot be rows of {}", what_holds(tree), format.name()))
+                    .because("a trace is read from a file, which may be larger than memory")
+                    .hint("the same rows in a file, and its path: in place of records:")
+                    .at("benchmark.datasets.0.format"),
+            );
+            None
+        }
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    }
+}
+
+/// Records that stand in a configuration, by the place that messages name: a list, or lists by the names of pools.
+fn written_out(tree: &Tree, records: &Value) -> FileSource {
+    let rows = |items: &Value| items.as_array().cloned().unwrap_or_default();
+    let lists = match records {
+        Value::Object(pools) => {
+            pools.iter().map(|(name, items)| RecordList { name: name.clone(), rows: rows(items) }).collect()
+        }
+        items => vec![RecordList { name: String::new(), rows: rows(items) }],
+    };
+    let place = tree.places.file.clone().unwrap_or_else(|| "the configuration".to_owned());
+    FileSource::Records { place, lists }
+}
+
+fn of_path(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    dataset: &Dataset,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<DatasetPlan> {
     let given = dataset.path.as_deref()?;
     let path = ctx.cwd.join(os_text::path(given));
-    let at = "benchmark.datasets.0.path";
-    let what = subject(tree, at);
+    let what = subject(tree, PATH);
     if let Err(rule) = is_there(&path) {
-        problems.push(Problem::new(format!("{what} {rule}")).hint("a file with a line for each request").at(at));
+        problems.push(Problem::new(format!("{what} {rule}")).hint("a file with a line for each request").at(PATH));
         return None;
     }
-    if let Some(format) = format::trace(&path, dataset.format) {
-        return Some(trace::trace(tree, dataset, path, format, notes, problems));
-    }
-    let format = match format::of(&path, dataset.format) {
-        Ok(format) => format,
+    let format = match format::of(tree, &path, dataset.format) {
+        Ok(Reader::File(format)) => format,
+        Ok(Reader::Trace(format)) => return Some(trace::trace(tree, dataset, path, format, notes, problems)),
         Err(problem) => {
-            problems.push(problem(tree));
+            problems.push(problem);
             return None;
         }
     };
-    trace::not_a_trace(tree, format.name(), problems);
-    if path.is_dir() && format != FileFormat::RawPayload {
+    if path.is_dir() && !format.has_folders() {
         problems.push(
             Problem::new(format!("{what} is a directory"))
                 .because(format!("{} is read from a file", format.name()))
                 .hint("one of its files")
-                .at(at),
+                .at(PATH),
         );
     }
+    Some(planned(tree, dataset, FileSource::Path(path), format, notes, problems))
+}
+
+fn planned(
+    tree: &Tree,
+    dataset: &Dataset,
+    source: FileSource,
+    format: FileFormat,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> DatasetPlan {
     let kind = endpoint_kind(&tree.benchmark);
-    if kind == EndpointKind::Raw && format != FileFormat::RawPayload {
+    let what = what_holds(tree);
+    if kind == EndpointKind::Raw && !format.is_verbatim() {
         problems.push(
             Problem::new(format!("{} needs whole bodies", subject(tree, "benchmark.endpoint.type")))
                 .because(format!("{what} holds rows of {}, from which it makes none", format.name()))
@@ -63,24 +118,78 @@ pub(super) fn file(
         );
     }
     let extra = tree.node.find("benchmark.endpoint.extra").filter(|extra| !extra.entries().is_empty());
-    if let Some(extra) = extra.filter(|extra| format == FileFormat::RawPayload && !is_for_answers(extra, kind)) {
+    if let Some(extra) = extra.filter(|extra| format.is_verbatim() && !is_for_answers(extra, kind)) {
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
-        notes.push(format!("{extra} has no effect: bodies of raw_payload are sent as they are"));
+        notes.push(format!("{extra} has no effect: bodies of {} are sent as they are", format.name()));
     }
-    let osl = dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0);
-    let entries = entries(tree, dataset);
-    let hoist_system = kind.traits().system_message;
-    let (window, delay_ratio) = (window(tree, problems), dataset.turn_delay_ratio());
-    let delay_cap_ms = delay_cap(tree, dataset, format, problems);
-    Some(DatasetPlan::File(FilePlan {
-        entries,
-        osl,
-        window,
-        delay_ratio,
-        delay_cap_ms,
-        hoist_system,
-        ..FilePlan::new(path, format)
-    }))
+    trace::not_a_trace(tree, format, problems);
+    let is_drawn = format == FileFormat::RandomPool;
+    if !is_drawn {
+        not_drawn(tree, format.name(), problems);
+    }
+    // Of a pool any number may be drawn, so that what says how many requests there are says it too.
+    let all = dataset.entries.and_then(|entries| u64::try_from(entries).ok());
+    DatasetPlan::File(FilePlan {
+        entries: if is_drawn { all } else { entries(tree, dataset) },
+        osl: dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0),
+        window: window(tree, problems),
+        max_isl: dataset
+            .synthesis
+            .as_ref()
+            .and_then(|synthesis| synthesis.max_isl)
+            .and_then(|most| u64::try_from(most).ok()),
+        delay_ratio: dataset.turn_delay_ratio(),
+        delay_cap_ms: delay_cap(tree, dataset, format, problems),
+        hoist_system: kind.traits().system_message,
+        batches: batches(dataset),
+        strip_known_images: strips_images(tree, format, notes, problems),
+        inline_images: kind.traits().inline_images.then_some(tree.environment.media_fetching),
+        ..FilePlan::of(source, format)
+    })
+}
+
+/// Contents of each kind in a request that is drawn from a pool.
+fn batches(dataset: &Dataset) -> BatchSizes {
+    let size = |size: Option<i64>| size.map_or(1, |size| u32::try_from(size).unwrap_or(u32::MAX));
+    BatchSizes {
+        texts: size(dataset.prompt_batch_size),
+        images: size(dataset.image_batch_size),
+        audios: size(dataset.audio_batch_size),
+        videos: size(dataset.video_batch_size),
+    }
+}
+
+/// Refuses numbers of contents where requests are not drawn from a pool.
+pub(super) fn not_drawn(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
+    for key in ["prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"] {
+        let at = format!("benchmark.datasets.0.{key}");
+        if tree.node.find(&at).is_some() {
+            problems.push(
+                Problem::new(format!("{} needs rows that are drawn from", subject(tree, &at)))
+                    .because(format!("a request of {of} is what its row says"))
+                    .hint("--custom-dataset-type random_pool, or leave it out")
+                    .at(at),
+            );
+        }
+    }
+}
+
+/// Whether images that a server knows by their id are sent by it alone.
+fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
+    let at = "benchmark.endpoint.uuid_and_strip";
+    let what = subject(tree, at);
+    match format {
+        _ if !tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::uuid_and_strip) => return false,
+        FileFormat::SingleTurn => {}
+        FileFormat::MultiTurn => problems.push(
+            Problem::new(format!("{what} cannot be used with rows of multi_turn"))
+                .because("its turns carry those before them, so an image that was sent is in every request")
+                .hint("rows of single_turn with one session_id, or leave it out")
+                .at(at),
+        ),
+        other => sends_all_images(tree, &format!("rows of {} have no image_uuids and turns", other.name()), notes),
+    }
+    format == FileFormat::SingleTurn
 }
 
 /// Conversations that are used at most: what other flags say is about requests.
@@ -98,7 +207,7 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
         let at = "benchmark.datasets.0.inter_turn_delay_cap_seconds";
         problems.push(
             Problem::new(format!("{} is for conversations of multi_turn and for traces", subject(tree, at)))
-                .because(format!("{} holds rows of {}", subject(tree, "benchmark.datasets.0.path"), format.name()))
+                .because(format!("{} holds rows of {}", what_holds(tree), format.name()))
                 .hint("rows of multi_turn, or leave it out")
                 .at(at),
         );

@@ -1,25 +1,43 @@
-//! Which layout a file has: the one that was named, or the one its first row looks like.
+//! Which layout a file has: the one that was named, or the one that its first row looks like.
+//!
+//! A row is asked for what makes it a row of each layout; exactly one has to be. What a row of that layout lacks is told
+//! by who reads it.
 
 use super::super::{not_yet, subject};
 use crate::choice::Choice;
 use crate::error::Problem;
 use crate::resolve::Tree;
+use crate::row_file;
 use crate::sections::dataset::FileFormat;
-use aiperf_plan::{FileFormat as Read, TraceFormat};
+use aiperf_plan::{FileFormat as FileRead, SPEED_BENCH, TraceFormat};
 use serde_json::Value;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Of a file, what is looked at.
 const LOOKED_AT: u64 = 16 << 20;
+/// Members by which rows say something.
+const SAYING: &[&str] = &["text", "texts", "image", "images", "audio", "audios", "video", "videos", "image_uuids"];
+/// Members that a row of a trace has, and a body has not.
+const TRACED: &[&str] =
+    &["output_length", "timestamp", "hash_ids", "conversation_id", "session_id", "delay", "input_length"];
 
-/// Layouts that are read.
-const READ: &[(FileFormat, Read)] = &[
-    (FileFormat::SingleTurn, Read::SingleTurn),
-    (FileFormat::MultiTurn, Read::MultiTurn),
-    (FileFormat::RawPayload, Read::RawPayload),
-];
+/// Why a file has no layout that is known.
+#[derive(Debug, PartialEq)]
+pub(crate) enum NoLayout {
+    /// It begins with something else than a JSON object.
+    NoRow,
+    /// None has such rows; what is said about it.
+    None(String),
+    /// Several have.
+    Several(Vec<FileFormat>),
+}
+
+/// Who reads a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reader {
+    File(FileRead),
+    Trace(TraceFormat),
+}
 
 /// Traces that are replayed.
 const TRACES: &[(FileFormat, TraceFormat)] = &[
@@ -29,118 +47,215 @@ const TRACES: &[(FileFormat, TraceFormat)] = &[
     (FileFormat::BasetenTrace, TraceFormat::Baseten),
 ];
 
-/// The trace that a file is, if it is one that is replayed.
-pub(super) fn trace(path: &Path, named: Option<FileFormat>) -> Option<TraceFormat> {
-    let format = named.unwrap_or_else(|| looks_like(path));
-    TRACES.iter().find(|(known, _)| *known == format).map(|(_, trace)| *trace)
+/// Who reads files of a layout, if anybody.
+fn reader(format: FileFormat) -> Option<Reader> {
+    let trace = TRACES.iter().find(|(known, _)| *known == format).map(|(_, trace)| Reader::Trace(*trace));
+    trace.or_else(|| FileRead::parse(format.name()).map(Reader::File))
 }
 
 /// Whether files of a layout are read.
 pub(crate) fn can_be_read(format: FileFormat) -> bool {
-    READ.iter().any(|(known, _)| *known == format) || TRACES.iter().any(|(known, _)| *known == format)
+    reader(format).is_some()
 }
 
-/// The layout of a file, or what is said where it is not read yet.
-pub(super) fn of(path: &Path, named: Option<FileFormat>) -> Result<Read, impl FnOnce(&Tree) -> Problem> {
-    let format = named.unwrap_or_else(|| looks_like(path));
-    let read = READ.iter().find(|(known, _)| *known == format).map(|(_, read)| *read);
-    read.ok_or(move |tree: &Tree| {
-        let at = "benchmark.datasets.0.format";
-        let what = match (named, tree.node.find(at)) {
-            (Some(_), Some(node)) => tree.places.subject(node, at),
-            _ => format!("{} looks like {}, which", subject(tree, "benchmark.datasets.0.path"), format.name()),
-        };
-        let traces = TRACES.iter().map(|(format, _)| format.name());
-        let there: Vec<&str> = READ.iter().map(|(format, _)| format.name()).chain(traces).collect();
-        not_yet(&what, &format!("files of {} are read", there.join(", ")))
-            .hint("rows of single_turn, as in {\"text\": \"hello\"}")
-            .at(at)
-    })
+/// Who reads a file, or what is said where it has no layout, or one that is not read yet.
+pub(super) fn of(tree: &Tree, path: &Path, named: Option<FileFormat>) -> Result<Reader, Problem> {
+    if let Some(format) = named {
+        return self::named(tree, format);
+    }
+    let file = subject(tree, "benchmark.datasets.0.path");
+    let ask = if tree.places.file.is_some() { "format:" } else { "--custom-dataset-type" };
+    let refused = |what: String, hint: String| Err(Problem::new(what).hint(hint).at("benchmark.datasets.0.format"));
+    match looks_like(path) {
+        Ok(format) => reader(format).ok_or_else(|| unread(&format!("{file} looks like {}, which", format.name()))),
+        // What is no row is told by who reads the most common kind of rows, with its line and column.
+        Err(NoLayout::NoRow) => Ok(Reader::File(FileRead::SingleTurn)),
+        Err(NoLayout::None(why)) => refused(format!("{file} {why}"), format!("{ask} NAME, the layout of its rows")),
+        Err(NoLayout::Several(formats)) => {
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+            let what = format!("{file} has a first row that may be one of {}", names.join(" and "));
+            refused(what, format!("{ask} {}", names.join(" or ")))
+        }
+    }
 }
 
-/// The layout of the first row; one that looks like none is left to the reader of `single_turn`, which says what it
-/// lacks. Compressed files are looked at when they are read.
-pub(crate) fn looks_like(path: &Path) -> FileFormat {
+/// Who reads a layout that somebody named.
+pub(super) fn named(tree: &Tree, layout: FileFormat) -> Result<Reader, Problem> {
+    reader(layout).ok_or_else(|| unread(&subject(tree, "benchmark.datasets.0.format")))
+}
+
+fn unread(what: &str) -> Problem {
+    let is_split = |name: &&str| name.starts_with("speed_bench");
+    let traces = TRACES.iter().map(|(format, _)| format.name());
+    let there: Vec<&str> = FileRead::all().map(FileRead::name).filter(|name| !is_split(name)).chain(traces).collect();
+    not_yet(what, &format!("files of {} and of SPEED-Bench are read", there.join(", ")))
+        .hint("rows of single_turn, as in {\"text\": \"hello\"}")
+        .at("benchmark.datasets.0.format")
+}
+
+/// The one layout whose rows look like the first of a file, or of the files of a folder.
+pub(crate) fn looks_like(path: &Path) -> Result<FileFormat, NoLayout> {
     if path.is_dir() {
-        let inside = first_inside(path).map(|file| looks_like(&file));
-        return inside.filter(|format| !can_be_read(*format)).unwrap_or(FileFormat::RawPayload);
+        return one_of(folder_looks_like(path), || "is a folder whose files are of no known layout".to_owned());
     }
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    match ending.as_str() {
-        "csv" => return FileFormat::BurstGptTrace,
-        "parquet" | "arrow" | "ipc" => return FileFormat::BasetenTrace,
-        _ => {}
+    if row_file::is_columnar(path) || ["parquet", "arrow", "ipc"].contains(&ending.as_str()) {
+        return Ok(FileFormat::BasetenTrace);
     }
-    let Some(text) = beginning(path) else { return FileFormat::SingleTurn };
+    let text = row_file::beginning(path, LOOKED_AT).unwrap_or_default();
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if ["Timestamp", "Request tokens", "Response tokens"].iter().all(|column| first.contains(column)) {
-        return FileFormat::BurstGptTrace;
+        return Ok(FileFormat::BurstGptTrace);
+    }
+    if ending == "csv" {
+        return Err(NoLayout::None("is a table without the columns of a known trace".into()));
     }
     // What is one value over many lines is a file of one row.
     let row = serde_json::from_str(first).or_else(|_| serde_json::from_str(&text));
-    row.map_or(FileFormat::SingleTurn, |row| row_looks_like(&row))
+    match row {
+        Ok(row @ Value::Object(_)) => row_looks_like(&row, path),
+        _ => Err(NoLayout::NoRow),
+    }
 }
 
-/// The first file of a folder that may hold rows, by name; those of its folders come last.
-fn first_inside(folder: &Path) -> Option<PathBuf> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    let holds_rows =
-        |path: &&PathBuf| path.is_file() && path.extension().is_some_and(|it| it == "jsonl" || it == "json");
-    let here = paths.iter().find(holds_rows).cloned();
-    here.or_else(|| paths.iter().filter(|path| path.is_dir() && !path.is_symlink()).find_map(|path| first_inside(path)))
+fn one_of(found: Vec<FileFormat>, none: impl FnOnce() -> String) -> Result<FileFormat, NoLayout> {
+    match found[..] {
+        [] => Err(NoLayout::None(none())),
+        [one] => Ok(one),
+        _ => Err(NoLayout::Several(found)),
+    }
 }
 
-fn beginning(path: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut bytes)).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    Some(text.trim_start_matches('\u{feff}').to_owned())
+fn row_looks_like(row: &Value, path: &Path) -> Result<FileFormat, NoLayout> {
+    // A request of Bailian has a type too, which names no layout.
+    let named = row.get("type").and_then(Value::as_str).filter(|_| row.get("chat_id").is_none());
+    if is_speed_bench(row) {
+        return split_of(path).ok_or_else(|| {
+            NoLayout::None("holds rows of SPEED-Bench, and goes by the name of none of its splits".into())
+        });
+    }
+    let found = layouts(row);
+    let Some(named) = named else {
+        return one_of(found, || "has a first row of no known layout".to_owned());
+    };
+    match FileFormat::parse(named) {
+        Some(FileFormat::RandomPool) if has_content(row) => Ok(FileFormat::RandomPool),
+        Some(format) if found.contains(&format) => Ok(format),
+        Some(format) => {
+            Err(NoLayout::None(format!("has a first row of type {}, which has not the members of one", format.name())))
+        }
+        // What a body calls its type is its own business.
+        None if found == [FileFormat::RawPayload] => Ok(FileFormat::RawPayload),
+        None => Err(NoLayout::None(format!("has a first row of type '{}', which is no known layout", shown(named)))),
+    }
 }
 
-fn row_looks_like(row: &Value) -> FileFormat {
+fn shown(name: &str) -> String {
+    name.chars().take(60).collect()
+}
+
+/// Every layout that has such rows.
+fn layouts(row: &Value) -> Vec<FileFormat> {
     let has = |key: &str| row.get(key).is_some_and(|value| !value.is_null());
     let list = |key: &str| row.get(key).and_then(Value::as_array).filter(|items| !items.is_empty());
-    if let Some(named) = row.get("type").and_then(Value::as_str).and_then(FileFormat::parse) {
-        return named;
-    }
-    if has("question_id") && has("category") {
-        return FileFormat::SpeedBenchQualitative;
-    }
-    if has("chat_id") && has("parent_chat_id") {
-        return FileFormat::BailianTrace;
-    }
-    let mooncake = ["input_length", "hash_ids", "output_length", "timestamp", "conversation_id"];
-    let is_traced = mooncake.into_iter().any(has);
-    if row.get("messages").is_some_and(Value::is_array) {
-        return if is_traced { FileFormat::MooncakeTrace } else { FileFormat::RawPayload };
-    }
-    if let Some(turns) = list("turns") {
-        let is_graph = |turn: &Value| ["messages", "forks", "spawns"].iter().any(|key| turn.get(key).is_some());
-        return if turns.iter().any(is_graph) { FileFormat::DagJsonl } else { FileFormat::MultiTurn };
-    }
-    if list("data").is_some_and(|items| items[0].get("payloads").is_some()) {
-        return FileFormat::InputsJson;
-    }
-    if has("captureData") && has("eventMetadata") {
-        return FileFormat::SagemakerDataCapture;
-    }
-    if has("round_index") && has("timing_events") {
-        return FileFormat::Tracelab;
-    }
-    if has("requests") && has("block_size") {
-        return FileFormat::WekaTrace;
-    }
-    if has("input_length") || has("hash_ids") || has("text_input") {
-        return FileFormat::MooncakeTrace;
-    }
-    FileFormat::SingleTurn
+    let all = |keys: &[&str]| keys.iter().all(|key| has(key));
+    let is_body = row.get("messages").is_some_and(Value::is_array);
+    let is_bailian = all(&["chat_id", "parent_chat_id", "timestamp", "input_length", "output_length"]);
+    let is_traced = TRACED.iter().any(|key| has(key));
+    let turns = list("turns").map_or(&[][..], Vec::as_slice);
+    let is_branching = |turn: &Value| {
+        turn.get("messages").is_some_and(Value::is_array) || turn.get("forks").is_some() || turn.get("spawns").is_some()
+    };
+    let is_graph = row["session_id"].is_string() && turns.iter().any(is_branching);
+    let is_inputs = list("data").is_some_and(|items| items[0].get("payloads").is_some_and(Value::is_array));
+    let is_round = all(&["session_id", "round_index", "input_tokens_total", "prefix_tokens", "timing_events"]);
+    let is_mooncake =
+        !is_bailian && (has("input_length") || has("text_input") || has("payload") || is_body && is_traced);
+    let found = [
+        (FileFormat::SingleTurn, has_content(row)),
+        (FileFormat::MultiTurn, !turns.is_empty() && (turns.iter().all(has_content) || !is_graph)),
+        (FileFormat::DagJsonl, is_graph),
+        (FileFormat::BailianTrace, is_bailian),
+        (FileFormat::MooncakeTrace, is_mooncake),
+        (FileFormat::RawPayload, is_body && !is_traced && !is_inputs),
+        (FileFormat::InputsJson, is_inputs),
+        (FileFormat::SagemakerDataCapture, all(&["captureData", "eventMetadata"])),
+        (FileFormat::Tracelab, is_round),
+        (FileFormat::WekaTrace, all(&["requests", "block_size"])),
+    ];
+    found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
+}
+
+/// Whether a row says something itself.
+fn has_content(row: &Value) -> bool {
+    let says = |key: &&str| match row.get(key) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(_) => true,
+    };
+    SAYING.iter().any(|key| says(&key))
+}
+
+fn is_speed_bench(row: &Value) -> bool {
+    ["question_id", "category", "messages"].iter().all(|key| row.get(key).is_some_and(|value| !value.is_null()))
+}
+
+/// The split of SPEED-Bench that goes by the name of a file, all categories of it.
+fn split_of(path: &Path) -> Option<FileFormat> {
+    let name = path.file_name()?.to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let split = SPEED_BENCH.iter().find(|split| split.category.is_none() && split.file == name)?;
+    FileFormat::parse(split.name)
+}
+
+fn folder_looks_like(folder: &Path) -> Vec<FileFormat> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.is_file() && !path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.'));
+    files.sort();
+    let ends = |path: &PathBuf, ending: &str| path.extension().is_some_and(|it| it == ending);
+    let first_row = |path: &PathBuf| {
+        let text = row_file::beginning(path, LOOKED_AT)?;
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        serde_json::from_str::<Value>(line).or_else(|_| serde_json::from_str(&text)).ok()
+    };
+    let is = |row: &Value, format: FileFormat| layouts(row).contains(&format);
+    let of_ending = |ending: &'static str| files.iter().filter(move |path| ends(path, ending)).find_map(first_row);
+    let is_pool = |path: &PathBuf| first_row(path).is_some_and(|row| has_content(&row));
+    let found = [
+        (FileFormat::RawPayload, of_ending("jsonl").is_some_and(|row| row["messages"].is_array())),
+        (FileFormat::SagemakerDataCapture, {
+            let first = first_inside(folder, 0);
+            first.and_then(|path| first_row(&path)).is_some_and(|row| is(&row, FileFormat::SagemakerDataCapture))
+        }),
+        (FileFormat::WekaTrace, of_ending("json").is_some_and(|row| is(&row, FileFormat::WekaTrace))),
+        (FileFormat::RandomPool, !files.is_empty() && files.iter().all(is_pool)),
+    ];
+    found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
+}
+
+/// Folders within folders that are gone into.
+const DEEPEST: usize = 32;
+
+/// The first file of rows in a folder, by name; those of its folders come last.
+fn first_inside(folder: &Path, depth: usize) -> Option<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let holds_rows = |path: &&PathBuf| path.is_file() && path.extension().is_some_and(|it| it == "jsonl");
+    let here = paths.iter().find(holds_rows).cloned();
+    let folders = || paths.iter().filter(|path| depth < DEEPEST && path.is_dir() && !path.is_symlink());
+    here.or_else(|| folders().find_map(|path| first_inside(path, depth + 1)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn of_row(row: Value) -> Result<FileFormat, NoLayout> {
+        row_looks_like(&row, Path::new("rows.jsonl"))
+    }
 
     #[test]
     fn rows_look_like_the_layout_they_are_of() {
@@ -151,13 +266,33 @@ mod tests {
             (json!({"messages": [], "output_length": 3}), FileFormat::MooncakeTrace),
             (json!({"input_length": 1, "hash_ids": [1]}), FileFormat::MooncakeTrace),
             (json!({"turns": [{"text": "a"}]}), FileFormat::MultiTurn),
+            (json!({"turns": [{"delay": 5}]}), FileFormat::MultiTurn),
             (json!({"session_id": "s", "turns": [{"messages": []}]}), FileFormat::DagJsonl),
             (json!({"type": "random_pool", "text": "a"}), FileFormat::RandomPool),
             (json!({"data": [{"payloads": []}]}), FileFormat::InputsJson),
-            (json!([1]), FileFormat::SingleTurn),
-            (json!(5), FileFormat::SingleTurn),
+            (json!({"messages": [], "type": "response.create"}), FileFormat::RawPayload),
         ] {
-            assert_eq!(row_looks_like(&row), format, "{row}");
+            assert_eq!(of_row(row.clone()), Ok(format), "{row}");
         }
+    }
+
+    #[test]
+    fn rows_of_two_layouts_or_none_are_told() {
+        use FileFormat::{MooncakeTrace, SingleTurn};
+        let both = of_row(json!({"text": "a", "input_length": 5}));
+        assert_eq!(both, Err(NoLayout::Several(vec![SingleTurn, MooncakeTrace])));
+        for row in [json!({"foo": 1}), json!({"type": "zzz", "text": "a"}), json!({"type": "multi_turn", "text": "a"})]
+        {
+            assert!(matches!(of_row(row.clone()), Err(NoLayout::None(_))), "{row}");
+        }
+    }
+
+    #[test]
+    fn rows_of_speed_bench_are_of_the_split_their_file_is_named_by() {
+        let row = json!({"question_id": "q", "category": "math", "messages": [{"role": "user", "content": "1+1?"}]});
+        let found = |name: &str| row_looks_like(&row, Path::new(name));
+        assert_eq!(found("a/qualitative.jsonl"), Ok(FileFormat::SpeedBenchQualitative));
+        assert_eq!(found("throughput_8k.jsonl.gz"), Ok(FileFormat::SpeedBenchThroughput8k));
+        assert!(matches!(found("rows.jsonl"), Err(NoLayout::None(_))));
     }
 }

@@ -7,13 +7,15 @@ mod public;
 mod synthetic;
 mod trace;
 
-use super::subject;
+use super::{not_yet, subject};
+use crate::advice;
 use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::Flag;
+use crate::flags::{Flag, PROMPT_BATCH_SIZE};
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::{self as section, Dataset, DatasetType};
+use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
 use aiperf_plan::{DatasetPlan, MediaPlan, Sampling};
 use aiperf_types::{EndpointKind, NeedsFile};
@@ -48,7 +50,10 @@ pub(super) fn dataset(
     match dataset.r#type() {
         DatasetType::File => return file::file(tree, ctx, dataset, notes, problems),
         DatasetType::Public => return public::public(tree, dataset, notes, problems),
-        DatasetType::Synthetic => {}
+        DatasetType::Synthetic => {
+            not_batched(tree, problems);
+            sends_all_images(tree, "requests that are made hold no images with ids", notes);
+        }
     }
     let kind = endpoint_kind(&tree.benchmark);
     let media = media::MediaReader { tree, ctx, kind, notes, problems }.read(dataset);
@@ -72,6 +77,23 @@ pub(super) fn dataset(
         notes.push(format!("{} has no effect: prompts that are made share no blocks", subject(tree, block_size)));
     }
     Some(synthetic::synthetic(tree, dataset, media, notes, problems))
+}
+
+/// Says that images are sent each time, where there are no ids to send in their place.
+fn sends_all_images(tree: &Tree, why: &str, notes: &mut Vec<String>) {
+    if tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::uuid_and_strip) {
+        let what = subject(tree, "benchmark.endpoint.uuid_and_strip");
+        notes.push(format!("{what} has no effect: {why}"));
+    }
+}
+
+/// Numbers of prompts are for pools: a request that is made has one.
+fn not_batched(tree: &Tree, problems: &mut Vec<Problem>) {
+    let reason = "a request has one prompt";
+    if let Some(given) = tree.flags.get(PROMPT_BATCH_SIZE) {
+        let hint = advice::without_flag(&given.spelled, reason);
+        problems.push(not_yet(&given.spelled, reason).hint(hint).at(PROMPT_BATCH_SIZE.to.location()));
+    }
 }
 
 /// Refuses a type whose requests hold what is not made, or not asked for.

@@ -1,7 +1,7 @@
 //! Conversations of a public dataset.
 
 use super::super::{not_yet, subject};
-use super::{counted_by, file, first_set};
+use super::{counted_by, file, first_set, sends_all_images};
 use crate::choice::Choice;
 use crate::error::Problem;
 use crate::flags::NUM_DATASET_ENTRIES;
@@ -54,6 +54,8 @@ pub(super) fn public(
         let what = subject(tree, "benchmark.datasets.0.prompts.corpus");
         notes.push(format!("{what} has no effect: prompts of {name} are what the data says"));
     }
+    file::not_drawn(tree, name, problems);
+    sends_all_images(tree, &format!("images of {name} have no ids"), notes);
     let source = set.source();
     if let (Some(_), PublicSource::Url { .. }) = (&dataset.hf_subset, source) {
         let at = "benchmark.datasets.0.hf_subset";

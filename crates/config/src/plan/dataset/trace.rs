@@ -1,13 +1,13 @@
 //! A trace that is replayed.
 
-use super::super::subject;
-use super::file;
+use super::super::{subject, what_holds};
+use super::{file, sends_all_images};
 use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
-use aiperf_plan::{BasetenReplay, DatasetPlan, Pace, Synthesis, TraceFormat, TracePlan};
+use aiperf_plan::{BasetenReplay, DatasetPlan, FileFormat, Pace, Synthesis, TraceFormat, TracePlan};
 use aiperf_types::EndpointKind;
 use std::path::PathBuf;
 
@@ -41,6 +41,8 @@ pub(super) fn trace(
                 .at(at("path")),
         );
     }
+    file::not_drawn(tree, format.name(), problems);
+    sends_all_images(tree, &format!("rows of {} have no image_uuids", format.name()), notes);
     if is_baseten {
         let other = "--max-idle-gap-cap-seconds, which is about all of a trace";
         let as_recorded = "--replay-speedup, and prompts as they were recorded";
@@ -148,30 +150,32 @@ fn not_of_baseten(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
 }
 
 /// Refuses what is about traces, for conversations that are none.
-pub(super) fn not_a_trace(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
-    not_of_baseten(tree, of, problems);
+pub(super) fn not_a_trace(tree: &Tree, of: FileFormat, problems: &mut Vec<Problem>) {
+    not_of_baseten(tree, of.name(), problems);
     const KEYS: &[&str] = &[
         "synthesis.speedup_ratio",
         "synthesis.prefix_len_multiplier",
         "synthesis.prefix_root_multiplier",
         "synthesis.prompt_len_multiplier",
         "synthesis.output_len_multiplier",
-        "synthesis.max_isl",
         "synthesis.max_osl",
         "block_size",
         "prompts.block_size",
         "trace_idle_gap_cap_seconds",
         "ignore_trace_delays",
     ];
-    refuse(tree, KEYS, of, "traces", problems);
+    refuse(tree, KEYS, of.name(), "traces", problems);
+    // Of requests that were captured, those that are too long are left out.
+    if of != FileFormat::SagemakerDataCapture {
+        refuse(tree, &["synthesis.max_isl"], of.name(), "traces and requests that were captured", problems);
+    }
 }
 
 fn refuse(tree: &Tree, keys: &[&str], of: &str, about: &str, problems: &mut Vec<Problem>) {
     for key in keys.iter().map(|key| at(key)).filter(|key| tree.node.find(key).is_some()) {
-        let path = subject(tree, &at("path"));
         problems.push(
             Problem::new(format!("{} is about {about}", subject(tree, &key)))
-                .because(format!("{path} holds rows of {of}"))
+                .because(format!("{} holds rows of {of}", what_holds(tree)))
                 .hint("leave it out, or --custom-dataset-type with the layout of the rows")
                 .at(key),
         );

@@ -1,0 +1,66 @@
+//! Fetches media that rows name by URL, for endpoints that take none: before the run, the way its requests travel.
+
+use aiperf_dataset::{FetchMedia, Fetched};
+use aiperf_engine::Stop;
+use aiperf_engine::travel::{self, TlsError};
+use aiperf_plan::{MediaFetching, Plan};
+use aiperf_transport::{Fetcher, fetch};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Bytes of one file: it becomes part of one request.
+const LARGEST: usize = 256_000_000;
+
+/// Fetches several files at once.
+pub(crate) struct MediaFiles {
+    fetcher: Fetcher,
+    settings: MediaFetching,
+    stop: Stop,
+}
+
+impl MediaFiles {
+    pub(crate) fn new(plan: &Plan, settings: MediaFetching, stop: Stop) -> Result<Self, TlsError> {
+        Ok(Self { fetcher: travel::fetcher(plan)?, settings, stop })
+    }
+
+    fn fetch(&self, url: &str, is_over: impl Fn() -> bool) -> Result<Vec<u8>, String> {
+        let timeout = Duration::from_nanos(self.settings.timeout.0);
+        let call = fetch::Call::to("GET", url, timeout).ok_or("is no URL of the web")?;
+        let call = fetch::Call { size_limit: LARGEST, ..call };
+        let answer = self.fetcher.call(&call, is_over).map_err(|error| format!("cannot be fetched: {error}"))?;
+        match answer.status {
+            200 => Ok(answer.body),
+            status => Err(format!("cannot be fetched: the server answered {status} {}", answer.reason)),
+        }
+    }
+}
+
+impl FetchMedia for MediaFiles {
+    fn each(&self, urls: &[&str], fetched: Fetched<'_>) {
+        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let is_over = || is_over.load(Relaxed) || self.stop.is_stopped();
+        let (send, receive) = mpsc::sync_channel(0);
+        std::thread::scope(|scope| {
+            for _ in 0..urls.len().min(self.settings.at_once.max(1) as usize) {
+                let (send, next, is_over) = (send.clone(), &next, &is_over);
+                scope.spawn(move || {
+                    while let Some((at, url)) =
+                        Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, urls.get(at)?)))
+                    {
+                        if is_over() || send.send((at, self.fetch(url, is_over))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            // Whoever still fetches finds nobody to give it to, and ends.
+            for (at, file) in receive {
+                if !fetched(at, file) {
+                    return;
+                }
+            }
+        });
+    }
+}

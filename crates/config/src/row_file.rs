@@ -1,0 +1,68 @@
+//! Files of rows, looked at before they are read: uncompressed where they are not, and without a byte order mark.
+
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// How Parquet, and Arrow as a file and as a stream, begin.
+const COLUMNAR: &[&[u8]] = &[b"PAR1", b"ARROW1", &[0xff; 4]];
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The text of a file; nothing of what is no plain file, because a pipe would be waited for and a device never end.
+pub(crate) fn open(path: &Path) -> Option<Box<dyn BufRead>> {
+    let mut file = BufReader::new(File::open(path).ok().filter(|_| path.is_file())?);
+    let is_compressed = file.fill_buf().ok()?.starts_with(GZIP);
+    let mut text: Box<dyn BufRead> =
+        if is_compressed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(file) };
+    // What cannot be uncompressed is told by who reads it whole.
+    let is_marked = text.fill_buf().is_ok_and(|start| start.starts_with(BYTE_ORDER_MARK));
+    text.consume(if is_marked { BYTE_ORDER_MARK.len() } else { 0 });
+    Some(text)
+}
+
+/// The beginning of a file, at most so many bytes of it.
+pub(crate) fn beginning(path: &Path, most: u64) -> Option<String> {
+    let mut bytes = Vec::new();
+    // Of a file that ends too soon, what is there.
+    let _ = open(path)?.take(most).read_to_end(&mut bytes);
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether a file holds columns, and no rows of text.
+pub(crate) fn is_columnar(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let file = File::open(path).ok().filter(|_| path.is_file());
+    file.is_some_and(|file| file.take(6).read_to_end(&mut start).is_ok())
+        && COLUMNAR.iter().any(|magic| start.starts_with(magic))
+}
+
+/// Lines that are not blank; reading stops at the first that is not text.
+pub(crate) fn lines(path: &Path) -> impl Iterator<Item = String> {
+    open(path).into_iter().flat_map(|text| text.lines().map_while(Result::ok)).filter(|line| !line.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn compressed_and_marked_files_are_seen_as_their_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "\u{feff}\n{\"a\": 1}\n \n{\"a\": 2}";
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        let packed = gzip.finish().unwrap();
+        let path = folder.path().join("rows");
+        for bytes in [text.as_bytes(), &packed] {
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(lines(&path).collect::<Vec<_>>(), ["{\"a\": 1}", "{\"a\": 2}"]);
+            assert_eq!(beginning(&path, 5).unwrap(), "\n{\"a\"");
+        }
+        std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+        assert!(beginning(&path, 5).is_some());
+        assert!(open(folder.path()).is_none());
+    }
+}

@@ -1,0 +1,107 @@
+//! What is told once of many rows.
+
+use aiperf_types::{Nanos, TurnShape};
+
+/// Names that are told.
+pub(super) const NAMES_TOLD: usize = 8;
+/// Delays that are worth a word.
+const LONG_DELAY: Nanos = Nanos::from_millis(60_000);
+
+/// Members of rows that mean nothing.
+#[derive(Default)]
+pub(super) struct Ignored {
+    names: Vec<String>,
+    first: Option<String>,
+    more: bool,
+}
+
+impl Ignored {
+    pub(super) fn add(&mut self, members: Vec<String>, place: impl FnOnce() -> String) {
+        if members.is_empty() {
+            return;
+        }
+        self.first.get_or_insert_with(place);
+        for name in members {
+            if self.names.contains(&name) {
+                continue;
+            }
+            if self.names.len() == NAMES_TOLD {
+                self.more = true;
+                return;
+            }
+            self.names.push(name);
+        }
+    }
+
+    pub(super) fn note(self) -> Option<String> {
+        let first = self.first?;
+        let more = if self.more { " and others" } else { "" };
+        Some(format!("{first}: members that mean nothing here are ignored: {}{more}", self.names.join(", ")))
+    }
+}
+
+/// Delays that keep a session waiting for long.
+#[derive(Default)]
+pub(super) struct LongDelays {
+    count: u64,
+    longest: Nanos,
+    /// Position of the row that begins the first conversation with one.
+    first: usize,
+}
+
+impl LongDelays {
+    pub(super) fn add(&mut self, turn: &TurnShape, position: usize) {
+        let Some(delay) = turn.delay.filter(|delay| *delay > LONG_DELAY) else { return };
+        if self.count == 0 {
+            self.first = position;
+        }
+        self.count += 1;
+        self.longest = self.longest.max(delay);
+    }
+
+    pub(super) fn note(&self, at: impl FnOnce(usize) -> String) -> Option<String> {
+        let (limit, longest) = (LONG_DELAY.as_secs_f64(), self.longest.as_secs_f64());
+        let what = format!("delays of more than {limit} s between turns: {}, the longest of {longest} s", self.count);
+        (self.count > 0).then(|| format!("{}: {what}", at(self.first)))
+    }
+}
+
+/// Rows that are left out, for what they say of themselves.
+#[derive(Default)]
+pub(super) struct LeftOut {
+    rows: u64,
+    /// Categories of theirs.
+    others: Vec<String>,
+    too_long: u64,
+}
+
+impl LeftOut {
+    pub(super) fn of_category(&mut self, category: String) {
+        self.rows += 1;
+        if self.others.len() <= NAMES_TOLD && !self.others.contains(&category) {
+            self.others.push(category);
+        }
+    }
+
+    pub(super) fn too_long(&mut self) {
+        self.too_long += 1;
+    }
+
+    pub(super) fn notes(&self, wanted: Option<&str>, max_isl: Option<u64>) -> Vec<String> {
+        let category = wanted.filter(|_| self.rows > 0);
+        let category =
+            category.map(|wanted| format!("rows of other categories than {wanted} are left out: {}", self.rows));
+        let long = max_isl.filter(|_| self.too_long > 0);
+        let long = long.map(|most| format!("rows of more than {most} input tokens are left out: {}", self.too_long));
+        category.into_iter().chain(long).collect()
+    }
+
+    /// Why nothing is left, where that is why.
+    pub(super) fn nothing_left(&self, wanted: Option<&str>, max_isl: Option<u64>) -> Option<String> {
+        if let (Some(most), true) = (max_isl, self.too_long > 0) {
+            return Some(format!("has no rows of {most} input tokens or fewer\n  try: a larger --synthesis-max-isl"));
+        }
+        let (wanted, others) = (wanted.filter(|_| self.rows > 0)?, self.others.join(", "));
+        Some(format!("has no rows of category {wanted}\n  its categories are {others}\n  try: a type of one of these"))
+    }
+}
