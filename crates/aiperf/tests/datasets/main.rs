@@ -3,11 +3,16 @@
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`tokenizers`]: what counts, by every name; [`hub`]: where they come from
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+#[path = "../../../campaign/tests/hub/fake.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod hub;
 mod recorded;
 mod seeds;
+mod tokenizers;
