@@ -11,6 +11,7 @@
 //! - `synthetic`: conversations made to length
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
+//! - [`trace_tools`]: traces as files to look at and to make
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
@@ -25,6 +26,7 @@ mod session_id;
 pub mod source;
 mod synthetic;
 mod text;
+pub mod trace_tools;
 mod turn_shape;
 
 pub use dataset::Dataset;

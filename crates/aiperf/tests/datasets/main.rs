@@ -4,6 +4,7 @@
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`tokenizers`]: what counts, by every name; [`hub`]: where they come from
+//! - [`trace_tools`]: commands for traces, which send nothing
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -16,3 +17,4 @@ mod hub;
 mod recorded;
 mod seeds;
 mod tokenizers;
+mod trace_tools;
