@@ -9,19 +9,23 @@
 //! - [`source`]: what every kind of dataset gives, and what it is made with
 //! - [`columns`]: rows of Parquet and Arrow
 //! - `synthetic`: conversations made to length
+//! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - [`trace_tools`]: traces as files to look at and to make
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
+//! - `ahead`: work in parts, on all cores
 //! - [`error`]: what can go wrong
 
+mod ahead;
 pub mod columns;
 pub mod dataset;
 pub mod error;
 mod files;
 mod length;
+mod media;
 mod session_id;
 pub mod source;
 mod synthetic;

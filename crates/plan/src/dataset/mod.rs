@@ -3,14 +3,17 @@
 //! # Layout
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
+//! - [`media`]: images, audio and video that are made
 //! - [`file`]: conversations of files
 
 pub mod distribution;
 pub mod file;
+pub mod media;
 pub mod synthetic;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
+pub use media::MediaPlan;
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 
 use serde::{Deserialize, Serialize};
@@ -52,6 +55,11 @@ impl DatasetPlan {
             Self::Synthetic(_) | Self::Rankings(_) => true,
             Self::File(_) => false,
         }
+    }
+
+    /// Whether images, audio or video are made for it.
+    pub fn has_media(&self) -> bool {
+        matches!(self, Self::Synthetic(plan) if !plan.media.is_empty())
     }
 
     /// Whether it holds whole bodies, which are sent as they are.
