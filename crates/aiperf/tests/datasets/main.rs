@@ -7,6 +7,7 @@
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`public`]: public datasets; [`hub`]: where they come from
+//! - [`tokenizers`]: what counts, by every name
 //! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
 
@@ -24,5 +25,6 @@ mod models;
 mod public;
 mod recorded;
 mod seeds;
+mod tokenizers;
 mod trace_tools;
 mod traces;
