@@ -18,7 +18,11 @@ const MOST_KEPT: f64 = 400e6;
 /// Of the free memory, what prompts may take.
 const SHARE: f64 = 0.8;
 
-/// Most bytes of a file's bodies that are encoded beforehand, and the part of the free memory that they may take: what is
+/// Copies of a conversation's media there may be while they are made: pixels, encoded, in base64, in a message, in a body,
+/// in a line of `inputs.json`.
+const MEDIA_COPIES: f64 = 6.0;
+
+/// Most bytes of bodies of a file, or of media, that are encoded beforehand, and the part of the free memory that they may take: what is
 /// encoded while requests are out keeps the answers to others waiting.
 const MOST_OF_A_FILE: u64 = 1 << 30;
 const SHARE_OF_A_FILE: u64 = 4;
@@ -47,6 +51,13 @@ pub enum MemoryError {
         free: f64,
         way_out: &'static str,
     },
+    #[error(
+        "the media of this run need some {:.1} GB of memory, and {:.1} GB are free\n  \
+         those of one conversation take {:.1} GB while they are made and encoded\n  \
+         try: fewer or smaller images, audio and videos, fewer turns, or a machine with more memory",
+        need / 1e9, free / 1e9, need / 1e9
+    )]
+    Media { need: f64, free: f64 },
 }
 
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
@@ -54,6 +65,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     let Some(free) = free_bytes(&|path| read_to_string(path).ok()) else { return Ok(()) };
     match &plan.dataset {
         DatasetPlan::Synthetic(plan) => {
+            media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
             let Some(isl) = &plan.isl else { return Ok(()) };
             let turns = &plan.turns.count;
             let prompts = Prompts {
@@ -72,6 +84,13 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     }
 }
 
+/// Whether the media of one conversation can be made, on every core one.
+fn media_fit(bytes: f64, free: u64) -> Result<(), MemoryError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let (need, free) = (bytes * (MEDIA_COPIES + 2.0 * (cores - 1.0)), free as f64);
+    if need <= free * SHARE { Ok(()) } else { Err(MemoryError::Media { need, free }) }
+}
+
 /// Bytes that files of conversations may take; `None` where nothing says how much is free.
 pub(crate) fn room() -> Option<u64> {
     free_bytes(&|path| read_to_string(path).ok()).map(|free| (free as f64 * SHARE) as u64)
@@ -79,7 +98,11 @@ pub(crate) fn room() -> Option<u64> {
 
 /// Bytes of bodies that are encoded beforehand, by the memory that is free now.
 pub(crate) fn kept_bytes(dataset: &DatasetPlan) -> usize {
-    if dataset.is_made() { KEPT_BYTES } else { kept_of_a_file(free_bytes(&|path| read_to_string(path).ok())) }
+    if dataset.is_made() && !dataset.has_media() {
+        KEPT_BYTES
+    } else {
+        kept_of_a_file(free_bytes(&|path| read_to_string(path).ok()))
+    }
 }
 
 fn kept_of_a_file(free: Option<u64>) -> usize {
@@ -265,6 +288,14 @@ mod tests {
         assert!(talk.contains("10 conversations of 100000 tokens") && talk.contains("--session-turns-mean"), "{talk}");
         // However many there are, a part of them is kept.
         assert_eq!(fits(prompts(u32::MAX, 1000.0, 0.0), 600_000_000), Ok(()));
+    }
+
+    #[test]
+    fn media_of_one_conversation_fit_or_are_refused() {
+        assert_eq!(media_fit(0.0, 0), Ok(()));
+        assert_eq!(media_fit(1e6, 64 << 30), Ok(()));
+        let told = media_fit(1e9, 1_000_000_000).unwrap_err().to_string();
+        assert!(told.starts_with("the media of this run need some") && told.contains("1.0 GB are free"), "{told}");
     }
 
     #[test]

@@ -197,7 +197,8 @@ impl Job {
         let making =
             Making { room: memory::room(), progress: &count, downloads: &downloads, ..Making::new(&draws, tokenizer) };
         let dataset = Dataset::of(&plan.dataset, making)?;
-        if plan.endpoint.kind.traits().inline_images {
+        // What is made is never a URL.
+        if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {
             dataset.check_images_are_inline()?;
         }
         for phase in &plan.phases {
@@ -208,12 +209,15 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
-        let is_verbatim = plan.dataset.is_verbatim();
+        let (is_verbatim, has_media) = (plan.dataset.is_verbatim(), plan.dataset.has_media());
         // With the dataset in memory, it is known what is left.
         let kept_bytes = memory::kept_bytes(&plan.dataset);
         let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, kept_bytes, || steps.count())?;
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
+        if has_media && requests.kept().0 < requests.len() {
+            say(LogLevel::Warning, made_meanwhile(&requests));
+        }
         steps.begin(Stage::WritingInputs);
         // Nobody may be there any more to clear away what is begun now.
         if stop.is_stopped() {
@@ -261,6 +265,15 @@ fn described(requests: &Requests) -> String {
     let (kept, bytes) = requests.kept();
     let all = requests.len();
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
+}
+
+/// Media take long to make, and those who wait for an answer meanwhile wait longer.
+fn made_meanwhile(requests: &Requests) -> String {
+    let (all, kept) = (requests.len(), requests.kept().0);
+    format!(
+        "Of {all} conversations with media, {kept} are kept in memory; the others are made while the run is on, which holds \
+         up what is sent and read meanwhile. --num-dataset-entries {kept} uses those that are kept again"
+    )
 }
 
 /// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.

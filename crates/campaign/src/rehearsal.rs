@@ -7,7 +7,7 @@ use crate::public_files::PublicFiles;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Stop;
-use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan};
+use aiperf_plan::{Arrival, DatasetPlan, MediaPlan, Plan, SyntheticPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
@@ -26,9 +26,12 @@ pub fn setup(plan: &Plan) -> Result<(Setup, Vec<String>), CampaignError> {
 fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
     let without_text = match &plan.dataset {
         DatasetPlan::Rankings(rankings) => return Ok((Arc::new(Shapes::single(rankings.entries)), Vec::new())),
-        DatasetPlan::Synthetic(synthetic) => {
-            DatasetPlan::Synthetic(SyntheticPlan { isl: None, osl: None, ..synthetic.clone() })
-        }
+        DatasetPlan::Synthetic(synthetic) => DatasetPlan::Synthetic(SyntheticPlan {
+            isl: None,
+            osl: None,
+            media: MediaPlan::default(),
+            ..synthetic.clone()
+        }),
         DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
         DatasetPlan::Public(public) => DatasetPlan::Public(public.clone()),
     };

@@ -30,9 +30,9 @@ const INSTEAD: &[Instead] = &[
         key: "repeat the command, each time with another artifacts: {dir: DIR}",
     },
     Instead {
-        reason: "synthetic requests hold text only",
-        flag: "a file of requests that hold more: --input-file FILE",
-        key: "a file of requests that hold more: dataset: {type: file, path: FILE}",
+        reason: "what requests hold is up to the dataset",
+        flag: "images, audio or video of the dataset: --image-batch-size 1",
+        key: "images, audio or video of the dataset: images: {batch_size: 1}",
     },
     Instead {
         reason: "records are read from files",

@@ -237,7 +237,14 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--warmup-arrival-pattern", "the first choice is what runs without a rate"),
         ("--user-centric-rate", "needs users"),
         ("--num-users", "needs their rate"),
+        ("--audio-format", "the first choice is the default"),
+        ("--audio-depths", "the sample is the default"),
+        ("--audio-sample-rates", "the sample is the default"),
+        ("--video-synth-type", "the first choice is the default"),
     ];
+    let (width, height) = (["--video-width", "64"], ["--video-height", "48"]);
+    let size = [&width[..], &height].concat();
+    let sound = [&size[..], &["--video-format", "mp4", "--video-audio-num-channels", "1"]].concat();
     // What others need beside them.
     let beside: &[(&str, &[&str])] = &[
         ("--prefill-concurrency", &["--streaming", "--concurrency", "4"]),
@@ -254,6 +261,22 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
             &["--streaming", "--warmup-request-count", "2", "--concurrency", "4", "--prefill-concurrency", "2"],
         ),
         ("--warmup-request-rate-ramp-duration", &["--warmup-request-count", "2", "--request-rate", "5"]),
+        ("--audio-length-stddev", &["--audio-length-mean", "3"]),
+        ("--audio-num-channels", &["--audio-batch-size", "1"]),
+        ("--image-width-stddev", &["--image-width-mean", "30"]),
+        ("--image-height-stddev", &["--image-height-mean", "30"]),
+        ("--image-format", &["--image-batch-size", "1"]),
+        ("--video-width", &height),
+        ("--video-height", &width),
+        ("--video-batch-size", &size),
+        ("--video-duration", &size),
+        ("--video-fps", &size),
+        ("--video-format", &size),
+        ("--video-codec", &size),
+        ("--video-audio-num-channels", &size),
+        ("--video-audio-sample-rate", &sound),
+        ("--video-audio-codec", &sound),
+        ("--video-audio-depth", &sound),
     ];
     for flag in flags::all().filter(|flag| flag.status == Status::Acts) {
         if same.iter().any(|(name, _)| *name == flag.name) {
@@ -262,7 +285,9 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         let sample = sample(flag);
         let beside = beside.iter().find(|(name, _)| *name == flag.name).map_or(&[][..], |(_, beside)| beside);
         let before = [&["-m", "m"], beside].concat();
-        let base = serde_json::to_value(&resolve(&before).unwrap().plan).unwrap();
+        // What alone is not enough is still what the other is held against.
+        let base = resolve(&before).or_else(|_| resolve(&["-m", "m"])).unwrap().plan;
+        let base = serde_json::to_value(&base).unwrap();
         let args: Vec<&str> = before.into_iter().chain(sample.iter().map(String::as_str)).collect();
         let plan = resolve(&args).unwrap_or_else(|error| panic!("{}: {error}", flag.name)).plan;
         let mut changed = serde_json::to_value(&plan).unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use aiperf_plan::{DatasetPlan, ScheduleZero};
 use aiperf_types::{Conversation, Shapes};
 
+use crate::ahead;
 use crate::error::DatasetError;
 use crate::files::{Files, shown};
 use crate::public::Public;
@@ -50,6 +51,18 @@ impl Dataset {
     pub fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         assert!(index < self.len(), "conversation {index} of {}", self.len());
         self.source.conversation(index)
+    }
+
+    /// Takes every conversation in order, until one is refused. Those that take long to make are made on all cores.
+    pub fn each<E>(
+        &self,
+        mut take: impl FnMut(usize, Result<Cow<'_, Conversation>, DatasetError>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !self.source.is_costly() {
+            return (0..self.len()).try_for_each(|index| take(index, self.source.conversation(index)));
+        }
+        let make = |index| (index, self.source.conversation(index));
+        ahead::in_order(self.len(), make, |(index, made)| take(index, made))
     }
 
     /// Where a conversation came from, as `<file>:<line>`; `None` of one that was made.

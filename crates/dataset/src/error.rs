@@ -32,6 +32,15 @@ pub enum DatasetError {
          --tokenizer builtin, or another length"
     )]
     LengthOutOfReach { tokenizer: String, tokens: usize },
+    /// Media that ffmpeg makes, without it.
+    #[error(
+        "{what} needs ffmpeg, and there is no ffmpeg on the PATH\n  videos and mp3 are encoded by it; images and wav need \
+         nothing\n  try: apt install ffmpeg, dnf install ffmpeg or brew install ffmpeg"
+    )]
+    NoFfmpeg { what: &'static str },
+    /// Media that cannot be encoded.
+    #[error("{what} cannot be made: {why}")]
+    MediaUnmade { what: String, why: String },
     /// A file that cannot be used, or a row of it.
     #[error("{place}: {fault}")]
     File {

@@ -9,6 +9,7 @@
 //! - [`source`]: what every kind of dataset gives, and what it is made with
 //! - [`columns`]: rows of Parquet and Arrow
 //! - `synthetic`: conversations made to length
+//! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - [`public`]: conversations of public datasets, one file a kind
@@ -16,13 +17,16 @@
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
+//! - `ahead`: work in parts, on all cores
 //! - [`error`]: what can go wrong
 
+mod ahead;
 pub mod columns;
 pub mod dataset;
 pub mod error;
 mod files;
 mod length;
+mod media;
 pub mod public;
 mod session_id;
 pub mod source;

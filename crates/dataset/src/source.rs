@@ -24,6 +24,11 @@ pub(crate) trait Source: Debug + Send + Sync {
         None
     }
 
+    /// Whether making a conversation takes so long that several threads should.
+    fn is_costly(&self) -> bool {
+        false
+    }
+
     /// What a user should know about the data, a line each.
     fn notes(&self) -> &[String] {
         &[]

@@ -9,6 +9,7 @@ use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, 
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, Shapes};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
@@ -129,15 +130,23 @@ impl Requests {
         let (version, kept) = (version.to_owned(), Vec::new());
         let mut requests = Self { dataset, api, version, heads, kept, input_tokens, notes };
         let mut bytes = 0;
-        while requests.kept.len() < requests.dataset.len() && bytes < kept_bytes {
-            let conversation = requests.conversation(requests.kept.len())?;
-            let (request, held) = requests.keep(requests.kept.len(), &conversation)?;
+        let dataset = requests.dataset.clone();
+        let kept = dataset.each(|index, made| {
+            if bytes >= kept_bytes {
+                return Err(None);
+            }
+            let conversation = requests.read(index, made)?;
+            let (request, held) = requests.keep(index, &conversation)?;
             requests.notes.take(&conversation);
             bytes += held;
             encoded();
             requests.kept.push(Arc::new(request));
+            Ok(())
+        });
+        match kept {
+            Ok(()) | Err(None) => Ok(requests),
+            Err(Some(unbuildable)) => Err(RequestsError::Conversation(unbuildable)),
         }
-        Ok(requests)
     }
 
     /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as
@@ -257,10 +266,14 @@ impl Requests {
 
     /// Every conversation in order, whether it can be sent or not; one of them is in memory at a time.
     pub fn all(&self) -> impl Iterator<Item = Result<Payloads, Unbuildable>> + '_ {
-        (0..self.dataset.len()).map(|index| match self.kept.get(index) {
+        (0..self.dataset.len()).map(|index| match self.kept.get(index).map(Arc::as_ref) {
             Some(request) if request.later.is_none() => {
                 let (session_id, bodies) = (request.session_id.clone(), vec![request.encoded.body.clone()]);
                 Ok(Payloads { session_id, bodies })
+            }
+            // What a session goes on from need not be made again.
+            Some(PreparedRequest { later: Some(LaterTurns::FromAnswers(session)), .. }) => {
+                self.payloads(index, session.conversation())
             }
             _ => self.payloads(index, &self.conversation(index)?),
         })
@@ -315,9 +328,16 @@ impl Requests {
     }
 
     fn conversation(&self, index: usize) -> Result<Arc<Conversation>, Unbuildable> {
+        self.read(index, self.dataset.conversation(index))
+    }
+
+    fn read(
+        &self,
+        index: usize,
+        made: Result<Cow<'_, Conversation>, DatasetError>,
+    ) -> Result<Arc<Conversation>, Unbuildable> {
         let unread = |error: DatasetError| self.unbuildable(index, 0, "".into(), BuildFault::Unread(error.fault()));
-        let conversation = self.dataset.conversation(index).map_err(unread)?;
-        Ok(Arc::new(conversation.into_owned()))
+        Ok(Arc::new(made.map_err(unread)?.into_owned()))
     }
 
     /// The first turn of a conversation, and the session that goes on from it.

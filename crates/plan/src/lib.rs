@@ -47,8 +47,8 @@ pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFi
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
-    DatasetPlan, Distribution, FileFormat, FilePlan, HubSource, Provenance, PublicPlan, PublicSet, PublicSource,
-    RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
+    DatasetPlan, Distribution, FileFormat, FilePlan, HubSource, MediaPlan, Provenance, PublicPlan, PublicSet,
+    PublicSource, RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};

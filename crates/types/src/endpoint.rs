@@ -54,7 +54,7 @@ pub struct Traits {
     pub system_message: bool,
     /// Whether its requests are queries with passages to rank.
     pub ranks: bool,
-    /// What its requests hold that is never made, so that they come from a file.
+    /// What its requests hold that is not made unless somebody asks for it, if at all: else they come from a file.
     pub needs_file: Option<NeedsFile>,
     /// Whether it takes images themselves alone, and none by URL.
     pub inline_images: bool,
@@ -69,6 +69,8 @@ pub struct NeedsFile {
     pub holds: &'static str,
     /// What rows of the file have.
     pub rows: &'static str,
+    /// The flag and the setting that have it made, where it can be.
+    pub made_by: Option<(&'static str, &'static str)>,
 }
 
 impl Traits {
@@ -100,10 +102,13 @@ const TEXT: Traits = Traits {
 };
 const VECTOR: Traits = Traits { streams: false, produces_tokens: false, ..TEXT };
 const RANKING: Traits = Traits { ranks: true, title: "Ranking Metrics", ..VECTOR };
-const EDITED: NeedsFile = NeedsFile { holds: "an image", rows: "a text and an image a row" };
-const IMAGES: NeedsFile = NeedsFile { holds: "images", rows: "images in each row" };
-const SPEECH: NeedsFile = NeedsFile { holds: "audio", rows: "an audio a row" };
-const WHOLE: NeedsFile = NeedsFile { holds: "a whole body", rows: "--custom-dataset-type raw_payload, a body a line" };
+const IMAGE: Option<(&str, &str)> = Some(("--image-batch-size 1", "images: {batch_size: 1}"));
+const AUDIO: Option<(&str, &str)> = Some(("--audio-batch-size 1", "audio: {batch_size: 1}"));
+const EDITED: NeedsFile = NeedsFile { holds: "an image", rows: "a text and an image a row", made_by: IMAGE };
+const IMAGES: NeedsFile = NeedsFile { holds: "images", rows: "images in each row", made_by: IMAGE };
+const SPEECH: NeedsFile = NeedsFile { holds: "audio", rows: "an audio a row", made_by: AUDIO };
+const WHOLE: NeedsFile =
+    NeedsFile { holds: "a whole body", rows: "--custom-dataset-type raw_payload, a body a line", made_by: None };
 
 macro_rules! endpoints {
     ($($(#[$doc:meta])* $kind:ident => $traits:expr;)*) => {

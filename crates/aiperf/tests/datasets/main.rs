@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
+//! - [`media`]: images, audio and video that are made
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`public`]: public datasets; [`hub`]: where they come from
 //! - [`trace_tools`]: commands for traces, which send nothing
@@ -14,6 +15,7 @@ mod bench;
 #[path = "../../../campaign/tests/hub/fake.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod hub;
+mod media;
 mod public;
 mod recorded;
 mod seeds;

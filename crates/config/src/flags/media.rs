@@ -1,6 +1,5 @@
 //! Flags: Audio Input, Image Input, Video Input.
 
-use super::flag::Status::NotYet;
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
@@ -13,47 +12,41 @@ flags! { AUDIO_INPUT_FLAGS:
         aliases: &["--batch-size-audio"],
         default: Some(WhenAbsent::Words("1 with a length, 0 without")),
         to: To::Dataset("audio.batch_size"),
-        status: NotYet("synthetic requests hold text only"),
     }
     AUDIO_LENGTH_MEAN {
         name: "--audio-length-mean",
         kind: Kind::Float,
+        default: Some(WhenAbsent::Words("10 where audio is made")),
         to: To::Dataset("audio.length.mean"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Mean clip seconds",
     }
     AUDIO_LENGTH_STDDEV {
         name: "--audio-length-stddev",
         kind: Kind::Float,
         to: To::Dataset("audio.length.stddev"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Spread of clip seconds",
     }
     AUDIO_FORMAT {
         name: "--audio-format",
         kind: Kind::Choice(media::AudioFormat::NAMES),
         to: To::Dataset("audio.format"),
-        status: NotYet("synthetic requests hold text only"),
     }
     AUDIO_DEPTHS {
         name: "--audio-depths",
         kind: Kind::Ints,
         takes: Takes::Many { comma: true, space: false },
         to: To::Dataset("audio.depths"),
-        status: NotYet("synthetic requests hold text only"),
     }
     AUDIO_SAMPLE_RATES {
         name: "--audio-sample-rates",
         kind: Kind::Floats,
         takes: Takes::Many { comma: true, space: false },
         to: To::Dataset("audio.sample_rates"),
-        status: NotYet("synthetic requests hold text only"),
     }
     AUDIO_NUM_CHANNELS {
         name: "--audio-num-channels",
         kind: Kind::Int,
         to: To::Dataset("audio.channels"),
-        status: NotYet("synthetic requests hold text only"),
     }
 }
 
@@ -61,29 +54,27 @@ flags! { IMAGE_INPUT_FLAGS:
     IMAGE_WIDTH_MEAN {
         name: "--image-width-mean",
         kind: Kind::Float,
+        default: Some(WhenAbsent::Words("512 where images are made")),
         to: To::Dataset("images.width.mean"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Mean image width in pixels",
     }
     IMAGE_WIDTH_STDDEV {
         name: "--image-width-stddev",
         kind: Kind::Float,
         to: To::Dataset("images.width.stddev"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Spread of image width",
     }
     IMAGE_HEIGHT_MEAN {
         name: "--image-height-mean",
         kind: Kind::Float,
+        default: Some(WhenAbsent::Words("512 where images are made")),
         to: To::Dataset("images.height.mean"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Mean image height in pixels",
     }
     IMAGE_HEIGHT_STDDEV {
         name: "--image-height-stddev",
         kind: Kind::Float,
         to: To::Dataset("images.height.stddev"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Spread of image height",
     }
     IMAGE_BATCH_SIZE {
@@ -92,25 +83,21 @@ flags! { IMAGE_INPUT_FLAGS:
         aliases: &["--batch-size-image"],
         default: Some(WhenAbsent::Words("1 with a size or source, 0 without")),
         to: To::Dataset("images.batch_size"),
-        status: NotYet("synthetic requests hold text only"),
     }
     IMAGE_FORMAT {
         name: "--image-format",
         kind: Kind::Choice(media::ImageFormat::NAMES),
         to: To::Dataset("images.format"),
-        status: NotYet("synthetic requests hold text only"),
     }
     IMAGE_SOURCE {
         name: "--image-source",
         kind: Kind::Text,
         to: To::Dataset("images.source"),
-        status: NotYet("synthetic requests hold text only"),
     }
     IMAGE_SOURCE_SAMPLING {
         name: "--image-source-sampling",
         kind: Kind::Choice(media::ImageSampling::NAMES),
         to: To::Dataset("images.source_sampling"),
-        status: NotYet("synthetic requests hold text only"),
     }
 }
 
@@ -121,50 +108,42 @@ flags! { VIDEO_INPUT_FLAGS:
         aliases: &["--batch-size-video"],
         default: Some(WhenAbsent::Words("1 with a size, length or type, 0 without")),
         to: To::Dataset("video.batch_size"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_DURATION {
         name: "--video-duration",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("video.duration"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_FPS {
         name: "--video-fps",
         kind: Kind::Int,
         to: To::Dataset("video.fps"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_WIDTH {
         name: "--video-width",
         kind: Kind::Int,
         to: To::Dataset("video.width"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_HEIGHT {
         name: "--video-height",
         kind: Kind::Int,
         to: To::Dataset("video.height"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_SYNTH_TYPE {
         name: "--video-synth-type",
         kind: Kind::Choice(media::VideoSynth::NAMES),
         to: To::Dataset("video.synth_type"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_FORMAT {
         name: "--video-format",
         kind: Kind::Choice(media::VideoFormat::NAMES),
         to: To::Dataset("video.format"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_CODEC {
         name: "--video-codec",
         kind: Kind::Text,
         to: To::Dataset("video.codec"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_AUDIO_SAMPLE_RATE {
         name: "--video-audio-sample-rate",
@@ -172,25 +151,21 @@ flags! { VIDEO_INPUT_FLAGS:
         range: Some(between(8.0, true, 96000.0, true)),
         default: Some(WhenAbsent::Made(|| media::VideoAudio::default().sample_rate().hertz().to_string())),
         to: To::Dataset("video.audio.sample_rate"),
-        status: NotYet("synthetic requests hold text only"),
         summary: "Embedded audio sample rate (Hz or kHz, split at 96)",
     }
     VIDEO_AUDIO_NUM_CHANNELS {
         name: "--video-audio-num-channels",
         kind: Kind::Int,
         to: To::Dataset("video.audio.channels"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_AUDIO_CODEC {
         name: "--video-audio-codec",
         kind: Kind::Choice(media::VideoAudioCodec::NAMES),
         to: To::Dataset("video.audio.codec"),
-        status: NotYet("synthetic requests hold text only"),
     }
     VIDEO_AUDIO_DEPTH {
         name: "--video-audio-depth",
         kind: Kind::IntChoice(&[8, 16, 24, 32]),
         to: To::Dataset("video.audio.depth"),
-        status: NotYet("synthetic requests hold text only"),
     }
 }

@@ -1,15 +1,16 @@
 //! Conversations made to length, each from its index alone.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Distribution, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{Distribution, MediaPlan, RankingsPlan, SyntheticPlan, Turns};
 use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::DatasetError;
 use crate::length;
+use crate::media::{MediaMaker, TurnNumber};
 use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
 use crate::text::Writer;
@@ -37,6 +38,9 @@ pub(crate) struct Synthetic {
     output_lengths: Purpose,
     passage_counts: Purpose,
     texts: Purpose,
+    media: MediaMaker,
+    /// Turns before each conversation, where they have different numbers of them.
+    turns_before: OnceLock<Vec<u64>>,
 }
 
 /// What a turn says.
@@ -63,7 +67,8 @@ impl Synthetic {
         let content = plan.isl.clone().map_or(Content::Nothing, Content::Prompt);
         // A mean that rounds to nothing asks for nothing.
         let osl = plan.osl.clone().filter(|osl| osl.mean() >= 1.0);
-        Ok(Self::of(plan.entries, content, osl, plan.turns.clone(), making))
+        let media = MediaMaker::new(&plan.media, making)?;
+        Ok(Self::of(plan.entries, content, osl, plan.turns.clone(), media, making))
     }
 
     /// The same, for queries with passages to rank.
@@ -71,7 +76,8 @@ impl Synthetic {
         check("--rankings-passages-mean", &plan.passages)?;
         check("--rankings-passages-prompt-token-mean", &plan.passage_tokens)?;
         check("--rankings-query-prompt-token-mean", &plan.query_tokens)?;
-        Ok(Self::of(plan.entries, Content::Rankings(plan.clone()), None, Turns::ONE, making))
+        let media = MediaMaker::new(&MediaPlan::default(), making)?;
+        Ok(Self::of(plan.entries, Content::Rankings(plan.clone()), None, Turns::ONE, media, making))
     }
 
     fn of(
@@ -79,6 +85,7 @@ impl Synthetic {
         content: Content,
         osl: Option<Distribution>,
         turns: Turns,
+        media: MediaMaker,
         Making { draws, tokenizer, .. }: Making<'_>,
     ) -> Self {
         Self {
@@ -94,6 +101,8 @@ impl Synthetic {
             output_lengths: draws.purpose("dataset.osl"),
             passage_counts: draws.purpose("dataset.passages"),
             texts: draws.purpose("dataset.text"),
+            media,
+            turns_before: OnceLock::new(),
         }
     }
 
@@ -149,34 +158,47 @@ impl Synthetic {
     }
 
     /// The same; a text whose exact length is out of reach is as near as could be found.
-    pub(crate) fn make_nearest(&self, index: usize) -> Conversation {
-        let nearest =
-            |tokens, texts: &mut _| Ok::<_, std::convert::Infallible>(self.writer.write_nearest(tokens, texts));
-        match self.make_with(index, nearest) {
-            Ok(conversation) => conversation,
-            Err(never) => match never {},
-        }
+    pub(crate) fn make_nearest(&self, index: usize) -> Result<Conversation, DatasetError> {
+        self.make_with(index, |tokens, texts| Ok(self.writer.write_nearest(tokens, texts)))
     }
 
-    fn make_with<E>(
+    fn make_with(
         &self,
         index: usize,
-        mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, E>,
-    ) -> Result<Conversation, E> {
+        mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+    ) -> Result<Conversation, DatasetError> {
         let turns = self.delays(index).take(self.turn_count(index)).enumerate().map(|(turn, delay_ms)| {
             // There are fewer than 2^32 of either, so that no two turns share a stream of draws.
             let at = (turn as u64) << 32 | index as u64;
-            Ok(Turn { delay_ms, ..self.make_turn(at, &mut write)? })
+            let mut made = Turn { delay_ms, ..self.make_turn(at, &mut write)? };
+            if !self.media.is_empty() {
+                let before = self.turns_before(index) + turn as u64;
+                self.media.fill(&mut made, TurnNumber { draws: at, before })?;
+            }
+            Ok(made)
         });
-        let turns = turns.collect::<Result<_, E>>()?;
+        let turns = turns.collect::<Result<_, DatasetError>>()?;
         Ok(Conversation { session_id: self.ids.id(index as u64), turns, ..Conversation::default() })
     }
 
-    fn make_turn<E>(
+    /// Turns of the conversations before one.
+    fn turns_before(&self, index: usize) -> u64 {
+        if self.turns.count.is_fixed() {
+            return index as u64 * self.turn_count(0) as u64;
+        }
+        let count = |before: &mut u64, index| {
+            let so_far = *before;
+            *before += self.turn_count(index) as u64;
+            Some(so_far)
+        };
+        self.turns_before.get_or_init(|| (0..self.len()).scan(0, count).collect())[index]
+    }
+
+    fn make_turn(
         &self,
         at: u64,
-        mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, E>,
-    ) -> Result<Turn, E> {
+        mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+    ) -> Result<Turn, DatasetError> {
         let (mut lengths, mut texts) = (self.input_lengths.at(at), self.texts.at(at));
         let mut turn = match &self.content {
             Content::Nothing => Turn::default(),
@@ -186,7 +208,8 @@ impl Synthetic {
                 let query = vec![text(query_tokens, &mut texts)?];
                 // The number of passages is drawn apart, so that it does not hang on the length of the query.
                 let count = length::draw(passages, &mut self.passage_counts.at(at));
-                let passages = (0..count).map(|_| text(passage_tokens, &mut texts)).collect::<Result<Vec<_>, E>>()?;
+                let passages =
+                    (0..count).map(|_| text(passage_tokens, &mut texts)).collect::<Result<Vec<_>, DatasetError>>()?;
                 let media = |name: &str, contents| Media { name: name.to_owned(), contents, uuids: Vec::new() };
                 Turn { texts: vec![media("query", query), media("passages", passages)], ..Turn::default() }
             }
@@ -208,9 +231,12 @@ fn check(what: &'static str, length: &Distribution) -> Result<(), DatasetError> 
 /// All of them in memory where they fit, else made again whenever they are wanted.
 pub(crate) fn source(synthetic: Synthetic, making: Making<'_>) -> Result<Box<dyn Source>, DatasetError> {
     let shapes = Arc::new(synthetic.shapes()?);
-    if synthetic.len() == 0 || synthetic.estimated_bytes(shapes.turns_in_all()) > KEPT_BYTES {
+    // Media are large, and kept as requests alone; what they need is known to be there once the first are made.
+    let is_large = synthetic.estimated_bytes(shapes.turns_in_all()) > KEPT_BYTES || !synthetic.media.is_empty();
+    if synthetic.len() == 0 || is_large {
         (synthetic.len() > 0).then(|| synthetic.make(0)).transpose()?;
-        return Ok(Box::new(Remade { synthetic, shapes }));
+        let notes = synthetic.media.notes();
+        return Ok(Box::new(Remade { synthetic, shapes, notes }));
     }
     let make = |index| synthetic.make(index).inspect(|_| (making.progress)());
     let conversations = (0..synthetic.len()).map(make).collect::<Result<_, _>>()?;
@@ -239,6 +265,7 @@ impl Source for Kept {
 struct Remade {
     synthetic: Synthetic,
     shapes: Arc<Shapes>,
+    notes: Vec<String>,
 }
 
 impl Source for Remade {
@@ -247,6 +274,14 @@ impl Source for Remade {
     }
 
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
-        Ok(Cow::Owned(self.synthetic.make_nearest(index)))
+        self.synthetic.make_nearest(index).map(Cow::Owned)
+    }
+
+    fn is_costly(&self) -> bool {
+        true
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }

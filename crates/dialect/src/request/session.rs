@@ -131,7 +131,7 @@ impl Session {
         }
     }
 
-    pub fn conversation(&self) -> &Conversation {
+    pub fn conversation(&self) -> &Arc<Conversation> {
         &self.conversation
     }
 

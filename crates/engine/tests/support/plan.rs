@@ -2,8 +2,8 @@
 
 use aiperf_plan::{
     Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames, LogLevel,
-    MetricsPlan, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps, TimingPlan,
-    TokenizerPlan, Turns, UiKind,
+    MediaPlan, MetricsPlan, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen, SyntheticPlan, Timestamps,
+    TimingPlan, TokenizerPlan, Turns, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ pub(crate) fn plan(url: &str) -> Plan {
             isl: Some(Distribution::fixed(4.0)),
             osl: None,
             turns: Turns::ONE,
+            media: MediaPlan::default(),
         }),
         dataset_seed: None,
         sampling: Sampling::default(),

@@ -3,16 +3,19 @@
 //! # Layout
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made
+//! - [`media`]: images, audio and video that are made
 //! - [`file`]: conversations of files
 //! - [`public`]: those of public datasets
 
 pub mod distribution;
 pub mod file;
+pub mod media;
 pub mod public;
 pub mod synthetic;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
+pub use media::MediaPlan;
 pub use public::{HubSource, Provenance, PublicPlan, PublicSet, PublicSource};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
 
@@ -63,6 +66,11 @@ impl DatasetPlan {
     /// Where it came from, where results say so.
     pub fn provenance(&self) -> Option<Provenance> {
         if let Self::Public(plan) = self { Some(plan.provenance()) } else { None }
+    }
+
+    /// Whether images, audio or video are made for it.
+    pub fn has_media(&self) -> bool {
+        matches!(self, Self::Synthetic(plan) if !plan.media.is_empty())
     }
 
     /// Whether it holds whole bodies, which are sent as they are.

@@ -1,6 +1,6 @@
 //! Conversations that are made.
 
-use super::Distribution;
+use super::{Distribution, MediaPlan};
 use serde::{Deserialize, Serialize};
 
 /// Synthetic conversations.
@@ -12,12 +12,14 @@ pub struct SyntheticPlan {
     /// Output length asked for; `None` asks for none.
     pub osl: Option<Distribution>,
     pub turns: Turns,
+    /// What each turn has beside its text.
+    pub media: MediaPlan,
 }
 
 impl SyntheticPlan {
     /// So many conversations of one turn that says nothing.
     pub fn new(entries: u32) -> Self {
-        Self { entries, isl: None, osl: None, turns: Turns::ONE }
+        Self { entries, isl: None, osl: None, turns: Turns::ONE, media: MediaPlan::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod file;
 mod format;
+mod media;
 mod public;
 mod synthetic;
 
@@ -13,7 +14,7 @@ use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::{self as section, Dataset, DatasetType};
 use crate::tree::{Node, Origin};
-use aiperf_plan::{DatasetPlan, Sampling};
+use aiperf_plan::{DatasetPlan, MediaPlan, Sampling};
 use aiperf_types::{EndpointKind, NeedsFile};
 
 pub(crate) use format::can_be_read;
@@ -49,6 +50,7 @@ pub(super) fn dataset(
         DatasetType::Synthetic => {}
     }
     let kind = endpoint_kind(&tree.benchmark);
+    let media = media::MediaReader { tree, ctx, kind, notes, problems }.read(dataset);
     if kind.traits().ranks {
         for (key, is_set) in [("turns", dataset.turns.is_some()), ("turn_delay", dataset.turn_delay.is_some())] {
             if is_set {
@@ -63,21 +65,36 @@ pub(super) fn dataset(
         let what = first_set(tree, at);
         notes.push(format!("{what} has no effect: type {} does not rank passages", kind.name()));
     }
-    not_made(tree, kind, problems);
-    Some(synthetic::synthetic(tree, dataset, notes, problems))
+    not_made(tree, kind, &media, problems);
+    Some(synthetic::synthetic(tree, dataset, media, notes, problems))
 }
 
-fn not_made(tree: &Tree, kind: EndpointKind, problems: &mut Vec<Problem>) {
-    let Some(NeedsFile { holds, rows }) = kind.traits().needs_file else { return };
+/// Refuses a type whose requests hold what is not made, or not asked for.
+fn not_made(tree: &Tree, kind: EndpointKind, media: &MediaPlan, problems: &mut Vec<Problem>) {
+    let Some(NeedsFile { holds, rows, made_by }) = kind.traits().needs_file else { return };
+    let traits = kind.traits();
+    let is_made = (traits.accepts_images && media.images.is_some()) || (traits.accepts_audio && media.audio.is_some());
+    if made_by.is_some() && is_made {
+        return;
+    }
     let at = "benchmark.endpoint.type";
     let (flag, key) = ("--input-file FILE", "dataset: {type: file, path: FILE}");
     let file = if tree.places.file.is_some() { key } else { flag };
-    problems.push(
-        Problem::new(format!("{} needs a file of requests", subject(tree, at)))
-            .because(format!("each of its requests holds {holds}, and only text is made"))
-            .hint(format!("{file} with {rows}"))
+    let what = subject(tree, at);
+    let from_file = format!("{file} with {rows}");
+    problems.push(match made_by {
+        None => Problem::new(format!("{what} needs a file of requests"))
+            .because(format!("each of its requests holds {holds}, which is not made"))
+            .hint(from_file)
             .at(at),
-    );
+        Some((flag, key)) => {
+            let made = if tree.places.file.is_some() { key } else { flag };
+            Problem::new(format!("{what} needs requests that hold {holds}"))
+                .because("only text is made where nothing else is asked for")
+                .hint(format!("{made}, or {from_file}"))
+                .at(at)
+        }
+    });
 }
 
 /// How the first value that somebody set below a path is named.

@@ -1,6 +1,6 @@
 //! Conversations that are made.
 
-use super::{counted_by, first_set};
+use super::{counted_by, first_set, media};
 use crate::error::Problem;
 use crate::flags::{CONVERSATION_NUM, REQUEST_COUNT};
 use crate::resolve::Tree;
@@ -9,23 +9,28 @@ use crate::sections::dataset::{Dataset, MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_E
 use crate::sections::distribution::Distribution;
 use crate::tree::Origin;
 use aiperf_plan::dataset::Shape;
-use aiperf_plan::{DatasetPlan, Distribution as Drawn, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution as Drawn, MediaPlan, RankingsPlan, SyntheticPlan, Turns};
 
 pub(super) fn synthetic(
     tree: &Tree,
     dataset: &Dataset,
+    media: MediaPlan,
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) -> DatasetPlan {
     let prompts = dataset.prompts.clone().unwrap_or_default();
     let (isl, osl) = (prompts.isl.as_ref().map(Distribution::drawn), prompts.osl.as_ref().map(Distribution::drawn));
+    // Media need no text beside them.
+    let isl = isl.filter(|isl| isl.mean() > 0.0 || media.is_empty());
     if let Some(isl) = &isl {
         at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
     }
     let turns = turns(tree, dataset, notes);
     let tokens = isl.as_ref().map_or(1.0, likely) * likely(&turns.count);
     let entries = prompts_made(tree, dataset.entries, tokens, notes, problems);
-    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean() >= 1.0), turns })
+    let bytes = media.bytes() * turns.count.mean().max(1.0);
+    let entries = media::conversations_made(tree, entries, bytes, notes, problems);
+    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean() >= 1.0), turns, media })
 }
 
 fn turns(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Turns {
