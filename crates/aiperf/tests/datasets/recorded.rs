@@ -32,9 +32,12 @@ pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
 /// The same, where neither a model nor a tokenizer is named.
 pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
     recording(|address| {
-        let bench = Bench::bare()
-            .with(&["--url", address, "--concurrency", "1"])
-            .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+        let bench = Bench::bare().with(&["--url", address, "--concurrency", "1"]).with(&[
+            "--ui",
+            "none",
+            "--no-server-metrics",
+            "--no-gpu-telemetry",
+        ]);
         told(bench)
     })
 }
