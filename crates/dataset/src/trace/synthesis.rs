@@ -95,7 +95,7 @@ impl Reshaping {
         let mut prefix = hash_ids.iter().take_while(|id| self.shared.contains(id)).count();
         // A last block that is not full is the row's own, even where another row is the same to its end.
         let full = usize::try_from(input_length / self.block_size).unwrap_or(usize::MAX);
-        if prefix == hash_ids.len() && full + 1 == prefix && input_length % self.block_size > 0 {
+        if prefix == hash_ids.len() && full + 1 == prefix && !input_length.is_multiple_of(self.block_size) {
             prefix = full;
         }
         let prefix_tokens = prefix as u64 * self.block_size;
