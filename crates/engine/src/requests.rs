@@ -171,6 +171,7 @@ impl Requests {
             let orders = aiperf_schedule::orders(&plan, requests.shapes());
             requests.ahead = Some(Ahead::new(orders, preparing.ahead_bytes));
         }
+        Ok(requests)
     }
 
     /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as
