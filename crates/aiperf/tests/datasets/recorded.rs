@@ -27,6 +27,11 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    without_tokenizer(|bench| told(bench.with(&["--tokenizer", "builtin"])))
+}
+
+/// The same, for endpoint types that count no tokens and take no tokenizer.
+pub(crate) fn without_tokenizer(told: impl FnOnce(Bench) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
@@ -34,9 +39,12 @@ pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
         response("200 OK", "application/json", ANSWER)
     });
-    let bench = Bench::bare()
-        .with(&["--model", "m", "--url", &address, "--tokenizer", "builtin", "--concurrency", "1"])
-        .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+    let bench = Bench::bare().with(&["--model", "m", "--url", &address, "--concurrency", "1"]).with(&[
+        "--ui",
+        "none",
+        "--no-server-metrics",
+        "--no-gpu-telemetry",
+    ]);
     let run = told(bench).run();
     let requests = std::mem::take(&mut *received.lock().unwrap());
     Recorded { run, requests }
