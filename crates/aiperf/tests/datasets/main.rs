@@ -4,6 +4,7 @@
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`media`]: images, audio and video that are made
 //! - [`seeds`]: the same seed, the same dataset
+//! - [`tokenizers`]: what counts, by every name; [`hub`]: where they come from
 //! - [`trace_tools`]: commands for traces, which send nothing
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -11,7 +12,11 @@
 #[path = "../profile/bench.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
+#[path = "../../../campaign/tests/hub/fake.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod hub;
 mod media;
 mod recorded;
 mod seeds;
+mod tokenizers;
 mod trace_tools;

@@ -1,6 +1,6 @@
 //! Images, audio and video in requests, as a server receives them; the examples of `docs/media.md` among them.
 
-use crate::recorded::{Recorded, chat, chat_as, without_tokenizer};
+use crate::recorded::{Recorded, chat, chat_as, chat_counted};
 use serde_json::{Value, json};
 
 const FEW: &[&str] = &["--isl", "5", "--request-count", "3", "--random-seed", "7"];
@@ -237,7 +237,7 @@ fn what_cannot_be_made_is_refused_by_name_and_nothing_is_sent() {
 #[test]
 fn a_type_that_takes_media_alone_says_how_they_are_made() {
     for (kind, flag) in [("image_retrieval", "--image-batch-size 1"), ("audio_transcription", "--audio-batch-size 1")] {
-        let message = without_tokenizer(|bench| bench.with(&["--endpoint-type", kind])).refused();
+        let message = chat_counted(|bench| bench.with(&["--model", "m", "--endpoint-type", kind])).refused();
         assert!(message.contains(kind) && message.contains(flag), "{message}");
     }
 }
@@ -275,14 +275,19 @@ fn the_examples_of_the_guide_send_what_they_say() {
             continue;
         }
         let own = example.strip_prefix("--model m --url localhost:8000 ").unwrap();
-        let recorded = without_tokenizer(|bench| {
+        let recorded = chat_counted(|bench| {
             let home = bench.dir.path().to_owned();
             std::fs::create_dir(home.join("photos")).unwrap();
             std::fs::write(home.join("photos/one.png"), base64(PIXEL)).unwrap();
             let args: Vec<&str> = own.split(' ').collect();
             let tokenizer: &[&str] =
                 if own.contains("audio_transcription") { &[] } else { &["--tokenizer", "builtin"] };
-            bench.with(&args).with(tokenizer).with(&["--request-count", "1"]).env("HOME", home.to_str().unwrap())
+            bench
+                .with(&["--model", "m"])
+                .with(&args)
+                .with(tokenizer)
+                .with(&["--request-count", "1"])
+                .env("HOME", home.to_str().unwrap())
         });
         assert_eq!(recorded.requests.len(), 1, "{example}\n{}", recorded.run.stderr());
         let body = recorded.requests[0].body.to_string();

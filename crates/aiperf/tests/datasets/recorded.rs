@@ -5,8 +5,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// An answer that every endpoint type whose answers are chat completions can read.
-pub(crate) const ANSWER: &str =
-    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
 /// A run that is over, and what the server received, in the order in which it came.
 pub(crate) struct Recorded {
@@ -27,11 +26,11 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
-    without_tokenizer(|bench| told(bench.with(&["--tokenizer", "builtin"])))
+    chat_counted(|bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
 }
 
-/// The same, for endpoint types that count no tokens and take no tokenizer.
-pub(crate) fn without_tokenizer(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+/// The same, where neither a model nor a tokenizer is named.
+pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
@@ -39,7 +38,7 @@ pub(crate) fn without_tokenizer(told: impl FnOnce(Bench) -> Bench) -> Recorded {
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
         response("200 OK", "application/json", ANSWER)
     });
-    let bench = Bench::bare().with(&["--model", "m", "--url", &address, "--concurrency", "1"]).with(&[
+    let bench = Bench::bare().with(&["--url", &address, "--concurrency", "1"]).with(&[
         "--ui",
         "none",
         "--no-server-metrics",
