@@ -173,7 +173,14 @@ fn without_ffmpeg_videos_and_mp3_are_refused_with_where_it_is_found() {
     for args in
         [&["--video-width", "64", "--video-height", "48"][..], &["--audio-length-mean", "0.1", "--audio-format", "mp3"]]
     {
-        let message = chat_as(|bench| bench.with(FEW).with(args).env("PATH", "/nonexistent")).refused();
+        let message = chat_as(|bench| {
+            // What starts the binary is there, and nothing else.
+            let bin = bench.dir.path().join("bin");
+            std::fs::create_dir(&bin).unwrap();
+            std::os::unix::fs::symlink("/usr/bin/env", bin.join("env")).unwrap();
+            bench.with(FEW).with(args).env("PATH", bin.to_str().unwrap())
+        })
+        .refused();
         assert!(message.contains("needs ffmpeg") && message.contains("apt install ffmpeg"), "{message}");
     }
 }
@@ -228,10 +235,17 @@ fn what_cannot_be_made_is_refused_by_name_and_nothing_is_sent() {
             &["webm", "mp4"],
         ),
         (&["--image-batch-size", "1", "--endpoint-type", "completions"], &["--image-batch-size", "completions"]),
-        (&["--endpoint-type", "image_retrieval"], &["image_retrieval", "--image-batch-size 1"]),
     ] {
         let message = of_type(args, |bench| bench).refused();
         assert!(names.iter().all(|name| message.contains(name)), "{args:?}\n{message}");
+    }
+}
+
+#[test]
+fn a_type_that_takes_media_alone_says_how_they_are_made() {
+    for (kind, flag) in [("image_retrieval", "--image-batch-size 1"), ("audio_transcription", "--audio-batch-size 1")] {
+        let message = chat_counted(|bench| bench.with(&["--model", "m", "--endpoint-type", kind])).refused();
+        assert!(message.contains(kind) && message.contains(flag), "{message}");
     }
 }
 
