@@ -4,7 +4,7 @@
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
 //! - [`media`]: images, audio and video that are made
 //! - [`seeds`]: the same seed, the same dataset
-//! - [`public`]: public datasets; [`hub`]: where they come from
+//! - [`public`]: public datasets; [`tokenizers`]: what counts, by every name; [`hub`]: where both come from
 //! - [`trace_tools`]: commands for traces, which send nothing
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
@@ -19,4 +19,5 @@ mod media;
 mod public;
 mod recorded;
 mod seeds;
+mod tokenizers;
 mod trace_tools;

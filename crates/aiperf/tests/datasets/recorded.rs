@@ -5,8 +5,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// An answer that every endpoint type whose answers are chat completions can read.
-pub(crate) const ANSWER: &str =
-    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
 /// A run that is over, and what the server received, in the order in which it came.
 pub(crate) struct Recorded {
@@ -27,6 +26,11 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    chat_counted(|bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
+}
+
+/// The same, where neither a model nor a tokenizer is named.
+pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
@@ -34,9 +38,12 @@ pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
         response("200 OK", "application/json", ANSWER)
     });
-    let bench = Bench::bare()
-        .with(&["--model", "m", "--url", &address, "--tokenizer", "builtin", "--concurrency", "1"])
-        .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+    let bench = Bench::bare().with(&["--url", &address, "--concurrency", "1"]).with(&[
+        "--ui",
+        "none",
+        "--no-server-metrics",
+        "--no-gpu-telemetry",
+    ]);
     let run = told(bench).run();
     let requests = std::mem::take(&mut *received.lock().unwrap());
     Recorded { run, requests }

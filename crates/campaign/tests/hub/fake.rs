@@ -130,10 +130,14 @@ impl Site {
             return (said("200 OK", "", found.as_bytes()), None);
         }
         if let Some(asked) = path.strip_prefix("/api/models/").or_else(|| path.strip_prefix("/api/datasets/")) {
-            let (repo, _) = asked.split_once("/revision/").unwrap_or((asked, ""));
+            let (repo, revision) = asked.split_once("/revision/").unwrap_or((asked, "main"));
+            let revision = revision.split('?').next().unwrap_or_default();
             let files: Vec<_> = self.files.iter().filter(|file| file.repo == repo).collect();
             if files.is_empty() {
                 return (said("404 Not Found", "X-Error-Code: RepoNotFound\r\n", b""), None);
+            }
+            if revision != "main" && revision != COMMIT {
+                return (said("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
             }
             let names: Vec<_> = files.iter().map(|file| format!(r#"{{"rfilename":"{}"}}"#, file.path)).collect();
             let body = format!(r#"{{"sha":"{COMMIT}","siblings":[{}]}}"#, names.join(","));
