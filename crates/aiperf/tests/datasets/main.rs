@@ -6,8 +6,7 @@
 //! - [`media`]: images, audio and video that are made
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
-//! - [`public`]: public datasets; [`hub`]: where they come from
-//! - [`tokenizers`]: what counts, by every name
+//! - [`public`]: public datasets; [`tokenizers`]: what counts, by every name; [`hub`]: where both come from
 //! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
 
