@@ -23,7 +23,7 @@ fn resolve(args: &[&str], env: &[(&str, &str)]) -> Result<Resolved, String> {
 }
 
 fn trace(args: &[&str]) -> TracePlan {
-    let DatasetPlan::Trace(trace) = resolve(args, &[]).unwrap().plan.dataset else { panic!("no trace") };
+    let DatasetPlan::Trace(trace) = resolve(args, &[]).expect("a plan").plan.dataset else { panic!("no trace") };
     trace
 }
 

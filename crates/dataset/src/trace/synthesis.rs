@@ -152,7 +152,6 @@ pub(super) fn output_length(tokens: u32, synthesis: &Synthesis) -> u32 {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 mod tests {
     use super::*;
     use aiperf_golden::{Area, Shape, has};
