@@ -10,9 +10,14 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const COLUMNAR: &[&[u8]] = &[b"PAR1", b"ARROW1", &[0xff; 4]];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The text of a file; nothing of what is no plain file, because a pipe would be waited for and a device never end.
+/// Nothing of what is no plain file, because a pipe would be waited for and a device never end.
+fn plain_file(path: &Path) -> Option<File> {
+    if path.is_file() { File::open(path).ok() } else { None }
+}
+
+/// The text of a file, if it is a plain one.
 pub(crate) fn open(path: &Path) -> Option<Box<dyn BufRead>> {
-    let mut file = BufReader::new(File::open(path).ok().filter(|_| path.is_file())?);
+    let mut file = BufReader::new(plain_file(path)?);
     let is_compressed = file.fill_buf().ok()?.starts_with(GZIP);
     let mut text: Box<dyn BufRead> =
         if is_compressed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(file) };
@@ -33,8 +38,7 @@ pub(crate) fn beginning(path: &Path, most: u64) -> Option<String> {
 /// Whether a file holds columns, and no rows of text.
 pub(crate) fn is_columnar(path: &Path) -> bool {
     let mut start = Vec::new();
-    let file = File::open(path).ok().filter(|_| path.is_file());
-    file.is_some_and(|file| file.take(6).read_to_end(&mut start).is_ok())
+    plain_file(path).is_some_and(|file| file.take(6).read_to_end(&mut start).is_ok())
         && COLUMNAR.iter().any(|magic| start.starts_with(magic))
 }
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use aiperf_dataset::{Dataset, Download, Fetched, Making};
+use aiperf_dataset::{Dataset, FetchMedia, Fetched, Making};
 use aiperf_plan::{BatchSizes, DatasetPlan, Draws, FileFormat, FilePlan, FileSource, MediaFetching, RecordList};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Turn};
@@ -15,9 +15,9 @@ fn tokenizer() -> &'static Tokenizer {
     LOADED.get_or_init(Tokenizer::builtin)
 }
 
-fn with(plan: FilePlan, seed: u64, download: Option<&dyn Download>) -> Result<Dataset, String> {
+fn with(plan: FilePlan, seed: u64, media: Option<&dyn FetchMedia>) -> Result<Dataset, String> {
     let draws = Draws::new(Some(seed), "");
-    let making = Making { download, ..Making::new(&draws, tokenizer()) };
+    let making = Making { media, ..Making::new(&draws, tokenizer()) };
     Dataset::of(&DatasetPlan::File(plan), making).map_err(|error| error.to_string())
 }
 
@@ -199,7 +199,7 @@ fn an_image_that_was_sent_goes_by_its_id_alone() {
 /// Gives every image the same bytes, and counts how often it is asked.
 struct Images(&'static [u8], AtomicUsize);
 
-impl Download for Images {
+impl FetchMedia for Images {
     fn each(&self, urls: &[&str], fetched: Fetched<'_>) {
         for (at, url) in urls.iter().enumerate() {
             self.1.fetch_add(1, Relaxed);
@@ -228,7 +228,7 @@ fn images_by_url_are_fetched_once_each_and_sent_inline() {
     );
     assert_eq!(png.1.load(Relaxed), 1);
     assert!(dataset.check_images_are_inline().is_ok());
-    let refused = |rows: &[Value], with_it: Option<&dyn Download>| with(plan(rows), 7, with_it).unwrap_err();
+    let refused = |rows: &[Value], with_it: Option<&dyn FetchMedia>| with(plan(rows), 7, with_it).unwrap_err();
     let missing = refused(&[json!({"text": "t"}), json!({"image": "http://h/missing"})], Some(&png));
     assert!(missing.starts_with("run.yaml: records[1]: image 'http://h/missing' cannot be fetched: 404"), "{missing}");
     let text = Images(b"<html>", AtomicUsize::new(0));

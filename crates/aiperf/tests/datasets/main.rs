@@ -7,7 +7,7 @@
 //! - [`files`]: files of every layout
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
-//! - [`public`]: public datasets; [`hub`]: where they come from
+//! - [`public`]: public datasets; [`tokenizers`]: what counts, by every name; [`hub`]: where both come from
 //! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
 
@@ -26,5 +26,6 @@ mod models;
 mod public;
 mod recorded;
 mod seeds;
+mod tokenizers;
 mod trace_tools;
 mod traces;

@@ -5,8 +5,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// An answer that every endpoint type whose answers are chat completions can read.
-pub(crate) const ANSWER: &str =
-    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
 /// A run that is over, and what the server received, in the order in which it came.
 pub(crate) struct Recorded {
@@ -32,10 +31,22 @@ pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
 
 /// The same, of a server that always answers this.
 pub(crate) fn answered(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    counted(answer, |bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
+}
+
+/// The same, where neither a model nor a tokenizer is named.
+pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    counted(ANSWER, told)
+}
+
+fn counted(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
     serving(answer, |address| {
-        let bench = Bench::bare()
-            .with(&["--model", "m", "--url", address, "--tokenizer", "builtin", "--concurrency", "1"])
-            .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+        let bench = Bench::bare().with(&["--url", address, "--concurrency", "1"]).with(&[
+            "--ui",
+            "none",
+            "--no-server-metrics",
+            "--no-gpu-telemetry",
+        ]);
         told(bench)
     })
 }

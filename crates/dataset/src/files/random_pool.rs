@@ -79,7 +79,7 @@ pub(super) struct Pools {
 
 impl Pools {
     pub(super) fn open(plan: &FilePlan, making: Making<'_>) -> Result<Self, DatasetError> {
-        let Making { draws, room, progress, download, .. } = making;
+        let Making { draws, room, progress, media, .. } = making;
         let entries = plan.entries.unwrap_or(ENTRIES);
         if entries == 0 {
             return Err(DatasetError::NoEntries);
@@ -122,7 +122,7 @@ impl Pools {
         if pools.is_empty() {
             return Err(refused("has no pools\n  try: a list of entries".into()));
         }
-        contents.fetch(download, &mut room)?;
+        contents.fetch(media, &mut room)?;
         let batches =
             held.batches(plan.batches, pools.len(), &|kind| draws.purpose(&format!("dataset.random_pool.{kind:?}")));
         let batches = batches.map_err(refused)?;
