@@ -26,20 +26,16 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    chat_counted(|bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
+}
+
+/// The same, where neither a model nor a tokenizer is named.
+pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
     answered(ANSWER, told)
 }
 
 /// The same, of a server that always answers this.
 pub(crate) fn answered(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
-    counted(answer, |bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
-}
-
-/// The same, where neither a model nor a tokenizer is named.
-pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
-    counted(ANSWER, told)
-}
-
-fn counted(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
     serving(answer, |address| {
         let bench = Bench::bare().with(&["--url", address, "--concurrency", "1"]).with(&[
             "--ui",

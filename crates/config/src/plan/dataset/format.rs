@@ -252,6 +252,7 @@ fn first_inside(folder: &Path, depth: usize) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::io::Write;
 
     fn of_row(row: Value) -> Result<FileFormat, NoLayout> {
         row_looks_like(&row, Path::new("rows.jsonl"))
@@ -294,5 +295,33 @@ mod tests {
         assert_eq!(found("a/qualitative.jsonl"), Ok(FileFormat::SpeedBenchQualitative));
         assert_eq!(found("throughput_8k.jsonl.gz"), Ok(FileFormat::SpeedBenchThroughput8k));
         assert!(matches!(found("rows.jsonl"), Err(NoLayout::None(_))));
+    }
+
+    #[test]
+    fn files_and_traces_are_told_apart_by_their_first_row_however_they_are_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let read_by = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            looks_like(&path).ok().and_then(reader)
+        };
+        let packed = |text: &str| {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gzip.write_all(text.as_bytes()).unwrap();
+            gzip.finish().unwrap()
+        };
+        let mooncake = "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 2, \"hash_ids\": [1]}\n";
+        let burst = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,m,1,2,3,x\n";
+        for (text, expected) in [
+            (mooncake, Reader::Trace(TraceFormat::Mooncake)),
+            (burst, Reader::Trace(TraceFormat::BurstGpt)),
+            ("{\"text\": \"a\"}\n", Reader::File(FileRead::SingleTurn)),
+        ] {
+            assert_eq!(read_by("rows", text.as_bytes()), Some(expected), "{text}");
+            assert_eq!(read_by("rows.gz", &packed(text)), Some(expected), "{text}");
+        }
+        for start in [&b"PAR1\0\0"[..], b"ARROW1\0\0", &[0xff; 8]] {
+            assert_eq!(read_by("columns", start), Some(Reader::Trace(TraceFormat::Baseten)));
+        }
     }
 }
