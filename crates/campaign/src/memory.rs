@@ -54,12 +54,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     let Some(free) = free_bytes(&|path| read_to_string(path).ok()) else { return Ok(()) };
     match &plan.dataset {
         DatasetPlan::Synthetic(plan) => {
-            let Some(isl) = &plan.isl else { return Ok(()) };
+            let Some((mean, longest)) = plan.tokens_a_turn() else { return Ok(()) };
             let turns = &plan.turns.count;
             let prompts = Prompts {
                 entries: plan.entries,
-                mean: isl.mean().max(1.0) * turns.mean().max(1.0),
-                longest: isl.largest().max(1.0) * turns.largest().max(1.0),
+                mean: mean * turns.mean().max(1.0),
+                longest: longest * turns.largest().max(1.0),
                 has_turns: turns.largest() >= 2.0,
             };
             fits(prompts, free)

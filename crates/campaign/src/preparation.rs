@@ -171,7 +171,14 @@ impl Job {
         }
         steps.begin(Stage::MakingPrompts);
         let (draws, count) = (plan.dataset_draws(), || steps.count());
-        let making = Making { room: memory::room(), progress: &count, ..Making::new(&draws, &tokenizer) };
+        let chat_template = templated(&plan, &tokenizer, &say);
+        let making = Making {
+            room: memory::room(),
+            progress: &count,
+            additions: &plan.additions,
+            chat_template,
+            ..Making::new(&draws, &tokenizer)
+        };
         let dataset = Dataset::of(&plan.dataset, making)?;
         if plan.endpoint.kind.traits().inline_images {
             dataset.check_images_are_inline()?;
@@ -237,6 +244,20 @@ fn described(requests: &Requests) -> String {
     let (kept, bytes) = requests.kept();
     let all = requests.len();
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
+}
+
+/// Whether prompts are put into a chat template that is known here; says so where one was asked for and is not.
+fn templated(plan: &Plan, tokenizer: &Tokenizer, say: &impl Fn(LogLevel, String)) -> bool {
+    if !plan.tokenizer.apply_chat_template {
+        return false;
+    }
+    let has_template = tokenizer.has_chat_template();
+    if !has_template {
+        let name = tokenizer.name();
+        let note = format!("--apply-chat-template has no effect: tokenizer '{name}' has no chat template");
+        say(LogLevel::Warning, note);
+    }
+    has_template
 }
 
 fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, TokenizeError> {

@@ -3,7 +3,7 @@
 use crate::campaign::CampaignError;
 use crate::memory;
 use aiperf_dataset::{Dataset, Making};
-use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan};
+use aiperf_plan::{Arrival, DatasetPlan, Plan, SyntheticPlan, TextPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
@@ -23,7 +23,8 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
     let without_text = match &plan.dataset {
         DatasetPlan::Rankings(rankings) => return Ok((Arc::new(Shapes::single(rankings.entries)), Vec::new())),
         DatasetPlan::Synthetic(synthetic) => {
-            DatasetPlan::Synthetic(SyntheticPlan { isl: None, osl: None, ..synthetic.clone() })
+            let text = TextPlan::default();
+            DatasetPlan::Synthetic(SyntheticPlan { isl: None, osl: None, pairs: None, text, ..synthetic.clone() })
         }
         DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
     };

@@ -10,11 +10,13 @@
 //! - `synthetic`: conversations made to length
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
+//! - `additions`: what is put into all of them
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
 //! - [`error`]: what can go wrong
 
+mod additions;
 pub mod dataset;
 pub mod error;
 mod files;

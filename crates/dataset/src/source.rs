@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use aiperf_plan::Draws;
+use aiperf_plan::{Additions, Draws};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
@@ -36,6 +36,10 @@ pub struct Making<'a> {
     pub tokenizer: &'a Tokenizer,
     /// Bytes of memory that files and what they name may take; `None` bounds nothing.
     pub room: Option<u64>,
+    /// What is put into its conversations, whatever they are.
+    pub additions: &'a Additions,
+    /// The server puts prompts into a chat template, for which made-up ones leave room.
+    pub chat_template: bool,
     /// Told of each conversation that was made, or row that was read.
     pub progress: &'a (dyn Fn() + Sync),
 }
@@ -43,6 +47,6 @@ pub struct Making<'a> {
 impl<'a> Making<'a> {
     /// Without bounds, telling nobody.
     pub fn new(draws: &'a Draws, tokenizer: &'a Tokenizer) -> Self {
-        Self { draws, tokenizer, room: None, progress: &|| () }
+        Self { draws, tokenizer, room: None, additions: Additions::NONE, chat_template: false, progress: &|| () }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
-use aiperf_plan::{DatasetPlan, Distribution, Draws, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, SyntheticPlan};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Resu
 }
 
 fn plan(entries: u32, isl: f64) -> SyntheticPlan {
-    SyntheticPlan { entries, isl: fixed(isl), osl: None, turns: Turns::ONE }
+    SyntheticPlan { isl: fixed(isl), ..SyntheticPlan::new(entries) }
 }
 
 fn seeded(seed: u64) -> Draws {
@@ -151,7 +151,7 @@ fn an_input_of_no_tokens_is_refused_with_the_way_out() {
 
 #[test]
 fn without_an_input_length_turns_have_no_text() {
-    let plan = SyntheticPlan { entries: 2, isl: None, osl: fixed(7.0), turns: Turns::ONE };
+    let plan = SyntheticPlan { osl: fixed(7.0), ..SyntheticPlan::new(2) };
     let dataset = synthetic(&plan, &seeded(1), &Tokenizer::builtin()).unwrap();
     let conversation = dataset.conversation(1).unwrap();
     assert!(conversation.turns[0].texts.is_empty());
@@ -160,7 +160,7 @@ fn without_an_input_length_turns_have_no_text() {
 
 #[test]
 fn output_lengths_are_asked_for_only_when_given() {
-    let plan = |osl| SyntheticPlan { entries: 1, isl: fixed(3.0), osl, turns: Turns::ONE };
+    let plan = |osl| SyntheticPlan { isl: fixed(3.0), osl, ..SyntheticPlan::new(1) };
     let asked = |osl| {
         let dataset = synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
         dataset.conversation(0).unwrap().turns[0].max_tokens
@@ -173,7 +173,7 @@ fn output_lengths_are_asked_for_only_when_given() {
 #[test]
 fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
     let spread = Some(Distribution::normal(64.0, 12.0));
-    let plan = SyntheticPlan { entries: 2000, isl: spread.clone(), osl: spread, turns: Turns::ONE };
+    let plan = SyntheticPlan { isl: spread.clone(), osl: spread, ..SyntheticPlan::new(2000) };
     let tokenizer = Tokenizer::builtin();
     let dataset = synthetic(&plan, &seeded(5), &tokenizer).unwrap();
     let inputs: Vec<f64> = (0..2000).map(|index| tokenizer.count(&text(&dataset, index)) as f64).collect();
@@ -225,8 +225,7 @@ fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
 #[test]
 fn the_order_of_asking_makes_no_difference() {
     let tokenizer = Tokenizer::builtin();
-    let plan =
-        SyntheticPlan { entries: 4_000_000, isl: Some(Distribution::normal(30.0, 9.0)), osl: None, turns: Turns::ONE };
+    let plan = SyntheticPlan { isl: Some(Distribution::normal(30.0, 9.0)), ..SyntheticPlan::new(4_000_000) };
     let make = || synthetic(&plan, &seeded(21), &tokenizer).unwrap();
     let (forward, backward, threaded) = (make(), make(), make());
     let straight: Vec<_> = (0..200).map(|index| forward.conversation(index).unwrap().into_owned()).collect();

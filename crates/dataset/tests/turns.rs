@@ -358,7 +358,7 @@ fn the_examples_of_the_documentation_are_read() {
 
 fn synthetic(entries: u32, turns: Turns) -> DatasetPlan {
     let isl = Some(Distribution::normal(4.0, 2.0));
-    DatasetPlan::Synthetic(SyntheticPlan { entries, osl: isl.clone(), isl, turns })
+    DatasetPlan::Synthetic(SyntheticPlan { osl: isl.clone(), isl, turns, ..SyntheticPlan::new(entries) })
 }
 
 fn turns(count: (f64, f64), delay_ms: (f64, f64), delay_ratio: f64) -> Turns {

@@ -8,7 +8,7 @@
 //! - [`url`]: URLs of servers, their credentials apart
 //! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
 //! - [`control`]: calls to the servers around a run
-//! - [`dataset`]: what they say
+//! - [`dataset`]: what they say; [`additions`]: what is put into all of it
 //! - [`phase`]: blocks of load and what ends them; [`arrival`]: how their requests arrive; [`ramp`]: values that climb;
 //!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork; `phase_words`: phases in words
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
@@ -20,6 +20,7 @@
 //! - [`redact`]: what of headers, URLs and texts may be shown
 //! - [`template`]: bounds of the user's templates
 
+pub mod additions;
 pub mod arrival;
 pub mod artifacts;
 pub mod cancellation;
@@ -42,12 +43,14 @@ pub mod template;
 pub mod timing;
 pub mod url;
 
+pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
-    DatasetPlan, Distribution, FileFormat, FilePlan, RankingsPlan, Sampling, SyntheticPlan, TimestampWindow, Turns,
+    Corpus, DatasetPlan, Distribution, FileFormat, FilePlan, LengthPair, PairedLengths, Prefixes, RandomStyle,
+    RankingsPlan, Sampling, SyntheticPlan, TextPlan, TimestampWindow, Turns, Weighted, Window,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
@@ -75,6 +78,8 @@ pub struct Plan {
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
     pub dataset: DatasetPlan,
+    /// What is put into its conversations.
+    pub additions: Additions,
     /// Seed of the dataset alone; `None` is that of the run.
     pub dataset_seed: Option<u64>,
     /// In which order its conversations are drawn.
@@ -108,6 +113,8 @@ pub struct RunIdentity {
 pub struct TokenizerPlan {
     /// `builtin`, an encoding, a directory, a `tokenizer.json` or a hub name; `None`: the model's name.
     pub name: Option<String>,
+    /// Prompts are counted as the model sees them.
+    pub apply_chat_template: bool,
 }
 
 impl Plan {

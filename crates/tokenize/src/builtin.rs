@@ -142,6 +142,13 @@ impl Encoding {
         self.bpe.len() as u32
     }
 
+    /// Every id, special ones included, ascending.
+    pub fn all_ids(&self) -> Vec<u32> {
+        let specials = self.specials.iter().map(|(_, id)| *id).chain(self.reserved.clone());
+        let all: std::collections::BTreeSet<u32> = (0..self.ordinary()).chain(specials).collect();
+        all.into_iter().collect()
+    }
+
     /// Id that ends a text.
     pub fn end_of_text(&self) -> u32 {
         self.end_of_text

@@ -1,5 +1,6 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
+mod additions;
 mod dataset;
 mod endpoint;
 mod phases;
@@ -163,6 +164,7 @@ fn plan(
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases::phases(tree, &dataset, notes, problems);
+    let additions = additions::additions(tree, ctx, &dataset, &phases, notes, problems);
     let mut artifacts = artifacts(tree, ctx, notes);
     artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
     let runtime = runtime(tree, ctx);
@@ -181,8 +183,9 @@ fn plan(
         },
         models,
         endpoint,
-        tokenizer: TokenizerPlan { name: tokenizer.name },
+        tokenizer: TokenizerPlan { apply_chat_template: tokenizer.apply_chat_template(), name: tokenizer.name },
         dataset,
+        additions,
         dataset_seed: dataset::seed(tree),
         sampling: dataset::sampling(tree),
         phases,

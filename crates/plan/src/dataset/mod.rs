@@ -2,16 +2,18 @@
 //!
 //! # Layout
 //! - [`distribution`]: numbers that are drawn
-//! - [`synthetic`]: conversations that are made
+//! - [`synthetic`]: conversations that are made; [`text`]: their text
 //! - [`file`]: conversations of files
 
 pub mod distribution;
 pub mod file;
 pub mod synthetic;
+pub mod text;
 
 pub use distribution::{Distribution, Shape, Weighted};
 pub use file::{FileFormat, FilePlan, TimestampWindow};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
+pub use text::{Corpus, LengthPair, PairedLengths, Prefixes, RandomStyle, TextPlan, Window};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +39,12 @@ impl DatasetPlan {
         }
     }
 
-    /// Output length that is asked for where the data says none.
-    pub fn osl(&self) -> Option<&Distribution> {
+    /// Whether requests ask for an output length although the data says none.
+    pub fn asks_for_length(&self) -> bool {
         match self {
-            Self::Synthetic(plan) => plan.osl.as_ref(),
-            Self::Rankings(_) => None,
-            Self::File(plan) => plan.osl.as_ref(),
+            Self::Synthetic(plan) => plan.osl.is_some() || plan.pairs.is_some(),
+            Self::Rankings(_) => false,
+            Self::File(plan) => plan.osl.is_some(),
         }
     }
 

@@ -62,6 +62,10 @@ pub(super) fn file(
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
         notes.push(format!("{extra} has no effect: bodies of raw_payload are sent as they are"));
     }
+    let corpus = "benchmark.datasets.0.prompts.corpus";
+    if tree.node.find(corpus).is_some() {
+        notes.push(format!("{} has no effect: requests are what the data says", subject(tree, corpus)));
+    }
     let asked = dataset.entries.filter(|_| {
         let node = tree.node.find("benchmark.datasets.0.entries");
         counted_by(tree, NUM_DATASET_ENTRIES) || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }))

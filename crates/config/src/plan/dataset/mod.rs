@@ -3,6 +3,7 @@
 mod file;
 mod format;
 mod synthetic;
+mod text;
 
 use super::{not_yet, subject};
 use crate::context::Context;

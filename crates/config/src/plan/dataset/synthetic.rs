@@ -1,5 +1,6 @@
 //! Conversations that are made.
 
+use super::text::{self, is_set};
 use super::{counted_by, first_set};
 use crate::error::Problem;
 use crate::flags::{CONVERSATION_NUM, REQUEST_COUNT};
@@ -7,9 +8,8 @@ use crate::resolve::Tree;
 use crate::rules::DATASET_TOKENS;
 use crate::sections::dataset::{Dataset, MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
 use crate::sections::distribution::Distribution;
-use crate::tree::Origin;
 use aiperf_plan::dataset::Shape;
-use aiperf_plan::{DatasetPlan, Distribution as Drawn, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution as Drawn, PairedLengths, RankingsPlan, SyntheticPlan, Turns};
 
 pub(super) fn synthetic(
     tree: &Tree,
@@ -19,13 +19,17 @@ pub(super) fn synthetic(
 ) -> DatasetPlan {
     let prompts = dataset.prompts.clone().unwrap_or_default();
     let (isl, osl) = (prompts.isl.as_ref().map(Distribution::drawn), prompts.osl.as_ref().map(Distribution::drawn));
-    if let Some(isl) = &isl {
+    let text = text::text(tree, dataset, &prompts, notes);
+    let pairs = text::pairs(tree, &prompts, &text, notes, problems);
+    if let Some(isl) = isl.as_ref().filter(|_| pairs.is_none()) {
         at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
     }
     let turns = turns(tree, dataset, notes);
-    let tokens = isl.as_ref().map_or(1.0, likely) * likely(&turns.count);
+    let tokens = pairs.as_ref().map_or_else(|| isl.as_ref().map_or(1.0, likely), PairedLengths::input_mean).max(1.0);
+    let tokens = (tokens + f64::from(text.prefixes.tokens())) * f64::from(text.batch_size) * likely(&turns.count);
     let entries = prompts_made(tree, dataset.entries, tokens, notes, problems);
-    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean() >= 1.0), turns })
+    let osl = osl.filter(|osl| osl.mean() >= 1.0);
+    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl, pairs, text, turns })
 }
 
 fn turns(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Turns {
@@ -60,17 +64,24 @@ pub(super) fn rankings(
     let passages = of(rankings.passages(), "passages");
     let passage_tokens = of(rankings.passage_tokens(), "passage_tokens");
     let query_tokens = of(rankings.query_tokens(), "query_tokens");
-    for key in ["isl", "osl"] {
-        let at = format!("benchmark.datasets.0.prompts.{key}");
-        let node = tree.node.find(&format!("{at}.mean")).or_else(|| tree.node.find(&at));
-        if let Some(node) = node.filter(|node| node.origin != Origin::Rule) {
-            let what = tree.places.subject(node, &at);
+    for (key, have) in [
+        ("prompts.isl", "lengths"),
+        ("prompts.osl", "lengths"),
+        ("prompts.sequence_distribution", "lengths"),
+        ("prompts.random_range_ratio", "lengths"),
+        ("prompts.batch_size", "numbers"),
+        ("prefix_prompts", "beginnings"),
+    ] {
+        let at = format!("benchmark.datasets.0.{key}");
+        if is_set(tree, &at) {
+            let what = first_set(tree, &at);
             notes.push(format!(
-                "{what} has no effect: a ranking request has a query and passages, of lengths of their own"
+                "{what} has no effect: a ranking request has a query and passages, of {have} of their own"
             ));
         }
     }
-    let plan = RankingsPlan { entries: 0, passages, passage_tokens, query_tokens };
+    let corpus = text::corpus(&dataset.prompts.clone().unwrap_or_default());
+    let plan = RankingsPlan { entries: 0, corpus, passages, passage_tokens, query_tokens };
     let entries = prompts_made(tree, dataset.entries, plan.tokens().max(1.0), notes, problems);
     DatasetPlan::Rankings(RankingsPlan { entries, ..plan })
 }
