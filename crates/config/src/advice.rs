@@ -65,26 +65,6 @@ const INSTEAD: &[Instead] = &[
         key: "synthetic prompts: dataset: {isl: N, osl: N}",
     },
     Instead {
-        reason: "prompts come from the built-in corpus",
-        flag: "--random-seed N for other prompts of it",
-        key: "random_seed: N for other prompts of it",
-    },
-    Instead {
-        reason: "prompts have one normal length",
-        flag: "a mean and a deviation: --isl N --isl-stddev N",
-        key: "a mean and a deviation: isl: {mean: N, stddev: N}",
-    },
-    Instead {
-        reason: "prompts have no prefix or system message",
-        flag: "longer prompts: --isl N",
-        key: "longer prompts: dataset: {isl: N}",
-    },
-    Instead {
-        reason: "prompts carry no marker",
-        flag: "more prompts than requests: --num-dataset-entries N",
-        key: "more prompts than requests: entries: N",
-    },
-    Instead {
         reason: "history is sent as it is",
         flag: "requests of one turn: --request-count N",
         key: "requests of one turn: requests: N",
@@ -133,11 +113,6 @@ const INSTEAD: &[Instead] = &[
         reason: "the main branch of a tokenizer is used",
         flag: "the directory of another: --tokenizer DIR",
         key: "the directory of another: tokenizer: {name: DIR}",
-    },
-    Instead {
-        reason: "prompts are counted without a chat template",
-        flag: "the server's own count: --use-server-token-count",
-        key: "the server's own count: use_server_token_count: true",
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
 use aiperf_plan::{Additions, CacheBust, MarkerKind, MarkerPlace};
-use aiperf_types::{ContextMode, Conversation, Turn};
+use aiperf_types::{ContextMode, Conversation, Media, Turn};
 use serde_json::{Value, json};
 
 /// Puts a system prompt before what a conversation has as its own, and a marker's placeholder where it belongs.
@@ -62,15 +62,30 @@ fn mark_turn(bust: CacheBust, turn: &mut Turn) -> bool {
     if turn.raw_payload.is_some() || turn.role.as_deref().is_some_and(|role| role != "user") {
         return false;
     }
-    let contents = turn.texts.iter_mut().flat_map(|text| &mut text.contents);
-    let text = match bust.marker {
-        MarkerKind::Suffix => contents.last(),
-        MarkerKind::Prefix | MarkerKind::Warmup => contents.into_iter().next(),
+    let media = turn.images.iter().chain(&turn.audios).chain(&turn.videos).map(|media| media.contents.len());
+    let (media, texts): (usize, usize) = (media.sum(), turn.texts.iter().map(|text| text.contents.len()).sum());
+    match (texts, media) {
+        (0, 0) => return false,
+        (1, 0) => turn.texts.iter_mut().flat_map(|text| &mut text.contents).for_each(|text| mark_text(bust, text)),
+        _ => mark_parts(bust, &mut turn.texts),
+    }
+    true
+}
+
+/// A marker as a text of its own, before or after the others.
+fn mark_parts(bust: CacheBust, texts: &mut Vec<Media>) {
+    if texts.iter().flat_map(|text| &text.contents).any(|text| text == PLACEHOLDER) {
+        return;
+    }
+    if texts.is_empty() {
+        texts.push(Media { name: "text".to_owned(), contents: Vec::new(), uuids: Vec::new() });
+    }
+    match bust.marker {
+        MarkerKind::Suffix => texts.last_mut().map(|last| last.contents.push(PLACEHOLDER.to_owned())),
+        MarkerKind::Prefix | MarkerKind::Warmup => {
+            texts.first_mut().map(|first| first.contents.insert(0, PLACEHOLDER.to_owned()))
+        }
     };
-    text.is_some_and(|text| {
-        mark_text(bust, text);
-        true
-    })
 }
 
 fn mark_content(bust: CacheBust, content: &mut Value) -> bool {
@@ -145,6 +160,21 @@ mod tests {
         assert_eq!(prefix.turns[1], Turn::text("two"));
         let suffix = marked(MarkerPlace::FirstTurn, MarkerKind::Suffix, turns());
         assert_eq!(suffix.turns[0].texts[0].contents, [format!("one\n\n{PLACEHOLDER}")]);
+    }
+
+    #[test]
+    fn beside_other_parts_it_is_a_part_of_its_own() {
+        let several = || {
+            let text = Media { name: "text".into(), contents: vec!["a".into(), "b".into()], uuids: Vec::new() };
+            of(vec![Turn { texts: vec![text], ..Turn::default() }])
+        };
+        let contents = |marker| marked(MarkerPlace::FirstTurn, marker, several()).turns[0].texts[0].contents.clone();
+        assert_eq!(contents(MarkerKind::Prefix), [PLACEHOLDER, "a", "b"]);
+        assert_eq!(contents(MarkerKind::Suffix), ["a", "b", PLACEHOLDER]);
+        let image = Media { name: "image_url".into(), contents: vec!["data:".into()], uuids: Vec::new() };
+        let alone = of(vec![Turn { images: vec![image], ..Turn::default() }]);
+        let alone = marked(MarkerPlace::FirstTurn, MarkerKind::Prefix, alone);
+        assert_eq!(alone.turns[0].texts[0].contents, [PLACEHOLDER]);
     }
 
     #[test]

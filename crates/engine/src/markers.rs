@@ -1,7 +1,7 @@
 //! Markers that keep prompts out of a server's cache. Bodies are encoded once with a placeholder; what each session says
 //! in its place is spliced in when it is sent, and all else of a body stays one copy.
 
-use aiperf_plan::additions::{PLACEHOLDER, WARMUP_MARKER, session_marker};
+use aiperf_plan::additions::{PLACEHOLDER, WARMUP_MARKER, base_trace_id, session_marker};
 use aiperf_plan::{CacheBust, MarkerKind, Plan};
 use aiperf_types::{Body, CacheMarker, PhaseIndex, PhaseKind};
 use bytes::Bytes;
@@ -60,7 +60,7 @@ impl Markers {
         match self.bust?.marker {
             MarkerKind::Warmup => is_warmup.then(|| WARMUP_MARKER.to_owned()),
             MarkerKind::Prefix | MarkerKind::Suffix => {
-                Some(session_marker(&self.benchmark_id, session, session, conversation_id))
+                Some(session_marker(&self.benchmark_id, session, session, base_trace_id(conversation_id)))
             }
         }
     }

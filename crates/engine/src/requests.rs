@@ -314,7 +314,8 @@ impl Requests {
     ) -> Option<u64> {
         let RequestTag { conversation, turn, phase, session, .. } = exchange.tag;
         // What a template makes of messages is not the sum of what it makes of each.
-        let prompt = prompt.filter(|_| turn > 0 && !self.chat_template);
+        let is_rendered = self.chat_template && tokenizer.has_chat_template();
+        let prompt = prompt.filter(|_| turn > 0 && !is_rendered);
         let marker = || self.markers.marker(phase, session, &exchange.tag.session_id);
         prompt
             .and_then(|prompt| prompt_counts::count(prompt, self.api.dialect, tokenizer, marker))

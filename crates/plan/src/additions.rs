@@ -58,9 +58,8 @@ pub const WARMUP_MARKER: &str = "[warmup]";
 /// Markers that tell what one costs in tokens.
 const SAMPLES: u64 = 8;
 
-/// The marker of a session: of a run, how often its trace was played before, where it plays, and its conversation.
-pub fn session_marker(benchmark_id: &str, pass: u64, lane: u64, conversation_id: &str) -> String {
-    let trace = base_trace_id(conversation_id);
+/// The marker of a session: of a run, how often its trace was played before, where it plays, and the trace.
+pub fn session_marker(benchmark_id: &str, pass: u64, lane: u64, trace: &str) -> String {
     let digest = Sha256::digest(format!("{benchmark_id}:{pass}:{lane}:{trace}"));
     let hex: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("[rid:{hex}]")

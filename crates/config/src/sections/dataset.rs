@@ -256,7 +256,7 @@ section! {
         sequence_distribution: List<LengthPair>;
         /// How far random lengths go from the mean
         random_range_ratio: Value;
-        /// Which window formula the ratio uses
+        /// Which window formula the ratio uses, and whether random prompts hold special tokens
         random_corpus_style: RandomStyle = RandomStyle::Vllm;
     }
     /// A marker that keeps prompts out of the server's cache.

@@ -35,7 +35,7 @@ impl Vocabulary {
                 let run = pool.iter().cycle().skip(offset).take(missing).copied().collect::<Vec<_>>();
                 self.tokenizer.decode(&run)
             } else {
-                self.scattered(self.pool(RandomStyle::Sglang), missing, rng)
+                self.scattered(pool, missing, rng)
             }
         })
     }
