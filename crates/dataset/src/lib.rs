@@ -7,6 +7,7 @@
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
 //! - [`source`]: what every kind of dataset gives, and what it is made with
+//! - [`columns`]: rows of Parquet and Arrow
 //! - `synthetic`: conversations made to length
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
@@ -17,6 +18,7 @@
 //! - [`error`]: what can go wrong
 
 mod additions;
+pub mod columns;
 pub mod dataset;
 pub mod error;
 mod files;

@@ -8,7 +8,7 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// Makes foreign text safe to print: control characters become visible, so that a server's answer cannot move the
-/// cursor or change colours. Line breaks stay.
+/// cursor, change colours or turn the direction of what follows. Line breaks stay.
 pub fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = text.replace("\r\n", "\n");
@@ -16,11 +16,16 @@ pub fn literal(text: &str) -> String {
         match c {
             '\n' => out.push(c),
             '\t' => out.push_str("    "),
-            c if c.is_control() => out.extend(c.escape_default()),
+            c if c.is_control() || turns_text(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Whether a character changes the direction in which its neighbours are shown.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Foreign text on one line of at most so many columns, with a sign where more followed.
@@ -290,6 +295,7 @@ mod tests {
     #[test]
     fn control_characters_are_made_visible() {
         assert_eq!(literal("a\x1b[31mb\tc\r\nd\u{9b}"), "a\\u{1b}[31mb    c\nd\\u{9b}");
+        assert_eq!(literal("a\u{202e}b\u{2067}שלום"), "a\\u{202e}b\\u{2067}שלום");
     }
 
     proptest! {

@@ -1,0 +1,215 @@
+//! Rows of columnar files, Parquet and Arrow: each as typed cells, a batch of rows in memory at a time.
+//!
+//! Which of the two a file is, its first bytes say, not its name. Pages may be compressed with Snappy, Zstandard, gzip or
+//! LZ4.
+
+mod cell;
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Seek};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::errors::ParquetError;
+use parquet::file::reader::ChunkReader;
+
+pub use self::cell::Cell;
+use self::cell::cell;
+
+const PARQUET: &[u8] = b"PAR1";
+const ARROW: &[u8] = b"ARROW1";
+/// What a stream of Arrow begins with, in place of a file's name.
+const ARROW_STREAM: &[u8] = &[0xff; 4];
+/// Rows decoded at a time: prompts may be long.
+const BATCH_ROWS: usize = 256;
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// A columnar file, all or some of its columns, row by row. What is wrong is said without the name of the file.
+pub struct Columns {
+    schema: SchemaRef,
+    rows: Option<u64>,
+    batches: Batches,
+    batch: Option<RecordBatch>,
+    next: usize,
+}
+
+/// What was found in a file before its rows.
+struct Opened {
+    schema: SchemaRef,
+    rows: Option<u64>,
+    batches: Batches,
+}
+
+impl Columns {
+    /// Whether these are the first bytes of a columnar file; six are enough.
+    pub fn begin_with(start: &[u8]) -> bool {
+        [PARQUET, ARROW, ARROW_STREAM].iter().any(|magic| start.starts_with(magic))
+    }
+
+    /// Opens a file to read those of its columns that are wanted, as far as it has them; `None` reads all.
+    pub fn open(path: &Path, wanted: Option<&[&str]>) -> Result<Self, String> {
+        let unread = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        // Looked at before it is opened: opening a pipe already waits.
+        if !std::fs::metadata(path).map_err(unread)?.is_file() {
+            return Err("is not a file".into());
+        }
+        let mut file = File::open(path).map_err(unread)?;
+        let mut start = Vec::new();
+        file.by_ref().take(ARROW.len() as u64).read_to_end(&mut start).map_err(unread)?;
+        file.rewind().map_err(unread)?;
+        Self::of(&start, file, wanted)
+    }
+
+    /// The same, of a file that is in memory.
+    pub fn of_bytes(bytes: Bytes, wanted: Option<&[&str]>) -> Result<Self, String> {
+        let start = bytes.slice(..bytes.len().min(ARROW.len()));
+        Self::of(&start, Held(bytes), wanted)
+    }
+
+    fn of(start: &[u8], from: impl Place, wanted: Option<&[&str]>) -> Result<Self, String> {
+        let (what, opened) = if start.starts_with(PARQUET) {
+            ("Parquet", guarded(|| parquet(from.chunks(), wanted).map_err(ArrowError::from)))
+        } else if start.starts_with(ARROW) {
+            ("Arrow", guarded(|| arrow_file(from.reader()?, from.reader()?, wanted)))
+        } else if start.starts_with(ARROW_STREAM) {
+            ("Arrow", guarded(|| arrow_stream(from.reader()?, from.reader()?, wanted)))
+        } else {
+            return Err(
+                "is neither Parquet nor Arrow\n  such a file begins with PAR1 or ARROW1\n  try: a .parquet, .arrow \
+                        or .ipc file as pyarrow writes it"
+                    .into(),
+            );
+        };
+        let Opened { schema, rows, batches } = opened.map_err(|error| broken(what, &error))?;
+        Ok(Self { schema, rows, batches, batch: None, next: 0 })
+    }
+
+    /// The names of the columns that are read, in the order of the cells.
+    pub fn names(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// How many rows there are, where that is known beforehand: in Parquet.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows
+    }
+
+    /// The cells of the next row, or `None` past the last.
+    pub fn next_row(&mut self) -> Option<Result<Vec<Cell>, String>> {
+        loop {
+            if let Some(batch) = self.batch.as_ref().filter(|batch| self.next < batch.num_rows()) {
+                let row = self.next;
+                self.next += 1;
+                return Some(batch.columns().iter().map(|column| cell(column, row)).collect());
+            }
+            match guarded(|| self.batches.next().transpose()) {
+                Ok(Some(batch)) => (self.batch, self.next) = (Some(batch), 0),
+                Ok(None) => return None,
+                Err(error) => {
+                    self.batches = Box::new(std::iter::empty());
+                    return Some(Err(broken("of rows", &error)));
+                }
+            }
+        }
+    }
+}
+
+fn broken(what: &str, error: &ArrowError) -> String {
+    format!(
+        "is a file {what} that cannot be read: {error}\n  try: a whole copy of it, with pages of snappy, zstd, gzip or lz4"
+    )
+}
+
+/// Runs the readers: some trust a file's lengths and stop with a panic where those are wrong.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ArrowError::ParseError("its lengths do not fit together".to_owned())))
+}
+
+/// Where a columnar file is.
+trait Place {
+    type Chunks: ChunkReader + 'static;
+    type Reader: Read + Seek + Send + 'static;
+
+    fn chunks(&self) -> Result<Self::Chunks, std::io::Error>;
+    /// A reader of its own, at the beginning.
+    fn reader(&self) -> Result<Self::Reader, std::io::Error>;
+}
+
+struct Held(Bytes);
+
+impl Place for Held {
+    type Chunks = Bytes;
+    type Reader = Cursor<Bytes>;
+
+    fn chunks(&self) -> Result<Bytes, std::io::Error> {
+        Ok(self.0.clone())
+    }
+
+    fn reader(&self) -> Result<Cursor<Bytes>, std::io::Error> {
+        Ok(Cursor::new(self.0.clone()))
+    }
+}
+
+impl Place for File {
+    type Chunks = File;
+    type Reader = BufReader<File>;
+
+    fn chunks(&self) -> Result<File, std::io::Error> {
+        self.try_clone()
+    }
+
+    fn reader(&self) -> Result<BufReader<File>, std::io::Error> {
+        let mut file = self.try_clone()?;
+        file.rewind()?;
+        Ok(BufReader::new(file))
+    }
+}
+
+fn parquet(from: std::io::Result<impl ChunkReader + 'static>, wanted: Option<&[&str]>) -> Result<Opened, ParquetError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(from?)?.with_batch_size(BATCH_ROWS);
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), positions(builder.schema(), wanted));
+    let reader = builder.with_projection(mask).build()?;
+    Ok(Opened { schema: reader.schema(), rows, batches: Box::new(reader) })
+}
+
+fn arrow_file<R: Read + Seek + Send + 'static>(
+    look: R,
+    read: R,
+    wanted: Option<&[&str]>,
+) -> Result<Opened, ArrowError> {
+    let whole = FileReader::try_new(look, None)?.schema();
+    let kept = positions(&whole, wanted);
+    let schema = whole.project(&kept)?.into();
+    Ok(Opened { schema, rows: None, batches: Box::new(FileReader::try_new(read, Some(kept))?) })
+}
+
+fn arrow_stream<R: Read + Seek + Send + 'static>(
+    look: R,
+    mut read: R,
+    wanted: Option<&[&str]>,
+) -> Result<Opened, ArrowError> {
+    let whole = StreamReader::try_new(look, None)?.schema();
+    let kept = positions(&whole, wanted);
+    let schema = whole.project(&kept)?.into();
+    // Two readers of one file share its position.
+    read.rewind()?;
+    Ok(Opened { schema, rows: None, batches: Box::new(StreamReader::try_new(read, Some(kept))?) })
+}
+
+fn positions(schema: &SchemaRef, wanted: Option<&[&str]>) -> Vec<usize> {
+    let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted.contains(&name));
+    let fields = schema.fields().iter().enumerate();
+    fields.filter(|(_, field)| is_wanted(field.name())).map(|(index, _)| index).collect()
+}
