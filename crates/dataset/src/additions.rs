@@ -80,12 +80,9 @@ fn mark_parts(bust: CacheBust, texts: &mut Vec<Media>) {
     if texts.is_empty() {
         texts.push(Media { name: "text".to_owned(), contents: Vec::new(), uuids: Vec::new() });
     }
-    match bust.marker {
-        MarkerKind::Suffix => texts.last_mut().map(|last| last.contents.push(PLACEHOLDER.to_owned())),
-        MarkerKind::Prefix | MarkerKind::Warmup => {
-            texts.first_mut().map(|first| first.contents.insert(0, PLACEHOLDER.to_owned()))
-        }
-    };
+    let (is_suffix, last) = (bust.marker == MarkerKind::Suffix, texts.len() - 1);
+    let contents = &mut texts[if is_suffix { last } else { 0 }].contents;
+    contents.insert(if is_suffix { contents.len() } else { 0 }, PLACEHOLDER.to_owned());
 }
 
 fn mark_content(bust: CacheBust, content: &mut Value) -> bool {

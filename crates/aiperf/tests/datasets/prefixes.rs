@@ -73,7 +73,7 @@ fn prompts_that_cannot_be_are_refused_by_name() {
         (&["--system-prompt", " "][..], "--system-prompt"),
         (&["--system-prompt", "a", "--system-prompt-file", "b"], "exclude each other"),
         (&["--system-prompt-file", "nowhere.txt"], "--system-prompt-file"),
-        (&["--system-prompt-file", "/dev/zero"], "--system-prompt-file /dev/zero is not a file"),
+        (&["--system-prompt-file", "/dev/zero"], "--system-prompt-file /dev/zero: is not a file"),
         (&["--system-prompt", "a", "--shared-system-prompt-length", "9"], "exclude each other"),
         (&["--system-prompt", "a", "--endpoint-type", "completions"], "--system-prompt"),
         (&["--num-prefix-prompts", "3", "--user-context-prompt-length", "9"], "exclude each other"),

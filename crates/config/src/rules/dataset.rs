@@ -297,13 +297,13 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
     if let Some(file) = file {
         let path = os_text::path(file);
         let rule = match small_file::text(&facts.cwd.join(&path), small_file::SETTINGS) {
-            _ if has_link(facts.cwd, &path) => Some("goes by a symbolic link; name the file itself".to_owned()),
-            Ok(text) if text.trim().is_empty() => Some("is blank".to_owned()),
+            _ if has_link(facts.cwd, &path) => Some(" goes by a symbolic link; name the file itself".to_owned()),
+            Ok(text) if text.trim().is_empty() => Some(" is blank".to_owned()),
             Ok(_) => None,
-            Err(rule) => Some(rule),
+            Err(rule) => Some(format!(": {rule}")),
         };
         let at = "datasets.0.system_prompt_file";
-        problems.extend(rule.map(|rule| facts.problem(at, format!("{} {rule}", facts.subject(at)))));
+        problems.extend(rule.map(|rule| facts.problem(at, format!("{}{rule}", facts.subject(at)))));
     }
     let kind = endpoint::kind(benchmark);
     if !kind.traits().system_message {
