@@ -12,7 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 #[path = "src/bpe/layout.rs"]
 mod layout;
 
-const ENCODINGS: [&str; 2] = ["o200k_base", "cl100k_base"];
+const ENCODINGS: [&str; 3] = ["o200k_base", "cl100k_base", "p50k_base"];
+/// A vocabulary that is the beginning of another: its name, the other's, and how many tokens it has.
+const BEGINNINGS: [(&str, &str, usize); 1] = [("r50k_base", "p50k_base", 50_256)];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -28,46 +30,28 @@ fn main() {
             fs::write(Path::new(&target).join(format!("{name}.{part}")), table).expect("the build folder is writable");
         };
         write("bytes", tokens.concat());
-        write("starts", starts(&tokens));
-        write("slots", slots(&tokens));
+        write("starts", layout::starts(&tokens));
+        write("slots", layout::slots(&tokens));
+        for (beginning, _, length) in BEGINNINGS.iter().filter(|(_, whole, _)| *whole == name) {
+            // The rest of its tables is the beginning of this one's.
+            let file = Path::new(&target).join(format!("{beginning}.slots"));
+            fs::write(file, layout::slots(&tokens[..*length])).expect("the build folder is writable");
+        }
     }
 }
 
-/// The tokens of a rank file, in order of rank.
+/// The tokens of a rank file, in order of rank; one that is left out, because it is a special token's, has no bytes.
 fn read_ranks(file: &Path) -> Vec<Vec<u8>> {
     let compressed = fs::read(file).expect("the rank file is there");
     let mut text = String::new();
     flate2::read::GzDecoder::new(&compressed[..]).read_to_string(&mut text).expect("the rank file is gzip");
-    text.lines()
-        .enumerate()
-        .map(|(expected, line)| {
-            let (bytes, rank) = line.split_once(' ').expect("bytes and rank");
-            assert_eq!(rank.parse(), Ok(expected), "ranks follow each other");
-            STANDARD.decode(bytes).expect("base64")
-        })
-        .collect()
-}
-
-fn starts(tokens: &[Vec<u8>]) -> Vec<u8> {
-    let mut start = 0_u32;
-    let mut table = start.to_le_bytes().to_vec();
-    for token in tokens {
-        start += token.len() as u32;
-        table.extend(start.to_le_bytes());
+    let mut tokens = Vec::new();
+    for line in text.lines() {
+        let (bytes, rank) = line.split_once(' ').expect("bytes and rank");
+        let rank: usize = rank.parse().expect("a rank");
+        assert!(rank >= tokens.len(), "ranks are ascending");
+        tokens.resize(rank, Vec::new());
+        tokens.push(STANDARD.decode(bytes).expect("base64"));
     }
-    table
-}
-
-fn slots(tokens: &[Vec<u8>]) -> Vec<u8> {
-    // At most half full: a miss, the common case while merging, is then known after one or two slots.
-    let mut table = vec![layout::EMPTY; (tokens.len() * 2).next_power_of_two()];
-    for (id, token) in tokens.iter().enumerate() {
-        let hash = layout::hash(token);
-        let mut at = layout::first_slot(hash, table.len());
-        while table[at] != layout::EMPTY {
-            at = layout::next_slot(at, table.len());
-        }
-        table[at] = layout::slot(hash, id as u32);
-    }
-    table.iter().flat_map(|slot| slot.to_le_bytes()).collect()
+    tokens
 }

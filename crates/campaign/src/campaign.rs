@@ -9,6 +9,7 @@ use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use crate::server_metrics::ServerWatch;
+use crate::tokenizers::TokenizerError;
 use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::requests::RequestsError;
@@ -21,7 +22,7 @@ use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
     Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
 };
-use aiperf_tokenize::{TokenizeError, Tokenizer};
+use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor};
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub enum CampaignError {
     #[error(transparent)]
     Certificates(#[from] CertificatesError),
     #[error(transparent)]
-    Tokenizer(#[from] TokenizeError),
+    Tokenizer(TokenizerError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     #[error(transparent)]
@@ -64,6 +65,12 @@ impl CampaignError {
     }
 }
 
+impl From<TokenizerError> for CampaignError {
+    fn from(error: TokenizerError) -> Self {
+        if error.is_stopped() { Self::Stopped } else { Self::Tokenizer(error) }
+    }
+}
+
 impl From<ControlError> for CampaignError {
     fn from(error: ControlError) -> Self {
         match error {
@@ -86,7 +93,7 @@ pub struct Prepared {
     plan: Arc<Plan>,
     anchor: WallAnchor,
     requests: Arc<Requests>,
-    tokenizer: Option<Tokenizer>,
+    tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     server_metrics: Option<ServerWatch>,
 }
@@ -156,7 +163,7 @@ impl Campaign {
             events: self.events.clone(),
             stop: self.stop.clone(),
         };
-        let Loaded { requests, tokenizer, inputs } = preparation.run()?;
+        let Loaded { requests, tokenizers, inputs } = preparation.run()?;
         if plan.endpoint.cache_reset.is_some() {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
@@ -165,7 +172,7 @@ impl Campaign {
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
         artifacts.write_user_files(&self.redactor)?;
         artifacts.keep_room();
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizer, artifacts, server_metrics })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, server_metrics })
     }
 
     fn caller(&self, plan: &Plan) -> Result<NetworkCaller, CampaignError> {
@@ -175,7 +182,7 @@ impl Campaign {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizer, artifacts, server_metrics } = prepared;
+        let Prepared { plan, anchor, requests, tokenizers, artifacts, server_metrics } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
@@ -204,7 +211,7 @@ impl Campaign {
             plan: plan.clone(),
             anchor,
             requests,
-            tokenizer,
+            tokenizers,
             metrics: metrics.clone(),
             redactor: self.redactor.clone(),
             sinks,

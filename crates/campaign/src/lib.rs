@@ -6,6 +6,8 @@
 //! # Layout
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - [`control`]: calls to the servers around a run; `caller`: who makes them; `hooks`: what is done around phases
+//! - [`hub`]: files of the Hugging Face hub, and its cache
+//! - [`tokenizers`]: those of a run, fetched where they have to be
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
@@ -21,6 +23,7 @@ pub mod certificates;
 pub mod confidence;
 pub mod control;
 mod hooks;
+pub mod hub;
 pub mod measurement;
 pub mod memory;
 pub mod objectives;
@@ -30,6 +33,7 @@ mod result;
 mod sending;
 mod server_metrics;
 mod slices;
+pub mod tokenizers;
 
 pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};

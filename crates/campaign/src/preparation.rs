@@ -4,19 +4,21 @@
 //! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
 use crate::campaign::CampaignError;
+use crate::hub::{Hub, HubError};
 use crate::memory;
+use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Arrival, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
-use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
+use aiperf_tokenize::{Tokenizer, Tokenizers};
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the wish to stop is looked for.
@@ -30,7 +32,7 @@ const FAREWELL: Duration = Duration::from_millis(40);
 pub(crate) struct Loaded {
     pub(crate) requests: Arc<Requests>,
     /// Counts tokens; `None` when the server's counts are used.
-    pub(crate) tokenizer: Option<Tokenizer>,
+    pub(crate) tokenizers: Option<Tokenizers>,
     /// `None` where the dataset has whole bodies of its own.
     pub(crate) inputs: Option<StagedInputs>,
 }
@@ -39,17 +41,20 @@ pub(crate) struct Loaded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     LoadingTokenizer,
+    Fetching,
     MakingPrompts,
     EncodingRequests,
     WritingInputs,
 }
 
 impl Stage {
-    const ALL: [Self; 4] = [Self::LoadingTokenizer, Self::MakingPrompts, Self::EncodingRequests, Self::WritingInputs];
+    const ALL: [Self; 5] =
+        [Self::LoadingTokenizer, Self::Fetching, Self::MakingPrompts, Self::EncodingRequests, Self::WritingInputs];
 
     const fn name(self) -> &'static str {
         match self {
             Self::LoadingTokenizer => "Loading the tokenizer",
+            Self::Fetching => "Fetching files (KB)",
             Self::MakingPrompts => "Making prompts",
             Self::EncodingRequests => "Encoding requests",
             Self::WritingInputs => "Writing inputs.json",
@@ -63,6 +68,8 @@ struct Steps {
     stage: AtomicUsize,
     done: AtomicU64,
     total: OnceLock<u64>,
+    /// Of the file that is fetched, in kilobytes; zero where it is not known.
+    to_fetch: AtomicU64,
 }
 
 impl Steps {
@@ -75,8 +82,19 @@ impl Steps {
         self.done.fetch_add(1, Relaxed);
     }
 
+    /// How far a file is that is fetched.
+    fn fetched(&self, bytes: u64, total: Option<u64>) {
+        self.done.store(bytes / 1000, Relaxed);
+        self.to_fetch.store(total.map_or(0, |total| (total / 1000).max(1)), Relaxed);
+        self.stage.store(Stage::Fetching as usize, Relaxed);
+    }
+
     fn preparing(&self) -> Preparing {
         let stage = Stage::ALL[self.stage.load(Relaxed)];
+        if stage == Stage::Fetching {
+            let total = Some(self.to_fetch.load(Relaxed)).filter(|total| *total > 0);
+            return Preparing { stage: stage.name(), done: self.done.load(Relaxed), total };
+        }
         // How many requests are encoded beforehand is known when they are.
         let is_countable = matches!(stage, Stage::MakingPrompts | Stage::WritingInputs);
         let total = self.total.get().copied().filter(|_| is_countable);
@@ -164,20 +182,22 @@ impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
         let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
-        let tokenizer = tokenizer(&plan, &say)?;
+        let hub = || hub(&plan, &stop, &steps, &tell);
+        let tokenizers = tokenizers::load(&plan, hub, &say)?;
+        let tokenizer = tokenizers.first();
         say(LogLevel::Debug, format!("Tokenizer: {}", tokenizer.name()));
         if let Some(entries) = plan.dataset.entries() {
             let _ = steps.total.set(entries);
         }
         steps.begin(Stage::MakingPrompts);
         let (draws, count) = (plan.dataset_draws(), || steps.count());
-        let chat_template = templated(&plan, &tokenizer, &say);
+        let chat_template = templated(&plan, tokenizer, &say);
         let making = Making {
             room: memory::room(),
             progress: &count,
             additions: &plan.additions,
             chat_template,
-            ..Making::new(&draws, &tokenizer)
+            ..Making::new(&draws, tokenizer)
         };
         let dataset = Dataset::of(&plan.dataset, making)?;
         if plan.endpoint.kind.traits().inline_images {
@@ -218,9 +238,9 @@ impl Job {
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
         }
-        let tokenizer = is_counted.then_some(tokenizer);
-        requests.drop_payloads(tokenizer.as_ref());
-        Ok(Loaded { requests: Arc::new(requests), tokenizer, inputs })
+        let tokenizers = is_counted.then_some(tokenizers);
+        requests.drop_payloads(tokenizers.as_ref().map(Tokenizers::first));
+        Ok(Loaded { requests: Arc::new(requests), tokenizers, inputs })
     }
 }
 
@@ -260,19 +280,16 @@ fn templated(plan: &Plan, tokenizer: &Tokenizer, say: &impl Fn(LogLevel, String)
     has_template
 }
 
-fn tokenizer(plan: &Plan, say: &impl Fn(LogLevel, String)) -> Result<Tokenizer, TokenizeError> {
-    let lookup = Lookup::from_env();
-    if let Some(name) = &plan.tokenizer.name {
-        return Tokenizer::load(name, &lookup);
-    }
-    if !plan.endpoint.kind.traits().has_tokens() {
-        // Nothing is counted with it.
-        return Tokenizer::load("builtin", &lookup);
-    }
-    let model = plan.models.first().map_or("", String::as_str);
-    let (tokenizer, warning) = Tokenizer::load_for_model(model, &lookup)?;
-    if let Some(warning) = warning {
-        say(LogLevel::Warning, warning);
-    }
-    Ok(tokenizer)
+/// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.
+fn hub(plan: &Plan, stop: &Stop, steps: &Arc<Steps>, tell: &Sender<Told>) -> Result<Hub, HubError> {
+    let (steps, tell, begun) = (steps.clone(), tell.clone(), Mutex::new(String::new()));
+    Ok(Hub::for_run(plan, stop.clone())?.telling(move |file, bytes, total| {
+        steps.fetched(bytes, total);
+        let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if *begun != file {
+            file.clone_into(&mut begun);
+            let length = total.map(|total| format!(" ({:.1} MB)", total as f64 / 1e6)).unwrap_or_default();
+            let _ = tell.send(Told::Message(LogLevel::Info, format!("Fetching {file}{length} ...")));
+        }
+    }))
 }

@@ -8,7 +8,7 @@ pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
 };
-use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::Shapes;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
         DatasetPlan::File(file) => DatasetPlan::File(file.clone()),
     };
     // Nothing is counted with it.
-    let tokenizer = Tokenizer::load("builtin", &Lookup::from_env())?;
+    let tokenizer = Tokenizer::builtin();
     let draws = plan.dataset_draws();
     let dataset = Dataset::of(&without_text, Making { room: memory::room(), ..Making::new(&draws, &tokenizer) })?;
     for phase in &plan.phases {

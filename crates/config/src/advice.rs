@@ -109,11 +109,6 @@ const INSTEAD: &[Instead] = &[
         key: "the adapter's name as model",
     },
     Instead { reason: "the number of workers is decided by the load", flag: "--workers-max N", key: "workers: N" },
-    Instead {
-        reason: "the main branch of a tokenizer is used",
-        flag: "the directory of another: --tokenizer DIR",
-        key: "the directory of another: tokenizer: {name: DIR}",
-    },
 ];
 
 fn instead(reason: &str) -> Option<&'static Instead> {

@@ -4,7 +4,7 @@
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
 use aiperf_plan::{Corpus, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, RankingsPlan};
-use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::{ContextMode, Conversation};
 use proptest::prelude::*;
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 fn tokenizer() -> &'static Tokenizer {
     static LOADED: OnceLock<Tokenizer> = OnceLock::new();
-    LOADED.get_or_init(|| Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap().0)
+    LOADED.get_or_init(|| Tokenizer::builtin())
 }
 
 fn open(plan: FilePlan) -> Result<Dataset, DatasetError> {

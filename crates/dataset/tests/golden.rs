@@ -6,7 +6,7 @@ use aiperf_dataset::{Dataset, Making};
 use aiperf_golden::{Area, Shape, has};
 use aiperf_plan::additions::{WARMUP_MARKER, base_trace_id, session_marker};
 use aiperf_plan::{Additions, CacheBust, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, MarkerKind};
-use aiperf_tokenize::{Lookup, Tokenizer};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -91,7 +91,7 @@ fn check(case: &Value) {
         .then(|| Distribution::normal(osl.as_f64().unwrap_or_else(|| number(&osl["mean"])), number(&osl["stddev"])));
     plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
     plan.hoist_system = sends_system(case);
-    let (tokenizer, _) = Tokenizer::load_for_model("builtin", &Lookup::from_env()).unwrap();
+    let tokenizer = Tokenizer::builtin();
     let system_prompt = case["options"]["system_prompt"].as_str().map(str::to_owned);
     let (additions, draws) = (Additions { system_prompt, cache_bust: None }, Draws::new(Some(1), ""));
     let read =

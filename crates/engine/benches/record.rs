@@ -33,7 +33,8 @@ fn reader(tokenizer: Option<Tokenizer>) -> Reader {
     let requests = Arc::new(Requests::new(plan.clone(), Arc::new(dataset), "0.0.0").expect("requests"));
     let phase = PhaseId { index: 0, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
     let anchor = WallAnchor::default();
-    Reader { plan, requests, tokenizer, anchor, phases: vec![Arc::new(phase)] }
+    let tokenizers = tokenizer.map(Into::into);
+    Reader { plan, requests, tokenizers, anchor, phases: vec![Arc::new(phase)] }
 }
 
 /// A streamed answer, one event a chunk and a read; the last event tells the usage.

@@ -8,7 +8,7 @@ use crate::requests::Requests;
 use crate::trace::http_trace;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
-use aiperf_tokenize::Tokenizer;
+use aiperf_tokenize::Tokenizers;
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
@@ -21,8 +21,8 @@ use std::sync::Arc;
 pub struct Reader {
     pub plan: Arc<Plan>,
     pub requests: Arc<Requests>,
-    /// Counts tokens; `None` when the server's counts are used.
-    pub tokenizer: Option<Tokenizer>,
+    /// Count tokens, each its model's; `None` when the server's counts are used.
+    pub tokenizers: Option<Tokenizers>,
     /// From monotonic to wall time, for the whole run.
     pub anchor: WallAnchor,
     /// The phases' identities, by index.
@@ -195,12 +195,12 @@ impl Reader {
         failed: bool,
         prompt: Option<&Arc<PromptHistory>>,
     ) -> TokenCounts {
-        let tokenizer = match (counted, &self.tokenizer) {
+        let tokenizer = match (counted, &self.tokenizers) {
             (Counts::Servers, _) => {
                 let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
                 return TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) };
             }
-            (Counts::Ours, Some(tokenizer)) => tokenizer,
+            (Counts::Ours, Some(tokenizers)) => tokenizers.of(self.plan.models.first().map_or("", String::as_str)),
             (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
         };
         let input = self.requests.input_tokens_of(exchange, prompt, tokenizer);
@@ -301,6 +301,7 @@ mod tests {
     use super::*;
     use crate::testing::plan;
     use aiperf_dataset::{Dataset, Making};
+    use aiperf_tokenize::Tokenizer;
     use aiperf_types::{EndpointKind, Media, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
 
     /// Reads records of an endpoint type.
@@ -312,7 +313,7 @@ mod tests {
         plan.endpoint.kind = kind;
         let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };
         let (plan, anchor, phases) = (Arc::new(plan), WallAnchor::default(), vec![Arc::new(phase)]);
-        Reader { plan, requests, tokenizer: Some(tokenizer), anchor, phases }
+        Reader { plan, requests, tokenizers: Some(tokenizer.into()), anchor, phases }
     }
 
     /// An exchange that was read where it came in.

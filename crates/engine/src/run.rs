@@ -27,7 +27,7 @@ use crate::worker_counters::AllCounters;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
-use aiperf_tokenize::Tokenizer;
+use aiperf_tokenize::Tokenizers;
 use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
@@ -47,8 +47,8 @@ pub struct Setup {
     /// From monotonic to wall time: taken before anything of the run starts, for everyone who exports an instant.
     pub anchor: WallAnchor,
     pub requests: Arc<Requests>,
-    /// Counts tokens; `None` when the server's counts are used.
-    pub tokenizer: Option<Tokenizer>,
+    /// Count tokens, each its model's; `None` when the server's counts are used.
+    pub tokenizers: Option<Tokenizers>,
     pub metrics: Arc<Metrics>,
     /// What must not be said of errors.
     pub redactor: Arc<Redactor>,
@@ -130,7 +130,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let (stolen, throttled) = (stolen_ticks(), throttled_periods());
 
-    let Setup { plan, anchor, requests, tokenizer, metrics, redactor, sinks, stop, events, hooks } = setup;
+    let Setup { plan, anchor, requests, tokenizers, metrics, redactor, sinks, stop, events, hooks } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     // Nobody waits for what cannot run out, and what all workers share costs each request.
@@ -145,7 +145,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (queue, arrivals) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len());
     let queue = Arc::new(queue);
     let context = Arc::new(RecordContext {
-        reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizer, anchor, phases: ids },
+        reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },
         metrics: metrics.clone(),
         redactor,
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),

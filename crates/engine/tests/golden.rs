@@ -171,7 +171,7 @@ fn reader(port: u16) -> Reader {
     let name = Arc::from("profiling");
     let phase = PhaseId { index: 0, profiling_index: Some(0), name, kind: PhaseKind::Profiling };
     let anchor = clock::anchor();
-    Reader { plan, requests, tokenizer: Some(tokenizer), anchor, phases: vec![Arc::new(phase)] }
+    Reader { plan, requests, tokenizers: Some(tokenizer.into()), anchor, phases: vec![Arc::new(phase)] }
 }
 
 #[test]

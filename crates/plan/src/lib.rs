@@ -65,6 +65,7 @@ pub use server_metrics::{DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMet
 pub use timing::TimingPlan;
 pub use url::{BaseUrl, Credentials, UrlError};
 
+use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Everything one run needs to know.
@@ -109,12 +110,27 @@ pub struct RunIdentity {
 }
 
 /// Which tokenizer counts.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TokenizerPlan {
     /// `builtin`, an encoding, a directory, a `tokenizer.json` or a hub name; `None`: the model's name.
     pub name: Option<String>,
+    /// Branch, tag or commit of a hub name; `None`: `main`.
+    pub revision: Option<String>,
     /// Prompts are counted as the model sees them.
     pub apply_chat_template: bool,
+    /// How long fetching one may take.
+    pub fetch_timeout: Nanos,
+}
+
+impl TokenizerPlan {
+    pub const FETCH_TIMEOUT: Nanos = Nanos(120_000_000_000);
+}
+
+impl Default for TokenizerPlan {
+    fn default() -> Self {
+        Self { name: None, revision: None, apply_chat_template: false, fetch_timeout: Self::FETCH_TIMEOUT }
+    }
 }
 
 impl Plan {

@@ -3,6 +3,7 @@
 //! Text and ids are as tiktoken gives them with every special token allowed: the string of a special token inside a
 //! text is one id, although a server may well take it as plain text.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -10,9 +11,6 @@ use crate::bpe::{self, Bpe};
 
 /// Name that stands for [`DEFAULT`].
 pub const BUILTIN: &str = "builtin";
-
-/// Tiktoken encodings that are known but not part of the binary.
-const NOT_BUILT_IN: &[&str] = &["p50k_base", "p50k_edit", "r50k_base"];
 
 /// A special token: its string and its id.
 type Special = (&'static str, u32);
@@ -40,6 +38,11 @@ const HARMONY_SPECIALS: &[Special] = &[
     ("<|endofprompt|>", 200_018),
 ];
 
+const R50K_SPECIALS: &[Special] = &[("<|endoftext|>", 50_256)];
+
+const P50K_EDIT_SPECIALS: &[Special] =
+    &[("<|endoftext|>", 50_256), ("<|fim_prefix|>", 50_281), ("<|fim_middle|>", 50_282), ("<|fim_suffix|>", 50_283)];
+
 /// One vocabulary with its special tokens.
 pub struct Encoding {
     pub name: &'static str,
@@ -50,23 +53,20 @@ pub struct Encoding {
     end_of_text: u32,
 }
 
-/// Every vocabulary in the binary.
-pub static ENCODINGS: [Encoding; 3] = [
-    Encoding { name: "o200k_base", bpe: &bpe::O200K, specials: O200K_SPECIALS, reserved: 0..0, end_of_text: 199_999 },
-    Encoding {
-        name: "o200k_harmony",
-        bpe: &bpe::O200K,
-        specials: HARMONY_SPECIALS,
-        reserved: 200_000..201_088,
-        end_of_text: 199_999,
-    },
-    Encoding {
-        name: "cl100k_base",
-        bpe: &bpe::CL100K,
-        specials: CL100K_SPECIALS,
-        reserved: 0..0,
-        end_of_text: 100_257,
-    },
+impl Encoding {
+    const fn new(name: &'static str, bpe: &'static Bpe, specials: &'static [Special], end_of_text: u32) -> Self {
+        Self { name, bpe, specials, reserved: 0..0, end_of_text }
+    }
+}
+
+/// Every vocabulary that tiktoken has a name for.
+pub static ENCODINGS: [Encoding; 6] = [
+    Encoding::new("o200k_base", &bpe::O200K, O200K_SPECIALS, 199_999),
+    Encoding { reserved: 200_000..201_088, ..Encoding::new("o200k_harmony", &bpe::O200K, HARMONY_SPECIALS, 199_999) },
+    Encoding::new("cl100k_base", &bpe::CL100K, CL100K_SPECIALS, 100_257),
+    Encoding::new("p50k_base", &bpe::P50K, R50K_SPECIALS, 50_256),
+    Encoding::new("p50k_edit", &bpe::P50K, P50K_EDIT_SPECIALS, 50_256),
+    Encoding::new("r50k_base", &bpe::R50K, R50K_SPECIALS, 50_256),
 ];
 
 /// What `builtin` means.
@@ -76,11 +76,6 @@ impl fmt::Debug for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Encoding").field(&self.name).finish()
     }
-}
-
-/// Whether a name is a tiktoken encoding that exists but is not in the binary.
-pub fn is_known_elsewhere(name: &str) -> bool {
-    NOT_BUILT_IN.contains(&name)
 }
 
 /// A stretch of text between special tokens, or one of those.
@@ -124,7 +119,7 @@ impl Encoding {
     pub fn decode(&self, ids: &[u32]) -> String {
         let mut bytes = Vec::with_capacity(ids.len() * 5);
         for &id in ids {
-            if id < self.ordinary() {
+            if self.is_ordinary(id) {
                 bytes.extend_from_slice(self.bpe.token(id));
             } else if let Some((text, _)) = self.specials.iter().find(|(_, special)| *special == id) {
                 bytes.extend_from_slice(text.as_bytes());
@@ -137,15 +132,30 @@ impl Encoding {
         String::from_utf8(bytes).unwrap_or_else(|invalid| String::from_utf8_lossy(invalid.as_bytes()).into_owned())
     }
 
-    /// How many ids carry ordinary text; they are `0..` this.
-    pub fn ordinary(&self) -> u32 {
-        self.bpe.len() as u32
+    /// Ids that carry ordinary text, ascending.
+    pub fn ordinary_ids(&self) -> impl Iterator<Item = u32> {
+        (0..self.bpe.len() as u32).filter(|id| self.is_ordinary(*id))
+    }
+
+    /// The bytes of an ordinary token.
+    #[cfg(test)]
+    pub(crate) fn token(&self, id: u32) -> &[u8] {
+        self.bpe.token(id)
+    }
+
+    fn is_ordinary(&self, id: u32) -> bool {
+        (id as usize) < self.bpe.len() && !self.bpe.token(id).is_empty()
+    }
+
+    /// Ids of special tokens, in no order.
+    pub fn special_ids(&self) -> impl Iterator<Item = u32> {
+        let named = self.specials.iter().map(|(_, id)| *id);
+        named.chain(self.reserved.clone().filter(|id| self.specials.iter().all(|(_, named)| named != id)))
     }
 
     /// Every id, special ones included, ascending.
     pub fn all_ids(&self) -> Vec<u32> {
-        let specials = self.specials.iter().map(|(_, id)| *id).chain(self.reserved.clone());
-        let all: std::collections::BTreeSet<u32> = (0..self.ordinary()).chain(specials).collect();
+        let all: BTreeSet<u32> = self.ordinary_ids().chain(self.special_ids()).collect();
         all.into_iter().collect()
     }
 
@@ -207,6 +217,28 @@ mod tests {
                 assert_eq!(encoding.count(text), 1);
             }
         }
+    }
+
+    /// The table of the specification: ids below, ordinary ones, special ones, the one that ends a text.
+    #[test]
+    fn every_encoding_has_the_ids_that_tiktoken_gives_it() {
+        let of = |encoding: &Encoding| {
+            let specials: Vec<u32> = encoding.special_ids().collect();
+            let ordinary: Vec<u32> = encoding.ordinary_ids().collect();
+            let below = specials.iter().chain(&ordinary).max().unwrap() + 1;
+            (encoding.name, below, ordinary.len(), specials.len(), encoding.end_of_text())
+        };
+        assert_eq!(
+            ENCODINGS.each_ref().map(of),
+            [
+                ("o200k_base", 200_019, 199_998, 2, 199_999),
+                ("o200k_harmony", 201_088, 199_998, 1_090, 199_999),
+                ("cl100k_base", 100_277, 100_256, 5, 100_257),
+                ("p50k_base", 50_281, 50_280, 1, 50_256),
+                ("p50k_edit", 50_284, 50_280, 4, 50_256),
+                ("r50k_base", 50_257, 50_256, 1, 50_256),
+            ]
+        );
     }
 
     #[test]

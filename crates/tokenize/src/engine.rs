@@ -1,13 +1,16 @@
-//! What turns text into tokens for a `tokenizer.json`: our own reader for the common kind, the library for the rest.
+//! What turns text into tokens for a `tokenizer.json`: our own reader for the common kind, the library for the rest; and
+//! for a rank file where there is no such file.
 
 use tokenizers::PostProcessor;
 
 use crate::byte_level::ByteLevel;
+use crate::rank_file::RankFile;
 
 /// Text to tokens and back.
 pub(crate) enum Engine {
     ByteLevel(Box<ByteLevel>),
     Library(Box<tokenizers::Tokenizer>),
+    Ranks(Box<RankFile>),
 }
 
 impl Engine {
@@ -28,6 +31,15 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.count(text),
             Self::Library(library) => library.encode_fast(text, false).map_or(0, |encoding| encoding.len()),
+            Self::Ranks(ranks) => ranks.count(text),
+        }
+    }
+
+    /// How many tokens a text has that a chat template wrote: the strings of special tokens in it are those.
+    pub(crate) fn count_rendered(&self, text: &str) -> usize {
+        match self {
+            Self::Ranks(ranks) => ranks.count_with_specials(text),
+            _ => self.count(text),
         }
     }
 
@@ -36,6 +48,7 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.cuts_before_blanks(),
             Self::Library(_) => false,
+            Self::Ranks(ranks) => ranks.cuts_before_blanks(),
         }
     }
 
@@ -45,6 +58,7 @@ impl Engine {
             Self::Library(library) => {
                 library.encode_fast(text, false).map_or_else(|_| Vec::new(), |encoding| encoding.get_ids().to_vec())
             }
+            Self::Ranks(ranks) => ranks.encode(text),
         }
     }
 
@@ -52,6 +66,7 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.decode(ids),
             Self::Library(library) => library.decode(ids, false).unwrap_or_default(),
+            Self::Ranks(ranks) => ranks.decode(ids),
         }
     }
 
@@ -60,6 +75,7 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.id_of(token),
             Self::Library(library) => library.token_to_id(token),
+            Self::Ranks(ranks) => ranks.id_of(token),
         }
     }
 
@@ -67,6 +83,7 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.has(id),
             Self::Library(library) => library.id_to_token(id).is_some(),
+            Self::Ranks(ranks) => ranks.has(id),
         }
     }
 
@@ -78,6 +95,7 @@ impl Engine {
                 let added = library.get_added_tokens_decoder();
                 added.iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect()
             }
+            Self::Ranks(ranks) => ranks.special_ids().collect(),
         }
     }
 
@@ -86,6 +104,7 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.vocabulary_size(),
             Self::Library(library) => library.get_vocab_size(false),
+            Self::Ranks(ranks) => ranks.vocabulary_size(),
         }
     }
 
@@ -94,6 +113,7 @@ impl Engine {
         match self {
             Self::ByteLevel(ours) => ours.special_tokens_per_prompt(),
             Self::Library(library) => library.get_post_processor().map_or(0, |processor| processor.added_tokens(false)),
+            Self::Ranks(ranks) => ranks.special_tokens_per_prompt(),
         }
     }
 }

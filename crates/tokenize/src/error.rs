@@ -7,29 +7,40 @@ use std::path::PathBuf;
 pub enum TokenizeError {
     /// Neither built in, nor a path, nor in the hub cache.
     #[error(
-        "tokenizer '{name}' (revision 'main') is not on this machine\n  looked for: {searched}\n  try: \
+        "tokenizer '{name}' (revision '{revision}') is not on this machine\n  looked for: {searched}\n  try: \
          --tokenizer builtin, --tokenizer <directory>, or fetch it once with `hf download {name}`"
     )]
-    NotFound { name: String, searched: String },
+    NotFound { name: String, revision: String, searched: String },
     /// A short name that several entries of the hub cache end with.
     #[error("tokenizer '{name}' is ambiguous in {cache}\n  it could be: {candidates}\n  try: --tokenizer {first}")]
     Ambiguous { name: String, cache: PathBuf, candidates: String, first: String },
-    /// A tiktoken encoding whose vocabulary is not part of this binary.
+    /// A directory without anything of a tokenizer.
     #[error(
-        "tokenizer '{name}' is a tiktoken encoding this build does not carry\n  built in: {built_in}\n  try: --tokenizer \
-         builtin, or a directory with a tokenizer.json of the same vocabulary"
+        "{}: no tokenizer.json\n  try: the directory that holds it, the id of the model that it was made from, or \
+         --tokenizer builtin",
+        directory.display()
     )]
-    EncodingNotBuiltIn {
-        name: String,
-        /// What is built in, joined.
-        built_in: String,
-    },
-    /// A directory without a `tokenizer.json`.
-    #[error("{}: no tokenizer.json\n  {hint}", directory.display())]
-    NoTokenizerFile {
+    NoTokenizerFile { directory: PathBuf },
+    /// A directory with a vocabulary that nothing here reads.
+    #[error(
+        "{}: no tokenizer.json\n  it holds {file} ({format}), which needs converting: \
+         AutoTokenizer.from_pretrained(...).save_pretrained(...) of transformers writes a tokenizer.json\n  try: \
+         --tokenizer builtin",
+        directory.display()
+    )]
+    OtherFormat { directory: PathBuf, file: &'static str, format: &'static str },
+    /// A directory whose tokenizer is a program.
+    #[error(
+        "{}: no tokenizer.json\n  its tokenizer is code of the repository ({class}), and no such code is ever run, with \
+         --tokenizer-trust-remote-code neither\n  try: write a tokenizer.json with \
+         AutoTokenizer.from_pretrained(..., trust_remote_code=True).save_pretrained(...) of transformers, --tokenizer \
+         <a model with the same vocabulary>, or --tokenizer builtin",
+        directory.display()
+    )]
+    NeedsCode {
         directory: PathBuf,
-        /// What was found instead and what to do.
-        hint: String,
+        /// As the configuration names it.
+        class: String,
     },
     /// A file that exists but cannot be read.
     #[error("{}: {source}", path.display())]
@@ -48,4 +59,22 @@ pub enum TokenizeError {
         /// The template engine's words.
         reason: String,
     },
+}
+
+impl TokenizeError {
+    /// What the failure is called, as the reference's panels call it.
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "Repository Not Found",
+            Self::Ambiguous { .. } => "Ambiguous Tokenizer Name",
+            Self::NoTokenizerFile { .. } => "Missing Tokenizer Files",
+            Self::OtherFormat { .. } => "No Standard Tokenizer",
+            Self::NeedsCode { .. } => "Custom Tokenizer Code",
+            Self::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                "Cache Permission Error"
+            }
+            Self::Unreadable { .. } => "Tokenizer Load Error",
+            Self::Malformed { .. } | Self::Template { .. } => "Tokenizer Configuration Error",
+        }
+    }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::error::TokenizeError;
+use crate::rank_file::{self, RankFile};
 use crate::template::ChatTemplate;
 
 const TOKENIZER_FILE: &str = "tokenizer.json";
@@ -16,15 +17,23 @@ const CONFIG_FILE: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
 const TEMPLATE_FILE: &str = "chat_template.jinja";
 
-/// Vocabularies in other formats, and what each needs.
+/// Vocabularies in other formats.
 const OTHER_FORMATS: &[(&str, &str)] = &[
     ("tokenizer.model", "a SentencePiece model"),
+    ("spiece.model", "a SentencePiece model"),
     ("tiktoken.model", "a tiktoken rank file"),
+    ("qwen.tiktoken", "a tiktoken rank file"),
     ("vocab.json", "a slow tokenizer's vocabulary"),
     ("vocab.txt", "a slow tokenizer's vocabulary"),
 ];
 
-/// A tokenizer read from a `tokenizer.json`.
+/// Whether a file of a repository has to do with its tokenizer.
+pub fn is_tokenizer_file(path: &str) -> bool {
+    let own = [TOKENIZER_FILE, CONFIG_FILE, SPECIAL_TOKENS_FILE, TEMPLATE_FILE];
+    own.contains(&path) || OTHER_FORMATS.iter().any(|(file, _)| *file == path)
+}
+
+/// A tokenizer read from a `tokenizer.json`, or from what stands in its place.
 pub struct HuggingFace {
     engine: Engine,
     special_ids: BTreeSet<u32>,
@@ -43,15 +52,26 @@ impl fmt::Debug for HuggingFace {
 impl HuggingFace {
     /// From a directory, or from a `tokenizer.json` itself with the files beside it.
     pub fn load(path: &Path) -> Result<Self, TokenizeError> {
-        let file = if path.is_dir() { path.join(TOKENIZER_FILE) } else { path.to_owned() };
+        let is_directory = path.is_dir();
+        let file = if is_directory { path.join(TOKENIZER_FILE) } else { path.to_owned() };
         let directory = file.parent().map(Path::to_owned).unwrap_or_default();
-        if !file.exists() {
-            return Err(TokenizeError::NoTokenizerFile { hint: hint_for(&directory), directory });
-        }
-        let engine = Engine::from_json(&read(&file)?)
-            .map_err(|reason| TokenizeError::Malformed { path: file.clone(), reason })?;
         let config = read_json(&directory.join(CONFIG_FILE))?;
         let map = read_json(&directory.join(SPECIAL_TOKENS_FILE))?;
+        let ranks = rank_file::Kind::of(&directory, &config).filter(|(_, ranks)| {
+            // A file that is named is the one to read.
+            if is_directory { !file.exists() } else { ranks.file_name() == file.file_name() }
+        });
+        let malformed = |path: &Path| {
+            let path = path.to_owned();
+            move |reason| TokenizeError::Malformed { path, reason }
+        };
+        let engine = match ranks {
+            Some((kind, ranks)) => RankFile::new(kind, &read(&ranks)?, &config)
+                .map(|loaded| Engine::Ranks(Box::new(loaded)))
+                .map_err(malformed(&ranks))?,
+            None if !file.exists() => return Err(no_tokenizer_file(directory, &config)),
+            None => Engine::from_json(&read(&file)?).map_err(malformed(&file))?,
+        };
         let named = named_special_tokens(&config, &map);
         let id_of = |key: &str| named.iter().find(|(name, _)| name == key).and_then(|(_, text)| engine.id_of(text));
         let (bos, eos) = (id_of("bos_token"), id_of("eos_token"));
@@ -64,6 +84,11 @@ impl HuggingFace {
     /// How many tokens a text has, none added.
     pub fn count(&self, text: &str) -> usize {
         self.engine.count(text)
+    }
+
+    /// How many tokens a text has that a chat template wrote.
+    pub fn count_rendered(&self, text: &str) -> usize {
+        self.engine.count_rendered(text)
     }
 
     /// Whether no token has a blank after anything that is none, as far as that is certain.
@@ -152,16 +177,18 @@ fn read_json(path: &Path) -> Result<Value, TokenizeError> {
         .map_err(|error| TokenizeError::Malformed { path: path.to_owned(), reason: error.to_string() })
 }
 
-/// What to do about a directory without a `tokenizer.json`.
-fn hint_for(directory: &Path) -> String {
+/// What a directory without a `tokenizer.json` has instead.
+fn no_tokenizer_file(directory: PathBuf, config: &Value) -> TokenizeError {
+    let code = config.get("auto_map").and_then(|map| map.get("AutoTokenizer"));
+    let code = code.map(|code| code.as_array().and_then(|both| both.iter().find_map(Value::as_str)).or(code.as_str()));
+    if let Some(class) = code {
+        let class = class.or_else(|| config.get("tokenizer_class")?.as_str()).unwrap_or("unknown").to_owned();
+        return TokenizeError::NeedsCode { directory, class };
+    }
     let found = OTHER_FORMATS.iter().find(|(file, _)| directory.join(file).exists());
     match found {
-        Some((file, what)) => format!(
-            "it holds {file} ({what}), which needs converting: \
-             AutoTokenizer.from_pretrained(...).save_pretrained(...) of transformers writes a tokenizer.json\n  \
-             try: --tokenizer builtin"
-        ),
-        None => "try: the directory that holds it, or --tokenizer builtin".to_owned(),
+        Some((file, format)) => TokenizeError::OtherFormat { directory, file, format },
+        None => TokenizeError::NoTokenizerFile { directory },
     }
 }
 

@@ -1,24 +1,26 @@
 //! Token counts: the vocabularies built into the binary, and Hugging Face tokenizers from disk.
 //!
 //! Everything is offline: a tokenizer is part of the binary, a local directory, or an entry of the hub cache that
-//! another tool has filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a
+//! somebody else has filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a
 //! handle: cheap to clone, usable from any thread.
 //!
 //! # Layout
 //! - [`tokenizer`]: [`Tokenizer`], what everybody else uses
+//! - `by_model`: those of several models
 //! - [`choice`]: which tokenizer a model gets when none is named
 //! - [`lookup`]: where a name may be found on disk
 //! - [`builtin`]: byte-pair vocabularies inside the binary, by name
 //! - `bpe`: how text becomes tokens of such a vocabulary
 //! - [`huggingface`]: a directory with a `tokenizer.json` and the files beside it
 //! - `engine`: what turns text into tokens for it
-//! - `byte_level`: our own reader for the most common kind
+//! - `byte_level`: our own reader for the most common kind; `rank_file`: vocabularies in tiktoken's format
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
 
 mod bpe;
 pub mod builtin;
+mod by_model;
 mod byte_level;
 pub mod choice;
 mod clock;
@@ -26,9 +28,11 @@ mod engine;
 pub mod error;
 pub mod huggingface;
 pub mod lookup;
+mod rank_file;
 pub mod template;
 pub mod tokenizer;
 
+pub use by_model::Tokenizers;
 pub use choice::{Choice, is_placeholder};
 pub use error::TokenizeError;
 pub use lookup::Lookup;

@@ -1,11 +1,11 @@
 //! A tokenizer of any kind.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::builtin::{self, BUILTIN, ENCODINGS, Encoding};
-use crate::choice::Choice;
+use crate::builtin::{self, BUILTIN, Encoding};
 use crate::error::TokenizeError;
 use crate::huggingface::HuggingFace;
 use crate::lookup::Lookup;
@@ -31,39 +31,12 @@ impl Tokenizer {
         if let Some(encoding) = Encoding::named(name) {
             return Ok(Self { name: name.into(), kind: Kind::Builtin(encoding) });
         }
-        if builtin::is_known_elsewhere(name) {
-            return Err(TokenizeError::EncodingNotBuiltIn {
-                name: name.to_owned(),
-                built_in: ENCODINGS.iter().map(|encoding| encoding.name).collect::<Vec<_>>().join(", "),
-            });
-        }
-        let path = lookup.find(name)?;
-        let loaded = HuggingFace::load(&path)?;
-        Ok(Self { name: name.into(), kind: Kind::HuggingFace(Arc::new(loaded)) })
+        Self::load_from(name, &lookup.find(name)?)
     }
 
-    /// The tokenizer of a model for which none was named, with a warning when it had to be `builtin`: for placeholder
-    /// names, and for names that are not on this machine.
-    pub fn load_for_model(model: &str, lookup: &Lookup) -> Result<(Self, Option<String>), TokenizeError> {
-        let choice = Choice::of(None, model);
-        match Self::load(&choice.name, lookup) {
-            Ok(tokenizer) => Ok((tokenizer, choice.warning)),
-            Err(TokenizeError::NotFound { searched, .. }) => {
-                // A model's own name may be fetched; a name without an owner is one that only its server knows.
-                let fetch = if model.contains('/') {
-                    format!(", or fetch it with `hf download {model}`")
-                } else {
-                    String::new()
-                };
-                let warning = format!(
-                    "No tokenizer for model '{model}' on this machine (looked for: {searched}); counting with 'builtin' \
-                     (tiktoken o200k_base), so token counts are not the model's own. Pass --tokenizer <name> to \
-                     override{fetch}."
-                );
-                Ok((Self::builtin(), Some(warning)))
-            }
-            Err(error) => Err(error),
-        }
+    /// The tokenizer in a directory, under a name.
+    pub fn load_from(name: &str, directory: &Path) -> Result<Self, TokenizeError> {
+        Ok(Self { name: name.into(), kind: Kind::HuggingFace(Arc::new(HuggingFace::load(directory)?)) })
     }
 
     /// The default vocabulary inside the binary.
@@ -121,7 +94,7 @@ impl Tokenizer {
     /// Ids that carry ordinary text, ascending.
     pub fn ordinary_ids(&self) -> Vec<u32> {
         match &self.kind {
-            Kind::Builtin(encoding) => (0..encoding.ordinary()).collect(),
+            Kind::Builtin(encoding) => encoding.ordinary_ids().collect(),
             Kind::HuggingFace(tokenizer) => tokenizer.ordinary_ids(),
         }
     }
@@ -170,7 +143,10 @@ impl Tokenizer {
         add_generation_prompt: bool,
     ) -> Option<Result<usize, TokenizeError>> {
         let rendered = self.apply_chat_template(messages, add_generation_prompt)?;
-        Some(rendered.map(|text| self.count(&text)))
+        Some(rendered.map(|text| match &self.kind {
+            Kind::Builtin(encoding) => encoding.count(&text),
+            Kind::HuggingFace(tokenizer) => tokenizer.count_rendered(&text),
+        }))
     }
 
     /// What the chat template adds to a conversation and to each message; nothing where there is no usable template.

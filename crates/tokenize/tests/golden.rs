@@ -8,6 +8,7 @@ use aiperf_tokenize::{Lookup, Message, TemplateCost, Tokenizer, is_placeholder};
 use serde_json::Value;
 
 const BUILTIN: Shape = |case| has(case, "text") && has(case, "ids") && has(case, "decode_equals_text");
+const ENCODING: Shape = |case| has(case, "encoding") && has(case, "text") && has(case, "ids");
 const PLACEHOLDER: Shape = |case| has(case, "name") && case["is_placeholder"].is_boolean();
 /// What a tokenizer in a folder beside the file gives.
 const LOCAL: Shape = |case| LOCAL_KINDS.iter().any(|(shape, _)| shape(case));
@@ -63,6 +64,26 @@ fn golden_builtin_gives_the_ids_of_o200k_base() {
             assert_eq!(tokenizer.encode(text), expected, "{text:?}");
             assert_eq!(tokenizer.count(text) as u64, case["count"].as_u64().unwrap(), "{text:?}");
             assert_eq!(tokenizer.decode(&expected) == text, case["decode_equals_text"].as_bool().unwrap(), "{text:?}");
+        },
+    );
+    tally.finish();
+}
+
+#[test]
+fn golden_encodings_give_the_ids_of_tiktoken() {
+    let mut tally = Tally::new("encodings of tiktoken");
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "encodings");
+    tally.run_files(
+        &area.files_of(ENCODING),
+        ENCODING,
+        |_| None,
+        |case| {
+            let (name, text) = (case["encoding"].as_str().unwrap(), case["text"].as_str().unwrap());
+            let tokenizer = Tokenizer::load(name, &Lookup::default()).unwrap();
+            let expected = ids(&case["ids"]);
+            assert_eq!(tokenizer.encode(text), expected, "{name}: {text:?}");
+            assert_eq!(tokenizer.count(text), expected.len(), "{name}: {text:?}");
+            assert_eq!(tokenizer.decode(&expected), text, "{name}");
         },
     );
     tally.finish();

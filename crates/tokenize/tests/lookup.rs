@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -27,7 +29,7 @@ fn cache(entries: &[&str]) -> TempDir {
 }
 
 fn lookup(cache: &TempDir) -> Lookup {
-    Lookup { hub_cache: Some(cache.path().to_owned()) }
+    Lookup { hub_cache: Some(cache.path().to_owned()), revision: None }
 }
 
 fn refusal(name: &str, lookup: &Lookup) -> String {
@@ -70,9 +72,68 @@ fn a_name_that_is_nowhere_says_where_it_was_looked_for_and_the_way_out() {
 }
 
 #[test]
-fn an_encoding_that_is_not_carried_is_refused_by_name() {
-    let message = refusal("p50k_base", &Lookup::default());
-    assert!(message.contains("'p50k_base'") && message.contains("o200k_base, o200k_harmony, cl100k_base"), "{message}");
+fn a_revision_is_a_branch_a_tag_or_a_commit() {
+    let cache = cache(&["models--org--tiny"]);
+    fs::write(cache.path().join("models--org--tiny/refs/v1"), "abc123").unwrap();
+    let load = |revision: &str| Tokenizer::load("org/tiny", &lookup(&cache).at(Some(revision)));
+    for revision in ["main", "v1", "abc123"] {
+        assert!(load(revision).is_ok(), "{revision}");
+    }
+    for revision in ["v2", "", "..", "../../models--org--tiny/snapshots/abc123", "/"] {
+        let message = load(revision).unwrap_err().to_string();
+        assert!(message.contains(&format!("revision '{revision}'")), "{message}");
+    }
+}
+
+#[test]
+fn every_encoding_of_tiktoken_is_there_without_a_file() {
+    for name in ["o200k_base", "o200k_harmony", "cl100k_base", "p50k_base", "p50k_edit", "r50k_base"] {
+        assert_eq!(Tokenizer::load(name, &Lookup::default()).unwrap().name(), name);
+    }
+}
+
+#[test]
+fn a_tokenizer_that_is_code_says_so_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tiktoken.model"), "").unwrap();
+    let config = json!({"auto_map": {"AutoTokenizer": ["tokenization_x.XTokenizer", null]}});
+    fs::write(folder.path().join("tokenizer_config.json"), config.to_string()).unwrap();
+    let error = Tokenizer::load(folder.path().to_str().unwrap(), &Lookup::default()).unwrap_err();
+    assert_eq!(error.title(), "Custom Tokenizer Code");
+    let message = error.to_string();
+    for part in ["tokenization_x.XTokenizer", "--tokenizer-trust-remote-code", "save_pretrained", "--tokenizer builtin"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn a_rank_file_of_a_known_kind_is_a_tokenizer_by_folder_and_by_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // Every byte, and one token of two.
+    let bytes = (0..=u8::MAX).map(|byte| format!("{} {byte}\n", STANDARD.encode([byte])));
+    let ranks: String = bytes.chain([format!("{} 256\n", STANDARD.encode("ab"))]).collect();
+    fs::write(folder.path().join("tiktoken.model"), ranks).unwrap();
+    let config = json!({
+        "tokenizer_class": "TikTokenTokenizer",
+        "auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", null]},
+        "added_tokens_decoder": {"257": {"content": "[BOS]"}, "258": {"content": "[EOS]"}},
+        "bos_token": "[BOS]", "eos_token": "[EOS]",
+        "chat_template": "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}",
+    });
+    fs::write(folder.path().join("tokenizer_config.json"), config.to_string()).unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("tiktoken.model")] {
+        let loaded = Tokenizer::load(path.to_str().unwrap(), &Lookup::default()).unwrap();
+        assert_eq!(loaded.encode("abab c"), [256, 256, 32, 99]);
+        assert_eq!(loaded.count("[BOS]"), 5, "no special token in a text");
+        let said = [aiperf_tokenize::Message::user("ab")];
+        assert_eq!(loaded.count_chat(said, true).unwrap().unwrap(), 2);
+        assert_eq!((loaded.separator_id(), loaded.ordinary_ids().len()), (Some(257), 257));
+        assert_eq!(loaded.special_tokens_per_prompt(), 0);
+    }
+    fs::write(folder.path().join("tiktoken.model"), "IQ==").unwrap();
+    let broken = refusal(folder.path().to_str().unwrap(), &Lookup::default());
+    assert!(broken.contains("tiktoken.model: not a tokenizer") && broken.contains("line 1"), "{broken}");
 }
 
 #[test]
@@ -101,25 +162,6 @@ fn the_hub_cache_is_where_the_first_variable_given_says() {
     assert_eq!(found(Lookup::from_folders(None, None, at("/x"), at("/u"))).as_deref(), Some("/x/huggingface/hub"));
     assert_eq!(found(Lookup::from_folders(None, None, None, at("/u"))).as_deref(), Some("/u/.cache/huggingface/hub"));
     assert_eq!(found(Lookup::from_folders(None, None, None, None)), None);
-}
-
-#[test]
-fn a_model_without_a_tokenizer_of_its_own_is_counted_with_builtin_and_a_warning() {
-    let cache = cache(&["models--org--here"]);
-    let lookup = lookup(&cache);
-    let loaded = |model: &str| {
-        Tokenizer::load_for_model(model, &lookup).map(|(tokenizer, warning)| (tokenizer.name().to_owned(), warning))
-    };
-    assert_eq!(loaded("here").unwrap(), ("here".to_owned(), None));
-    let (name, warning) = loaded("mock-model").unwrap();
-    assert_eq!(name, "builtin");
-    assert!(warning.unwrap().contains("looks like a placeholder"));
-    let (name, warning) = loaded("gpt-4o").unwrap();
-    assert_eq!(name, "builtin");
-    assert!(warning.unwrap().contains("'gpt-4o'"));
-    let (name, warning) = loaded("org/absent").unwrap();
-    assert_eq!(name, "builtin");
-    assert!(warning.unwrap().contains("hf download org/absent"));
 }
 
 #[test]

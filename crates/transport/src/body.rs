@@ -72,6 +72,15 @@ pub fn headers<'a>(exchange: &'a Exchange, name: &str) -> impl Iterator<Item = C
     })
 }
 
+/// Every header field, in order.
+pub fn fields(exchange: &Exchange) -> impl Iterator<Item = (String, String)> {
+    head_lines(exchange).skip(1).filter_map(|line| {
+        let (field, value) = line.split_at(memchr::memchr(b':', line)?);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
+        Some((text(field), text(&value[1..])))
+    })
+}
+
 /// A parameter of the response's content type, in lower case and without quotes.
 pub fn content_parameter(exchange: &Exchange, name: &str) -> Option<String> {
     let full = header(exchange, "content-type")?;

@@ -77,11 +77,18 @@ pub struct Fetched {
     pub media_type: String,
     /// As the media type's parameter names it.
     pub charset: Option<String>,
+    /// The header fields, in order.
+    pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub times: FetchTimes,
 }
 
 impl Fetched {
+    /// A header field of the answer, by name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
     /// The body as text, in the charset that it declares; what cannot be read is replaced.
     pub fn into_text(self) -> String {
         match charset::read(self.charset.as_deref(), &self.body) {
@@ -121,6 +128,24 @@ pub enum FetchError {
     /// The caller wanted no more.
     #[error("stopped")]
     Stopped,
+}
+
+impl FetchError {
+    /// Whether the same call may do better a moment later: a connection was cut, or nothing came.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Failed { failure, .. } => matches!(
+                failure,
+                Failure::Disconnected
+                    | Failure::Lost { .. }
+                    | Failure::ShortBody { .. }
+                    | Failure::Framing(_)
+                    | Failure::TimedOut
+            ),
+            Self::TimedOut(_) | Self::Silent(_) => true,
+            Self::Setup(_) | Self::Stopped => false,
+        }
+    }
 }
 
 /// Makes calls the way a run's requests travel.
@@ -215,6 +240,11 @@ pub struct FetchSession {
 impl FetchSession {
     /// Makes a call.
     pub async fn fetch(&self, call: &Call) -> Result<Fetched, FetchError> {
+        fetched(&self.exchange(call).await?, call.size_limit)
+    }
+
+    /// Makes a call; what came before it failed is in the exchange.
+    pub(crate) async fn exchange(&self, call: &Call) -> Result<Exchange, FetchError> {
         let out = OutgoingRequest {
             tag: RequestTag::default(),
             intended: MonoNs(0),
@@ -230,7 +260,7 @@ impl FetchSession {
         let mut script = Following(call.follows_redirects.then(Redirects::default));
         let sending = unless_silent(self.client.send(out, &cancel, &mut script), self.silence);
         match tokio::time::timeout(call.timeout, sending).await {
-            Ok(Ok(exchange)) => fetched(&exchange, call.size_limit),
+            Ok(Ok(exchange)) => Ok(exchange),
             Ok(Err(silence)) => Err(FetchError::Silent(silence)),
             Err(_) => Err(FetchError::TimedOut(call.timeout)),
         }
@@ -282,6 +312,7 @@ fn fetched(exchange: &Exchange, size_limit: usize) -> Result<Fetched, FetchError
         reason: body::reason(&plain).into_owned(),
         media_type: body::media_type(&plain),
         charset: body::content_parameter(&plain, "charset"),
+        headers: body::fields(&plain).collect(),
         body: body::collect(&plain),
         times: FetchTimes { start: timeline.start, first_byte: timeline.body_start, end: timeline.end },
     })

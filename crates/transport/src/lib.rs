@@ -22,7 +22,8 @@
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
 //! - [`legs`]: a request of several legs, and who follows its answers; [`redirect`]: those that servers ask for
 //! - [`phases`]: how the time of a leg falls
-//! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures
+//! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures;
+//!   [`download`]: files brought to disk by such calls
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`sys`]: the few system calls that have no safe wrapper
 
@@ -34,6 +35,7 @@ pub mod client;
 pub mod clock;
 pub mod connect;
 pub mod connection;
+pub mod download;
 pub mod encoding;
 pub mod fetch;
 pub mod framer;
@@ -59,6 +61,7 @@ pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};
 pub use clock::DeadlineTimer;
 pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
+pub use download::{Download, DownloadError, Downloaded, Patience};
 pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
 pub use legs::{Leg, Script, Step, Watch};
 pub use pace::ConnectPace;

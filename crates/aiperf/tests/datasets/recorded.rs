@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// An answer that every endpoint type whose answers are chat completions can read.
-const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+pub(crate) const ANSWER: &str =
+    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
 /// A run that is over, and what the server received, in the order in which it came.
 pub(crate) struct Recorded {

@@ -65,6 +65,8 @@ pub(crate) struct Environment {
     /// What was written to a file that grows is handed to the operating system this often.
     pub flush_every: Option<Nanos>,
     pub scrapes: Scrapes,
+    /// How long fetching a tokenizer may take.
+    pub tokenizer_timeout: Option<Nanos>,
     /// The namespace of the pod that a run is in, as users' files may name it.
     pub namespace: String,
     /// How exact the schedule is, and how patient.
@@ -342,6 +344,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_UI_LOG_REFRESH_INTERVAL" => out.showing.dashboard.log_refresh = Nanos::from_secs_f64(float()),
         "AIPERF_UI_SPINNER_REFRESH_RATE" => out.showing.dashboard.spinner_refresh = Nanos::from_secs_f64(float()),
         "AIPERF_METRICS_EXPORT_FLUSH_INTERVAL" => out.flush_every = Some(Nanos::from_secs_f64(float())),
+        "AIPERF_TOKENIZER_PRELOAD_TIMEOUT" => out.tokenizer_timeout = Some(Nanos::from_secs_f64(float())),
         "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL" => out.scrapes.interval = float(),
         "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD" => out.scrapes.flush = float(),
         "AIPERF_SERVER_METRICS_REACHABILITY_TIMEOUT" => out.scrapes.reachability_timeout = number.into(),
@@ -404,7 +407,7 @@ mod tests {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
-            let written = (read.showing, read.flush_every);
+            let written = (read.showing, read.flush_every, read.tokenizer_timeout);
             let told = (read.thresholds, read.developer, read.live);
             (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
         };

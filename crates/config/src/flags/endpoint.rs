@@ -217,7 +217,7 @@ flags! { TOKENIZER_FLAGS:
         name: "--tokenizer-revision",
         kind: Kind::Text,
         to: To::Key("tokenizer.revision"),
-        status: NotYet("the main branch of a tokenizer is used"),
+        status: Acts,
     }
     TOKENIZER_TRUST_REMOTE_CODE {
         name: "--tokenizer-trust-remote-code",

@@ -183,7 +183,12 @@ fn plan(
         },
         models,
         endpoint,
-        tokenizer: TokenizerPlan { apply_chat_template: tokenizer.apply_chat_template(), name: tokenizer.name },
+        tokenizer: TokenizerPlan {
+            apply_chat_template: tokenizer.apply_chat_template(),
+            name: tokenizer.name,
+            revision: tokenizer.revision,
+            fetch_timeout: tree.environment.tokenizer_timeout.unwrap_or(TokenizerPlan::FETCH_TIMEOUT),
+        },
         dataset,
         additions,
         dataset_seed: dataset::seed(tree),

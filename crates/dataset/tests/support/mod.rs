@@ -4,7 +4,7 @@
 use aiperf_tokenize::{Lookup, Tokenizer};
 use std::path::Path;
 
-pub fn local(directory: &str) -> Tokenizer {
+pub(crate) fn local(directory: &str) -> Tokenizer {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenize/tests/golden").join(directory);
     Tokenizer::load(path.to_str().unwrap(), &Lookup::default()).unwrap()
 }
@@ -31,7 +31,7 @@ const LETTERS: [&str; 26] = [
 ];
 
 /// Lower case, words cut into letters, everything else unknown: as BERT does it.
-pub fn wordpiece() -> Tokenizer {
+pub(crate) fn wordpiece() -> Tokenizer {
     let continued: Vec<String> = LETTERS.iter().map(|letter| format!("##{letter}")).collect();
     let tokens =
         ["[UNK]", ".", ",", "the", "so", "now"].into_iter().chain(LETTERS).chain(continued.iter().map(String::as_str));
@@ -46,7 +46,7 @@ pub fn wordpiece() -> Tokenizer {
 }
 
 /// Pieces by probability with a space put before the text: as T5 does it.
-pub fn unigram() -> Tokenizer {
+pub(crate) fn unigram() -> Tokenizer {
     let words = ["▁the", "▁so", "▁now", "▁", ".", ","].into_iter().chain(LETTERS);
     let entries: Vec<String> = words.enumerate().map(|(id, token)| format!("[{token:?},-{}.5]", 2 + id % 7)).collect();
     made_of(
@@ -58,7 +58,7 @@ pub fn unigram() -> Tokenizer {
 }
 
 /// Knows four letters and drops the rest.
-pub fn genome() -> Tokenizer {
+pub(crate) fn genome() -> Tokenizer {
     made_of(
         &format!(
             r#"{{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,"byte_fallback":false,"vocab":{},"merges":["A C","G T"]}}"#,
@@ -69,7 +69,7 @@ pub fn genome() -> Tokenizer {
 }
 
 /// Cannot make an odd number of tokens: every word is two.
-pub fn pairs_only() -> Tokenizer {
+pub(crate) fn pairs_only() -> Tokenizer {
     made_of(
         &format!(r#"{{"type":"WordLevel","unk_token":"?","vocab":{}}}"#, vocabulary(["?", "x", "y"])),
         r#""normalizer":{"type":"Replace","pattern":{"Regex":"[^ ]"},"content":"x y "},

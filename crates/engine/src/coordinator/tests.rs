@@ -64,7 +64,7 @@ impl Bench {
         let (queue, arrivals) = Queue::new(1 << 30, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
-            reader: Reader { plan: plan.clone(), requests, tokenizer: Some(tokenizer), anchor, phases: ids },
+            reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },
             metrics: metrics.clone(),
             redactor: Arc::default(),
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),

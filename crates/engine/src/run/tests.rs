@@ -6,6 +6,7 @@ use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
 use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::{EndpointKind, RawResponse, RunEvent};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -58,7 +59,7 @@ fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Ar
         plan: plan.clone(),
         anchor,
         requests,
-        tokenizer: Some(tokenizer),
+        tokenizers: Some(tokenizer.into()),
         metrics: metrics(&plan),
         redactor: Arc::default(),
         sinks: around.sinks,

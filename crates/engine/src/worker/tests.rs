@@ -137,9 +137,9 @@ impl Desk {
 
     fn reader(&self) -> Reader {
         let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };
-        let (tokenizer, phases) = (Some(Tokenizer::builtin()), vec![Arc::new(phase)]);
+        let (tokenizers, phases) = (Some(Tokenizer::builtin().into()), vec![Arc::new(phase)]);
         let (plan, requests) = (self.plan.clone(), self.requests.clone());
-        Reader { plan, requests, tokenizer, anchor: WallAnchor::default(), phases }
+        Reader { plan, requests, tokenizers, anchor: WallAnchor::default(), phases }
     }
 }
 

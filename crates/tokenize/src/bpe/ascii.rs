@@ -55,6 +55,8 @@ pub(super) static CL100K: Rules = CL100K_RULES;
 pub(super) static QWEN: Rules = Rules { most_digits: 1, ..CL100K_RULES };
 pub(super) static TEKKEN: Rules = Rules { contractions: Contractions::No, most_digits: 1, ..O200K_RULES };
 
+pub(super) static KIMI: Rules = Rules { after_marks: b"\r\n", ..O200K_RULES };
+
 pub(super) static GPT2: Rules = Rules {
     contractions: Contractions::ApartSmall,
     mark_before_letters: false,

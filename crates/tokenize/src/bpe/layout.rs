@@ -1,6 +1,7 @@
-//! How the hash table of a vocabulary is laid out; the build script writes by it and the reader reads by it.
+//! How the tables of a vocabulary are laid out: the build script writes them by it, the crate does where it reads a rank
+//! file, and the reader reads by it.
 
-#![allow(dead_code, reason = "the build script only writes, the crate only reads")]
+#![allow(dead_code, reason = "the build script only writes")]
 
 /// A slot without a token.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -8,6 +9,35 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 /// Bits of a slot that hold the id; the rest is part of the hash, so that most wrong tokens need no look at their
 /// bytes.
 const ID_BITS: u32 = 18;
+
+/// The most tokens that a table has room for.
+pub(crate) const MOST_TOKENS: usize = (1 << ID_BITS) - 1;
+
+/// Where the bytes of each token begin, and at last where the last one's end.
+pub(crate) fn starts(tokens: &[Vec<u8>]) -> Vec<u8> {
+    let mut start = 0_u32;
+    let mut table = start.to_le_bytes().to_vec();
+    for token in tokens {
+        start += token.len() as u32;
+        table.extend(start.to_le_bytes());
+    }
+    table
+}
+
+/// The hash table from bytes to id. A token without bytes has no slot.
+pub(crate) fn slots(tokens: &[Vec<u8>]) -> Vec<u8> {
+    // At most half full: a miss, the common case while merging, is then known after one or two slots.
+    let mut table = vec![EMPTY; (tokens.len() * 2).next_power_of_two()];
+    for (id, token) in tokens.iter().enumerate().filter(|(_, token)| !token.is_empty()) {
+        let hash = hash(token);
+        let mut at = first_slot(hash, table.len());
+        while table[at] != EMPTY {
+            at = next_slot(at, table.len());
+        }
+        table[at] = slot(hash, id as u32);
+    }
+    table.iter().flat_map(|slot| slot.to_le_bytes()).collect()
+}
 
 /// The hash of a token's bytes.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {

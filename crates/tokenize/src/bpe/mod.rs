@@ -17,34 +17,124 @@ use merge::Joins;
 use split::Splitter;
 
 /// A vocabulary and how text is cut up for it.
-pub(crate) struct Bpe {
-    /// The bytes of every token, one after another.
-    bytes: &'static [u8],
-    /// Where each token begins, and at last where the last one ends.
-    starts: &'static [[u8; 4]],
-    /// Hash table from bytes to id.
-    slots: &'static [[u8; 4]],
+pub(crate) struct Bpe<T = Embedded> {
+    tables: T,
     /// The longest token, in bytes.
     longest: usize,
     splitter: &'static Splitter,
 }
 
+/// The tables of a vocabulary.
+pub(crate) trait Tables {
+    /// The bytes of every token, one after another.
+    fn bytes(&self) -> &[u8];
+    /// Where each token begins, and at last where the last one ends.
+    fn starts(&self) -> &[[u8; 4]];
+    /// Hash table from bytes to id.
+    fn slots(&self) -> &[[u8; 4]];
+}
+
+/// Tables that lie in the binary.
+pub(crate) struct Embedded {
+    bytes: &'static [u8],
+    starts: &'static [[u8; 4]],
+    slots: &'static [[u8; 4]],
+}
+
+impl Tables for Embedded {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
+
+    #[inline]
+    fn starts(&self) -> &[[u8; 4]] {
+        self.starts
+    }
+
+    #[inline]
+    fn slots(&self) -> &[[u8; 4]] {
+        self.slots
+    }
+}
+
+/// Tables made from a rank file.
+pub(crate) struct Loaded {
+    bytes: Vec<u8>,
+    starts: Vec<u8>,
+    slots: Vec<u8>,
+}
+
+impl Tables for Loaded {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    #[inline]
+    fn starts(&self) -> &[[u8; 4]] {
+        self.starts.as_chunks().0
+    }
+
+    #[inline]
+    fn slots(&self) -> &[[u8; 4]] {
+        self.slots.as_chunks().0
+    }
+}
+
+macro_rules! table {
+    ($name:literal, $part:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".", $part))
+    };
+}
+
 macro_rules! bpe {
-    ($name:literal, $longest:literal, $splitter:expr) => {
+    ($name:literal, $splitter:expr) => {
         Bpe {
-            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bytes")),
-            starts: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".starts")).as_chunks::<4>().0,
-            slots: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".slots")).as_chunks::<4>().0,
-            longest: $longest,
+            tables: Embedded {
+                bytes: table!($name, "bytes"),
+                starts: table!($name, "starts").as_chunks::<4>().0,
+                slots: table!($name, "slots").as_chunks::<4>().0,
+            },
+            longest: 128,
             splitter: $splitter,
         }
     };
 }
 
-pub(crate) static O200K: Bpe = bpe!("o200k_base", 128, &split::O200K);
-pub(crate) static CL100K: Bpe = bpe!("cl100k_base", 128, &split::CL100K);
+pub(crate) static O200K: Bpe = bpe!("o200k_base", &split::O200K);
+pub(crate) static CL100K: Bpe = bpe!("cl100k_base", &split::CL100K);
+pub(crate) static P50K: Bpe = bpe!("p50k_base", &split::GPT2);
 
-impl Bpe {
+/// The tokens of [`P50K`] without its runs of blanks.
+pub(crate) static R50K: Bpe = Bpe {
+    tables: Embedded {
+        bytes: P50K.tables.bytes,
+        starts: P50K.tables.starts.split_at(50_256 + 1).0,
+        slots: table!("r50k_base", "slots").as_chunks::<4>().0,
+    },
+    longest: P50K.longest,
+    splitter: P50K.splitter,
+};
+
+impl Bpe<Loaded> {
+    /// From tokens in order of rank; one without bytes is none. Every byte has to be a token.
+    pub(crate) fn new(tokens: &[Vec<u8>], splitter: &'static Splitter) -> Result<Self, String> {
+        if tokens.len() > layout::MOST_TOKENS {
+            return Err(format!("more than {} tokens", layout::MOST_TOKENS));
+        }
+        let (starts, slots) = (layout::starts(tokens), layout::slots(tokens));
+        let tables = Loaded { bytes: tokens.concat(), starts, slots };
+        let longest = tokens.iter().map(Vec::len).max().unwrap_or(0);
+        let bpe = Self { tables, longest, splitter };
+        match (0..=u8::MAX).find(|byte| bpe.find(&[*byte]).is_none()) {
+            Some(byte) => Err(format!("byte {byte:#04x} is no token")),
+            None => Ok(bpe),
+        }
+    }
+}
+
+impl<T: Tables> Bpe<T> {
     /// How many tokens a text has.
     pub(crate) fn count(&self, text: &str) -> usize {
         self.splitter.pieces(text).map(|piece| self.count_piece(piece.as_bytes())).sum()
@@ -73,26 +163,28 @@ impl Bpe {
         }
     }
 
-    /// How many tokens there are; their ids are below.
+    /// The ids of tokens are below; one that is left out has no bytes.
     pub(crate) fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.tables.starts().len() - 1
     }
 
     /// The bytes of a token.
-    pub(crate) fn token(&self, id: u32) -> &'static [u8] {
-        let at = |index: usize| u32::from_le_bytes(self.starts[index]) as usize;
-        &self.bytes[at(id as usize)..at(id as usize + 1)]
+    pub(crate) fn token(&self, id: u32) -> &[u8] {
+        let starts = self.tables.starts();
+        let at = |index: usize| u32::from_le_bytes(starts[index]) as usize;
+        &self.tables.bytes()[at(id as usize)..at(id as usize + 1)]
     }
 
     /// The token with these bytes.
-    fn find(&self, bytes: &[u8]) -> Option<u32> {
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<u32> {
         if bytes.len() > self.longest {
             return None;
         }
+        let slots = self.tables.slots();
         let hash = layout::hash(bytes);
-        let mut at = layout::first_slot(hash, self.slots.len());
+        let mut at = layout::first_slot(hash, slots.len());
         loop {
-            let slot = u32::from_le_bytes(self.slots[at]);
+            let slot = u32::from_le_bytes(slots[at]);
             if slot == layout::EMPTY {
                 return None;
             }
@@ -101,18 +193,18 @@ impl Bpe {
             {
                 return Some(id);
             }
-            at = layout::next_slot(at, self.slots.len());
+            at = layout::next_slot(at, slots.len());
         }
     }
 }
 
 /// A piece whose stretches may be joined where their bytes together are a token.
-struct Piece<'a> {
-    bpe: &'a Bpe,
+struct Piece<'a, T = Embedded> {
+    bpe: &'a Bpe<T>,
     bytes: &'a [u8],
 }
 
-impl Joins for Piece<'_> {
+impl<T: Tables> Joins for Piece<'_, T> {
     /// Begin and end.
     type Part = (u32, u32);
 
@@ -122,7 +214,7 @@ impl Joins for Piece<'_> {
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a, T: Tables> Piece<'a, T> {
     fn slice(&self, part: (u32, u32)) -> &'a [u8] {
         &self.bytes[part.0 as usize..part.1 as usize]
     }
@@ -139,11 +231,23 @@ mod tests {
 
     #[test]
     fn every_token_is_found_by_its_bytes() {
-        for bpe in [&O200K, &CL100K] {
-            for id in 0..bpe.len() as u32 {
+        for bpe in [&O200K, &CL100K, &P50K, &R50K] {
+            for id in (0..bpe.len() as u32).filter(|id| !bpe.token(*id).is_empty()) {
                 assert_eq!(bpe.find(bpe.token(id)), Some(id));
             }
             assert_eq!((0..bpe.len() as u32).map(|id| bpe.token(id).len()).max(), Some(bpe.longest));
         }
+        assert_eq!((P50K.len(), P50K.token(50_256)), (50_281, &b""[..]));
+        let blanks = P50K.token(50_280);
+        assert_eq!((R50K.len(), R50K.find(blanks), P50K.find(blanks)), (50_256, None, Some(50_280)));
+    }
+
+    #[test]
+    fn tables_made_from_ranks_are_those_of_the_build() {
+        let tokens: Vec<Vec<u8>> = (0..CL100K.len() as u32).map(|id| CL100K.token(id).to_vec()).collect();
+        let made = Bpe::new(&tokens, &split::CL100K).unwrap();
+        let tables = (made.tables.bytes(), made.tables.starts(), made.tables.slots());
+        assert!(tables == (CL100K.tables.bytes(), CL100K.tables.starts(), CL100K.tables.slots()));
+        assert!(Bpe::new(&tokens[1..], &split::CL100K).is_err_and(|reason| reason == "byte 0x21 is no token"));
     }
 }

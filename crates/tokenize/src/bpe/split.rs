@@ -45,7 +45,7 @@ pub(crate) static CL100K: Splitter = Splitter::known(
 );
 
 /// What Qwen uses.
-static QWEN: Splitter = Splitter::known(
+pub(crate) static QWEN: Splitter = Splitter::known(
     concat!(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+", r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+",),
     &ascii::QWEN,
 );
@@ -62,6 +62,37 @@ static TEKKEN: Splitter = Splitter::known(
         r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+",
     ),
     &ascii::TEKKEN,
+);
+
+/// The characters of the script Han, for a class of a pattern: of scripts, the library of patterns has no tables here.
+macro_rules! han {
+    () => {
+        concat!(
+            r"\x{2E80}-\x{2E99}\x{2E9B}-\x{2EF3}\x{2F00}-\x{2FD5}\x{3005}\x{3007}\x{3021}-\x{3029}",
+            r"\x{3038}-\x{303B}\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FA6D}\x{FA70}-\x{FAD9}",
+            r"\x{16FE2}-\x{16FE3}\x{16FF0}-\x{16FF1}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B739}\x{2B740}-\x{2B81D}",
+            r"\x{2B820}-\x{2CEA1}\x{2CEB0}-\x{2EBE0}\x{2EBF0}-\x{2EE5D}\x{2F800}-\x{2FA1D}\x{30000}-\x{3134A}",
+            r"\x{31350}-\x{323AF}",
+        )
+    };
+}
+
+/// What Kimi uses: as [`O200K`], but Han apart from other letters.
+pub(crate) static KIMI: Splitter = Splitter::known(
+    concat!(
+        r"[",
+        han!(),
+        r"]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^",
+        han!(),
+        r"]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^",
+        han!(),
+        r"]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^",
+        han!(),
+        r"]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^",
+        han!(),
+        r"]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+",
+    ),
+    &ascii::KIMI,
 );
 
 static KNOWN: [&Splitter; 5] = [&O200K, &CL100K, &QWEN, &GPT2, &TEKKEN];

@@ -1,0 +1,232 @@
+//! What is asked of the hub, and what its answers say.
+
+use super::cache::{RepoKind, RepoName};
+use super::error::{Candidate, HubError};
+use aiperf_transport::redirect::split_url;
+use aiperf_transport::{Fetched, Origin};
+use serde_json::Value;
+
+/// How many repositories a search gives.
+const SEARCH_LIMIT: usize = 50;
+
+/// A file of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubFile {
+    pub path: String,
+    /// Where the hub says it.
+    pub size: Option<u64>,
+}
+
+/// What a repository holds at a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The commit that the revision points at.
+    pub commit: String,
+    pub files: Vec<HubFile>,
+}
+
+/// Where a file is and what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resolved {
+    pub(super) commit: String,
+    /// Names its bytes.
+    pub(super) tag: String,
+    pub(super) size: Option<u64>,
+    pub(super) origin: Origin,
+    pub(super) path: String,
+}
+
+pub(super) fn resolve_path(repo: &RepoName, revision: &str, path: &str) -> String {
+    let path = path.split('/').map(escaped).collect::<Vec<_>>().join("/");
+    format!("/{}/resolve/{}/{path}", repo.web_path(), escaped(revision))
+}
+
+pub(super) fn listing_path(repo: &RepoName, revision: &str) -> String {
+    format!("/api/{}/{}/revision/{}?blobs=true", repo.kind.plural(), repo.id(), escaped(revision))
+}
+
+pub(super) fn model_path(repo: &RepoName) -> String {
+    format!("/api/{}/{}", RepoKind::Model.plural(), repo.id())
+}
+
+pub(super) fn search_path(name: &str) -> String {
+    format!("/api/models?search={}&limit={SEARCH_LIMIT}", escaped(name))
+}
+
+/// A text as a part of a path or of a query.
+fn escaped(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// What answers have said of a file so far: those that lead on, on the same server, and the last.
+#[derive(Debug, Default)]
+pub(super) struct FileHeaders {
+    commit: Option<String>,
+    linked_tag: Option<String>,
+    linked_size: Option<u64>,
+    tag: Option<String>,
+    size: Option<u64>,
+}
+
+impl FileHeaders {
+    pub(super) fn read(&mut self, answer: &Fetched) {
+        let text = |name: &str| answer.header(name).map(|value| plain_tag(value).to_owned());
+        let number = |name: &str| answer.header(name).and_then(|value| value.parse().ok());
+        self.commit = self.commit.take().or_else(|| text("x-repo-commit"));
+        self.linked_tag = self.linked_tag.take().or_else(|| text("x-linked-etag"));
+        self.linked_size = self.linked_size.or_else(|| number("x-linked-size"));
+        self.tag = text("etag").or(self.tag.take());
+        self.size = match answer.status {
+            200 => Some(answer.body.len() as u64),
+            206 => answer.header("content-range").and_then(|range| range.rsplit_once('/')?.1.parse().ok()),
+            _ => None,
+        };
+    }
+
+    pub(super) fn resolved(self, origin: Origin, path: String) -> Result<Resolved, &'static str> {
+        let is_commit = |commit: &String| !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        Ok(Resolved {
+            commit: self.commit.filter(is_commit).ok_or("it names no commit (X-Repo-Commit)")?,
+            tag: self.linked_tag.or(self.tag).filter(|tag| !tag.is_empty()).ok_or("it names no entity tag (ETag)")?,
+            size: self.linked_size.or(self.size),
+            origin,
+            path,
+        })
+    }
+}
+
+/// A tag without quotes and without a word on its weakness.
+fn plain_tag(tag: &str) -> &str {
+    tag.trim().trim_start_matches("W/").trim_matches('"')
+}
+
+/// Where an answer leads: a server, a path, and whether that is another server.
+pub(super) fn led_to(origin: &Origin, answer: &Fetched) -> Option<(Origin, String, bool)> {
+    if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = answer.header("location")?;
+    if location.starts_with('/') && !location.starts_with("//") {
+        return Some((origin.clone(), location.to_owned(), false));
+    }
+    let absolute = if location.starts_with("//") { format!("https:{location}") } else { location.to_owned() };
+    let (to, path) = split_url(&absolute)?;
+    let is_elsewhere = to != *origin;
+    Some((to, path, is_elsewhere))
+}
+
+/// Who asked for what, to say what an answer refuses.
+pub(super) struct Asked<'a> {
+    pub(super) endpoint: &'a str,
+    pub(super) repo: &'a RepoName,
+    pub(super) revision: &'a str,
+    /// `None` where it is about the repository.
+    pub(super) path: Option<&'a str>,
+    pub(super) has_token: bool,
+}
+
+impl Asked<'_> {
+    /// What an answer that is no success means.
+    pub(super) fn refused(&self, answer: &Fetched) -> HubError {
+        let (endpoint, repo, revision) = (self.endpoint.to_owned(), self.repo.clone(), self.revision.to_owned());
+        let told = answer.header("x-error-message").unwrap_or_default().trim();
+        match (answer.header("x-error-code").unwrap_or_default(), answer.status, self.path) {
+            ("GatedRepo", ..) => {
+                let told = if told.is_empty() { "access to it is restricted" } else { told }.to_owned();
+                HubError::Gated { repo, endpoint, told }
+            }
+            ("RevisionNotFound", ..) => HubError::RevisionNotFound { repo, revision },
+            ("EntryNotFound", _, Some(path)) => HubError::EntryNotFound { repo, revision, path: path.to_owned() },
+            ("RepoNotFound", ..) => HubError::RepoNotFound { repo, endpoint },
+            (_, 401, _) if self.has_token && told.contains("credentials") => HubError::Token { endpoint },
+            // To those who say nobody, the hub says no more of what it does not have than of what is private.
+            (_, 401, _) => HubError::RepoNotFound { repo, endpoint },
+            (_, 404, Some(path)) => HubError::EntryNotFound { repo, revision, path: path.to_owned() },
+            (_, 404, None) => HubError::RepoNotFound { repo, endpoint },
+            (_, status, _) => {
+                let told = if told.is_empty() { String::new() } else { format!(": {told}") };
+                HubError::Status { endpoint, status, told }
+            }
+        }
+    }
+}
+
+/// What a repository holds, by the hub's answer.
+pub(super) fn listing(body: &[u8]) -> Result<Listing, String> {
+    let json: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let commit = json["sha"].as_str().ok_or("no 'sha'")?.to_owned();
+    if commit.is_empty() || !commit.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err("'sha' is no commit".to_owned());
+    }
+    let files = json["siblings"].as_array().ok_or("no 'siblings'")?;
+    let file = |file: &Value| {
+        let size = file["size"].as_u64().or_else(|| file["lfs"]["size"].as_u64());
+        Some(HubFile { path: file["rfilename"].as_str()?.to_owned(), size })
+    };
+    Ok(Listing { commit, files: files.iter().filter_map(file).collect() })
+}
+
+/// The repository that a name means among those that a search found; `None` where it found none.
+pub(super) fn meant(name: &str, body: &[u8]) -> Result<Option<String>, Vec<Candidate>> {
+    let found: Vec<Value> = serde_json::from_slice(body).unwrap_or_default();
+    let mut found: Vec<Candidate> = found
+        .iter()
+        .filter_map(|model| {
+            let id = model["id"].as_str().or_else(|| model["modelId"].as_str())?.to_owned();
+            Some(Candidate { id, downloads: model["downloads"].as_u64().unwrap_or(0) })
+        })
+        .collect();
+    // Stable: among equals the hub's order holds.
+    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.downloads));
+    let ending = format!("/{}", name.to_lowercase());
+    let equal = found.iter().find(|candidate| candidate.id.eq_ignore_ascii_case(name));
+    let ends = || found.iter().find(|candidate| candidate.id.to_lowercase().ends_with(&ending));
+    match equal.or_else(ends) {
+        Some(candidate) => Ok(Some(candidate.id.clone())),
+        None if found.is_empty() => Ok(None),
+        None => Err(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn search(ids: &[(&str, u64)]) -> Vec<u8> {
+        let models: Vec<Value> =
+            ids.iter().map(|(id, downloads)| serde_json::json!({"id": id, "downloads": downloads})).collect();
+        serde_json::to_vec(&models).unwrap()
+    }
+
+    #[test]
+    fn a_name_means_its_equal_then_the_most_downloaded_that_ends_with_it() {
+        let found = search(&[("a/Tiny", 1), ("b/tiny", 9), ("c/tiny-chat", 99)]);
+        assert_eq!(meant("tiny", &found).unwrap().as_deref(), Some("b/tiny"));
+        assert_eq!(meant("A/TINY", &found).unwrap().as_deref(), Some("a/Tiny"));
+        let others = meant("ti", &found).unwrap_err();
+        assert_eq!(others.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["c/tiny-chat", "b/tiny", "a/Tiny"]);
+        assert_eq!(meant("tiny", b"[]"), Ok(None));
+    }
+
+    #[test]
+    fn paths_are_escaped_and_datasets_have_their_own() {
+        let model = RepoName::new(RepoKind::Model, "org/m").unwrap();
+        assert_eq!(resolve_path(&model, "refs/pr/1", "a b/c.json"), "/org/m/resolve/refs%2Fpr%2F1/a%20b/c.json");
+        let dataset = RepoName::new(RepoKind::Dataset, "org/d").unwrap();
+        assert_eq!(resolve_path(&dataset, "main", "d.jsonl"), "/datasets/org/d/resolve/main/d.jsonl");
+        assert_eq!(listing_path(&dataset, "main"), "/api/datasets/org/d/revision/main?blobs=true");
+        assert_eq!(search_path("a b&c"), "/api/models?search=a%20b%26c&limit=50");
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_is_too_strange(body in proptest::collection::vec(any::<u8>(), 0..200), name in ".{0,20}") {
+            let _ = listing(&body);
+            let _ = meant(&name, &body);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The hub's cache on disk, as Hugging Face's own tools lay it out and share it.
+//!
+//! ```text
+//! models--org--name/refs/main               the commit that the branch points at
+//! models--org--name/blobs/<entity tag>      a file's bytes, once
+//! models--org--name/snapshots/<commit>/...  links to them, by the files' names
+//! .locks/models--org--name/<entity tag>.lock
+//! ```
+//!
+//! A file appears under its name when all of it is there. Whoever writes a blob holds its lock.
+
+use super::error::HubError;
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+/// How often a lock that another process holds is tried.
+const TRY_LOCK_EVERY: Duration = Duration::from_millis(50);
+
+/// What a repository holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepoKind {
+    Model,
+    Dataset,
+}
+
+impl RepoKind {
+    /// As the hub's API and its cache say it.
+    pub(super) const fn plural(self) -> &'static str {
+        match self {
+            Self::Model => "models",
+            Self::Dataset => "datasets",
+        }
+    }
+}
+
+/// A repository, its name checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepoName {
+    pub kind: RepoKind,
+    id: String,
+}
+
+impl RepoName {
+    pub fn new(kind: RepoKind, id: &str) -> Result<Self, HubError> {
+        let is_part = |part: &str| {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            !part.is_empty() && part.bytes().all(is_letter) && !part.starts_with('.') && !part.contains("--")
+        };
+        let is_name = id.len() <= 96 && id.split('/').count() <= 2 && id.split('/').all(is_part) && !id.contains("..");
+        is_name.then(|| Self { kind, id: id.to_owned() }).ok_or_else(|| HubError::Name(id.to_owned()))
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What a URL of the site has: the id, after `datasets/` for those.
+    pub(super) fn web_path(&self) -> String {
+        match self.kind {
+            RepoKind::Model => self.id.clone(),
+            RepoKind::Dataset => format!("datasets/{}", self.id),
+        }
+    }
+
+    /// As an argument of `hf download`.
+    pub(super) fn for_hf(&self) -> String {
+        match self.kind {
+            RepoKind::Model => self.id.clone(),
+            RepoKind::Dataset => format!("--repo-type dataset {}", self.id),
+        }
+    }
+
+    fn folder(&self) -> String {
+        format!("{}--{}", self.kind.plural(), self.id.replace('/', "--"))
+    }
+}
+
+impl fmt::Display for RepoName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.kind == RepoKind::Model { "model" } else { "dataset" };
+        write!(f, "{kind} '{}'", self.id)
+    }
+}
+
+/// Whether a text may be a part of a path below a folder.
+pub(super) fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path).components().peekable();
+    parts.peek().is_some()
+        && parts.all(|part| matches!(part, Component::Normal(_)))
+        && !path.contains(['\\', '\0'])
+        && !path.ends_with('/')
+}
+
+/// One repository in the cache.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    root: PathBuf,
+    folder: PathBuf,
+    name: String,
+}
+
+impl Entry {
+    pub(super) fn new(cache: &Path, repo: &RepoName) -> Self {
+        let name = repo.folder();
+        Self { root: cache.to_owned(), folder: cache.join(&name), name }
+    }
+
+    /// The folder of a revision that is there: of the commit that it points at, else of that name.
+    pub(super) fn snapshot(&self, revision: &str) -> Option<PathBuf> {
+        let commit = fs::read_to_string(self.folder.join("refs").join(revision)).ok();
+        let named = [commit.as_deref().map(str::trim), Some(revision)];
+        let named = named.into_iter().flatten().filter(|name| is_below(name));
+        named.map(|name| self.folder.join("snapshots").join(name)).find(|folder| folder.is_dir())
+    }
+
+    /// A file of a revision that is there.
+    pub(super) fn file(&self, revision: &str, path: &str) -> Option<PathBuf> {
+        Some(self.snapshot(revision)?.join(path)).filter(|file| file.is_file())
+    }
+
+    pub(super) fn blob(&self, tag: &str) -> PathBuf {
+        self.folder.join("blobs").join(tag)
+    }
+
+    pub(super) fn incomplete(&self, tag: &str) -> PathBuf {
+        self.folder.join("blobs").join(format!("{tag}.incomplete"))
+    }
+
+    /// Waits until nobody else writes a blob; see [`lock`].
+    pub(super) fn lock(&self, tag: &str, is_over: &dyn Fn() -> bool) -> Result<Option<File>, HubError> {
+        lock(&self.root.join(".locks").join(&self.name).join(format!("{tag}.lock")), is_over)
+    }
+
+    /// Opens what there is of a blob, to be written on.
+    pub(super) fn open_incomplete(&self, tag: &str) -> Result<File, HubError> {
+        let path = self.incomplete(tag);
+        let open = || {
+            create_parent(&path)?;
+            File::options().create(true).truncate(false).read(true).write(true).open(&path)
+        };
+        open().map_err(|source| HubError::Cache { path: path.clone(), source })
+    }
+
+    /// A blob that is whole gets its name.
+    pub(super) fn complete(&self, tag: &str, file: &File) -> Result<(), HubError> {
+        let path = self.blob(tag);
+        let finish = || {
+            file.sync_all()?;
+            fs::rename(self.incomplete(tag), &path)
+        };
+        finish().map_err(|source| HubError::Cache { path: path.clone(), source })
+    }
+
+    /// Gives a blob a file's name in the snapshot of a commit.
+    pub(super) fn link(&self, commit: &str, path: &str, tag: &str) -> Result<PathBuf, HubError> {
+        let file = self.folder.join("snapshots").join(commit).join(path);
+        if file.is_file() {
+            return Ok(file);
+        }
+        let up = "../".repeat(2 + path.matches('/').count());
+        let make = || {
+            create_parent(&file)?;
+            let new = beside(&file);
+            if std::os::unix::fs::symlink(format!("{up}blobs/{tag}"), &new).is_err() {
+                // Some file systems have no links.
+                fs::copy(self.blob(tag), &new)?;
+            }
+            fs::rename(&new, &file)
+        };
+        make().map_err(|source| HubError::Cache { path: file.clone(), source })?;
+        Ok(file)
+    }
+
+    /// Notes which commit a revision points at.
+    pub(super) fn note(&self, revision: &str, commit: &str) -> Result<(), HubError> {
+        // A commit points at itself.
+        if revision == commit {
+            return Ok(());
+        }
+        let path = self.folder.join("refs").join(revision);
+        if fs::read_to_string(&path).is_ok_and(|noted| noted == commit) {
+            return Ok(());
+        }
+        let write = || {
+            create_parent(&path)?;
+            let new = beside(&path);
+            fs::write(&new, commit)?;
+            fs::rename(&new, &path)
+        };
+        write().map_err(|source| HubError::Cache { path: path.clone(), source })
+    }
+}
+
+/// Takes the lock that a file stands for, as soon as nobody else has it; `None` where it is not waited for any longer.
+/// The lock goes with what is returned.
+pub(super) fn lock(path: &Path, is_over: &dyn Fn() -> bool) -> Result<Option<File>, HubError> {
+    let failed = |source| HubError::Cache { path: path.to_owned(), source };
+    create_parent(path).map_err(failed)?;
+    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if is_over() => return Ok(None),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(TRY_LOCK_EVERY),
+            // Where files cannot be locked, a name that only appears with the whole file has to do.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Some(file)),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+/// A name beside a file that no other process and no other thread uses.
+fn beside(path: &Path) -> PathBuf {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}-{}.new", std::process::id(), NEXT.fetch_add(1, Relaxed)))
+}
+
+fn create_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_leave_the_cache_are_none() {
+        for id in ["gpt2", "org/Model-7B.v1_x"] {
+            assert_eq!(RepoName::new(RepoKind::Model, id).unwrap().id(), id);
+        }
+        for id in ["", "/", "a/", "a/b/c", "../x", "a/..", ".a/b", "a b", "a\\b", "a--b/c", "é/x", "a/b?c"] {
+            assert!(RepoName::new(RepoKind::Model, id).is_err(), "{id}");
+        }
+        for path in ["", "/etc/passwd", "../x", "a/../b", "a\\b", "./a", "a/"] {
+            assert!(!is_below(path), "{path}");
+        }
+        assert!(is_below("data/train.jsonl") && is_below("refs/pr/1"));
+    }
+
+    #[test]
+    fn a_link_leads_to_its_blob_from_any_depth() {
+        let cache = tempfile::tempdir().unwrap();
+        let entry = Entry::new(cache.path(), &RepoName::new(RepoKind::Dataset, "org/set").unwrap());
+        let file = entry.open_incomplete("tag").unwrap();
+        fs::write(entry.incomplete("tag"), "bytes").unwrap();
+        entry.complete("tag", &file).unwrap();
+        entry.note("main", "c0ffee").unwrap();
+        for path in ["a.json", "deep/er/a.json"] {
+            let linked = entry.link("c0ffee", path, "tag").unwrap();
+            assert_eq!(fs::read_to_string(&linked).unwrap(), "bytes");
+            assert!(fs::read_link(&linked).unwrap().is_relative());
+            assert_eq!(entry.file("main", path), Some(linked));
+        }
+        let folder = cache.path().join("datasets--org--set");
+        assert_eq!(fs::read_to_string(folder.join("refs/main")).unwrap(), "c0ffee");
+        assert_eq!(entry.file("main", "b.json"), None);
+    }
+}

@@ -1,0 +1,365 @@
+//! Files of the Hugging Face hub: from its cache on disk, else fetched into it.
+//!
+//! The cache is the one that Hugging Face's own tools use, and is shared with them and with other processes. What is
+//! there at the wanted revision is used without a question; what is not is fetched, taken up again where it was cut,
+//! held against its hash, and appears under its name when it is whole.
+//!
+//! # Layout
+//! - [`settings`]: what the environment says
+//! - `cache`: the folders and files on disk
+//! - `api`: what is asked, and what answers mean
+//! - `verify`: hashes
+//! - `url`: files that no repository holds
+//! - [`error`]: what can go wrong, and the way out
+
+mod api;
+mod cache;
+pub mod error;
+pub mod settings;
+mod url;
+mod verify;
+
+pub use api::{HubFile, Listing};
+pub use cache::{RepoKind, RepoName};
+pub use error::{Candidate, HubError};
+pub use settings::HubSettings;
+
+use aiperf_engine::{Stop, travel};
+use aiperf_plan::Plan;
+use aiperf_transport::{Call, Download, DownloadError, FetchError, Fetched, Fetcher};
+use api::{Asked, FileHeaders, Resolved};
+use bytes::Bytes;
+use cache::Entry;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Answers that lead on, on the same server.
+const MOST_LEADS: usize = 5;
+/// The longest answer that is not a file.
+const ANSWER_LIMIT: usize = 64 << 20;
+/// The longest file.
+const FILE_LIMIT: u64 = 256 << 30;
+/// How often a place of a file that has expired is asked for anew.
+const MOST_PLACES: u32 = 3;
+/// How often a pause looks whether it is over.
+const LOOK_WHETHER_OVER: Duration = Duration::from_millis(20);
+
+/// The hub, by way of its cache.
+#[derive(Clone)]
+pub struct Hub {
+    settings: HubSettings,
+    fetcher: Fetcher,
+    is_stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// When all of it must be done, and how long that was given.
+    until: Option<(Instant, Duration)>,
+    progress: Arc<Progress>,
+}
+
+/// Told of a file, how much of it is there, and how long it is where that is known.
+pub type Progress = dyn Fn(&str, u64, Option<u64>) + Send + Sync;
+
+impl Hub {
+    pub fn new(settings: HubSettings, fetcher: Fetcher) -> Self {
+        Self { settings, fetcher, is_stopped: Arc::new(|| false), until: None, progress: Arc::new(|_, _, _| {}) }
+    }
+
+    /// The hub of a run: as the environment of the process says, by the run's proxies and certificates, until the run is
+    /// stopped. Who it speaks to is verified whatever the run does with its servers: it is told the user's token.
+    pub fn for_run(plan: &Plan, stop: Stop) -> Result<Self, HubError> {
+        let settings = HubSettings::from_vars(|name| std::env::var(name).ok())?;
+        let mut travelling = plan.clone();
+        travelling.endpoint.http.verify_certificates = true;
+        travelling.endpoint.http.proxies = settings.proxies.clone();
+        let fetcher = travel::fetcher(&travelling)
+            .map_err(|error| HubError::Network { endpoint: settings.endpoint.clone(), reason: error.to_string() })?;
+        Ok(Self::new(settings, fetcher).stopped_by(move || stop.is_stopped()))
+    }
+
+    /// The same, until somebody wants it stopped.
+    #[must_use]
+    pub fn stopped_by(mut self, is_stopped: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.is_stopped = Arc::new(is_stopped);
+        self
+    }
+
+    /// The same, for so long from now on; what came by then is kept, and taken up again.
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.until = Instant::now().checked_add(limit).map(|until| (until, limit));
+        self
+    }
+
+    /// The same, telling how far files are.
+    #[must_use]
+    pub fn telling(mut self, progress: impl Fn(&str, u64, Option<u64>) + Send + Sync + 'static) -> Self {
+        self.progress = Arc::new(progress);
+        self
+    }
+
+    pub fn settings(&self) -> &HubSettings {
+        &self.settings
+    }
+
+    /// A file of a repository at a revision: the one in the cache, else fetched into it.
+    pub fn file(&self, kind: RepoKind, repo: &str, revision: &str, path: &str) -> Result<PathBuf, HubError> {
+        let repo = RepoName::new(kind, repo)?;
+        let revision = checked(revision)?;
+        if !cache::is_below(path) {
+            return Err(HubError::Path(path.to_owned()));
+        }
+        let entry = self.entry(&repo)?;
+        if let Some(found) = entry.file(revision, path) {
+            return Ok(found);
+        }
+        self.check_online(&repo, revision)?;
+        self.bring(&repo, &entry, revision, path)
+    }
+
+    /// A file that is in the cache; nobody is asked.
+    pub fn cached_file(&self, kind: RepoKind, repo: &str, revision: &str, path: &str) -> Option<PathBuf> {
+        let repo = RepoName::new(kind, repo).ok()?;
+        let revision = checked(revision).ok().filter(|_| cache::is_below(path))?;
+        self.entry(&repo).ok()?.file(revision, path)
+    }
+
+    /// What a repository holds at a revision, by the hub.
+    pub fn list(&self, kind: RepoKind, repo: &str, revision: &str) -> Result<Listing, HubError> {
+        let repo = RepoName::new(kind, repo)?;
+        let revision = checked(revision)?;
+        self.check_online(&repo, revision)?;
+        let answer = self.ask(&api::listing_path(&repo, revision))?;
+        if answer.status != 200 {
+            return Err(self.asked(&repo, revision, None).refused(&answer));
+        }
+        api::listing(&answer.body).map_err(|reason| self.strange(reason))
+    }
+
+    /// Files of a revision, all of the same commit. Those that the repository does not have are left out; the revision
+    /// is noted as cached when all others are there.
+    pub fn files(
+        &self,
+        kind: RepoKind,
+        repo: &str,
+        revision: &str,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<PathBuf>, HubError> {
+        let Listing { commit, files } = self.list(kind, repo, revision)?;
+        let wanted = files.iter().filter(|file| is_wanted(&file.path));
+        let brought = wanted.map(|file| self.file(kind, repo, &commit, &file.path)).collect::<Result<Vec<_>, _>>()?;
+        if !brought.is_empty() {
+            self.entry(&RepoName::new(kind, repo)?)?.note(revision, &commit)?;
+        }
+        Ok(brought)
+    }
+
+    /// The id of the model that a name means: the name itself where there is one, else what a search finds.
+    pub fn find_model(&self, name: &str) -> Result<String, HubError> {
+        let repo = RepoName::new(RepoKind::Model, name)?;
+        self.check_online(&repo, "main")?;
+        if self.ask(&api::model_path(&repo))?.status == 200 {
+            return Ok(name.to_owned());
+        }
+        let found = self.ask(&api::search_path(name))?;
+        if found.status != 200 {
+            return Ok(name.to_owned());
+        }
+        match api::meant(name, &found.body) {
+            Ok(meant) => Ok(meant.unwrap_or_else(|| name.to_owned())),
+            Err(candidates) => Err(HubError::Ambiguous { name: name.to_owned(), candidates }),
+        }
+    }
+
+    fn entry(&self, repo: &RepoName) -> Result<Entry, HubError> {
+        Ok(Entry::new(self.settings.cache.as_ref().ok_or(HubError::NoCache)?, repo))
+    }
+
+    fn check_online(&self, repo: &RepoName, revision: &str) -> Result<(), HubError> {
+        let Some(variable) = self.settings.offline else { return Ok(()) };
+        let cache = self.settings.cache.clone().unwrap_or_default();
+        Err(HubError::Offline { repo: repo.clone(), revision: revision.to_owned(), cache, variable })
+    }
+
+    /// Whether somebody wants it stopped, or its time is up.
+    fn is_over(&self) -> bool {
+        (self.is_stopped)() || self.until.is_some_and(|(until, _)| Instant::now() >= until)
+    }
+
+    fn why_over(&self, from: &str) -> HubError {
+        match self.until {
+            Some((_, after)) if !(self.is_stopped)() => HubError::TimedOut { endpoint: from.to_owned(), after },
+            _ => HubError::Stopped,
+        }
+    }
+
+    /// A download that failed, in the hub's words.
+    fn download_failed(&self, error: DownloadError, from: &str, path: &Path) -> HubError {
+        match error {
+            DownloadError::Fetch(FetchError::Stopped) => self.why_over(from),
+            error => HubError::of_download(error, from, path.to_owned()),
+        }
+    }
+
+    /// Fetches a file into the cache.
+    fn bring(&self, repo: &RepoName, entry: &Entry, revision: &str, path: &str) -> Result<PathBuf, HubError> {
+        let (mut places, mut was_wrong) = (0, false);
+        loop {
+            let resolved = self.resolve(repo, revision, path)?;
+            let name = verify::file_name(&resolved.tag);
+            let Some(_lock) = entry.lock(&name, &|| self.is_over())? else {
+                return Err(self.why_over(&self.settings.endpoint));
+            };
+            if !entry.blob(&name).is_file() {
+                let incomplete = entry.incomplete(&name);
+                let unwritten = |source| HubError::Cache { path: incomplete.clone(), source };
+                let mut file = entry.open_incomplete(&name)?;
+                // What cannot be checked by its tag may be of another file.
+                let is_checked = verify::Tag::of(&resolved.tag) != verify::Tag::Unknown;
+                let there = file.metadata().map_err(unwritten)?.len();
+                if !is_checked || resolved.size.is_some_and(|size| there > size) {
+                    file.set_len(0).map_err(unwritten)?;
+                }
+                let told = |done, total: Option<u64>| (self.progress)(path, done, total.or(resolved.size));
+                let wanted = self.download(&resolved);
+                match self.fetcher.download(&wanted, &mut file, told, || self.is_over()) {
+                    Ok(_) => {}
+                    // The place of a file that lies elsewhere is signed for an hour.
+                    Err(DownloadError::Status { status: 401 | 403 | 410, .. })
+                        if resolved.origin != self.settings.origin && places < MOST_PLACES =>
+                    {
+                        places += 1;
+                        continue;
+                    }
+                    Err(DownloadError::TooLarge { limit }) => {
+                        return Err(HubError::TooLarge { repo: repo.clone(), path: path.to_owned(), limit });
+                    }
+                    Err(error) => return Err(self.download_failed(error, &self.settings.endpoint, &incomplete)),
+                }
+                if let Some(reason) = verify::fault(&mut file, &resolved.tag, resolved.size).map_err(unwritten)? {
+                    let _ = fs::remove_file(&incomplete);
+                    if was_wrong {
+                        return Err(HubError::Corrupt { repo: repo.clone(), path: path.to_owned(), reason });
+                    }
+                    was_wrong = true;
+                    continue;
+                }
+                entry.complete(&name, &file)?;
+            }
+            let file = entry.link(&resolved.commit, path, &name)?;
+            entry.note(revision, &resolved.commit)?;
+            return Ok(file);
+        }
+    }
+
+    fn download(&self, resolved: &Resolved) -> Download {
+        let is_elsewhere = resolved.origin != self.settings.origin;
+        Download {
+            origin: resolved.origin.clone(),
+            path: resolved.path.clone(),
+            headers: self.headers(!is_elsewhere),
+            validator: None,
+            size_limit: FILE_LIMIT,
+            patience: self.settings.patience,
+        }
+    }
+
+    /// Asks where a file is, and what it should be.
+    fn resolve(&self, repo: &RepoName, revision: &str, path: &str) -> Result<Resolved, HubError> {
+        let mut said = FileHeaders::default();
+        let mut at = format!("{}{}", self.settings.base, api::resolve_path(repo, revision, path));
+        for _ in 0..MOST_LEADS {
+            let mut call = self.call(at.clone(), false);
+            // The head is what matters; of the file, no more than has to come with it.
+            call.headers.push(("Range".to_owned(), "bytes=0-0".to_owned()));
+            call.headers.push(("Accept-Encoding".to_owned(), "identity".to_owned()));
+            let answer = self.make(&call)?;
+            said.read(&answer);
+            match api::led_to(&self.settings.origin, &answer) {
+                Some((origin, path, true)) => return said.resolved(origin, path).map_err(|why| self.strange(why)),
+                Some((_, path, false)) => at = path,
+                // An empty file has no first byte.
+                None if matches!(answer.status, 200 | 206 | 416) => {
+                    return said.resolved(self.settings.origin.clone(), at).map_err(|why| self.strange(why));
+                }
+                None => return Err(self.asked(repo, revision, Some(path)).refused(&answer)),
+            }
+        }
+        Err(self.strange("it leads on and on"))
+    }
+
+    fn asked<'a>(&'a self, repo: &'a RepoName, revision: &'a str, path: Option<&'a str>) -> Asked<'a> {
+        Asked { endpoint: &self.settings.endpoint, repo, revision, path, has_token: self.settings.token.is_some() }
+    }
+
+    fn strange(&self, reason: impl Into<String>) -> HubError {
+        HubError::Answer { endpoint: self.settings.endpoint.clone(), reason: reason.into() }
+    }
+
+    fn headers(&self, is_endpoint: bool) -> Vec<(String, String)> {
+        let agent = concat!("aiperf/", env!("CARGO_PKG_VERSION"));
+        let mut headers = vec![("User-Agent".to_owned(), agent.to_owned())];
+        let token = self.settings.token.as_ref().filter(|_| is_endpoint);
+        headers.extend(token.map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))));
+        headers
+    }
+
+    fn call(&self, path: String, follows_redirects: bool) -> Call {
+        Call {
+            method: "GET",
+            origin: self.settings.origin.clone(),
+            path,
+            headers: self.headers(true),
+            body: Bytes::new(),
+            timeout: self.settings.answer_timeout,
+            size_limit: ANSWER_LIMIT,
+            follows_redirects,
+        }
+    }
+
+    /// Asks the hub's API.
+    fn ask(&self, path: &str) -> Result<Fetched, HubError> {
+        self.make(&self.call(format!("{}{path}", self.settings.base), true))
+    }
+
+    fn pause(&self, length: Duration) {
+        let end = Instant::now() + length;
+        while Instant::now() < end && !self.is_over() {
+            std::thread::sleep(LOOK_WHETHER_OVER.min(end.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    /// Makes a call, a few times where the next may do better.
+    fn make(&self, call: &Call) -> Result<Fetched, HubError> {
+        let patience = self.settings.patience;
+        let mut failed = 0;
+        loop {
+            let outcome = self.fetcher.call(call, || self.is_over());
+            let may_pass = match &outcome {
+                Ok(answer) => matches!(answer.status, 429 | 500..),
+                // Who does not answer in all that time would be waited for again and again.
+                Err(FetchError::TimedOut(_)) => false,
+                Err(error) => error.may_pass(),
+            };
+            if may_pass && failed < patience.retries && !self.is_over() {
+                self.pause(patience.pause * 2_u32.saturating_pow(failed));
+                failed += 1;
+                continue;
+            }
+            let endpoint = || self.settings.endpoint.clone();
+            return outcome.map_err(|error| match error {
+                FetchError::Stopped => self.why_over(&self.settings.endpoint),
+                FetchError::TimedOut(after) | FetchError::Silent(after) => {
+                    HubError::TimedOut { endpoint: endpoint(), after }
+                }
+                error => HubError::Network { endpoint: endpoint(), reason: error.to_string() },
+            });
+        }
+    }
+}
+
+/// A revision that can be a part of a path.
+fn checked(revision: &str) -> Result<&str, HubError> {
+    let is_name = cache::is_below(revision) && revision.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_name { Ok(revision) } else { Err(HubError::RevisionName(revision.to_owned())) }
+}
