@@ -51,6 +51,12 @@ pub(crate) fn refuse(error: impl Display) -> Exit {
     Exit::Usage
 }
 
+/// Ends a command that could not do what it was asked for.
+pub(crate) fn fail(error: impl Display) -> Exit {
+    complain(&Redactor::default(), &error);
+    Exit::Failed
+}
+
 /// Says what clap has to say: help, or what is wrong with the arguments.
 pub(crate) fn told(by_clap: &clap::Error) -> Exit {
     let text = by_clap.render().to_string();

@@ -26,7 +26,7 @@ fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Removes what is not whole, for a process that ends now: no part begins or becomes whole after this.
 pub(crate) fn discard_parts() {
     let parts = parts();
-    parts.iter().for_each(|part| drop(fs::remove_file(part)));
+    parts.iter().for_each(|part| drop(fs::remove_file(part).or_else(|_| fs::remove_dir_all(part))));
     std::mem::forget(parts);
 }
 
@@ -61,7 +61,7 @@ impl WholeFile {
             OpenOptions::new().write(true).open(&path)?;
         }
         let mut parts = parts();
-        let (part, file) = begin(path.parent().unwrap_or(Path::new("")))?;
+        let (part, file) = begin(path.parent().unwrap_or(Path::new("")), |part| File::create_new(part))?;
         if let Some(there) = there {
             let _ = file.set_permissions(there.permissions());
         }
@@ -116,15 +116,75 @@ impl Drop for WholeFile {
     }
 }
 
-/// A new file in a folder, under a name of no importance.
-fn begin(folder: &Path) -> io::Result<(PathBuf, File)> {
+/// A folder that is there when all its files are, and not before.
+#[derive(Debug)]
+pub(crate) struct WholeFolder {
+    /// Where it is until then; `None` once it is in its place.
+    part: Option<PathBuf>,
+}
+
+impl WholeFolder {
+    /// Begins a folder in another, which is made where it is not there.
+    pub(crate) fn create(parent: &Path) -> io::Result<Self> {
+        fs::create_dir_all(parent)?;
+        let mut parts = parts();
+        let (part, ()) = begin(parent, |part| fs::create_dir(part))?;
+        parts.push(part.clone());
+        Ok(Self { part: Some(part) })
+    }
+
+    /// Where it is for now.
+    pub(crate) fn path(&self) -> &Path {
+        self.part.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Begins a file in it.
+    pub(crate) fn file(&self, name: &str) -> io::Result<File> {
+        let _none_after_the_end = parts();
+        File::create_new(self.path().join(name))
+    }
+
+    /// Gives it its name, with a number behind it where something is called so already; where it is then.
+    pub(crate) fn finish(mut self, name: &str) -> io::Result<PathBuf> {
+        let mut parts = parts();
+        let Some(part) = self.part.take() else { return Err(ErrorKind::NotFound.into()) };
+        parts.retain(|one| *one != part);
+        let (mut path, mut number) = (part.with_file_name(name), 1_u64);
+        loop {
+            // A folder with something in it is never replaced; one without loses nothing.
+            match fs::rename(&part, &path) {
+                Ok(()) => return Ok(path),
+                Err(_) if path.symlink_metadata().is_ok() => {
+                    number += 1;
+                    path = part.with_file_name(format!("{name}-{number}"));
+                }
+                Err(error) => {
+                    let _ = fs::remove_dir_all(&part);
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for WholeFolder {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            parts().retain(|one| one != part);
+            let _ = fs::remove_dir_all(part);
+        }
+    }
+}
+
+/// Something new in a folder, under a name of no importance.
+fn begin<T>(folder: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     let mut number = 0;
     loop {
         let part = folder.join(format!(".aiperf-{}-{number}.part", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&part) {
+        match make(&part) {
             // Left behind by a process that was killed.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-            opened => return opened.map(|file| (part, file)),
+            made => return made.map(|made| (part, made)),
         }
     }
 }
@@ -166,6 +226,23 @@ mod tests {
         assert_eq!(file.finish().unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(WholeFile::create(&path, false).unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!((names(&dir), fs::read(&path).unwrap()), (vec!["a".to_owned()], b"mine".to_vec()));
+    }
+
+    #[test]
+    fn a_folder_is_there_when_it_is_whole_and_takes_the_place_of_none() {
+        let dir = TempDir::new().unwrap();
+        let parent = dir.path().join("new/er");
+        let folder = WholeFolder::create(&parent).unwrap();
+        folder.file("a").unwrap().write_all(b"1").unwrap();
+        assert!(!parent.join("n").exists());
+        drop(folder);
+        assert_eq!(fs::read_dir(&parent).unwrap().count(), 0);
+        for wanted in ["n", "n-2", "n-3"] {
+            let folder = WholeFolder::create(&parent).unwrap();
+            folder.file("a").unwrap();
+            assert_eq!(folder.finish("n").unwrap(), parent.join(wanted));
+        }
+        assert_eq!(fs::read_dir(&parent).unwrap().count(), 3);
     }
 
     #[test]

@@ -37,7 +37,19 @@ fn the_version_is_told_wherever_it_is_asked_for() {
 
 #[test]
 fn every_command_has_help_of_its_own() {
-    let commands = ["profile", "demo", "sim", "schedule", "config", "validate", "metrics", "completions", "man"];
+    let commands = [
+        "profile",
+        "demo",
+        "sim",
+        "schedule",
+        "config",
+        "validate",
+        "analyze-trace",
+        "synthesize",
+        "metrics",
+        "completions",
+        "man",
+    ];
     let top = stdout(&aiperf(&["--help"]));
     for name in commands {
         assert!(top.contains(&format!("\n  {name} ")), "{top}");
@@ -80,7 +92,6 @@ fn a_command_that_does_not_exist_says_what_was_meant_or_what_to_use() {
         (&["chat"], "aiperf chat is not there yet"),
         (&["plot"], "aiperf plot is not there yet"),
         (&["kube", "profile"], "aiperf kube is not there yet"),
-        (&["validate", "mooncake-trace", "x"], "validate mooncake-trace is not there yet"),
         (&["completions", "powershell"], "bash, zsh or fish"),
         (&["man", "x"], "man takes no 'x'"),
     ] {
@@ -157,6 +168,9 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "config", "in"]), ["init"]);
     assert_eq!(offered(&["aiperf", "config", "init", "--templ"]), ["--template"]);
     assert_eq!(offered(&["aiperf", "config", "init", "--template", "mini"]), ["minimal"]);
+    assert_eq!(offered(&["aiperf", "analyze-trace", "--bl"]), ["--block-size"]);
+    assert_eq!(offered(&["aiperf", "synthesize", "ag"]), ["agentic-code"]);
+    assert_eq!(offered(&["aiperf", "synthesize", "agentic-code", "--max-i"]), ["--max-isl"]);
     assert_eq!(offered(&["aiperf", "completions", "f"]), ["fish"]);
     assert_eq!(offered(&["aiperf", "metrics", "--j"]), ["--json"]);
     // Nothing that is refused.

@@ -35,6 +35,7 @@ mod server_metrics;
 mod slices;
 pub mod tokenizers;
 
+pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
 pub use campaign::{Campaign, CampaignError, Finished, Prepared};

@@ -74,7 +74,7 @@ pub use error::{ConfigError, Problem};
 pub use help::{long_help, short_help};
 pub use init::{TEMPLATES, Template, config_init, config_templates, offered_templates};
 pub use manual::man_page;
-pub use os_text::argument;
+pub use os_text::{argument, path as path_argument};
 pub use plan::{Resolved, resolve_profile};
 pub use resolve::{RunVariation, Tree, resolve_config, resolve_file};
 pub use schema::json_schema;

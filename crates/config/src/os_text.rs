@@ -26,7 +26,7 @@ fn byte(c: char) -> Option<u8> {
 }
 
 /// The path that a text names.
-pub(crate) fn path(text: &str) -> PathBuf {
+pub fn path(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
         match byte(c) {

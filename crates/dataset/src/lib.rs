@@ -12,6 +12,7 @@
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - `additions`: what is put into all of them
+//! - [`trace_tools`]: traces as files to look at and to make
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - `turn_shape`: turns as schedules see them
@@ -27,6 +28,7 @@ mod session_id;
 pub mod source;
 mod synthetic;
 mod text;
+pub mod trace_tools;
 mod turn_shape;
 
 pub use dataset::Dataset;

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 fn tokenizer() -> &'static Tokenizer {
     static LOADED: OnceLock<Tokenizer> = OnceLock::new();
-    LOADED.get_or_init(|| Tokenizer::builtin())
+    LOADED.get_or_init(Tokenizer::builtin)
 }
 
 fn open(plan: FilePlan) -> Result<Dataset, DatasetError> {

@@ -69,6 +69,7 @@ pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_p
 pub use console::page::Page;
 pub use console::quantities::{bytes_text, clock_text, duration_text, remaining_text};
 pub use console::report;
+pub use console::statistics::{StatisticsRow, statistics_table};
 pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, is_still_there};

@@ -1,12 +1,13 @@
 //! `aiperf config`, `validate`, `completions` and `man`: what the tables of options say, as text.
 
 use crate::commands::profile::Surroundings;
+use crate::commands::validate_trace;
 use crate::exit::{self, Exit};
 use crate::new_file;
 use aiperf_campaign::Campaign;
 use aiperf_config::{
-    ConfigError, Resolved, config_init, config_templates, expanded, json_schema, resolve_file, secrets_in_arguments,
-    show_resolved, validate,
+    ConfigError, Resolved, config_init, config_templates, expanded, json_schema, path_argument, resolve_file,
+    secrets_in_arguments, show_resolved, validate,
 };
 use aiperf_plan::redact::Redactor;
 use clap::{Parser, Subcommand};
@@ -112,22 +113,31 @@ fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&Path
 }
 
 const VALIDATE_HELP: &str = "\
-Check a configuration file: what profile would say about it, and nothing is sent
+Check a configuration file, or a trace: what profile would say about it, and nothing is sent
 
 Usage: aiperf validate FILE
+       aiperf validate mooncake-trace FILE
 
-Ends with 0 where `aiperf profile --config FILE` would begin, and with 2 where it would refuse.
+Ends with 0 where `aiperf profile --config FILE` would begin, or every row is one of a mooncake trace, and with 2 where not.
 ";
 
-/// `aiperf validate FILE`.
+/// What `validate` calls a trace.
+const MOONCAKE: &str = "mooncake-trace";
+
+/// `aiperf validate FILE` and `aiperf validate mooncake-trace FILE`.
 pub(crate) fn validate_command(args: &[String]) -> Exit {
     match args {
         [only] if only == "--help" || only == "-h" => exit::print_help(VALIDATE_HELP),
+        [only] if only == MOONCAKE => exit::refuse(format_args!(
+            "validate {MOONCAKE} needs a trace\n  try: aiperf validate {MOONCAKE} FILE, or ./{MOONCAKE} for a configuration \
+             of that name"
+        )),
+        [kind, help] if kind == MOONCAKE && (help == "--help" || help == "-h") => exit::print_help(VALIDATE_HELP),
+        [kind, file] if kind == MOONCAKE && !file.starts_with('-') => validate_trace::run(&path_argument(file)),
         [file] if !file.starts_with('-') => check(file),
-        [kind, ..] if kind == "mooncake-trace" => {
-            exit::refuse("validate mooncake-trace is not there yet\n  try: aiperf validate FILE, for a configuration")
-        }
-        _ => exit::refuse("validate needs one configuration file\n  try: aiperf validate FILE"),
+        _ => exit::refuse(format_args!(
+            "validate needs one file\n  try: aiperf validate FILE for a configuration, or aiperf validate {MOONCAKE} FILE"
+        )),
     }
 }
 

@@ -1,11 +1,14 @@
 //! Every command: what it is called, what it does, what runs it. Help, completions and hints for mistyped names are
 //! made from this table.
 
-use super::{config, demo, metrics, profile, schedule, sim};
+use super::{analyze_trace, config, demo, metrics, profile, schedule, sim, synthesize};
 use crate::exit::{self, Exit};
 use aiperf_config::completion::{Command as Completed, Values, Word, profile_words};
+use aiperf_config::path_argument;
 use aiperf_plan::nearest::nearest;
 use clap::CommandFactory;
+use std::convert::Infallible;
+use std::path::PathBuf;
 
 struct Command {
     name: &'static str,
@@ -19,7 +22,9 @@ const COMMANDS: &[Command] = &[
     Command { name: "sim", about: "Serve simulated answers to practise on", run: sim::main },
     Command { name: "schedule", about: "Show when profile would send what, and send nothing", run: schedule::run },
     Command { name: "config", about: "Make, show and check configuration files", run: config::run },
-    Command { name: "validate", about: "Check a configuration file", run: config::validate_command },
+    Command { name: "validate", about: "Check a configuration file or a trace", run: config::validate_command },
+    Command { name: "analyze-trace", about: "Show lengths and cache hits of a trace", run: analyze_trace::run },
+    Command { name: "synthesize", about: "Make up a trace of coding agents", run: synthesize::run },
     Command { name: "metrics", about: "Print every metric, --json for machines", run: metrics::run },
     Command { name: "completions", about: "Print completions for bash, zsh or fish", run: print_completions },
     Command { name: "man", about: "Print the manual page", run: config::print_manual },
@@ -28,7 +33,6 @@ const COMMANDS: &[Command] = &[
 /// Commands of AIPerf that do not exist here yet, with what to use instead.
 const NOT_YET: &[(&str, &str)] = &[
     ("analyze", "the records of the run, one JSON line a request: profile_export.jsonl"),
-    ("analyze-trace", "aiperf profile --isl N --osl N, with the lengths of the trace"),
     ("chat", "aiperf profile --request-count 1, or curl"),
     ("kube", "aiperf profile in a job of your own"),
     ("plot", "the files of the run, as CSV and JSON"),
@@ -36,7 +40,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("proxy", "aiperf profile, which is one process"),
     ("service", "aiperf profile, which is one process"),
     ("speed-bench-report", "the files of the run, as CSV and JSON"),
-    ("synthesize", "aiperf profile --isl N --osl N, whose prompts are synthetic"),
 ];
 
 const FIRST_RUN: &str =
@@ -73,10 +76,10 @@ fn version() -> Exit {
 }
 
 fn help() -> String {
-    let commands: String = COMMANDS.iter().map(|one| format!("  {:<13}{}\n", one.name, one.about)).collect();
+    let commands: String = COMMANDS.iter().map(|one| format!("  {:<15}{}\n", one.name, one.about)).collect();
     format!(
         "Measures how fast LLM inference servers really are\n\nUsage: aiperf <COMMAND> [OPTIONS]\n\n\
-         Commands:\n{commands}  help         Print help, also of a command: aiperf help profile\n\nOptions:\n  -h, --help       Print help\n  \
+         Commands:\n{commands}  help           Print help, also of a command: aiperf help profile\n\nOptions:\n  -h, --help       Print help\n  \
          -V, --version    Print the version\n\nA first run against your own server:\n  {FIRST_RUN}\n"
     )
 }
@@ -145,6 +148,21 @@ fn completed() -> Vec<Completed> {
                 Completed { actions: clap.get_subcommands().map(action).collect(), ..base }
             }
             "validate" => Completed { operand: Values::Path, ..base },
+            "analyze-trace" => {
+                let clap = analyze_trace::AnalyzeCommand::command();
+                Completed { words: words(&clap), operand: Values::Path, ..base }
+            }
+            "synthesize" => {
+                let clap = synthesize::SynthesizeCommand::command();
+                let target = |target: &clap::Command| Completed {
+                    words: words(target),
+                    ..Completed::new(
+                        target.get_name(),
+                        &target.get_about().map(ToString::to_string).unwrap_or_default(),
+                    )
+                };
+                Completed { actions: clap.get_subcommands().map(target).collect(), ..base }
+            }
             "metrics" => {
                 let json = Word { spelling: "--json".into(), about: "For machines".into(), values: Values::Nothing };
                 Completed { words: vec![json], ..base }
@@ -157,6 +175,11 @@ fn completed() -> Vec<Completed> {
         }
     };
     COMMANDS.iter().map(one).collect()
+}
+
+/// A path as it was given, also where it is no text.
+pub(crate) fn path(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(path_argument(text))
 }
 
 /// The options of a command that clap reads.

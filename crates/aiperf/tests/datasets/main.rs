@@ -6,6 +6,7 @@
 //! - [`lengths`], [`corpora`], [`prefixes`]: made-up text, its lengths, what it is of and what stands before it
 //! - [`markers`]: what keeps requests out of a server's cache
 //! - [`examples`]: the commands of the documentation
+//! - [`trace_tools`]: commands for traces, which send nothing
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
@@ -19,3 +20,4 @@ mod markers;
 mod prefixes;
 mod recorded;
 mod seeds;
+mod trace_tools;

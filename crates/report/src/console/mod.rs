@@ -11,6 +11,7 @@
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
+//! - `statistics`: how numbers are spread, for what is no run
 //! - `live`: the block printed while a run is on; `live_table`: the metrics of that moment as rows
 
 pub(crate) mod errors;
@@ -23,6 +24,7 @@ pub mod page;
 pub(crate) mod panel;
 pub(crate) mod quantities;
 pub(crate) mod server_metrics;
+pub(crate) mod statistics;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod warnings;

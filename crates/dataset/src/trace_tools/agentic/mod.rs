@@ -1,0 +1,118 @@
+//! Traces of coding agents, made up: sessions that begin with a prompt shared by all, go on with what a repository's
+//! sessions share, and grow turn by turn until their context is full or they begin anew.
+//!
+//! Sessions are made one after another and written as they are made: how many there are decides nothing about memory.
+//!
+//! - [`config`]: what they are like; `lognormal`: how their lengths and delays are spread
+//! - `blocks`: the ids of blocks of a prompt
+//! - `session`: one session; `sessions`: all, in the order they come in
+//! - `rows`: the trace
+//! - `facts`: what is kept of sessions, in `column`s
+//! - `quality`: how near they came to what was asked; `comparison`: that as text
+//! - `structure`: which blocks were there before; `pages`: all of it to look at in a browser
+
+mod blocks;
+mod column;
+mod comparison;
+pub mod config;
+mod facts;
+mod lognormal;
+mod pages;
+mod quality;
+mod rows;
+mod session;
+mod sessions;
+mod structure;
+
+use blocks::Blocks;
+pub use config::{AgenticConfig, ConfigFault};
+use facts::Facts;
+use rows::Rows;
+use serde_json::json;
+use sessions::Sessions;
+use std::io::{self, Write};
+
+/// A data set to be made.
+#[derive(Clone, Debug)]
+pub struct AgenticPlan {
+    pub config: AgenticConfig,
+    /// What the configuration is called.
+    pub name: String,
+    /// At least one.
+    pub sessions: u64,
+    pub seed: u64,
+}
+
+/// A data set that was made.
+#[derive(Debug)]
+pub struct AgenticDataset {
+    pub sessions: u64,
+    pub turns: u64,
+    /// How near it came to what was asked.
+    pub comparison: String,
+}
+
+/// Why a data set was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    #[error(transparent)]
+    Config(#[from] ConfigFault),
+    #[error("cannot write: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// What writes a file to wherever it is put.
+pub type WriteFile<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), MakeError>;
+
+/// The names of the files.
+pub const TRACE: &str = "dataset.jsonl";
+pub const MANIFEST: &str = "manifest.json";
+pub const QUALITY: &str = "quality.json";
+pub const COMPARISON: &str = "comparison.txt";
+pub const CACHE_STRUCTURE: &str = "cache_structure.json";
+pub const REPORT: &str = "report.html";
+pub const CACHE_EXPLORER: &str = "cache_explorer.html";
+pub const SIMULATION: &str = "simulation.html";
+
+impl AgenticPlan {
+    /// Makes it, the same for the same plan. Each file is given by name, with what writes it.
+    pub fn make(
+        &self,
+        mut put: impl FnMut(&'static str, WriteFile<'_>) -> Result<(), MakeError>,
+    ) -> Result<AgenticDataset, MakeError> {
+        let config = &self.config;
+        let blocks = Blocks::new(config);
+        let mut facts = Facts::new(config);
+        put(TRACE, &mut |to| {
+            let mut rows = Rows::new(config.block_size);
+            for session in Sessions::new(self) {
+                let session = session?;
+                rows.write(&session, &blocks.first_ids(&session), to)?;
+                facts.add(session);
+            }
+            Ok(())
+        })?;
+        let quality = quality::quality(config, &facts);
+        let comparison = comparison::comparison(config, &quality, &facts);
+        let structure = structure::structure(config, &facts.kept);
+        let manifest = json!({
+            "seed": self.seed,
+            "num_sessions": self.sessions,
+            "config_name": self.name,
+            "generation_params": config.json(),
+        });
+        let texts = [
+            (MANIFEST, format!("{manifest:#}")),
+            (QUALITY, format!("{quality:#}")),
+            (COMPARISON, comparison.clone()),
+            (CACHE_STRUCTURE, format!("{structure:#}")),
+            (REPORT, pages::report(self, &quality, &facts)),
+            (CACHE_EXPLORER, pages::cache_explorer(self, &structure)),
+            (SIMULATION, pages::simulation(self, blocks, &facts)),
+        ];
+        for (name, text) in texts {
+            put(name, &mut |to| Ok(to.write_all(text.as_bytes())?))?;
+        }
+        Ok(AgenticDataset { sessions: facts.sessions, turns: facts.turns, comparison })
+    }
+}

@@ -1,0 +1,333 @@
+//! How long the requests of a trace are, and how much of them a prefix cache could answer.
+//!
+//! A trace is read once. What is kept grows with the ids, prefixes and places of ids that are distinct, and by some 40
+//! bytes a row: a prefix is known by the prefix before it and its last id, so that none is kept as a list.
+
+use super::lines::{Lines, members, shown, whole};
+use super::numbers::{deviation, mean, quantile};
+use crate::error::DatasetError;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+/// What is known of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    pub requests: u64,
+    pub prefixes: u64,
+    /// First ids that more than one request begins with.
+    pub groups: u64,
+    pub reuse: f64,
+    pub input: Option<Spread>,
+    pub output: Option<Spread>,
+    /// Tokens of blocks that stand at the same place in other requests.
+    pub context: Option<Spread>,
+    /// The other tokens of a request.
+    pub unique: Option<Spread>,
+    pub hit_rate: Option<Spread>,
+}
+
+/// How numbers are spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    pub mean: f64,
+    pub deviation: f64,
+    pub min: f64,
+    pub p25: f64,
+    pub median: f64,
+    pub p75: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let (mean, deviation) = (mean(&values), deviation(&values));
+        values.sort_unstable_by(f64::total_cmp);
+        let at = |q| quantile(&values, q);
+        Some(Self { mean, deviation, min: at(0.0), p25: at(0.25), median: at(0.5), p75: at(0.75), max: at(1.0) })
+    }
+
+    fn json(of: Option<&Self>) -> Value {
+        of.map_or(Value::Null, |one| {
+            json!({
+                "mean": one.mean, "std_dev": one.deviation, "min": one.min, "p25": one.p25, "median": one.median,
+                "p75": one.p75, "max": one.max,
+            })
+        })
+    }
+}
+
+impl Analysis {
+    /// Of a file; one without a row is refused.
+    pub fn read(path: &Path, block_size: u64) -> Result<Self, DatasetError> {
+        Self::of(Lines::open(path)?, block_size)
+    }
+
+    fn of(mut lines: Lines, block_size: u64) -> Result<Self, DatasetError> {
+        let mut counts = Counts::default();
+        while let Some((line, text)) = lines.next()? {
+            match Request::read(text) {
+                Ok(request) => counts.add(&request),
+                Err(fault) => return Err(lines.fault(line, fault)),
+            }
+        }
+        if counts.rows.is_empty() { Err(lines.empty()) } else { Ok(counts.analysis(block_size)) }
+    }
+
+    /// As a document, indented by two blanks.
+    pub fn json(&self) -> String {
+        let whole = |of: Option<&Spread>, value: fn(&Spread) -> f64| of.map_or(0, |spread| value(spread) as u64);
+        let share = |of: Option<&Spread>| of.map_or(0.0, |spread| spread.mean);
+        let (input, output) = (self.input.as_ref(), self.output.as_ref());
+        let document = json!({
+            "total_requests": self.requests,
+            "unique_prefixes": self.prefixes,
+            "num_prefix_groups": self.groups,
+            "cache_hit_rate": share(self.hit_rate.as_ref()),
+            "min_isl": whole(input, |spread| spread.min),
+            "max_isl": whole(input, |spread| spread.max),
+            "avg_isl": share(input),
+            "min_osl": whole(output, |spread| spread.min),
+            "max_osl": whole(output, |spread| spread.max),
+            "avg_osl": share(output),
+            "prefix_reuse_ratio": self.reuse,
+            "isl_stats": Spread::json(input),
+            "osl_stats": Spread::json(output),
+            "context_length_stats": Spread::json(self.context.as_ref()),
+            "unique_prompt_length_stats": Spread::json(self.unique.as_ref()),
+            "hit_rate_stats": Spread::json(self.hit_rate.as_ref()),
+        });
+        format!("{document:#}")
+    }
+}
+
+/// What a row says.
+#[derive(Debug)]
+struct Request {
+    input: f64,
+    output: f64,
+    ids: Vec<i128>,
+}
+
+impl Request {
+    fn read(text: &str) -> Result<Self, String> {
+        let mut row = members(text)?;
+        let input = length(&row, "input_length")?;
+        let output = length(&row, "output_length")?;
+        let ids = match row.remove("hash_ids") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(ids)) => {
+                let id = |id: &Value| {
+                    whole(id).ok_or_else(|| format!("hash_ids holds {}, and an id is a whole number", shown(id)))
+                };
+                ids.iter().map(id).collect::<Result<_, _>>()?
+            }
+            Some(other) => return Err(format!("hash_ids must be a list of whole numbers, not {}", shown(&other))),
+        };
+        Ok(Self { input, output, ids })
+    }
+}
+
+fn length(row: &Map<String, Value>, name: &str) -> Result<f64, String> {
+    let Some(value) = row.get(name).filter(|value| !value.is_null()) else { return Ok(0.0) };
+    match whole(value) {
+        Some(number) if (0..=i128::from(u64::MAX)).contains(&number) => Ok(number as f64),
+        _ => Err(format!("{name} must be a whole number of at least 0, not {}", shown(value))),
+    }
+}
+
+/// What is kept of a row.
+#[derive(Debug)]
+struct Row {
+    input: f64,
+    output: f64,
+    ids: u32,
+    /// Ids of it that stand at the same place in another row.
+    shared: u32,
+    /// Ids before the first that no earlier row had.
+    hits: u32,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    rows: Vec<Row>,
+    /// A number for each id: those of earlier rows are lower than those that a row brings.
+    ids: HashMap<i128, u32>,
+    /// A prefix by the one before it and its last id; its own number, from 1.
+    prefixes: HashMap<(u32, u32), u32>,
+    /// How often each prefix has been met, up to twice.
+    met: Vec<bool>,
+    occurrences: u64,
+    /// The first row that has an id at a place, or [`SHARED`].
+    places: HashMap<(u32, u32), u32>,
+}
+
+/// In the stead of a row: more than one has it.
+const SHARED: u32 = u32::MAX;
+
+impl Counts {
+    fn add(&mut self, request: &Request) {
+        let row = self.rows.len() as u32;
+        let known = self.ids.len() as u32;
+        let (mut shared, mut hits, mut before) = (0, None, 0);
+        for (place, id) in request.ids.iter().enumerate() {
+            let next = self.ids.len() as u32;
+            let id = *self.ids.entry(*id).or_insert(next);
+            if id >= known {
+                hits.get_or_insert(place as u32);
+            }
+            let next = self.prefixes.len() as u32 + 1;
+            before = match self.prefixes.entry((before, id)) {
+                Entry::Occupied(known) => {
+                    self.met[*known.get() as usize - 1] = true;
+                    *known.get()
+                }
+                Entry::Vacant(new) => {
+                    self.met.push(false);
+                    *new.insert(next)
+                }
+            };
+            self.occurrences += 1;
+            match self.places.entry((place as u32, id)) {
+                Entry::Vacant(new) => drop(new.insert(row)),
+                Entry::Occupied(mut known) => {
+                    shared += 1;
+                    let first = known.insert(SHARED);
+                    if first != SHARED {
+                        self.rows[first as usize].shared += 1;
+                    }
+                }
+            }
+        }
+        let ids = request.ids.len() as u32;
+        self.rows.push(Row { input: request.input, output: request.output, ids, shared, hits: hits.unwrap_or(ids) });
+    }
+
+    fn analysis(&self, block_size: u64) -> Analysis {
+        let of = |value: fn(&Row) -> f64| Spread::of(self.rows.iter().map(value).collect());
+        let context = |row: &Row| match row.ids {
+            0 => 0.0,
+            ids if ids == row.shared => row.input,
+            _ => f64::from(row.shared) * block_size as f64,
+        };
+        let with_ids = self.rows.iter().filter(|row| row.ids > 0);
+        let once = self.met.iter().filter(|again| !**again).count() as u64;
+        let is_group = |(prefix, number): (&(u32, u32), &u32)| prefix.0 == 0 && self.met[*number as usize - 1];
+        Analysis {
+            requests: self.rows.len() as u64,
+            prefixes: self.prefixes.len() as u64,
+            groups: self.prefixes.iter().filter(|entry| is_group(*entry)).count() as u64,
+            reuse: if self.occurrences == 0 { 0.0 } else { (self.occurrences - once) as f64 / self.occurrences as f64 },
+            input: of(|row| row.input),
+            output: of(|row| row.output),
+            context: Spread::of(self.rows.iter().map(context).collect()),
+            // Ids past the end of a request would leave less than nothing of it.
+            unique: Spread::of(self.rows.iter().map(|row| (row.input - context(row)).max(0.0)).collect()),
+            hit_rate: Spread::of(with_ids.map(|row| f64::from(row.hits) / f64::from(row.ids)).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_golden::{Area, Shape, has};
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    const TRACES: Shape = |case| has(case, "rows") && has(case, "block_size") && has(case, "report.total_requests");
+
+    fn analysis(rows: &[Value], block_size: u64) -> Analysis {
+        let mut counts = Counts::default();
+        rows.iter().for_each(|row| counts.add(&Request::read(&row.to_string()).unwrap()));
+        counts.analysis(block_size)
+    }
+
+    /// Below 0 the reference shows what is 0 here, and so all that is made of it.
+    fn skip(case: &Value) -> Option<String> {
+        let least = case["report"]["unique_prompt_length_stats"]["min"].as_f64();
+        least.is_some_and(|least| least < 0.0).then(|| "no prompt is shorter than nothing here".into())
+    }
+
+    fn assert_near(found: &Value, wanted: &Value, at: &str) {
+        match (found, wanted) {
+            (Value::Object(found), Value::Object(wanted)) => {
+                assert!(found.keys().eq(wanted.keys()), "{at}: {found:?}");
+                found.iter().for_each(|(key, value)| assert_near(value, &wanted[key], key));
+            }
+            (Value::Number(found), Value::Number(wanted)) => {
+                assert_eq!(found.is_f64(), wanted.is_f64(), "{at}");
+                let (found, wanted) = (found.as_f64().unwrap(), wanted.as_f64().unwrap());
+                assert!((found - wanted).abs() <= 1e-12 * wanted.abs(), "{at}: {found}, not {wanted}");
+            }
+            _ => assert_eq!(found, wanted, "{at}"),
+        }
+    }
+
+    #[test]
+    fn golden_traces_give_the_recorded_reports() {
+        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden analyses", TRACES, skip, |case| {
+            let found = analysis(case["rows"].as_array().unwrap(), case["block_size"].as_u64().unwrap());
+            assert_near(&serde_json::from_str(&found.json()).unwrap(), &case["report"], "");
+        });
+    }
+
+    #[test]
+    fn no_prompt_is_shorter_than_nothing() {
+        let rows = [json!({"input_length": 100, "hash_ids": [1, 2]}), json!({"input_length": 100, "hash_ids": [1, 3]})];
+        let unique = analysis(&rows, 512).unique.unwrap();
+        assert_eq!((unique.min, unique.max), (0.0, 0.0));
+    }
+
+    #[test]
+    fn ids_may_be_as_large_as_hashes_are() {
+        let rows = [json!({"hash_ids": [u64::MAX]}), json!({"hash_ids": [u64::MAX]}), json!({"hash_ids": [-1]})];
+        let found = analysis(&rows, 512);
+        assert_eq!((found.prefixes, found.groups), (2, 1));
+    }
+
+    /// The definitions, as they are said.
+    fn slowly(rows: &[Vec<u8>]) -> (u64, u64, Vec<usize>) {
+        let mut prefixes = HashMap::<&[u8], u64>::new();
+        let mut places = HashMap::<(usize, u8), u64>::new();
+        for row in rows {
+            (1..=row.len()).for_each(|end| *prefixes.entry(&row[..end]).or_default() += 1);
+            row.iter().enumerate().for_each(|(place, id)| *places.entry((place, *id)).or_default() += 1);
+        }
+        let shared = |row: &Vec<u8>| row.iter().enumerate().filter(|(place, id)| places[&(*place, **id)] > 1).count();
+        let groups = prefixes.iter().filter(|(prefix, count)| prefix.len() == 1 && **count > 1).count();
+        (prefixes.len() as u64, groups as u64, rows.iter().map(shared).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_finds_what_the_definitions_say(rows in prop::collection::vec(prop::collection::vec(0_u8..4, 0..6), 0..12)) {
+            let mut counts = Counts::default();
+            for row in &rows {
+                counts.add(&Request { input: 1.0, output: 1.0, ids: row.iter().map(|id| i128::from(*id)).collect() });
+            }
+            let found = counts.analysis(1);
+            let (prefixes, groups, shared) = slowly(&rows);
+            prop_assert_eq!((found.prefixes, found.groups), (prefixes, groups));
+            prop_assert_eq!(counts.rows.iter().map(|row| row.shared as usize).collect::<Vec<_>>(), shared);
+        }
+
+        #[test]
+        fn any_bytes_are_analysed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(lines) = Lines::of("any".into(), Cursor::new(bytes)) {
+                let _ = Analysis::of(lines, 512);
+            }
+        }
+
+        #[test]
+        fn rows_of_any_shape_are_analysed_or_refused(rows in "(\\{\"(input_length|hash_ids|output_length)\":(-?[0-9]{1,25}|\\[[0-9,\"]{0,9}\\]|null|1e[0-9]{1,3})\\}[\n ]){0,4}") {
+            if let Ok(lines) = Lines::of("any".into(), Cursor::new(rows)) {
+                let _ = Analysis::of(lines, u64::MAX);
+            }
+        }
+    }
+}

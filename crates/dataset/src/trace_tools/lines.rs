@@ -1,0 +1,166 @@
+//! Lines of a file, one at a time: a trace is larger than what is worth keeping of it.
+
+use crate::error::DatasetError;
+use flate2::bufread::MultiGzDecoder;
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// Bytes of a row. One is kept as a whole, and a compressed file can hold more of them than a machine has room for.
+const LONGEST: u64 = 256 << 20;
+
+/// A file that is read once, from its first line to its last.
+pub(super) struct Lines {
+    place: String,
+    from: Box<dyn BufRead>,
+    line: u64,
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    /// Opens a file, uncompressed where it is not.
+    pub(super) fn open(path: &Path) -> Result<Self, DatasetError> {
+        let unread = |error: std::io::Error| {
+            DatasetError::of_file(
+                path,
+                match error.kind() {
+                    ErrorKind::NotFound => "no such file\n  try: the path of a trace, a file of JSON lines".to_owned(),
+                    _ => format!("cannot be read: {error}"),
+                },
+            )
+        };
+        // Looked at before it is opened: opening a pipe already waits.
+        if !std::fs::metadata(path).map_err(unread)?.is_file() {
+            return Err(DatasetError::of_file(
+                path,
+                "is not a file\n  try: the path of a trace, a file of JSON lines".into(),
+            ));
+        }
+        let from = BufReader::with_capacity(1 << 18, File::open(path).map_err(unread)?);
+        Self::of(path.display().to_string(), from)
+    }
+
+    /// The lines of what is called so.
+    pub(super) fn of(place: String, mut from: impl BufRead + 'static) -> Result<Self, DatasetError> {
+        // A file begins with what its first read gives: no reader gives one byte of two that it has.
+        let start = from.fill_buf().map_err(|error| unread(&place, 1, &error))?;
+        let from: Box<dyn BufRead> = match start.starts_with(GZIP) {
+            true => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(from))),
+            false => Box::new(from),
+        };
+        Ok(Self { place, from, line: 0, bytes: Vec::new() })
+    }
+
+    /// The next line that is not blank, without its blanks, and its number from 1.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
+        loop {
+            self.bytes.clear();
+            self.line += 1;
+            let read = (&mut self.from).take(LONGEST).read_until(b'\n', &mut self.bytes);
+            if read.map_err(|error| unread(&self.place, self.line, &error))? == 0 {
+                return Ok(None);
+            }
+            if self.bytes.len() as u64 == LONGEST && !self.bytes.ends_with(b"\n") {
+                return Err(self.fault(self.line, "is longer than 256 MiB\n  try: one JSON object a line"));
+            }
+            if self.line == 1 && self.bytes.starts_with(BYTE_ORDER_MARK) {
+                self.bytes.drain(..BYTE_ORDER_MARK.len());
+            }
+            if !self.bytes.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => Ok(Some((self.line, text.trim()))),
+            Err(_) => Err(self.fault(self.line, "is not UTF-8 text\n  try: the file saved as UTF-8")),
+        }
+    }
+
+    /// What is wrong with a line.
+    pub(super) fn fault(&self, line: u64, what: impl Into<String>) -> DatasetError {
+        DatasetError::File { place: format!("{}:{line}", self.place), fault: what.into() }
+    }
+
+    /// A file in which there is no row.
+    pub(super) fn empty(&self) -> DatasetError {
+        DatasetError::File {
+            place: self.place.clone(),
+            fault: "is empty\n  try: a file with one JSON object a line".into(),
+        }
+    }
+}
+
+fn unread(place: &str, line: u64, error: &std::io::Error) -> DatasetError {
+    let fault = match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => format!(
+            "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t tells whether \
+             a copy of it is whole"
+        ),
+        _ => format!("cannot be read: {error}"),
+    };
+    DatasetError::File { place: format!("{place}:{line}"), fault }
+}
+
+/// The members of a row.
+pub(super) fn members(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(other) => Err(format!("is {}, and a row is a JSON object", kind(&other))),
+        Err(error) => {
+            let what = error.to_string();
+            let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+            Err(format!("is not JSON: {what} at column {}", error.column()))
+        }
+    }
+}
+
+/// A whole number; a text that is one counts too.
+pub(super) fn whole(value: &Value) -> Option<i128> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let of_float = |number: f64| (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128);
+    match value {
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Some(number.into()),
+            (_, Some(number)) => Some(number.into()),
+            _ => number.as_f64().and_then(of_float),
+        },
+        Value::String(text) => match text.trim().parse::<i128>() {
+            Ok(number) => Some(number),
+            Err(_) => text.trim().parse().ok().and_then(of_float),
+        },
+        _ => None,
+    }
+}
+
+/// A finite number; a text that is one counts too.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.filter(|number| number.is_finite())
+}
+
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A value as a message shows it: short.
+pub(super) fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
