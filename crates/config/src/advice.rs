@@ -55,26 +55,6 @@ const INSTEAD: &[Instead] = &[
         key: "recorded sessions of another kind: dataset: {type: public, dataset: exgentic_v2}",
     },
     Instead {
-        reason: "prompts come from the built-in corpus",
-        flag: "--random-seed N for other prompts of it",
-        key: "random_seed: N for other prompts of it",
-    },
-    Instead {
-        reason: "prompts have one normal length",
-        flag: "a mean and a deviation: --isl N --isl-stddev N",
-        key: "a mean and a deviation: isl: {mean: N, stddev: N}",
-    },
-    Instead {
-        reason: "prompts have no prefix or system message",
-        flag: "longer prompts: --isl N",
-        key: "longer prompts: dataset: {isl: N}",
-    },
-    Instead {
-        reason: "prompts carry no marker",
-        flag: "more prompts than requests: --num-dataset-entries N",
-        key: "more prompts than requests: entries: N",
-    },
-    Instead {
         reason: "history is sent as it is",
         flag: "requests of one turn: --request-count N",
         key: "requests of one turn: requests: N",
@@ -118,11 +98,6 @@ const INSTEAD: &[Instead] = &[
         key: "the adapter's name as model",
     },
     Instead { reason: "the number of workers is decided by the load", flag: "--workers-max N", key: "workers: N" },
-    Instead {
-        reason: "prompts are counted without a chat template",
-        flag: "the server's own count: --use-server-token-count",
-        key: "the server's own count: use_server_token_count: true",
-    },
 ];
 
 fn instead(reason: &str) -> Option<&'static Instead> {

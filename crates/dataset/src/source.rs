@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use aiperf_plan::Draws;
+use aiperf_plan::{Additions, Draws};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
@@ -48,6 +48,10 @@ pub struct Making<'a> {
     pub room: Option<u64>,
     /// Threads that make conversations at the same time.
     pub threads: usize,
+    /// What is put into its conversations, whatever they are.
+    pub additions: &'a Additions,
+    /// The server puts prompts into a chat template, for which made-up ones leave room.
+    pub chat_template: bool,
     /// Told of each conversation that was made, or row that was read.
     pub progress: &'a (dyn Fn() + Sync),
     /// Brings files of public datasets.
@@ -57,6 +61,15 @@ pub struct Making<'a> {
 impl<'a> Making<'a> {
     /// Without bounds, telling nobody.
     pub fn new(draws: &'a Draws, tokenizer: &'a Tokenizer) -> Self {
-        Self { draws, tokenizer, room: None, threads: cores(), progress: &|| (), downloads: &NoDownloads }
+        Self {
+            draws,
+            tokenizer,
+            room: None,
+            threads: cores(),
+            additions: Additions::NONE,
+            chat_template: false,
+            progress: &|| (),
+            downloads: &NoDownloads,
+        }
     }
 }

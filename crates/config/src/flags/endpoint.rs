@@ -230,6 +230,6 @@ flags! { TOKENIZER_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("tokenizer.apply_chat_template"),
-        status: NotYet("prompts are counted without a chat template"),
+        status: Acts,
     }
 }

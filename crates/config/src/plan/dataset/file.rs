@@ -67,6 +67,10 @@ pub(super) fn file(
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
         notes.push(format!("{extra} has no effect: bodies of raw_payload are sent as they are"));
     }
+    let corpus = "benchmark.datasets.0.prompts.corpus";
+    if tree.node.find(corpus).is_some() {
+        notes.push(format!("{} has no effect: requests are what the data says", subject(tree, corpus)));
+    }
     let osl = dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0);
     let entries = entries(tree, dataset);
     let hoist_system = kind.traits().system_message;

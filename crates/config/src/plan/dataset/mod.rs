@@ -5,6 +5,7 @@ mod format;
 mod media;
 mod public;
 mod synthetic;
+mod text;
 mod trace;
 
 use super::subject;
