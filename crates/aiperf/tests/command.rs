@@ -175,11 +175,11 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "completions", "f"]), ["fish"]);
     assert_eq!(offered(&["aiperf", "metrics", "--j"]), ["--json"]);
     // Nothing that is refused.
-    assert_eq!(offered(&["aiperf", "profile", "--replay-s"]), [""; 0]);
-    assert_eq!(
-        offered(&["aiperf", "profile", "--custom-dataset-type", ""]),
-        ["raw_payload", "multi_turn", "single_turn"]
-    );
+    assert_eq!(offered(&["aiperf", "profile", "--hf-weka"]), [""; 0]);
+    let formats = offered(&["aiperf", "profile", "--custom-dataset-type", ""]);
+    let is_offered = |name: &str| formats.iter().any(|format| format == name);
+    assert!(["single_turn", "multi_turn", "raw_payload", "mooncake_trace"].into_iter().all(is_offered), "{formats:?}");
+    assert!(!["weka_trace", "tracelab", "dag_jsonl"].into_iter().any(is_offered), "{formats:?}");
     assert!(offered(&["aiperf", "profile", "--ui", ""]).contains(&"dashboard".to_owned()));
     assert!(!offered(&["aiperf", "config", "init", "--template", ""]).contains(&"search".to_owned()));
     for name in offered(&["aiperf", "profile", "--"]).iter().filter(|name| *name != "--help") {

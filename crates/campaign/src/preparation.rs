@@ -152,7 +152,8 @@ impl Preparation {
                 }
                 _ if started.elapsed() > MOMENT => {
                     let preparing = steps.preparing();
-                    if said != Some(preparing.stage) {
+                    // What is fetched is told by its name.
+                    if said != Some(preparing.stage) && preparing.stage != Stage::Fetching.name() {
                         said = Some(preparing.stage);
                         self.events.say(LogLevel::Info, announcement(&preparing));
                     }

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[error("Failed to load tokenizer '{name}': {}\n  {cause}{instead}", cause.title())]
 pub struct TokenizerError {
     name: String,
-    cause: Cause,
+    cause: Box<Cause>,
     /// What can be done besides.
     instead: &'static str,
 }
@@ -54,7 +54,7 @@ impl Cause {
 impl TokenizerError {
     /// Somebody wanted to stop.
     pub(crate) fn is_stopped(&self) -> bool {
-        matches!(self.cause, Cause::Hub(HubError::Stopped))
+        matches!(*self.cause, Cause::Hub(HubError::Stopped))
     }
 }
 
@@ -137,7 +137,7 @@ impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S
             }
             Err(cause) => {
                 let instead = if self.plan.dataset.is_made() { "" } else { SERVER_COUNTS };
-                Err(TokenizerError { name: name.clone(), cause, instead })
+                Err(TokenizerError { name: name.clone(), cause: Box::new(cause), instead })
             }
         }?;
         self.loaded.push(loaded.clone());

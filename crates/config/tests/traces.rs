@@ -23,7 +23,7 @@ fn resolve(args: &[&str], env: &[(&str, &str)]) -> Result<Resolved, String> {
 }
 
 fn trace(args: &[&str]) -> TracePlan {
-    let DatasetPlan::Trace(trace) = resolve(args, &[]).unwrap().plan.dataset else { panic!("no trace") };
+    let DatasetPlan::Trace(trace) = resolve(args, &[]).expect("a plan").plan.dataset else { panic!("no trace") };
     trace
 }
 
@@ -48,7 +48,6 @@ fn every_flag_about_traces_changes_the_plan_of_one() {
         (&mooncake[..], &["--ignore-trace-delays"][..]),
         (&mooncake, &["--trace-idle-gap-cap-seconds", "2"]),
         (&mooncake, &["--inter-turn-delay-cap-seconds", "2"]),
-        (&mooncake, &["--session-delay-ratio", "2"]),
         (&mooncake, &["--isl-block-size", "16"]),
         (&mooncake, &["--osl", "16"]),
         (&mooncake, &["--num-dataset-entries", "16"]),

@@ -48,7 +48,8 @@ static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(Tokenizer::builtin);
 
 fn read(plan: PublicPlan, bytes: &[u8]) -> Result<Dataset, DatasetError> {
     let subset = plan.subset.clone().unwrap_or_default();
-    let file = OneFile::new(&format!("{subset}/clean/main/full/en/xs/ihm/test/sharegpt4o/rows.jsonl"), bytes);
+    let split = if plan.set == PublicSet::Aimo { "train" } else { "test" };
+    let file = OneFile::new(&format!("{subset}/clean/main/full/en/xs/ihm/{split}/sharegpt4o/rows.jsonl"), bytes);
     let draws = Draws::new(Some(1), "");
     Dataset::of(&DatasetPlan::Public(plan), Making { downloads: &file, ..Making::new(&draws, &TOKENIZER) })
 }

@@ -6,7 +6,7 @@
 //! - [`media`]: images, audio and video that are made
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
-//! - [`public`]: public datasets; [`hub`]: where they come from
+//! - [`public`]: public datasets; [`tokenizers`]: what counts, by every name; [`hub`]: where both come from
 //! - [`lengths`], [`corpora`], [`prefixes`]: made-up text, its lengths, what it is of and what stands before it
 //! - [`markers`]: what keeps requests out of a server's cache
 //! - [`examples`]: the commands of the documentation
@@ -32,5 +32,6 @@ mod prefixes;
 mod public;
 mod recorded;
 mod seeds;
+mod tokenizers;
 mod trace_tools;
 mod traces;

@@ -1,9 +1,19 @@
 //! Images, audio and video in requests, as a server receives them; the examples of `docs/media.md` among them.
 
-use crate::recorded::{Recorded, chat, chat_as};
+use crate::bench::Bench;
+use crate::recorded::{Recorded, chat, chat_as, chat_counted};
 use serde_json::{Value, json};
 
 const FEW: &[&str] = &["--isl", "5", "--request-count", "3", "--random-seed", "7"];
+
+/// A run with a tokenizer, unless its endpoint type neither reads nor writes text.
+fn of_type(args: &[&str], told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    if ["image_retrieval", "audio_transcription"].iter().any(|name| args.contains(name)) {
+        chat_counted(|bench| told(bench.with(&["--model", "m"]).with(args)))
+    } else {
+        chat_as(|bench| told(bench.with(args)))
+    }
+}
 
 fn sent(args: &[&str]) -> Recorded {
     chat(&[FEW, args].concat()).good()
@@ -126,16 +136,7 @@ fn images_alone_need_no_text() {
 
 #[test]
 fn every_turn_has_media_of_its_own() {
-    let recorded = sent(&[
-        "--conversation-turn-mean",
-        "2",
-        "--image-width-mean",
-        "8",
-        "--image-height-mean",
-        "8",
-        "--request-count",
-        "2",
-    ]);
+    let recorded = sent(&["--conversation-turn-mean", "2", "--image-width-mean", "8", "--image-height-mean", "8"]);
     let messages = recorded.bodies()[1]["messages"].as_array().unwrap();
     let images: Vec<&Value> =
         messages.iter().filter_map(|message| message["content"].as_array()).map(|parts| &parts[1]).collect();
@@ -172,7 +173,14 @@ fn without_ffmpeg_videos_and_mp3_are_refused_with_where_it_is_found() {
     for args in
         [&["--video-width", "64", "--video-height", "48"][..], &["--audio-length-mean", "0.1", "--audio-format", "mp3"]]
     {
-        let message = chat_as(|bench| bench.with(FEW).with(args).env("PATH", "/nonexistent")).refused();
+        let message = chat_as(|bench| {
+            // What starts the binary is there, and nothing else.
+            let bin = bench.dir.path().join("bin");
+            std::fs::create_dir(&bin).unwrap();
+            std::os::unix::fs::symlink("/usr/bin/env", bin.join("env")).unwrap();
+            bench.with(FEW).with(args).env("PATH", bin.to_str().unwrap())
+        })
+        .refused();
         assert!(message.contains("needs ffmpeg") && message.contains("apt install ffmpeg"), "{message}");
     }
 }
@@ -227,10 +235,17 @@ fn what_cannot_be_made_is_refused_by_name_and_nothing_is_sent() {
             &["webm", "mp4"],
         ),
         (&["--image-batch-size", "1", "--endpoint-type", "completions"], &["--image-batch-size", "completions"]),
-        (&["--endpoint-type", "image_retrieval"], &["image_retrieval", "--image-batch-size 1"]),
     ] {
-        let message = chat(args).refused();
+        let message = of_type(args, |bench| bench).refused();
         assert!(names.iter().all(|name| message.contains(name)), "{args:?}\n{message}");
+    }
+}
+
+#[test]
+fn a_type_that_takes_media_alone_says_how_they_are_made() {
+    for (kind, flag) in [("image_retrieval", "--image-batch-size 1"), ("audio_transcription", "--audio-batch-size 1")] {
+        let message = chat_counted(|bench| bench.with(&["--model", "m", "--endpoint-type", kind])).refused();
+        assert!(message.contains(kind) && message.contains(flag), "{message}");
     }
 }
 
@@ -267,12 +282,12 @@ fn the_examples_of_the_guide_send_what_they_say() {
             continue;
         }
         let own = example.strip_prefix("--model m --url localhost:8000 ").unwrap();
-        let recorded = chat_as(|bench| {
+        let args: Vec<&str> = own.split(' ').collect();
+        let recorded = of_type(&args, |bench| {
             let home = bench.dir.path().to_owned();
             std::fs::create_dir(home.join("photos")).unwrap();
             std::fs::write(home.join("photos/one.png"), base64(PIXEL)).unwrap();
-            let args: Vec<&str> = own.split(' ').collect();
-            bench.with(&args).with(&["--request-count", "1"]).env("HOME", home.to_str().unwrap())
+            bench.with(&["--request-count", "1"]).env("HOME", home.to_str().unwrap())
         });
         assert_eq!(recorded.requests.len(), 1, "{example}\n{}", recorded.run.stderr());
         let body = recorded.requests[0].body.to_string();

@@ -80,21 +80,6 @@ fn the_examples_of_the_page_run() {
 }
 
 #[test]
-fn a_row_that_names_its_model_keeps_it_and_the_others_take_turns() {
-    let recorded = recording(|address| {
-        let bench = Bench::bare();
-        let file = bench.dir.path().join("rows.jsonl");
-        let rows = ["{\"text\":\"1\"}", "{\"text\":\"2\",\"model\":\"own\"}", "{\"text\":\"3\"}", "{\"text\":\"4\"}"];
-        std::fs::write(&file, rows.join("\n")).unwrap();
-        let args = ["--model", "a,b", "--url", address, "--tokenizer", "builtin", "--request-count", "4"];
-        let input = ["--input-file", file.to_str().unwrap(), "--custom-dataset-type", "single_turn"];
-        bench.with(&args).with(&input).with(QUIET)
-    })
-    .good();
-    assert_eq!(models(&recorded), ["a", "own", "b", "a"]);
-}
-
-#[test]
 fn each_request_is_counted_by_the_tokenizer_of_its_model() {
     // Texts that the two vocabularies count differently.
     let texts = ["Привет, как дела сегодня?", "今日はいい天気ですね。散歩に行きましょう", "नमस्ते दुनिया"];

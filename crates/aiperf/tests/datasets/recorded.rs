@@ -5,8 +5,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// An answer that every endpoint type whose answers are chat completions can read.
-pub(crate) const ANSWER: &str =
-    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
 /// A run that is over, and what the server received, in the order in which it came.
 pub(crate) struct Recorded {
@@ -27,10 +26,18 @@ pub(crate) fn chat(args: &[&str]) -> Recorded {
 
 /// The same, of a benchmark that is told more.
 pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
+    chat_counted(|bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
+}
+
+/// The same, where neither a model nor a tokenizer is named.
+pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
     recording(|address| {
-        let bench = Bench::bare()
-            .with(&["--model", "m", "--url", address, "--tokenizer", "builtin", "--concurrency", "1"])
-            .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+        let bench = Bench::bare().with(&["--url", address, "--concurrency", "1"]).with(&[
+            "--ui",
+            "none",
+            "--no-server-metrics",
+            "--no-gpu-telemetry",
+        ]);
         told(bench)
     })
 }

@@ -89,7 +89,7 @@ fn rows_between_the_offsets_are_sent_and_no_others() {
     let offsets = ["--fixed-schedule-start-offset", "110", "--fixed-schedule-end-offset", "160"];
     let recorded = replay(TIMED, "mooncake_trace", &offsets).good();
     assert_eq!(recorded.texts(), ["b", "c"]);
-    assert!(recorded.run.stderr().contains("because of their timestamps: 1"), "{}", recorded.run.stderr());
+    assert!(recorded.run.stdout().contains("because of their timestamps: 1"), "{}", recorded.run.stdout());
 }
 
 #[test]

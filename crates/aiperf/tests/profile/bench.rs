@@ -109,7 +109,7 @@ impl Bench {
     pub(crate) fn command(&self) -> Command {
         let binary = env!("CARGO_BIN_EXE_aiperf");
         // Whoever runs the tests may ignore signals, and so would the run.
-        let mut command = Command::new("env");
+        let mut command = Command::new("/usr/bin/env");
         command.arg("--default-signal=INT,TERM,HUP");
         match self.shell {
             None => command.arg(binary),

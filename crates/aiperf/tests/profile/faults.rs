@@ -80,7 +80,7 @@ fn verbose_runs_say_what_was_decided_and_trace_what_each_request_did() {
     let sim = serve(quick());
     let run = |level: &[&str]| Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).with(level).run();
     let (info, debug, trace) = (run(&[]).stdout(), run(&["-v"]).stdout(), run(&["-vv"]).stdout());
-    for decided in ["Workers: ", "Tokenizer: ", "Dataset: ", "profiling: concurrency 1, for "] {
+    for decided in ["Workers: ", "Tokenizer of ", "Dataset: ", "profiling: concurrency 1, for "] {
         assert!(!info.contains(decided) && debug.contains(decided), "{decided}: {debug}");
     }
     assert_eq!(debug.matches("first byte of the body +").count(), 0);

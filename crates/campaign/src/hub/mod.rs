@@ -168,8 +168,11 @@ impl Hub {
     pub fn find_model(&self, name: &str) -> Result<String, HubError> {
         let repo = RepoName::new(RepoKind::Model, name)?;
         self.check_online(&repo, "main")?;
-        if self.ask(&api::model_path(&repo))?.status == 200 {
-            return Ok(name.to_owned());
+        let answer = self.ask(&api::model_path(&repo))?;
+        match answer.status {
+            200 => return Ok(name.to_owned()),
+            500.. => return Err(self.asked(&repo, "main", None).refused(&answer)),
+            _ => {}
         }
         let found = self.ask(&api::search_path(name))?;
         if found.status != 200 {

@@ -130,13 +130,17 @@ impl Site {
             return (said("200 OK", "", found.as_bytes()), None);
         }
         if let Some(asked) = path.strip_prefix("/api/models/").or_else(|| path.strip_prefix("/api/datasets/")) {
-            let (repo, _) = asked.split_once("/revision/").unwrap_or((asked, ""));
+            let (repo, revision) = asked.split_once("/revision/").unwrap_or((asked, "main"));
+            let revision = revision.split('?').next().unwrap_or_default();
             let files: Vec<_> = self.files.iter().filter(|file| file.repo == repo).collect();
             if files.is_empty() {
                 return (said("404 Not Found", "X-Error-Code: RepoNotFound\r\n", b""), None);
             }
+            if revision != "main" && !is_commit(revision) {
+                return (said("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
+            }
             let names: Vec<_> = files.iter().map(|file| format!(r#"{{"rfilename":"{}"}}"#, file.path)).collect();
-            let body = format!(r#"{{"sha":"{COMMIT}","siblings":[{}]}}"#, names.join(","));
+            let body = format!(r#"{{"sha":"{}","siblings":[{}]}}"#, commit_of(revision), names.join(","));
             return (said("200 OK", "", body.as_bytes()), None);
         }
         if let Some(tag) = path.strip_prefix("/cdn/") {
@@ -152,13 +156,13 @@ impl Site {
         let asked = path.trim_start_matches('/').trim_start_matches("datasets/").split_once("/resolve/");
         let Some((repo, rest)) = asked else { return (said("404 Not Found", "", b""), None) };
         let (revision, name) = rest.split_once('/').unwrap();
-        if revision != "main" && revision != COMMIT {
+        if revision != "main" && !is_commit(revision) {
             return (said("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
         }
         let Some(file) = self.files.iter().find(|file| file.repo == repo && file.path == name) else {
             return (said("404 Not Found", "X-Error-Code: EntryNotFound\r\n", b""), None);
         };
-        let commit = format!("X-Repo-Commit: {COMMIT}\r\n");
+        let commit = format!("X-Repo-Commit: {}\r\n", commit_of(revision));
         if file.is_large {
             let tag = sha256(&file.bytes);
             let fields = format!(
@@ -203,4 +207,13 @@ pub(crate) fn git_blob(bytes: &[u8]) -> String {
     context.update(format!("blob {}\0", bytes.len()).as_bytes());
     context.update(bytes);
     hex(context.finish().as_ref())
+}
+
+/// Every commit that may be asked for is there.
+fn is_commit(revision: &str) -> bool {
+    revision.len() == COMMIT.len() && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn commit_of(revision: &str) -> &str {
+    if is_commit(revision) { revision } else { COMMIT }
 }

@@ -36,6 +36,9 @@ pub(super) fn records(path: &Path) -> Option<i64> {
 /// Whether a file is Parquet or Arrow, by how it begins.
 fn is_columnar(path: &Path) -> bool {
     let mut start = Vec::new();
+    if !path.is_file() {
+        return false;
+    }
     let read = File::open(path).and_then(|file| file.take(6).read_to_end(&mut start));
     read.is_ok() && [&b"PAR1"[..], b"ARROW1", &[0xff; 4]].iter().any(|magic| start.starts_with(magic))
 }

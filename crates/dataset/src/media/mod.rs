@@ -4,7 +4,7 @@
 //! - [`image`]: images of noise, or of pictures
 //! - [`pictures`]: pictures of a folder, or those that need none, in the order they are taken; [`scenes`] draws the latter
 //! - [`pixels`]: an image while it is made: read, resized, encoded
-//! - [`audio`]: sounds
+//! - `audio`: sounds
 //! - [`video`]: videos, whose [`frames`] are drawn here and encoded elsewhere
 //! - [`ffmpeg`]: the encoder that is not ours
 

@@ -79,7 +79,7 @@ fn by_name(files: &[String], subset: Option<&str>, split: &str) -> Result<Vec<St
             all.iter().copied().filter(|file| endings.iter().any(|ending| file.ends_with(ending))).collect();
         (!found.is_empty()).then_some(found)
     };
-    let found = ENDINGS.iter().find_map(|endings| ending_with(&endings)).ok_or_else(|| no_rows(split))?;
+    let found = ENDINGS.iter().find_map(ending_with).ok_or_else(|| no_rows(split))?;
     let words = SPLITS.iter().find(|(_, words)| words.contains(&split)).map_or(&[][..], |(_, words)| words);
     let is_of = |words: &[&str], file: &str| words.iter().any(|word| is_in(file, word)) || is_in(file, split);
     let of_split: Vec<String> = found.iter().filter(|file| is_of(words, file)).map(|file| (*file).clone()).collect();

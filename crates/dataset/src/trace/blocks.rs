@@ -91,7 +91,6 @@ pub(super) fn check(tokens: u64, hash_ids: usize, size: u64) -> Result<(), Strin
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 mod tests {
     use super::*;
     use aiperf_golden::{Area, Shape, has};

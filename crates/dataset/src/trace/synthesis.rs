@@ -95,7 +95,7 @@ impl Reshaping {
         let mut prefix = hash_ids.iter().take_while(|id| self.shared.contains(id)).count();
         // A last block that is not full is the row's own, even where another row is the same to its end.
         let full = usize::try_from(input_length / self.block_size).unwrap_or(usize::MAX);
-        if prefix == hash_ids.len() && full + 1 == prefix && input_length % self.block_size > 0 {
+        if prefix == hash_ids.len() && full + 1 == prefix && !input_length.is_multiple_of(self.block_size) {
             prefix = full;
         }
         let prefix_tokens = prefix as u64 * self.block_size;
@@ -152,7 +152,6 @@ pub(super) fn output_length(tokens: u32, synthesis: &Synthesis) -> u32 {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 mod tests {
     use super::*;
     use aiperf_golden::{Area, Shape, has};

@@ -128,7 +128,6 @@ pub(super) fn reflow_rows(rows: &mut Rows, cap_ms: f64) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 mod tests {
     use super::*;
     use aiperf_golden::{Area, Shape, has};

@@ -75,9 +75,11 @@ fn as_many_bytes_are_ready_as_may_be_and_those_that_are_taken_make_room() {
     let ahead = requests.ahead().unwrap();
     let ring = &ahead.rings[0];
     let (ready, made) = (ring.bytes.load(Relaxed), ring.next.load(Relaxed));
-    assert!(ready >= 1000 && ready < 1500 && made < 20, "{ready} bytes of {made}");
+    assert!((1000..1500).contains(&ready) && made < 20, "{ready} bytes of {made}");
     assert!(!ahead.make_next(&requests));
     assert!(ahead.take(draw(0)).is_some() && ahead.take(draw(0)).is_none(), "once");
+    // The last may have been longer than the first.
+    assert!(ring.bytes.load(Relaxed) < 1000 || ahead.take(draw(1)).is_some());
     assert!(ahead.make_next(&requests));
 }
 

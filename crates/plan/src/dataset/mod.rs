@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 /// Where conversations come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum DatasetPlan {
     /// Made from a corpus by length.
     Synthetic(SyntheticPlan),

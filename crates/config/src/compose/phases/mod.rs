@@ -123,6 +123,10 @@ fn lay(
         kind = PhaseType::FixedSchedule;
         untimed(flags, problems);
     }
+    let offsets = flags.among(OFFSETS);
+    if kind != PhaseType::FixedSchedule && !offsets.is_empty() {
+        problems.push(needs(&offsets.join(", "), "--fixed-schedule", "it cuts a piece out of a fixed schedule"));
+    }
     if kind != before {
         retype(phase, kind);
     }
@@ -288,10 +292,6 @@ fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<P
                 .because("it is the shape of the gamma distribution")
                 .hint(format!("add --request-rate with --arrival-pattern gamma, or leave {name} out")),
         );
-    }
-    let offsets = flags.among(OFFSETS);
-    if kind != PhaseType::FixedSchedule && !offsets.is_empty() {
-        problems.push(needs(&offsets.join(", "), "--fixed-schedule", "it cuts a piece out of a fixed schedule"));
     }
     if flags.has(BENCHMARK_GRACE_PERIOD) && phase.set("duration").is_none() {
         problems.push(needs(
