@@ -334,5 +334,5 @@ fn traits(plan: &Plan) -> RunTraits {
 
 fn asks_for_a_length_it_may_not_get(plan: &Plan) -> bool {
     let holds_to_it = ["ignore_eos", "min_tokens"].iter().any(|key| plan.endpoint.extra.contains_key(*key));
-    plan.dataset.osl().is_some() && !holds_to_it && plan.endpoint.kind.traits().produces_tokens
+    plan.dataset.asks_for_length() && !holds_to_it && plan.endpoint.kind.traits().produces_tokens
 }

@@ -85,11 +85,11 @@ pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
 fn prompts(dataset: &DatasetPlan) -> Option<Prompts> {
     match dataset {
         DatasetPlan::Synthetic(plan) => {
-            let (isl, turns) = (plan.isl.as_ref()?, &plan.turns.count);
+            let ((mean, longest), turns) = (plan.tokens_a_turn()?, &plan.turns.count);
             Some(Prompts {
                 entries: plan.entries,
-                mean: isl.mean().max(1.0) * turns.mean().max(1.0),
-                longest: isl.largest().max(1.0) * turns.largest().max(1.0),
+                mean: mean * turns.mean().max(1.0),
+                longest: longest * turns.largest().max(1.0),
                 has_turns: turns.largest() >= 2.0,
             })
         }

@@ -204,6 +204,8 @@ impl Job {
         let making = Making {
             room,
             threads,
+            additions: &plan.additions,
+            chat_template: templated(&plan, &tokenizers, &say),
             progress: &count,
             public_files: &public_files,
             media: media_files.as_ref().map(|files| files as &dyn FetchMedia),
@@ -310,6 +312,23 @@ fn described(requests: &Requests) -> String {
     let (kept, bytes) = requests.kept();
     let all = requests.len();
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
+}
+
+/// Whether prompts are put into a chat template that is known here; says of which models it is not where that was asked for.
+fn templated(plan: &Plan, tokenizers: &Tokenizers, say: &impl Fn(LogLevel, String)) -> bool {
+    if !plan.tokenizer.apply_chat_template {
+        return false;
+    }
+    let mut without: Vec<&str> = Vec::new();
+    for (_, tokenizer) in tokenizers.iter().filter(|(_, tokenizer)| !tokenizer.has_chat_template()) {
+        if !without.contains(&tokenizer.name()) {
+            without.push(tokenizer.name());
+            let note =
+                format!("--apply-chat-template has no effect: tokenizer '{}' has no chat template", tokenizer.name());
+            say(LogLevel::Warning, note);
+        }
+    }
+    tokenizers.first().has_chat_template()
 }
 
 /// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.

@@ -7,7 +7,7 @@ use crate::public_files::PublicFiles;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Stop;
-use aiperf_plan::{Arrival, DatasetPlan, FilePlan, MediaPlan, Plan, SyntheticPlan};
+use aiperf_plan::{Arrival, DatasetPlan, FilePlan, MediaPlan, Plan, SyntheticPlan, TextPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
@@ -29,6 +29,8 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
         DatasetPlan::Synthetic(synthetic) => DatasetPlan::Synthetic(SyntheticPlan {
             isl: None,
             osl: None,
+            pairs: None,
+            text: TextPlan::default(),
             media: MediaPlan::default(),
             ..synthetic.clone()
         }),

@@ -35,11 +35,6 @@ const INSTEAD: &[Instead] = &[
         key: "images, audio or video of the dataset: images: {batch_size: 1}",
     },
     Instead {
-        reason: "a request has one prompt",
-        flag: "one prompt a request, and --concurrency N for many at once",
-        key: "one prompt a request, and concurrency: N for many at once",
-    },
-    Instead {
         reason: "agentic traces are not replayed",
         flag: "synthetic prompts: --isl N --osl N",
         key: "synthetic prompts: dataset: {isl: N, osl: N}",
@@ -48,26 +43,6 @@ const INSTEAD: &[Instead] = &[
         reason: "Weka traces are not replayed",
         flag: "recorded sessions of another kind: --public-dataset exgentic_v2",
         key: "recorded sessions of another kind: dataset: {type: public, dataset: exgentic_v2}",
-    },
-    Instead {
-        reason: "prompts come from the built-in corpus",
-        flag: "--random-seed N for other prompts of it",
-        key: "random_seed: N for other prompts of it",
-    },
-    Instead {
-        reason: "prompts have one normal length",
-        flag: "a mean and a deviation: --isl N --isl-stddev N",
-        key: "a mean and a deviation: isl: {mean: N, stddev: N}",
-    },
-    Instead {
-        reason: "prompts have no prefix or system message",
-        flag: "longer prompts: --isl N",
-        key: "longer prompts: dataset: {isl: N}",
-    },
-    Instead {
-        reason: "prompts carry no marker",
-        flag: "more prompts than requests: --num-dataset-entries N",
-        key: "more prompts than requests: entries: N",
     },
     same("load does not follow what is measured", "phases of their own, each with its load"),
     same("answers are not graded", "the summary of speed alone"),
@@ -108,11 +83,6 @@ const INSTEAD: &[Instead] = &[
         key: "the adapter's name as model",
     },
     Instead { reason: "the number of workers is decided by the load", flag: "--workers-max N", key: "workers: N" },
-    Instead {
-        reason: "prompts are counted without a chat template",
-        flag: "the server's own count: --use-server-token-count",
-        key: "the server's own count: use_server_token_count: true",
-    },
 ];
 
 fn instead(reason: &str) -> Option<&'static Instead> {

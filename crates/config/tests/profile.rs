@@ -3,8 +3,8 @@
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
 use aiperf_plan::{
-    CacheReset, Cancellation, DashboardPlan, DatasetPlan, MetricsPlan, Plan, ReadinessMode, RuntimePlan, UiKind,
-    VideoPlan,
+    Additions, CacheBust, CacheReset, Cancellation, Corpus, DashboardPlan, DatasetPlan, MarkerKind, MarkerPlace,
+    MetricsPlan, PairedLengths, Plan, Prefixes, RandomStyle, ReadinessMode, RuntimePlan, UiKind, VideoPlan, Window,
 };
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
@@ -224,7 +224,11 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--synthesis-max-osl", "needs a trace"),
         ("--prompt-input-tokens-block-size", "needs a trace"),
         ("--uuid-and-strip", "needs a file"),
-        ("--prompt-batch-size", "needs a pool"),
+        ("--cache-bust", "the first choice is none"),
+        ("--system-prompt-file", "needs a file"),
+        ("--seq-dist", "has a form of its own"),
+        ("--random-range-ratio", "needs lengths"),
+        ("--random-corpus-style", "the first choice is the default"),
         ("--rankings-passages-mean", "needs a type that ranks"),
         ("--rankings-passages-stddev", "needs a mean"),
         ("--rankings-passages-prompt-token-mean", "needs a type that ranks"),
@@ -316,6 +320,32 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         changed["run"]["cli_command"] = base["run"]["cli_command"].clone();
         assert_ne!(changed, base, "{} changes nothing", flag.name);
     }
+}
+
+#[test]
+fn text_and_what_is_put_into_it_reach_the_plan() {
+    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan;
+    let text = |args: &[&str]| match plan(args).dataset {
+        DatasetPlan::Synthetic(plan) => (plan.text, plan.pairs),
+        other => panic!("{other:?}"),
+    };
+    let pool = ["--num-prefix-prompts", "3", "--prefix-prompt-length", "20"];
+    assert_eq!(text(&pool).0.prefixes, Prefixes::Pool { size: 3, tokens: 20 });
+    let messages = Prefixes::Messages { shared_system: Some(7), user_context: None };
+    assert_eq!(text(&["--shared-system-prompt-length", "7"]).0.prefixes, messages);
+    let random = ["--prompt-corpus", "random", "--random-corpus-style", "sglang", "-b", "4"];
+    let (random, _) = text(&random);
+    assert_eq!((random.corpus, random.batch_size), (Corpus::Random(RandomStyle::Sglang), 4));
+    let ratio = ["--isl", "100", "--osl", "10", "--random-range-ratio", "0.25"];
+    let (input, output) = (Window { least: 75, most: 125 }, Window { least: 7, most: 13 });
+    assert_eq!(text(&ratio).1, Some(PairedLengths::Windows { input, output }));
+    let Some(PairedLengths::Mix(mix)) = text(&["--seq-dist", "5|1,6:30;7,8:70"]).1 else { panic!("a mix") };
+    assert_eq!((mix.len(), mix[0].item.input.mean(), mix[1].weight), (2, 5.0, 70.0));
+    assert!(!mix[0].item.input.is_fixed() && mix[0].item.output.is_fixed());
+    let busted = plan(&["--cache-bust", "system-suffix", "--system-prompt", "Be brief.", "--apply-chat-template"]);
+    let cache_bust = Some(CacheBust { place: MarkerPlace::System, marker: MarkerKind::Suffix });
+    assert_eq!(busted.additions, Additions { system_prompt: Some("Be brief.".into()), cache_bust });
+    assert!(busted.tokenizer.apply_chat_template);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
-use aiperf_plan::{DatasetPlan, Distribution, Draws, MediaPlan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, SyntheticPlan};
 use aiperf_tokenize::Tokenizer;
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -13,13 +13,7 @@ fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Resu
 }
 
 fn plan(entries: u32, isl: f64) -> SyntheticPlan {
-    SyntheticPlan {
-        entries,
-        isl: Some(Distribution::fixed(isl)),
-        osl: None,
-        turns: Turns::ONE,
-        media: MediaPlan::default(),
-    }
+    SyntheticPlan { isl: Some(Distribution::fixed(isl)), ..SyntheticPlan::new(entries) }
 }
 
 fn prompts(c: &mut Criterion) {

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use aiperf_plan::{DatasetPlan, ScheduleZero};
+use aiperf_plan::{Additions, DatasetPlan, ScheduleZero};
 use aiperf_types::{Conversation, Shapes};
 
+use crate::additions;
 use crate::error::DatasetError;
 use crate::files::{self, shown};
 use crate::public::Public;
@@ -18,6 +19,7 @@ use crate::turn_shape::LONGEST_MS;
 #[derive(Debug)]
 pub struct Dataset {
     source: Box<dyn Source>,
+    additions: Additions,
 }
 
 impl Dataset {
@@ -30,7 +32,10 @@ impl Dataset {
             DatasetPlan::Public(plan) => Box::new(Public::open(plan, making)?),
             DatasetPlan::File(plan) => files::source(plan, making)?,
         };
-        if source.shapes().is_empty() { Err(DatasetError::NoEntries) } else { Ok(Self { source }) }
+        if source.shapes().is_empty() {
+            return Err(DatasetError::NoEntries);
+        }
+        Ok(Self { source, additions: making.additions.clone() })
     }
 
     /// How many conversations there are.
@@ -51,7 +56,11 @@ impl Dataset {
     /// When there is no such conversation.
     pub fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         assert!(index < self.len(), "conversation {index} of {}", self.len());
-        self.source.conversation(index)
+        let mut conversation = self.source.conversation(index)?;
+        if !self.additions.is_none() {
+            additions::add(&self.additions, conversation.to_mut());
+        }
+        Ok(conversation)
     }
 
     /// The name of a conversation, which takes less than all of it.

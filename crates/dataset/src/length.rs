@@ -1,7 +1,7 @@
 //! Numbers drawn from distributions.
 
-use aiperf_plan::Distribution;
 use aiperf_plan::dataset::distribution::{Shape, Weighted, log_parameters};
+use aiperf_plan::{Distribution, PairedLengths, Window};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, LogNormal, Normal};
 
@@ -16,6 +16,21 @@ pub(crate) fn draw(length: &Distribution, rng: &mut impl Rng) -> usize {
         _ => sample(length, 0.0, rng).ceil(),
     };
     (length.within(drawn) as usize).max(1)
+}
+
+/// Input and output length of a turn. An input may be 0 where its window begins there.
+pub(crate) fn draw_pair(pairs: &PairedLengths, rng: &mut impl Rng) -> (usize, usize) {
+    match pairs {
+        PairedLengths::Mix(pairs) => {
+            let pair = pick(pairs, rng);
+            (draw(&pair.input, rng), draw(&pair.output, rng))
+        }
+        PairedLengths::Windows { input, output } => (within(*input, rng), within(*output, rng)),
+    }
+}
+
+fn within(Window { least, most }: Window, rng: &mut impl Rng) -> usize {
+    rng.random_range(least..=most.max(least)) as usize
 }
 
 /// A number of at least `least`, as it was drawn.

@@ -13,6 +13,7 @@
 //! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
+//! - `additions`: what is put into all of them
 //! - [`trace_tools`]: traces as files to look at and to make
 //! - `trace`: traces, one file a format
 //! - [`public`]: conversations of public datasets, one file a kind
@@ -23,6 +24,7 @@
 //! - `turn_shape`: turns as schedules see them
 //! - [`error`]: what can go wrong
 
+mod additions;
 pub mod columns;
 pub mod courtesy;
 pub mod dataset;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use aiperf_plan::Draws;
+use aiperf_plan::{Additions, Draws};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
@@ -57,6 +57,10 @@ pub struct Making<'a> {
     pub room: Option<u64>,
     /// Threads that make conversations at the same time.
     pub threads: usize,
+    /// What is put into its conversations, whatever they are.
+    pub additions: &'a Additions,
+    /// The server puts prompts into a chat template, for which made-up ones leave room.
+    pub chat_template: bool,
     /// Told of each conversation that was made, or row that was read.
     pub progress: &'a (dyn Fn() + Sync),
     /// Brings files of public datasets.
@@ -73,6 +77,8 @@ impl<'a> Making<'a> {
             tokenizer,
             room: None,
             threads: cores(),
+            additions: Additions::NONE,
+            chat_template: false,
             progress: &|| (),
             public_files: &NoDownloads,
             media: None,

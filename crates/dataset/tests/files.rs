@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
-use aiperf_plan::{DatasetPlan, Distribution, Draws, FileFormat, FilePlan, RankingsPlan};
+use aiperf_plan::{Corpus, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, RankingsPlan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{ContextMode, Conversation};
 use proptest::prelude::*;
@@ -353,8 +353,13 @@ fn a_body_without_messages_is_refused() {
 #[test]
 fn queries_come_with_passages_to_rank() {
     let length = |mean| Distribution::fixed(mean);
-    let plan =
-        RankingsPlan { entries: 3, passages: length(4.0), passage_tokens: length(12.0), query_tokens: length(5.0) };
+    let plan = RankingsPlan {
+        entries: 3,
+        corpus: Corpus::Sonnet,
+        passages: length(4.0),
+        passage_tokens: length(12.0),
+        query_tokens: length(5.0),
+    };
     let dataset =
         Dataset::of(&DatasetPlan::Rankings(plan), Making::new(&Draws::new(Some(7), ""), tokenizer())).unwrap();
     assert_eq!(dataset.len(), 3);

@@ -1,10 +1,14 @@
-//! Golden data: files and the conversations that the reference makes of them.
+//! Golden data: files and the conversations that the reference makes of them, and markers against caches.
 
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_dataset::{Dataset, Making, TurnModels};
 use aiperf_golden::{Area, Shape, has};
-use aiperf_plan::{BatchSizes, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, ModelPicker, ModelSelection};
+use aiperf_plan::additions::{WARMUP_MARKER, base_trace_id, session_marker};
+use aiperf_plan::{
+    Additions, BatchSizes, CacheBust, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, MarkerKind, ModelPicker,
+    ModelSelection,
+};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
@@ -13,6 +17,11 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 const FILES: Shape = |case| has(case, "files") && has(case, "input") && has(case, "format");
+
+const MARKERS: Shape =
+    |case| has(case, "target") && has(case, "recycle_pass") && (has(case, "marker") || has(case, "expected"));
+const MARKER_COSTS: Shape = |case| has(case, "target") && has(case, "estimated_marker_tokens_builtin");
+const TRACE_IDS: Shape = |case| has(case, "conversation_id") && has(case, "base_trace_id");
 
 fn format(case: &Value) -> Option<FileFormat> {
     serde_json::from_value(case["format"].clone()).ok()
@@ -25,9 +34,6 @@ fn skip(case: &Value) -> Option<String> {
     if has_negative_delay(case) {
         // The reference reads such a file and refuses it when it tells its schedule of it.
         return Some("a delay below 0 is refused where it stands".into());
-    }
-    if !case["options"]["system_prompt"].is_null() {
-        return Some("a system message of the run is put before conversations where requests are made".into());
     }
     let synthesis = case["options"]["synthesis"].as_object().into_iter().flatten();
     let reshaped = synthesis.map(|(name, _)| name).find(|name| *name != "max_isl");
@@ -91,7 +97,10 @@ fn check(case: &Value) {
     plan.delay_cap_ms = case["options"]["inter_turn_delay_cap_seconds"].as_f64().map(|seconds| seconds * 1e3);
     plan.hoist_system = sends_system(case);
     let tokenizer = Tokenizer::builtin();
-    let read = Dataset::of(&DatasetPlan::File(plan), Making::new(&Draws::new(Some(1), ""), &tokenizer));
+    let system_prompt = case["options"]["system_prompt"].as_str().map(str::to_owned);
+    let (additions, draws) = (Additions { system_prompt, cache_bust: None }, Draws::new(Some(1), ""));
+    let read =
+        Dataset::of(&DatasetPlan::File(plan), Making { additions: &additions, ..Making::new(&draws, &tokenizer) });
     let wanted = case["conversations"].as_array();
     // An empty file is a fault of its own, found before the run.
     if wanted.is_none_or(Vec::is_empty) {
@@ -121,5 +130,40 @@ fn check(case: &Value) {
 fn golden_files_give_the_recorded_conversations_or_are_refused() {
     let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
     area.run_cases("golden files", FILES, skip, check);
-    area.tell_unread("golden datasets", &[FILES]);
+    area.tell_unread("golden datasets", &[FILES, MARKERS, MARKER_COSTS, TRACE_IDS]);
+}
+
+fn bust(case: &Value) -> Option<CacheBust> {
+    CacheBust::ALL.into_iter().find(|known| case["target"] == known.target())
+}
+
+fn marker(case: &Value) {
+    let text = |key: &str| case[key].as_str().unwrap();
+    let number = |key: &str| case[key].as_u64().unwrap();
+    let found = bust(case).map(|bust| match bust.marker {
+        MarkerKind::Warmup => bust.with_gap(WARMUP_MARKER),
+        MarkerKind::Prefix | MarkerKind::Suffix => {
+            let (pass, lane) = (number("recycle_pass"), number("trajectory_index"));
+            bust.with_gap(&session_marker(text("benchmark_id"), pass, lane, text("trace_id")))
+        }
+    });
+    let wanted = case.get("marker").unwrap_or(&case["expected"]);
+    assert_eq!(found.as_deref(), wanted.as_str());
+}
+
+#[test]
+fn golden_markers_are_as_recorded() {
+    let none = |_: &Value| None;
+    for area in ["datasets", "load"] {
+        Area::of(env!("CARGO_MANIFEST_DIR"), area).run_cases("golden markers", MARKERS, none, marker);
+    }
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+    area.run_cases("golden costs of markers", MARKER_COSTS, none, |case| {
+        let tokenizer = Tokenizer::builtin();
+        let cost = bust(case).map_or(0, |bust| bust.cost(|text| tokenizer.count(text)));
+        assert_eq!(Some(cost as u64), case["estimated_marker_tokens_builtin"].as_u64());
+    });
+    area.run_cases("golden traces of conversations", TRACE_IDS, none, |case| {
+        assert_eq!(base_trace_id(case["conversation_id"].as_str().unwrap()), case["base_trace_id"].as_str().unwrap());
+    });
 }

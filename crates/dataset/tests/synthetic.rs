@@ -1,12 +1,13 @@
 //! Synthetic datasets: exact lengths, and the same conversations however they are asked for.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::path::Path;
+mod support;
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
-use aiperf_plan::{DatasetPlan, Distribution, Draws, MediaPlan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution, Draws, SyntheticPlan};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use proptest::prelude::*;
+use support::{genome, local, pairs_only, unigram, wordpiece};
 
 fn fixed(mean: f64) -> Option<Distribution> {
     Some(Distribution::fixed(mean))
@@ -17,7 +18,7 @@ fn synthetic(plan: &SyntheticPlan, draws: &Draws, tokenizer: &Tokenizer) -> Resu
 }
 
 fn plan(entries: u32, isl: f64) -> SyntheticPlan {
-    SyntheticPlan { entries, isl: fixed(isl), osl: None, turns: Turns::ONE, media: MediaPlan::default() }
+    SyntheticPlan { isl: fixed(isl), ..SyntheticPlan::new(entries) }
 }
 
 fn seeded(seed: u64) -> Draws {
@@ -26,79 +27,6 @@ fn seeded(seed: u64) -> Draws {
 
 fn text(dataset: &Dataset, index: usize) -> String {
     dataset.conversation(index).unwrap().turns[0].texts[0].contents[0].clone()
-}
-
-fn local(directory: &str) -> Tokenizer {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenize/tests/golden").join(directory);
-    Tokenizer::load(path.to_str().unwrap(), &Lookup::default()).unwrap()
-}
-
-/// A tokenizer from the parts of a `tokenizer.json` that matter.
-fn made_of(model: &str, rest: &str) -> Tokenizer {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("tokenizer.json");
-    let json = format!(
-        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"post_processor":null,{rest},"model":{model}}}"#
-    );
-    std::fs::write(&file, json).unwrap();
-    Tokenizer::load(file.to_str().unwrap(), &Lookup::default()).unwrap()
-}
-
-fn vocabulary<'a>(tokens: impl IntoIterator<Item = &'a str>) -> String {
-    let entries: Vec<String> = tokens.into_iter().enumerate().map(|(id, token)| format!("{token:?}:{id}")).collect();
-    format!("{{{}}}", entries.join(","))
-}
-
-const LETTERS: [&str; 26] = [
-    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w",
-    "x", "y", "z",
-];
-
-/// Lower case, words cut into letters, everything else unknown: as BERT does it.
-fn wordpiece() -> Tokenizer {
-    let continued: Vec<String> = LETTERS.iter().map(|letter| format!("##{letter}")).collect();
-    let tokens =
-        ["[UNK]", ".", ",", "the", "so", "now"].into_iter().chain(LETTERS).chain(continued.iter().map(String::as_str));
-    made_of(
-        &format!(
-            r###"{{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{}}}"###,
-            vocabulary(tokens)
-        ),
-        r###""normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},
-        "pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true}"###,
-    )
-}
-
-/// Pieces by probability with a space put before the text: as T5 does it.
-fn unigram() -> Tokenizer {
-    let words = ["▁the", "▁so", "▁now", "▁", ".", ","].into_iter().chain(LETTERS);
-    let entries: Vec<String> = words.enumerate().map(|(id, token)| format!("[{token:?},-{}.5]", 2 + id % 7)).collect();
-    made_of(
-        &format!(r#"{{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0.0],{}]}}"#, entries.join(",")),
-        r#""normalizer":null,
-        "pre_tokenizer":{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true},
-        "decoder":{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}"#,
-    )
-}
-
-/// Knows four letters and drops the rest.
-fn genome() -> Tokenizer {
-    made_of(
-        &format!(
-            r#"{{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,"byte_fallback":false,"vocab":{},"merges":["A C","G T"]}}"#,
-            vocabulary(["A", "C", "G", "T", "AC", "GT"])
-        ),
-        r#""normalizer":null,"pre_tokenizer":null,"decoder":{"type":"Fuse"}"#,
-    )
-}
-
-/// Cannot make an odd number of tokens: every word is two.
-fn pairs_only() -> Tokenizer {
-    made_of(
-        &format!(r#"{{"type":"WordLevel","unk_token":"?","vocab":{}}}"#, vocabulary(["?", "x", "y"])),
-        r#""normalizer":{"type":"Replace","pattern":{"Regex":"[^ ]"},"content":"x y "},
-        "pre_tokenizer":{"type":"WhitespaceSplit"},"decoder":null"#,
-    )
 }
 
 fn every_length_is_exact(tokenizer: &Tokenizer, lengths: impl Iterator<Item = usize>) {
@@ -151,7 +79,7 @@ fn an_input_of_no_tokens_is_refused_with_the_way_out() {
 
 #[test]
 fn without_an_input_length_turns_have_no_text() {
-    let plan = SyntheticPlan { entries: 2, isl: None, osl: fixed(7.0), turns: Turns::ONE, media: MediaPlan::default() };
+    let plan = SyntheticPlan { osl: fixed(7.0), ..SyntheticPlan::new(2) };
     let dataset = synthetic(&plan, &seeded(1), &Tokenizer::builtin()).unwrap();
     let conversation = dataset.conversation(1).unwrap();
     assert!(conversation.turns[0].texts.is_empty());
@@ -160,7 +88,7 @@ fn without_an_input_length_turns_have_no_text() {
 
 #[test]
 fn output_lengths_are_asked_for_only_when_given() {
-    let plan = |osl| SyntheticPlan { entries: 1, isl: fixed(3.0), osl, turns: Turns::ONE, media: MediaPlan::default() };
+    let plan = |osl| SyntheticPlan { isl: fixed(3.0), osl, ..SyntheticPlan::new(1) };
     let asked = |osl| {
         let dataset = synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
         dataset.conversation(0).unwrap().turns[0].max_tokens
@@ -173,13 +101,7 @@ fn output_lengths_are_asked_for_only_when_given() {
 #[test]
 fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
     let spread = Some(Distribution::normal(64.0, 12.0));
-    let plan = SyntheticPlan {
-        entries: 2000,
-        isl: spread.clone(),
-        osl: spread,
-        turns: Turns::ONE,
-        media: MediaPlan::default(),
-    };
+    let plan = SyntheticPlan { isl: spread.clone(), osl: spread, ..SyntheticPlan::new(2000) };
     let tokenizer = Tokenizer::builtin();
     let dataset = synthetic(&plan, &seeded(5), &tokenizer).unwrap();
     let inputs: Vec<f64> = (0..2000).map(|index| tokenizer.count(&text(&dataset, index)) as f64).collect();
@@ -231,13 +153,7 @@ fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
 #[test]
 fn the_order_of_asking_makes_no_difference() {
     let tokenizer = Tokenizer::builtin();
-    let plan = SyntheticPlan {
-        entries: 4_000_000,
-        isl: Some(Distribution::normal(30.0, 9.0)),
-        osl: None,
-        turns: Turns::ONE,
-        media: MediaPlan::default(),
-    };
+    let plan = SyntheticPlan { isl: Some(Distribution::normal(30.0, 9.0)), ..SyntheticPlan::new(4_000_000) };
     let make = || synthetic(&plan, &seeded(21), &tokenizer).unwrap();
     let (forward, backward, threaded) = (make(), make(), make());
     let straight: Vec<_> = (0..200).map(|index| forward.conversation(index).unwrap().into_owned()).collect();

@@ -4,8 +4,7 @@
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
 use aiperf_plan::{
-    DatasetPlan, Distribution, Draws, FileFormat, FilePlan, MediaPlan, ScheduleZero, SyntheticPlan, TimestampWindow,
-    Turns,
+    DatasetPlan, Distribution, Draws, FileFormat, FilePlan, ScheduleZero, SyntheticPlan, TimestampWindow, Turns,
 };
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{ContextMode, Conversation, Nanos, TurnShape};
@@ -360,7 +359,7 @@ fn the_examples_of_the_documentation_are_read() {
 
 fn synthetic(entries: u32, turns: Turns) -> DatasetPlan {
     let isl = Some(Distribution::normal(4.0, 2.0));
-    DatasetPlan::Synthetic(SyntheticPlan { entries, osl: isl.clone(), isl, turns, media: MediaPlan::default() })
+    DatasetPlan::Synthetic(SyntheticPlan { osl: isl.clone(), isl, turns, ..SyntheticPlan::new(entries) })
 }
 
 fn turns(count: (f64, f64), delay_ms: (f64, f64), delay_ratio: f64) -> Turns {

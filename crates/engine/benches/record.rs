@@ -3,7 +3,7 @@
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
-use aiperf_plan::{DatasetPlan, Distribution, MediaPlan, Plan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution, Plan, SyntheticPlan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Exchange, MonoNs, PhaseId, PhaseKind, Read, RequestTag, Timeline, WallAnchor};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -23,13 +23,7 @@ const HEAD: &str =
 fn plan() -> Plan {
     let mut plan = support::plan("http://127.0.0.1:8000");
     let isl = Some(Distribution::fixed(550.0));
-    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan {
-        entries: 1,
-        isl,
-        osl: None,
-        turns: Turns::ONE,
-        media: MediaPlan::default(),
-    });
+    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan { isl, ..SyntheticPlan::new(1) });
     plan
 }
 

@@ -36,6 +36,7 @@ mod failure_reports;
 pub mod hooks;
 mod legs;
 mod load;
+mod markers;
 mod phases;
 mod progress;
 mod prompt_counts;

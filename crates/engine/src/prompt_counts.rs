@@ -1,6 +1,7 @@
 //! Tokens of sessions' prompts, counted by what each request adds.
 
 use aiperf_dialect::{Dialect, PromptDelta, inputs};
+use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
 use aiperf_tokenize::Tokenizer;
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -24,6 +25,10 @@ struct PromptCount {
     /// The end of the text, which may share a token with what follows.
     open: String,
     says_anything: bool,
+    /// What stands around a marker, which is not among the tokens: each session says it with a marker of its own.
+    marked: Option<Arc<str>>,
+    /// Its tokens with the marker that was asked for last: of a session's own prompts, that is its own.
+    with_marker: Option<(Option<String>, u64)>,
 }
 
 impl PromptHistory {
@@ -68,8 +73,14 @@ impl Drop for PromptHistory {
 }
 
 /// Tokens of all texts up to a request, joined by blanks: the same as of the whole. `None` where the tokenizer or
-/// somebody else at work leaves no other way than to count the whole, or where nothing is said.
-pub(crate) fn count(prompt: &Arc<PromptHistory>, dialect: &Dialect, tokenizer: &Tokenizer) -> Option<u64> {
+/// somebody else at work leaves no other way than to count the whole, or where nothing is said. `marker` is what the
+/// session is marked with.
+pub(crate) fn count(
+    prompt: &Arc<PromptHistory>,
+    dialect: &Dialect,
+    tokenizer: &Tokenizer,
+    marker: impl Fn() -> Option<String>,
+) -> Option<u64> {
     if !tokenizer.cuts_before_blanks() {
         return None;
     }
@@ -91,9 +102,32 @@ pub(crate) fn count(prompt: &Arc<PromptHistory>, dialect: &Dialect, tokenizer: &
         for text in inputs::texts_of_items(dialect, &delta.items)? {
             add(&mut count, &text, tokenizer);
         }
+        mark(&mut count, tokenizer, &marker)?;
         prompt.set(count.clone());
     }
-    count.says_anything.then(|| count.tokens + tokenizer.count(&count.open) as u64)
+    mark(&mut count, tokenizer, &marker)?;
+    let marked = count.with_marker.as_ref().map_or(0, |(_, tokens)| *tokens);
+    count.says_anything.then(|| count.tokens + marked + tokenizer.count(&count.open) as u64)
+}
+
+/// Counts what stands around a marker, unless it was counted with the same. `None` where that cannot be done apart.
+fn mark(count: &mut PromptCount, tokenizer: &Tokenizer, marker: impl Fn() -> Option<String>) -> Option<()> {
+    if count.open.contains(PLACEHOLDER) {
+        return None;
+    }
+    let Some(around) = &count.marked else { return Some(()) };
+    let marker = marker();
+    if count.with_marker.as_ref().is_none_or(|(known, _)| *known != marker) {
+        let said = match &marker {
+            Some(marker) => around.replacen(PLACEHOLDER, marker, 1),
+            None => around.replacen(&format!("{PLACEHOLDER}{MARKER_GAP}"), "", 1),
+        };
+        if said.contains(PLACEHOLDER) {
+            return None;
+        }
+        count.with_marker = Some((marker, tokenizer.count(&said) as u64));
+    }
+    Some(())
 }
 
 /// Adds a text, after a blank. What ends in white space may share a token with what follows.
@@ -103,7 +137,12 @@ fn add(count: &mut PromptCount, text: &str, tokenizer: &Tokenizer) {
     }
     count.says_anything = true;
     count.open.push_str(text);
-    if !count.open.ends_with(char::is_whitespace) && !count.open.is_empty() {
+    if count.open.ends_with(char::is_whitespace) || count.open.is_empty() {
+        return;
+    }
+    if count.marked.is_none() && count.open.contains(PLACEHOLDER) {
+        count.marked = Some(std::mem::take(&mut count.open).into());
+    } else {
         count.tokens += tokenizer.count(&count.open) as u64;
         count.open.clear();
     }
@@ -139,6 +178,21 @@ mod tests {
         drop((0..1_000_000).fold(None, |before, _| Some(after(before.as_ref(), &[]))));
     }
 
+    #[test]
+    fn sessions_that_share_what_they_say_are_counted_each_with_its_marker() {
+        let tokenizer = Tokenizer::load("builtin", &Default::default()).unwrap();
+        let item = |text: &str| format!(",{}", serde_json::json!({"role": "user", "content": text}));
+        let first = after(None, &[item(&format!("{PLACEHOLDER}{MARKER_GAP}who are you"))]);
+        let second = after(Some(&first), &[item("and why")]);
+        for marker in ["[rid:0123456789ab]", "[rid:aaaaaaaaaaaa]", "[rid:0123456789ab]"] {
+            let wanted = tokenizer.count(&format!("{marker}\n\nwho are you and why")) as u64;
+            let found = count(&second, &chat::DIALECT, &tokenizer, || Some(marker.to_owned()));
+            assert_eq!(found, Some(wanted), "{marker}");
+        }
+        let wanted = tokenizer.count("who are you and why") as u64;
+        assert_eq!(count(&second, &chat::DIALECT, &tokenizer, || None), Some(wanted), "without any");
+    }
+
     proptest! {
         #[test]
         fn what_is_counted_by_turns_is_what_the_whole_has(
@@ -155,7 +209,7 @@ mod tests {
                 texts.extend(turn.iter().cloned());
                 if look {
                     let wanted = (!texts.is_empty()).then(|| tokenizer.count(&texts.join(" ")) as u64);
-                    prop_assert_eq!(count(&now, &chat::DIALECT, &tokenizer), wanted, "{:?}", &texts);
+                    prop_assert_eq!(count(&now, &chat::DIALECT, &tokenizer, || None), wanted, "{:?}", &texts);
                 }
                 prompt = Some(now);
             }

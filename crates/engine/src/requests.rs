@@ -4,6 +4,7 @@
 //! goes on from there.
 
 use crate::ahead::{Ahead, First, Prepared};
+use crate::markers::{self, MarkerSpot, Markers};
 use crate::prompt_counts::{self, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
@@ -11,7 +12,10 @@ use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, 
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_schedule::Dispatch;
 use aiperf_tokenize::{Tokenizer, Tokenizers};
-use aiperf_types::{Body, Conversation, CorrelationId, EndpointKind, Exchange, Failure, RequestTag, Shapes};
+use aiperf_types::{
+    Body, CacheMarker, Conversation, CorrelationId, EndpointKind, Exchange, Failure, PhaseIndex, RequestTag, Shapes,
+};
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -81,6 +85,9 @@ pub struct Requests {
     input_tokens: Vec<AtomicU32>,
     /// What of them is not sent, or not as it seems.
     notes: Notes,
+    markers: Markers,
+    /// Prompts are counted as the model sees them.
+    chat_template: bool,
 }
 
 /// What is sent for a turn, and what records say of it.
@@ -101,6 +108,8 @@ pub struct PreparedRequest {
     pub wants_reply: bool,
     /// Where its prompt can be counted by what it adds to those before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
+    /// Where markers are spliced in.
+    marker_spots: Vec<MarkerSpot>,
     /// Of a first turn, where more follow.
     later: Option<LaterTurns>,
 }
@@ -153,10 +162,21 @@ impl Requests {
         let mut notes = Notes::new(plan.endpoint.kind);
         notes.take_extra(&plan.endpoint.extra);
         let input_tokens = (0..dataset.len()).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
-        let (version, kept, threads) = (version.to_owned(), Vec::new(), preparing.threads);
         let models = TurnModels::new(&plan.models, plan.model_picker(), &dataset, plan.dataset.is_made())?;
-        let mut requests =
-            Self { dataset, api, version, heads, kept, ahead: None, threads, models, input_tokens, notes };
+        let mut requests = Self {
+            dataset,
+            api,
+            version: version.to_owned(),
+            heads,
+            kept: Vec::new(),
+            ahead: None,
+            threads: preparing.threads,
+            models,
+            input_tokens,
+            notes,
+            markers: Markers::of(&plan),
+            chat_template: plan.tokenizer.apply_chat_template,
+        };
         let keep = |index| {
             let conversation = requests.conversation(index)?;
             let (request, held) = requests.keep(index, &conversation)?;
@@ -211,10 +231,11 @@ impl Requests {
         request_id: u128,
         correlation_id: &CorrelationId,
         request: &PreparedRequest,
+        encoded: &EncodedRequest,
     ) -> Vec<u8> {
         let mut head = Vec::with_capacity(640);
         let mut write = |template: &HeadTemplate| {
-            template.write(&mut head, request_id, correlation_id, &request.encoded);
+            template.write(&mut head, request_id, correlation_id, encoded);
         };
         match request.heads.get(target) {
             Some(template) => write(template),
@@ -222,6 +243,22 @@ impl Requests {
             None => write(&self.head_with(&self.api.endpoint.urls[target], &request.encoded.headers)),
         }
         head
+    }
+
+    /// A request as its session sends it in a phase, and what it is marked with.
+    pub(crate) fn marked<'r>(
+        &self,
+        request: &'r PreparedRequest,
+        phase: PhaseIndex,
+        session: u64,
+    ) -> (Cow<'r, EncodedRequest>, Option<CacheMarker>) {
+        if request.marker_spots.is_empty() {
+            return (Cow::Borrowed(&request.encoded), None);
+        }
+        let EncodedRequest { body, content_type, headers } = &request.encoded;
+        let marker = self.markers.marker(phase, session, &request.session_id);
+        let (body, marker) = self.markers.splice(body, &request.marker_spots, marker);
+        (Cow::Owned(EncodedRequest { body, content_type: content_type.clone(), headers: headers.clone() }), marker)
     }
 
     /// Makes the first of the bodies that are not kept, as many as may be ready at a time.
@@ -321,6 +358,7 @@ impl Requests {
                 .filter(|_| self.models.is_none())
                 .map(|delta| Arc::new(PromptHistory::new(before, delta))),
             session_id,
+            marker_spots: self.markers.find(&encoded.body),
             encoded,
             later: None,
         })
@@ -366,10 +404,13 @@ impl Requests {
         prompt: Option<&Arc<PromptHistory>>,
         tokenizer: &Tokenizer,
     ) -> Option<u64> {
-        let RequestTag { conversation, turn, .. } = exchange.tag;
-        let prompt = prompt.filter(|_| turn > 0);
+        let RequestTag { conversation, turn, phase, session, .. } = exchange.tag;
+        // What a template makes of messages is not the sum of what it makes of each.
+        let is_rendered = self.chat_template && tokenizer.has_chat_template();
+        let prompt = prompt.filter(|_| turn > 0 && !is_rendered);
+        let marker = || self.markers.marker(phase, session, &exchange.tag.session_id);
         prompt
-            .and_then(|prompt| prompt_counts::count(prompt, self.api.dialect, tokenizer))
+            .and_then(|prompt| prompt_counts::count(prompt, self.api.dialect, tokenizer, marker))
             .or_else(|| self.input_tokens(conversation, turn, &exchange.request_body, tokenizer))
     }
 
@@ -379,15 +420,16 @@ impl Requests {
         if body.is_empty() {
             return None;
         }
-        if turn > 0 {
-            return count_input(&self.api, &body.payload(), tokenizer);
+        let count = || count_input(&self.api, &body.payload(), tokenizer, self.chat_template);
+        if turn > 0 || self.markers.are_used() {
+            return count();
         }
         let cell = &self.input_tokens[conversation as usize];
         let known = cell.load(Relaxed);
         if known != NOT_COUNTED {
             return (known != NO_COUNT).then_some(u64::from(known));
         }
-        let counted = count_input(&self.api, &body.payload(), tokenizer);
+        let counted = count();
         let stored = counted.map_or(NO_COUNT, |count| u32::try_from(count).unwrap_or(NO_COUNT));
         cell.store(stored, Relaxed);
         counted
@@ -396,7 +438,8 @@ impl Requests {
     fn payloads_of(&self, index: usize) -> Result<Payloads, Unbuildable> {
         match self.kept.get(index) {
             Some(request) if request.later.is_none() => {
-                let (session_id, bodies) = (request.session_id.clone(), vec![request.encoded.body.clone()]);
+                let (session_id, bodies) =
+                    (request.session_id.clone(), vec![markers::without(&request.encoded.body, &request.marker_spots)]);
                 Ok(Payloads { session_id, bodies })
             }
             kept => match kept.and_then(|request| request.session()) {
@@ -490,6 +533,7 @@ impl Requests {
         let turns = 0..conversation.turns.len().max(1);
         let bodies = turns.map(|turn| {
             let body = carrying.check_carried(turn).and_then(|()| Ok(alone.ask(turn)?.body));
+            let body = body.map(|body| markers::without(&body, &self.markers.find(&body)));
             body.map_err(|error| self.unbuildable(index, turn, session_id.clone(), error.into()))
         });
         let bodies = bodies.collect::<Result<_, _>>()?;
@@ -531,8 +575,15 @@ impl PreparedRequest {
     }
 }
 
-fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer) -> Option<u64> {
+fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> Option<u64> {
     let inputs = inputs::extract(api.dialect, body)?;
+    if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
+        && let Some(Ok(rendered)) = tokenizer.count_chat(messages, true)
+    {
+        // A template that fails, or none, leaves the texts.
+        let tools = if inputs.tool_texts.is_empty() { 0 } else { tokenizer.count(&inputs.tool_texts.join(" ")) };
+        return Some((rendered + tools) as u64 + inputs.pretokenised);
+    }
     match inputs.texts.as_slice() {
         [] => (inputs.pretokenised > 0).then_some(inputs.pretokenised),
         [only] => Some(tokenizer.count(only) as u64 + inputs.pretokenised),

@@ -224,7 +224,9 @@ impl Worker {
                 return self.fail(tag, dispatch.intended, issued, (&error).into());
             }
         };
+        let (encoded, marker) = self.requests.marked(&request, dispatch.phase, dispatch.session);
         let tag = RequestTag {
+            marker,
             requested_osl: request.requested_osl,
             images: request.images,
             model: request.model.clone(),
@@ -232,8 +234,8 @@ impl Worker {
             body_wait,
             ..self.tag(dispatch, request.session_id.clone(), correlation_id)
         };
-        let head = self.requests.head(target, tag.request_id, &tag.correlation_id, &request);
-        let body = request.encoded.body.clone();
+        let head = self.requests.head(target, tag.request_id, &tag.correlation_id, &request, &encoded);
+        let body = encoded.body.clone();
         let out = OutgoingRequest {
             ends_session: tag.is_last,
             tag,

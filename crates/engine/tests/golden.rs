@@ -138,7 +138,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
     runtime.block_on(async {
         let client = Client::new(settings, vec![Origin::http(url.host(), url.port())], Default::default());
         let request = requests.request(0).unwrap();
-        let head = requests.head(0, 1, &aiperf_types::CorrelationId::Uuid(2), &request);
+        let head = requests.head(0, 1, &aiperf_types::CorrelationId::Uuid(2), &request, &request.encoded);
         let body = request.encoded.body.clone();
         let now = clock::mono_now();
         let tag = RequestTag::default();

@@ -8,7 +8,7 @@
 //! - [`url`]: URLs of servers, their credentials apart
 //! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
 //! - [`control`]: calls to the servers around a run
-//! - [`dataset`]: what they say; [`models`]: which model it is said to
+//! - [`dataset`]: what they say; [`models`]: which model it is said to; [`additions`]: what is put into all of it
 //! - [`phase`]: blocks of load and what ends them; [`arrival`]: how their requests arrive; [`ramp`]: values that climb;
 //!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork; `phase_words`: phases in words
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
@@ -20,6 +20,7 @@
 //! - [`redact`]: what of headers, URLs and texts may be shown
 //! - [`template`]: bounds of the user's templates
 
+pub mod additions;
 pub mod arrival;
 pub mod artifacts;
 pub mod cancellation;
@@ -43,14 +44,16 @@ pub mod template;
 pub mod timing;
 pub mod url;
 
+pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
-    BasetenReplay, BatchSizes, DatasetPlan, Distribution, FileFormat, FilePlan, FileSource, HubSource, MediaFetching,
-    MediaPlan, Pace, Provenance, PublicPlan, PublicSet, PublicSource, RankingsPlan, RecordList, SPEED_BENCH, Sampling,
-    SessionColumn, SpeedBench, Synthesis, SyntheticPlan, TimestampWindow, TraceFormat, TracePlan, Turns,
+    BasetenReplay, BatchSizes, Corpus, DatasetPlan, Distribution, FileFormat, FilePlan, FileSource, HubSource,
+    LengthPair, MediaFetching, MediaPlan, Pace, PairedLengths, Prefixes, Provenance, PublicPlan, PublicSet,
+    PublicSource, RandomStyle, RankingsPlan, RecordList, SPEED_BENCH, Sampling, SessionColumn, SpeedBench, Synthesis,
+    SyntheticPlan, TextPlan, TimestampWindow, TraceFormat, TracePlan, Turns, Weighted, Window,
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
@@ -82,6 +85,8 @@ pub struct Plan {
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
     pub dataset: DatasetPlan,
+    /// What is put into its conversations.
+    pub additions: Additions,
     /// Seed of the dataset alone; `None` is that of the run.
     pub dataset_seed: Option<u64>,
     /// In which order its conversations are drawn.
@@ -120,6 +125,8 @@ pub struct TokenizerPlan {
     pub by_model: Vec<(String, String)>,
     /// Branch, tag or commit of a hub name; `None`: `main`.
     pub revision: Option<String>,
+    /// Prompts are counted as the model sees them.
+    pub apply_chat_template: bool,
     /// How long fetching one may take.
     pub fetch_timeout: Nanos,
 }
@@ -130,7 +137,13 @@ impl TokenizerPlan {
 
 impl Default for TokenizerPlan {
     fn default() -> Self {
-        Self { name: None, by_model: Vec::new(), revision: None, fetch_timeout: Self::FETCH_TIMEOUT }
+        Self {
+            name: None,
+            by_model: Vec::new(),
+            revision: None,
+            apply_chat_template: false,
+            fetch_timeout: Self::FETCH_TIMEOUT,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::json::{push_int, push_str, push_texts};
 use crate::record_metadata::{Metadata, push_count, push_error};
 use aiperf_metrics::{RecordEncoder, RecordView};
 use aiperf_plan::redact::Redactor;
-use aiperf_types::{Body, RawBody, RawEvents, RawResponse};
+use aiperf_types::{Body, CacheMarker, RawBody, RawEvents, RawResponse};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::IgnoredAny;
@@ -86,6 +86,12 @@ impl RecordEncoder for RawLine {
         if let Some(error) = &record.measured.error {
             out.extend_from_slice(b",\"error\":");
             push_error(out, error);
+        }
+        if let Some(CacheMarker { text, target }) = &record.exchange.tag.marker {
+            out.extend_from_slice(b",\"cache_bust_marker\":");
+            push_str(out, text);
+            out.extend_from_slice(b",\"cache_bust_target\":");
+            push_str(out, target);
         }
         self.push_payload(out, &record.exchange.request_body);
         out.extend_from_slice(b"}\n");

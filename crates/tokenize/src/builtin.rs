@@ -3,6 +3,7 @@
 //! Text and ids are as tiktoken gives them with every special token allowed: the string of a special token inside a
 //! text is one id, although a server may well take it as plain text.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -150,6 +151,12 @@ impl Encoding {
     pub fn special_ids(&self) -> impl Iterator<Item = u32> {
         let named = self.specials.iter().map(|(_, id)| *id);
         named.chain(self.reserved.clone().filter(|id| self.specials.iter().all(|(_, named)| named != id)))
+    }
+
+    /// Every id, special ones included, ascending.
+    pub fn all_ids(&self) -> Vec<u32> {
+        let all: BTreeSet<u32> = self.ordinary_ids().chain(self.special_ids()).collect();
+        all.into_iter().collect()
     }
 
     /// Id that ends a text.

@@ -127,6 +127,12 @@ impl HuggingFace {
         (0..size).filter(|id| !self.special_ids.contains(id) && self.engine.has(*id)).collect()
     }
 
+    /// Ids of the vocabulary, special ones included, ascending.
+    pub fn all_ids(&self) -> Vec<u32> {
+        let size = u32::try_from(self.vocabulary_size()).unwrap_or(u32::MAX);
+        (0..size).filter(|id| self.engine.has(*id)).collect()
+    }
+
     /// Id that begins a text.
     pub fn bos_id(&self) -> Option<u32> {
         self.bos

@@ -99,6 +99,14 @@ impl Tokenizer {
         }
     }
 
+    /// Every id that can be decoded, special ones included, ascending.
+    pub fn all_ids(&self) -> Vec<u32> {
+        match &self.kind {
+            Kind::Builtin(encoding) => encoding.all_ids(),
+            Kind::HuggingFace(tokenizer) => tokenizer.all_ids(),
+        }
+    }
+
     /// Id that separates texts: BOS, else EOS.
     pub fn separator_id(&self) -> Option<u32> {
         match &self.kind {

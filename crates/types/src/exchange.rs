@@ -39,6 +39,17 @@ pub struct RequestTag {
     pub audio_seconds: Option<f64>,
     /// How long it waited for its body, where that was not ready.
     pub body_wait: Option<Nanos>,
+    /// What was put into it against caches.
+    pub marker: Option<CacheMarker>,
+}
+
+/// A text that keeps a request out of a server's cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheMarker {
+    /// As it was put in, with what parts it from the text beside it.
+    pub text: Arc<str>,
+    /// Where it was put, by the name that users know.
+    pub target: &'static str,
 }
 
 /// One read from the connection: 16 bytes, appended once a `recvmsg`.

@@ -51,7 +51,7 @@ pub use event::{
     LatencyBucket, Message, MetricSnapshot, MetricsSnapshot, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted,
     PhaseTargets, Preparing, Progress, RunEvent, RunStarted, ServerSnapshot, Source, WorkerProgress,
 };
-pub use exchange::{EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
+pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;
 pub use id::{CorrelationId, uuid_text};
 pub use limits::{Slo, SloFault, Thresholds};

@@ -8,6 +8,9 @@
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
 //! - [`public`]: public datasets; [`tokenizers`]: what counts, by every name; [`hub`]: where both come from
+//! - [`lengths`], [`corpora`], [`prefixes`]: made-up text, its lengths, what it is of and what stands before it
+//! - [`markers`]: what keeps requests out of a server's cache
+//! - [`examples`]: the commands of the documentation
 //! - [`trace_tools`]: commands for traces, which send nothing
 //! - [`traces`]: requests as a server once received them
 
@@ -17,12 +20,17 @@
 #[expect(dead_code, reason = "other tests use more of it")]
 mod bench;
 mod bodies;
+mod corpora;
+mod examples;
 mod files;
 #[path = "../../../campaign/tests/hub/fake.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod hub;
+mod lengths;
+mod markers;
 mod media;
 mod models;
+mod prefixes;
 mod public;
 mod recorded;
 mod seeds;

@@ -1,6 +1,6 @@
 //! Flags: Endpoint, Tokenizer.
 
-use super::flag::Status::{Acts, NoEffect, NotYet};
+use super::flag::Status::{Acts, NoEffect};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::{endpoint, models};
@@ -231,6 +231,6 @@ flags! { TOKENIZER_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("tokenizer.apply_chat_template"),
-        status: NotYet("prompts are counted without a chat template"),
+        status: Acts,
     }
 }

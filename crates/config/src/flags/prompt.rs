@@ -1,6 +1,6 @@
 //! Flags: Prompt, Cache Bust, Prefix Prompt, Input Sequence Length (ISL), Output Sequence Length (OSL).
 
-use super::flag::Status::{Acts, NotYet};
+use super::flag::Status::Acts;
 use super::flag::{Kind, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::dataset::{self, INPUT_TOKENS};
@@ -12,13 +12,12 @@ flags! { PROMPT_FLAGS:
         aliases: &["--batch-size-text", "--batch-size", "-b"],
         to: To::Dataset("prompts.batch_size"),
         status: Acts,
-        limited_to: Some("random_pool so far"),
     }
     PROMPT_CORPUS {
         name: "--prompt-corpus",
         kind: Kind::Choice(dataset::Corpus::NAMES),
         to: To::Dataset("prompts.corpus"),
-        status: NotYet("prompts come from the built-in corpus"),
+        status: Acts,
     }
 }
 
@@ -27,7 +26,7 @@ flags! { CACHE_BUST_FLAGS:
         name: "--cache-bust",
         kind: Kind::Choice(dataset::CacheBustTarget::NAMES),
         to: To::Dataset("prompts.cache_bust.target"),
-        status: NotYet("prompts carry no marker"),
+        status: Acts,
     }
 }
 
@@ -36,39 +35,39 @@ flags! { PREFIX_PROMPT_FLAGS:
         name: "--system-prompt",
         kind: Kind::Text,
         to: To::Dataset("system_prompt"),
-        status: NotYet("prompts have no prefix or system message"),
+        status: Acts,
     }
     SYSTEM_PROMPT_FILE {
         name: "--system-prompt-file",
         kind: Kind::Path,
         to: To::Dataset("system_prompt_file"),
-        status: NotYet("prompts have no prefix or system message"),
+        status: Acts,
     }
     PROMPT_PREFIX_POOL_SIZE {
         name: "--prompt-prefix-pool-size",
         kind: Kind::Int,
         aliases: &["--prefix-prompt-pool-size", "--num-prefix-prompts"],
         to: To::Dataset("prefix_prompts.pool_size"),
-        status: NotYet("prompts have no prefix or system message"),
+        status: Acts,
     }
     PROMPT_PREFIX_LENGTH {
         name: "--prompt-prefix-length",
         kind: Kind::Int,
         aliases: &["--prefix-prompt-length"],
         to: To::Dataset("prefix_prompts.length"),
-        status: NotYet("prompts have no prefix or system message"),
+        status: Acts,
     }
     SHARED_SYSTEM_PROMPT_LENGTH {
         name: "--shared-system-prompt-length",
         kind: Kind::Int,
         to: To::Dataset("prefix_prompts.shared_system_length"),
-        status: NotYet("prompts have no prefix or system message"),
+        status: Acts,
     }
     USER_CONTEXT_PROMPT_LENGTH {
         name: "--user-context-prompt-length",
         kind: Kind::Int,
         to: To::Dataset("prefix_prompts.user_context_length"),
-        status: NotYet("prompts have no prefix or system message"),
+        status: Acts,
     }
 }
 
@@ -104,21 +103,21 @@ flags! { INPUT_SEQUENCE_LENGTH_FLAGS:
         kind: Kind::Text,
         aliases: &["--sequence-distribution"],
         to: To::Dataset("prompts.sequence_distribution"),
-        status: NotYet("prompts have one normal length"),
+        status: Acts,
         summary: "Weighted mix of input/output length pairs",
     }
     RANDOM_RANGE_RATIO {
         name: "--random-range-ratio",
         kind: Kind::Text,
         to: To::Dataset("prompts.random_range_ratio"),
-        status: NotYet("prompts have one normal length"),
+        status: Acts,
         summary: "Uniform window around the lengths, as a ratio or JSON pair",
     }
     RANDOM_CORPUS_STYLE {
         name: "--random-corpus-style",
         kind: Kind::Choice(dataset::RandomStyle::NAMES),
         to: To::Dataset("prompts.random_corpus_style"),
-        status: NotYet("prompts have one normal length"),
+        status: Acts,
     }
 }
 

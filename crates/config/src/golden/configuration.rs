@@ -5,9 +5,9 @@ use crate::error::ConfigError;
 use crate::file::yaml;
 use crate::flags::{
     self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, EXPORT_LEVEL, EXTRA_VERBOSE, Flag, HEADER,
-    MLFLOW_TAG, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, REQUEST_COUNT, REQUEST_RATE,
-    REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS, UI_TYPE, URL, VARIANT, VERBOSE, WARMUP_DURATION,
-    WARMUP_REQUEST_COUNT,
+    MLFLOW_TAG, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, PROMPT_PREFIX_LENGTH,
+    PROMPT_PREFIX_POOL_SIZE, REQUEST_COUNT, REQUEST_RATE, REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS,
+    UI_TYPE, URL, VARIANT, VERBOSE, WARMUP_DURATION, WARMUP_REQUEST_COUNT,
 };
 use crate::resolve::{Tree, resolve_config};
 use crate::rules::SCENARIOS;
@@ -89,6 +89,10 @@ fn accepted_here(case: &Value, argv: &[String]) -> Option<&'static str> {
     }
     if values(argv, REQUEST_TIMEOUT_SECONDS).iter().any(|value| value.parse() == Ok(0.0)) {
         return Some("a timeout of 0 is none");
+    }
+    let no_pool = |flag: &Flag| values(argv, flag).iter().any(|value| value.parse() == Ok(0));
+    if [PROMPT_PREFIX_POOL_SIZE, PROMPT_PREFIX_LENGTH].into_iter().any(no_pool) {
+        return Some("a pool of no prefixes is none");
     }
     if given(argv, API_HOST) && case["env"].get("AIPERF_API_SERVER_PORT").is_some() {
         return Some("the environment may give the port");

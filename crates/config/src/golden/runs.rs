@@ -1,13 +1,16 @@
 //! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, lengths
 //! and layouts of files.
 
-use super::{Kind, all_have, list, no_groups, parsers, resolve, resolve_document, strings};
+use super::{Kind, all_have, in_directory, list, no_groups, parsers, resolve, resolve_document, strings};
 use crate::choice::Choice;
-use crate::plan::looks_like;
+use crate::error::ConfigError;
+use crate::plan::{looks_like, resolve_profile};
 use crate::resolve::Tree;
+use crate::rules::PROMPT_TOKENS;
 use crate::sweep::{derived_seed, dir_name, expand, logspace, phase_lists};
 use crate::tree::{Node, Origin, Places};
 use aiperf_golden::{Tally, name};
+use aiperf_plan::{DatasetPlan, PairedLengths, Window};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -241,7 +244,8 @@ fn sequence_distribution(case: &Value, tally: &mut Tally) {
     if !input.is_ascii() {
         return tally.skip("only ASCII digits make a number");
     }
-    tally.run(input, || match resolve(&strings(&["-m", "m", &format!("--seq-dist={input}")])) {
+    let args = strings(&["-m", "m", &format!("--seq-dist={input}")]);
+    tally.run(input, || match resolve(&args) {
         Err(error) => assert_eq!(case["ok"], false, "refused: {error}"),
         Ok(tree) => {
             assert_eq!(case["ok"], true, "accepted");
@@ -259,11 +263,28 @@ fn sequence_distribution(case: &Value, tally: &mut Tally) {
                 })
                 .collect();
             assert_eq!(Value::from(pairs), case["pairs"]);
+            let wanted = case["stats"]["expected_isl"].as_f64();
+            let is_a_prompt = wanted.is_some_and(|mean| mean < PROMPT_TOKENS);
+            if let Some(PairedLengths::Mix(mix)) = drawn(&args).ok().flatten() {
+                let mean = PairedLengths::Mix(mix).input_mean();
+                assert!((mean - wanted.unwrap()).abs() <= 1e-6 * mean, "{mean}, wanted {wanted:?}");
+            } else {
+                assert!(!is_a_prompt, "no lengths are drawn");
+            }
         }
     });
 }
 
-/// Which ratios a command line may give; what is drawn with them is not looked at here.
+/// The lengths that are drawn together for a command line.
+fn drawn(args: &[String]) -> Result<Option<PairedLengths>, ConfigError> {
+    let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(args, ctx))?;
+    match resolved.plan.dataset {
+        DatasetPlan::Synthetic(plan) => Ok(plan.pairs),
+        other => panic!("{other:?} is not synthetic"),
+    }
+}
+
+/// Which ratios a command line may give, and what is drawn with them.
 fn range_ratio(case: &Value, tally: &mut Tally) {
     let text = |key: &str| case[key].as_str().map_or_else(|| case[key].to_string(), str::to_owned);
     let mut args = strings(&["-m", "m"]);
@@ -275,5 +296,29 @@ fn range_ratio(case: &Value, tally: &mut Tally) {
     tally.run(args.join(" "), || {
         let refused = resolve(&args).err().map(|error| error.to_string());
         assert_eq!(refused.is_none(), case["ok"] == true, "{refused:?}, wanted {}", case["error"]);
+    });
+    if case["ok"] == true {
+        windows(case, args, tally);
+    }
+}
+
+/// Prompts have the length that was asked for, so what a tokenizer adds is taken off before, as the reference does for
+/// vLLM; for SGLang it takes it off what was drawn.
+fn windows(case: &Value, mut args: Vec<String>, tally: &mut Tally) {
+    let number = |value: &Value| value.as_u64().unwrap_or_default();
+    let added = if case["style"] == "vllm" { number(&case["num_special_tokens"]) } else { 0 };
+    let isl = number(&case["isl"]).saturating_sub(added);
+    if isl == 0 {
+        return tally.skip("a prompt of no tokens is refused");
+    }
+    args.retain(|arg| !arg.starts_with("--isl="));
+    args.push(format!("--isl={isl}"));
+    tally.run(args.join(" "), || {
+        let bounds = |key: &str| Window { least: number(&case[key][0]), most: number(&case[key][1]) };
+        let (input, output) = (bounds("input_bounds"), bounds("output_bounds"));
+        match drawn(&args) {
+            Ok(found) => assert_eq!(found, Some(PairedLengths::Windows { input, output })),
+            Err(error) => assert_eq!(input.least, 0, "{error}"),
+        }
     });
 }

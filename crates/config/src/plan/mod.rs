@@ -1,5 +1,6 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
+mod additions;
 mod dataset;
 mod endpoint;
 mod models;
@@ -152,6 +153,7 @@ fn plan(
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
     let phases = phases::phases(tree, &dataset, notes, problems);
+    let additions = additions::additions(tree, ctx, &dataset, &phases, notes, problems);
     let mut artifacts = artifacts(tree, ctx, notes);
     artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
     let runtime = runtime(tree, ctx);
@@ -169,6 +171,7 @@ fn plan(
             cli_command: command_line::shown(&[&["profile".to_owned()], args].concat()),
         },
         tokenizer: TokenizerPlan {
+            apply_chat_template: tokenizer.apply_chat_template(),
             name: tokenizer.name,
             by_model: models::tokenizers(tree),
             revision: tokenizer.revision,
@@ -178,6 +181,7 @@ fn plan(
         model_selection,
         endpoint,
         dataset,
+        additions,
         dataset_seed: dataset::seed(tree),
         sampling: dataset::sampling(tree),
         phases,

@@ -4,14 +4,17 @@ use super::endpoint;
 use super::facts::Facts;
 use crate::choice::{Choice, joined};
 use crate::error::Problem;
+use crate::os_text;
 use crate::parse::range_ratio;
 use crate::sections::dataset::{
     COMMON_KEYS, CacheBustTarget, Corpus, Dataset, DatasetType, FileFormat, KEYS_OF, Prompts, PublicDataset,
 };
 use crate::sections::envelope::Benchmark;
 use crate::sections::media::{ImageSampling, Images};
+use crate::small_file;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
+use std::path::Path;
 
 const CACHE_BUST: &[EndpointKind] = &[EndpointKind::Chat, EndpointKind::Responses, EndpointKind::Messages];
 
@@ -205,7 +208,7 @@ fn prompts(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
         }
     }
     let Some(prefix) = &dataset.prefix_prompts else { return };
-    let pool = prefix.pool_size.is_some() || prefix.length.is_some();
+    let pool = prefix.has_pool();
     let shared = prefix.shared_system_length.is_some() || prefix.user_context_length.is_some();
     if pool && shared {
         let first = |keys: [&str; 2]| {
@@ -241,6 +244,14 @@ fn ratio(prompts: &Prompts, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             facts.ask("--seq-dist", "sequence_distribution")
         );
         problems.push(facts.problem(at, what).because("each says how lengths vary"));
+    }
+    for (distribution, key, flag) in [(&prompts.isl, "isl", "--isl-stddev"), (&prompts.osl, "osl", "--osl-stddev")] {
+        if distribution.as_ref().is_some_and(|length| !length.drawn().is_fixed()) {
+            let key = format!("a deviation of {key}");
+            let other = facts.ask(flag, &key);
+            let what = format!("{} and {other} exclude each other", facts.mention(at));
+            problems.push(facts.problem(at, what).because("each says how lengths vary"));
+        }
     }
     let length = |distribution: &Option<crate::sections::distribution::Distribution>, key: &str| {
         let given = facts
@@ -284,16 +295,15 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
         );
     }
     if let Some(file) = file {
-        let path = facts.cwd.join(file);
-        let link = path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
-        let rule = match std::fs::read_to_string(&path) {
-            _ if link => Some("is a symbolic link; name the file itself".to_owned()),
-            Ok(text) if text.trim().is_empty() => Some("is blank".to_owned()),
+        let path = os_text::path(file);
+        let rule = match small_file::text(&facts.cwd.join(&path), small_file::SETTINGS) {
+            _ if has_link(facts.cwd, &path) => Some(" goes by a symbolic link; name the file itself".to_owned()),
+            Ok(text) if text.trim().is_empty() => Some(" is blank".to_owned()),
             Ok(_) => None,
-            Err(error) => Some(format!("cannot be read: {error}")),
+            Err(rule) => Some(format!(": {rule}")),
         };
         let at = "datasets.0.system_prompt_file";
-        problems.extend(rule.map(|rule| facts.problem(at, format!("{} {rule}", facts.subject(at)))));
+        problems.extend(rule.map(|rule| facts.problem(at, format!("{}{rule}", facts.subject(at)))));
     }
     let kind = endpoint::kind(benchmark);
     if !kind.traits().system_message {
@@ -306,12 +316,16 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
         )));
     }
     let prefix = dataset.prefix_prompts.as_ref();
-    if prefix.is_some_and(|prefix| {
-        prefix.pool_size.is_some() || prefix.length.is_some() || prefix.shared_system_length.is_some()
-    }) {
+    if prefix.is_some_and(|prefix| prefix.has_pool() || prefix.shared_system_length.is_some()) {
         let what = format!("{} and a prefix or shared system prompt exclude each other", facts.subject(at));
         problems.push(facts.problem("datasets.0", what).because("there is one system message"));
     }
+}
+
+/// Whether a part of a path is a link, as far as the user wrote it.
+fn has_link(cwd: &Path, path: &Path) -> bool {
+    let mut parts = path.ancestors().filter(|part| !part.as_os_str().is_empty());
+    parts.any(|part| cwd.join(part).symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink()))
 }
 
 fn cache_bust(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {

@@ -3,6 +3,7 @@
 
 use super::facts::Facts;
 use crate::error::Problem;
+use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{Phase, Ramp};
@@ -13,6 +14,8 @@ use aiperf_plan::Distribution as Drawn;
 pub(crate) const PROMPT_TOKENS: f64 = 1e7;
 /// Tokens of all prompts together: some 20 GB of text.
 pub(crate) const DATASET_TOKENS: f64 = 4e9;
+/// Tokens of all prefixes of a pool together: they are kept, with some bytes for each.
+const POOL_TOKENS: f64 = 1e8;
 /// Tokens that one answer may be asked for: what servers count in.
 const ANSWER_TOKENS: f64 = i32::MAX as f64;
 /// Requests and sessions of a phase: a thousand years at one a second, a day at ten million.
@@ -206,6 +209,7 @@ fn time(at: String, time: Option<Seconds>, facts: &Facts<'_>, problems: &mut Vec
 
 fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     for (index, dataset) in benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter()).enumerate() {
+        prefixes(dataset, index, facts, problems);
         let prompts = dataset.prompts.clone().unwrap_or_default();
         for (key, length, most, of) in
             [("isl", &prompts.isl, PROMPT_TOKENS, "a prompt"), ("osl", &prompts.osl, ANSWER_TOKENS, "an answer")]
@@ -228,5 +232,27 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
                 problem.because(format!("the mean and {} deviations are at most {most} tokens", Drawn::FAR))
             });
         }
+    }
+}
+
+/// Texts before prompts that fit into a context, and all of a pool into memory.
+fn prefixes(dataset: &Dataset, index: usize, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let Some(prefix) = &dataset.prefix_prompts else { return };
+    let mut refuse = |key: &str, rule: String| {
+        let at = format!("datasets.{index}.prefix_prompts.{key}");
+        problems.push(facts.problem(&at, format!("{} {rule}", facts.subject(&at))));
+    };
+    for (key, length) in [
+        ("length", prefix.length),
+        ("shared_system_length", prefix.shared_system_length),
+        ("user_context_length", prefix.user_context_length),
+    ] {
+        if length.is_some_and(|length| length as f64 > PROMPT_TOKENS) {
+            refuse(key, format!("is too long for a prompt: at most {PROMPT_TOKENS} tokens"));
+        }
+    }
+    let size = prefix.pool_size.unwrap_or(0) as f64;
+    if size * prefix.length.unwrap_or(1).max(1) as f64 > POOL_TOKENS {
+        refuse("pool_size", format!("is too large: all prefixes together are at most {POOL_TOKENS} tokens"));
     }
 }

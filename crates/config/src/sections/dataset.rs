@@ -256,7 +256,7 @@ section! {
         sequence_distribution: List<LengthPair>;
         /// How far random lengths go from the mean
         random_range_ratio: Value;
-        /// Which window formula the ratio uses
+        /// Which window formula the ratio uses, and whether random prompts hold special tokens
         random_corpus_style: RandomStyle = RandomStyle::Vllm;
     }
     /// A marker that keeps prompts out of the server's cache.
@@ -279,10 +279,10 @@ section! {
     }
     /// Text before prompts.
     PrefixPrompts {
-        /// How many distinct prefixes to build
-        pool_size: i64 [at_least(1.0)];
-        /// Tokens per pooled prefix
-        length: i64 [at_least(1.0)];
+        /// How many distinct prefixes to build; 0 is none
+        pool_size: i64 [at_least(0.0)];
+        /// Tokens per pooled prefix; 0 is none
+        length: i64 [at_least(0.0)];
         /// Tokens of a generated system prompt shared by all sessions
         shared_system_length: i64 [at_least(1.0)];
         /// Tokens of a generated per-session context prefix
@@ -342,6 +342,13 @@ impl PublicDataset {
     /// Whether it is a trace in the layout of Weka, which knows the length of a context.
     pub fn is_weka(self) -> bool {
         self.name().contains("weka")
+    }
+}
+
+impl PrefixPrompts {
+    /// Whether prompts begin with one of several texts; none, or none of any length, is no pool.
+    pub fn has_pool(&self) -> bool {
+        self.pool_size.is_some_and(|size| size > 0) || self.length.is_some_and(|length| length > 0)
     }
 }
 

@@ -1,11 +1,17 @@
 //! Conversations made to length, each from its index alone.
 
+mod prefixes;
+
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Distribution, MediaPlan, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{
+    Corpus, Distribution, MarkerPlace, MediaPlan, PairedLengths, Prefixes, RankingsPlan, SyntheticPlan, Turns,
+};
+use aiperf_tokenize::TemplateCost;
 use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
+use prefixes::MadePrefixes;
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::DatasetError;
@@ -32,11 +38,19 @@ pub(crate) struct Synthetic {
     osl: Option<Distribution>,
     turns: Turns,
     writer: Writer,
+    /// Texts a turn.
+    batch_size: u32,
+    prefixes: MadePrefixes,
+    room: Room,
+    /// Tokens of a turn, roughly.
+    tokens_a_turn: f64,
     ids: SessionIds,
     turn_counts: Purpose,
     delays: Purpose,
     input_lengths: Purpose,
     output_lengths: Purpose,
+    length_pairs: Purpose,
+    contexts: Purpose,
     passage_counts: Purpose,
     texts: Purpose,
     media: MediaMaker,
@@ -49,7 +63,47 @@ pub(crate) struct Synthetic {
 enum Content {
     Nothing,
     Prompt(Distribution),
+    /// Both lengths of a turn at once.
+    Pairs(PairedLengths),
     Rankings(RankingsPlan),
+}
+
+/// Tokens that texts leave to what is put around them, so that requests are as long as asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Room {
+    first_turn: usize,
+    later_turns: usize,
+    system: usize,
+}
+
+impl Room {
+    fn of(prefixes: Prefixes, Making { tokenizer, additions, chat_template, .. }: Making<'_>) -> Self {
+        let template = if chat_template { tokenizer.template_cost() } else { TemplateCost::default() };
+        // What it costs leaves out what the tokenizer would add to a bare prompt; the template writes that itself.
+        let added = if template == TemplateCost::default() { 0 } else { tokenizer.special_tokens_per_prompt() };
+        let marker = additions.cache_bust.map_or(0, |bust| bust.cost(|text| tokenizer.count(text)));
+        let makes_system = matches!(prefixes, Prefixes::Messages { shared_system: Some(_), .. });
+        let has_system = makes_system || additions.system_prompt.is_some();
+        let in_system = additions.cache_bust.is_some_and(|bust| bust.place == MarkerPlace::System) && has_system;
+        Self {
+            first_turn: template.fixed + template.per_message + added + if in_system { 0 } else { marker },
+            later_turns: template.per_message,
+            system: if in_system { marker } else { 0 },
+        }
+    }
+}
+
+/// What a dataset is made of, besides how it is drawn.
+struct Parts {
+    entries: u32,
+    content: Content,
+    osl: Option<Distribution>,
+    turns: Turns,
+    corpus: Corpus,
+    batch_size: u32,
+    prefixes: Prefixes,
+    tokens_a_turn: f64,
+    media: MediaMaker,
 }
 
 impl Synthetic {
@@ -65,11 +119,25 @@ impl Synthetic {
         if let Some(isl) = plan.isl.as_ref().filter(|isl| isl.mean() < 1.0) {
             return Err(DatasetError::InputTooShort { mean: isl.mean() });
         }
-        let content = plan.isl.clone().map_or(Content::Nothing, Content::Prompt);
+        let content = match (&plan.pairs, &plan.isl) {
+            (Some(pairs), _) => Content::Pairs(pairs.clone()),
+            (None, Some(isl)) => Content::Prompt(isl.clone()),
+            (None, None) => Content::Nothing,
+        };
         // A mean that rounds to nothing asks for nothing.
         let osl = plan.osl.clone().filter(|osl| osl.mean() >= 1.0);
-        let media = MediaMaker::new(&plan.media, making)?;
-        Ok(Self::of(plan.entries, content, osl, plan.turns.clone(), media, making))
+        let parts = Parts {
+            entries: plan.entries,
+            content,
+            osl,
+            turns: plan.turns.clone(),
+            corpus: plan.text.corpus,
+            batch_size: plan.text.batch_size,
+            prefixes: plan.text.prefixes,
+            tokens_a_turn: plan.tokens_a_turn().map_or(0.0, |(mean, _)| mean),
+            media: MediaMaker::new(&plan.media, making)?,
+        };
+        Self::of(parts, making)
     }
 
     /// The same, for queries with passages to rank.
@@ -77,26 +145,38 @@ impl Synthetic {
         check("--rankings-passages-mean", &plan.passages)?;
         check("--rankings-passages-prompt-token-mean", &plan.passage_tokens)?;
         check("--rankings-query-prompt-token-mean", &plan.query_tokens)?;
-        let media = MediaMaker::new(&MediaPlan::default(), making)?;
-        Ok(Self::of(plan.entries, Content::Rankings(plan.clone()), None, Turns::ONE, media, making))
+        let parts = Parts {
+            entries: plan.entries,
+            content: Content::Rankings(plan.clone()),
+            osl: None,
+            turns: Turns::ONE,
+            corpus: plan.corpus,
+            batch_size: 1,
+            prefixes: Prefixes::None,
+            tokens_a_turn: plan.tokens(),
+            media: MediaMaker::new(&MediaPlan::default(), making)?,
+        };
+        Self::of(parts, making)
     }
 
-    fn of(
-        entries: u32,
-        content: Content,
-        osl: Option<Distribution>,
-        turns: Turns,
-        media: MediaMaker,
-        Making { draws, tokenizer, .. }: Making<'_>,
-    ) -> Self {
-        Self {
+    fn of(parts: Parts, making: Making<'_>) -> Result<Self, DatasetError> {
+        let Making { draws, tokenizer, .. } = making;
+        let Parts { entries, content, osl, turns, corpus, batch_size, prefixes, tokens_a_turn, media } = parts;
+        let (writer, room) = (Writer::of(corpus, tokenizer), Room::of(prefixes, making));
+        Ok(Self {
             entries,
             content,
             osl,
             turns,
+            batch_size,
+            prefixes: MadePrefixes::new(prefixes, &writer, making, room.system)?,
+            room,
+            tokens_a_turn,
             turn_counts: draws.purpose("dataset.turns"),
             delays: draws.purpose("dataset.delay"),
-            writer: Writer::new(tokenizer),
+            writer,
+            length_pairs: draws.purpose("dataset.length_pair"),
+            contexts: draws.purpose("dataset.user_context"),
             ids: SessionIds::new(draws),
             input_lengths: draws.purpose("dataset.isl"),
             output_lengths: draws.purpose("dataset.osl"),
@@ -104,7 +184,7 @@ impl Synthetic {
             texts: draws.purpose("dataset.text"),
             media,
             turns_before: OnceLock::new(),
-        }
+        })
     }
 
     /// How many conversations there are.
@@ -132,12 +212,7 @@ impl Synthetic {
 
     /// What all conversations, which have so many turns together, take in memory, roughly.
     pub(crate) fn estimated_bytes(&self, turns: u64) -> f64 {
-        let tokens = match &self.content {
-            Content::Nothing => 0.0,
-            Content::Prompt(isl) => isl.mean(),
-            Content::Rankings(rankings) => rankings.tokens(),
-        };
-        let turn = tokens * BYTES_PER_TOKEN + size_of::<Turn>() as f64;
+        let turn = self.tokens_a_turn * BYTES_PER_TOKEN + size_of::<Turn>() as f64;
         f64::from(self.entries) * size_of::<Conversation>() as f64 + turns as f64 * turn
     }
 
@@ -155,23 +230,25 @@ impl Synthetic {
 
     /// The conversation of an index.
     pub(crate) fn make(&self, index: usize) -> Result<Conversation, DatasetError> {
-        self.make_with(index, |tokens, texts| self.writer.write(tokens, texts))
+        self.make_with(index, |after, tokens, texts| self.writer.write_after(after, tokens, texts))
     }
 
     /// The same; a text whose exact length is out of reach is as near as could be found.
     pub(crate) fn make_nearest(&self, index: usize) -> Result<Conversation, DatasetError> {
-        self.make_with(index, |tokens, texts| Ok(self.writer.write_nearest(tokens, texts)))
+        self.make_with(index, |after, tokens, texts| Ok(self.writer.write_nearest_after(after, tokens, texts)))
     }
 
     fn make_with(
         &self,
         index: usize,
-        mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
     ) -> Result<Conversation, DatasetError> {
+        let context = self.prefixes.user_context.map(|tokens| write("", tokens, &mut self.contexts.at(index as u64)));
+        let user_context_message = context.transpose()?;
         let turns = self.delays(index).take(self.turn_count(index)).enumerate().map(|(turn, delay_ms)| {
             // There are fewer than 2^32 of either, so that no two turns share a stream of draws.
             let at = (turn as u64) << 32 | index as u64;
-            let mut made = Turn { delay_ms, ..self.make_turn(at, &mut write)? };
+            let mut made = Turn { delay_ms, ..self.make_turn(at, turn == 0, &mut write)? };
             if !self.media.is_empty() {
                 let before = self.turns_before(index) + turn as u64;
                 self.media.fill(&mut made, TurnNumber { draws: at, before })?;
@@ -179,7 +256,13 @@ impl Synthetic {
             Ok(made)
         });
         let turns = turns.collect::<Result<_, DatasetError>>()?;
-        Ok(Conversation { session_id: self.ids.id(index as u64), turns, ..Conversation::default() })
+        Ok(Conversation {
+            session_id: self.ids.id(index as u64),
+            turns,
+            system_message: self.prefixes.system.clone(),
+            user_context_message,
+            ..Conversation::default()
+        })
     }
 
     /// Turns of the conversations before one.
@@ -198,14 +281,25 @@ impl Synthetic {
     fn make_turn(
         &self,
         at: u64,
-        mut write: impl FnMut(usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+        is_first: bool,
+        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
     ) -> Result<Turn, DatasetError> {
         let (mut lengths, mut texts) = (self.input_lengths.at(at), self.texts.at(at));
+        let mut paired_output = None;
         let mut turn = match &self.content {
             Content::Nothing => Turn::default(),
-            Content::Prompt(isl) => Turn::text(write(length::draw(isl, &mut lengths), &mut texts)?),
+            Content::Prompt(isl) => {
+                let room = if is_first { self.room.first_turn } else { self.room.later_turns };
+                self.prompts(at, is_first, || length::draw(isl, &mut lengths).saturating_sub(room), &mut texts, write)?
+            }
+            Content::Pairs(pairs) => {
+                let (input, output) = length::draw_pair(pairs, &mut self.length_pairs.at(at));
+                paired_output = Some(output);
+                self.prompts(at, is_first, || input, &mut texts, write)?
+            }
             Content::Rankings(RankingsPlan { passages, passage_tokens, query_tokens, .. }) => {
-                let mut text = |length: &Distribution, texts: &mut _| write(length::draw(length, &mut lengths), texts);
+                let mut text =
+                    |length: &Distribution, texts: &mut _| write("", length::draw(length, &mut lengths), texts);
                 let query = vec![text(query_tokens, &mut texts)?];
                 // The number of passages is drawn apart, so that it does not hang on the length of the query.
                 let count = length::draw(passages, &mut self.passage_counts.at(at));
@@ -215,11 +309,31 @@ impl Synthetic {
                 Turn { texts: vec![media("query", query), media("passages", passages)], ..Turn::default() }
             }
         };
-        turn.max_tokens = self.osl.as_ref().map(|osl| {
-            let tokens = length::draw(osl, &mut self.output_lengths.at(at));
-            u32::try_from(tokens).unwrap_or(u32::MAX)
-        });
+        let output = || self.osl.as_ref().map(|osl| length::draw(osl, &mut self.output_lengths.at(at)));
+        turn.max_tokens = paired_output.or_else(output).map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
         Ok(turn)
+    }
+
+    /// A turn of as many texts as a request has, each with what it begins with in a first turn.
+    fn prompts(
+        &self,
+        at: u64,
+        is_first: bool,
+        mut length: impl FnMut() -> usize,
+        texts: &mut ChaCha8Rng,
+        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+    ) -> Result<Turn, DatasetError> {
+        let mut prefixes = self.prefixes.drawn(at);
+        let contents = (0..self.batch_size).map(|_| {
+            let prefix = prefixes.next().filter(|prefix| is_first && !prefix.is_empty());
+            match prefix {
+                Some(prefix) => write(prefix, self.prefixes.pool_tokens + length(), texts),
+                None => write("", length().max(1), texts),
+            }
+        });
+        let contents = contents.collect::<Result<_, DatasetError>>()?;
+        let text = Media { name: "text".to_owned(), contents, uuids: Vec::new() };
+        Ok(Turn { texts: vec![text], ..Turn::default() })
     }
 }
 

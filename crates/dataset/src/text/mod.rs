@@ -1,9 +1,13 @@
 //! Texts that are made to length.
 //!
-//! - `prompt`: texts of exactly so many tokens
-//! - `prose`: the sentences they are made of
+//! - `writer`: texts of exactly so many tokens
+//! - `prose`: sentences, and texts of them; `code`: code and what is said about it; `vocabulary`: any tokens
+//! - `fit`: any text made to have so many tokens
 
-mod prompt;
+mod code;
+mod fit;
 mod prose;
+mod vocabulary;
+mod writer;
 
-pub(crate) use prompt::Writer;
+pub(crate) use writer::Writer;

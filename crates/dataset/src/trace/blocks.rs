@@ -1,10 +1,11 @@
 //! Texts of hash ids: the same id is the same text wherever it stands, so that a server's cache finds what it found when the
 //! trace was taken.
 //!
-//! A block begins with the token that separates texts, where the tokenizer has one, and goes on with prose to its length.
+//! A block begins with the token that separates texts, where the tokenizer has one, and goes on with text of a corpus to its length.
 //! That token also keeps what stands before a block from changing how it is counted. A block that is not full is the
 //! beginning of the full one.
 
+use aiperf_plan::Corpus;
 use aiperf_plan::draw::{Purpose, mix};
 use aiperf_tokenize::Tokenizer;
 
@@ -25,11 +26,11 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Of a trace: blocks of two traces have nothing in common.
-    pub(super) fn new(making: Making<'_>, size: u64, digest: [u8; 32]) -> Self {
+    pub(super) fn new(making: Making<'_>, corpus: Corpus, size: u64, digest: [u8; 32]) -> Self {
         let trace: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let separator = making.tokenizer.separator_id().map(|id| making.tokenizer.decode(&[id]));
         Self {
-            writer: Writer::new(making.tokenizer),
+            writer: Writer::of(corpus, making.tokenizer),
             tokenizer: making.tokenizer.clone(),
             separator: separator.filter(|text| making.tokenizer.count(text) == 1).unwrap_or_default(),
             size,
@@ -52,7 +53,7 @@ impl Blocks {
             left -= of_block;
         }
         if left > 0 {
-            text.push_str(&self.writer.write_nearest(left as usize, &mut self.by_row.at(row)));
+            text.push_str(&self.writer.write_nearest_after("", left as usize, &mut self.by_row.at(row)));
         }
         text
     }
@@ -65,7 +66,7 @@ impl Blocks {
             return;
         }
         let draws = || self.by_id.at(id as u64 ^ mix((id >> 64) as u64));
-        let block = self.writer.write_nearest(full, &mut draws());
+        let block = self.writer.write_nearest_after("", full, &mut draws());
         if wanted == full {
             return text.push_str(&block);
         }
@@ -73,7 +74,7 @@ impl Blocks {
         let beginning = self.tokenizer.decode(&ids[..wanted.min(ids.len())]);
         // A beginning that ends within a word may be counted otherwise.
         let is_exact = self.tokenizer.count(&beginning) == wanted;
-        let beginning = if is_exact { beginning } else { self.writer.write_nearest(wanted, &mut draws()) };
+        let beginning = if is_exact { beginning } else { self.writer.write_nearest_after("", wanted, &mut draws()) };
         text.push_str(&beginning);
     }
 }
@@ -118,7 +119,7 @@ mod tests {
     fn run(case: &Value) {
         let size = case["block_size"].as_u64().unwrap();
         let (draws, tokenizer) = (Draws::new(Some(7), ""), Tokenizer::builtin());
-        let blocks = Blocks::new(Making::new(&draws, &tokenizer), size, [7; 32]);
+        let blocks = Blocks::new(Making::new(&draws, &tokenizer), Corpus::Sonnet, size, [7; 32]);
         let mut encoded = Vec::new();
         let results = case["results"].as_array().unwrap();
         for (row, (request, result)) in case["requests"].as_array().unwrap().iter().zip(results).enumerate() {
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn a_block_that_is_not_full_is_the_beginning_of_the_full_one() {
         let (draws, tokenizer) = (Draws::new(Some(7), ""), Tokenizer::builtin());
-        let blocks = Blocks::new(Making::new(&draws, &tokenizer), 64, [7; 32]);
+        let blocks = Blocks::new(Making::new(&draws, &tokenizer), Corpus::Sonnet, 64, [7; 32]);
         let full = tokenizer.encode(&blocks.text(64, &[9], 0));
         let shared =
             (1..64).filter(|length| full.starts_with(&tokenizer.encode(&blocks.text(*length, &[9], 0)))).count();

@@ -171,7 +171,7 @@ impl Trace {
             sessions: Names { ends: sessions.ends, unnamed: sessions.unnamed, roots: sessions.roots, parts },
             shapes: Arc::new(shapes.into()),
             reshaped: None,
-            blocks: Blocks::new(making, block_size, digest),
+            blocks: Blocks::new(making, plan.corpus, block_size, digest),
             trees: making.draws.purpose("dataset.trace.tree"),
             osl: plan.osl.clone().filter(|osl| osl.mean() >= 1.0),
             output_lengths: making.draws.purpose("dataset.osl"),

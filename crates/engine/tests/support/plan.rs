@@ -1,9 +1,9 @@
 //! A plan for tests and benches of this crate.
 
 use aiperf_plan::{
-    Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames, LogLevel,
-    MediaPlan, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen,
-    SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, Turns, UiKind,
+    Additions, Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames,
+    LogLevel, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen,
+    SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use std::path::PathBuf;
@@ -20,13 +20,8 @@ pub(crate) fn plan(url: &str) -> Plan {
             ..EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse(url).expect("a URL")])
         },
         tokenizer: TokenizerPlan::default(),
-        dataset: DatasetPlan::Synthetic(SyntheticPlan {
-            entries: 1,
-            isl: Some(Distribution::fixed(4.0)),
-            osl: None,
-            turns: Turns::ONE,
-            media: MediaPlan::default(),
-        }),
+        dataset: DatasetPlan::Synthetic(SyntheticPlan { isl: Some(Distribution::fixed(4.0)), ..SyntheticPlan::new(1) }),
+        additions: Additions::default(),
         dataset_seed: None,
         sampling: Sampling::default(),
         phases: vec![PhasePlan {

@@ -96,7 +96,7 @@ pub fn log_parameters(mean: f64, median: f64) -> (f64, f64) {
     (median.ln(), (2.0 * (mean / median).ln()).max(0.0).sqrt())
 }
 
-fn weighted<T>(items: &[Weighted<T>], value: impl Fn(&T) -> f64) -> f64 {
+pub(super) fn weighted<T>(items: &[Weighted<T>], value: impl Fn(&T) -> f64) -> f64 {
     let total: f64 = items.iter().map(|item| item.weight).sum();
     items.iter().map(|item| value(&item.item) * item.weight).sum::<f64>() / total
 }

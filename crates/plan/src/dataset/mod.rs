@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`distribution`]: numbers that are drawn
-//! - [`synthetic`]: conversations that are made
+//! - [`synthetic`]: conversations that are made; [`text`]: their text
 //! - [`media`]: images, audio and video that are made
 //! - [`file`]: conversations of files; [`speed_bench`]: the types of SPEED-Bench
 //! - [`public`]: those of public datasets
@@ -14,6 +14,7 @@ pub mod media;
 pub mod public;
 pub mod speed_bench;
 pub mod synthetic;
+pub mod text;
 pub mod trace;
 
 pub use distribution::{Distribution, Shape, Weighted};
@@ -22,6 +23,7 @@ pub use media::MediaPlan;
 pub use public::{HubSource, Provenance, PublicPlan, PublicSet, PublicSource};
 pub use speed_bench::{SPEED_BENCH, SpeedBench};
 pub use synthetic::{RankingsPlan, SyntheticPlan, Turns};
+pub use text::{Corpus, LengthPair, PairedLengths, Prefixes, RandomStyle, TextPlan, Window};
 pub use trace::{BasetenReplay, Pace, SessionColumn, Synthesis, TraceFormat, TracePlan};
 
 use serde::{Deserialize, Serialize};
@@ -53,14 +55,14 @@ impl DatasetPlan {
         }
     }
 
-    /// Output length that is asked for where the data says none.
-    pub fn osl(&self) -> Option<&Distribution> {
+    /// Whether requests ask for an output length although the data says none.
+    pub fn asks_for_length(&self) -> bool {
         match self {
-            Self::Synthetic(plan) => plan.osl.as_ref(),
-            Self::Rankings(_) => None,
-            Self::File(plan) => plan.osl.as_ref(),
-            Self::Trace(plan) => plan.osl.as_ref(),
-            Self::Public(plan) => plan.osl.as_ref(),
+            Self::Synthetic(plan) => plan.osl.is_some() || plan.pairs.is_some(),
+            Self::Rankings(_) => false,
+            Self::File(plan) => plan.osl.is_some(),
+            Self::Trace(plan) => plan.osl.is_some(),
+            Self::Public(plan) => plan.osl.is_some(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Conversations that are made.
 
+use super::text::{Corpus, PairedLengths, TextPlan};
 use super::{Distribution, MediaPlan};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,9 @@ pub struct SyntheticPlan {
     pub isl: Option<Distribution>,
     /// Output length asked for; `None` asks for none.
     pub osl: Option<Distribution>,
+    /// Both lengths of a turn, in place of those above.
+    pub pairs: Option<PairedLengths>,
+    pub text: TextPlan,
     pub turns: Turns,
     /// What each turn has beside its text.
     pub media: MediaPlan,
@@ -19,7 +23,28 @@ pub struct SyntheticPlan {
 impl SyntheticPlan {
     /// So many conversations of one turn that says nothing.
     pub fn new(entries: u32) -> Self {
-        Self { entries, isl: None, osl: None, turns: Turns::ONE, media: MediaPlan::default() }
+        Self {
+            entries,
+            isl: None,
+            osl: None,
+            pairs: None,
+            text: TextPlan::default(),
+            turns: Turns::ONE,
+            media: MediaPlan::default(),
+        }
+    }
+
+    /// Tokens of a turn, on average and of the longest that is to be reckoned with; `None` where it has no text. What
+    /// stands before the first is taken as if it stood before each.
+    pub fn tokens_a_turn(&self) -> Option<(f64, f64)> {
+        let (mean, largest) = match (&self.pairs, &self.isl) {
+            (Some(pairs), _) => (pairs.input_mean(), pairs.input_largest()),
+            (None, Some(isl)) => (isl.mean(), isl.largest()),
+            (None, None) => return None,
+        };
+        let (texts, prefix) = (f64::from(self.text.batch_size), f64::from(self.text.prefixes.tokens()));
+        let tokens = |of_a_text: f64| (of_a_text.max(1.0) + prefix) * texts;
+        Some((tokens(mean), tokens(largest)))
     }
 }
 
@@ -44,6 +69,7 @@ impl Turns {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankingsPlan {
     pub entries: u32,
+    pub corpus: Corpus,
     /// How many passages a request has.
     pub passages: Distribution,
     pub passage_tokens: Distribution,

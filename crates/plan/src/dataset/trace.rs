@@ -1,6 +1,6 @@
 //! Requests as a server once received them.
 
-use super::{Distribution, TimestampWindow};
+use super::{Corpus, Distribution, TimestampWindow};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -23,6 +23,8 @@ pub struct TracePlan {
     pub idle_gap_cap_ms: Option<f64>,
     /// Whether neither timestamps nor delays of rows are used.
     pub ignores_times: bool,
+    /// What the text of rows is made of, where they say its length alone.
+    pub corpus: Corpus,
     /// Tokens that a hash id stands for; `None` is what is usual for the format.
     pub block_size: Option<u32>,
     pub synthesis: Synthesis,
@@ -111,6 +113,7 @@ impl TracePlan {
             delay_cap_ms: None,
             idle_gap_cap_ms: None,
             ignores_times: false,
+            corpus: Corpus::default(),
             block_size: None,
             synthesis: Synthesis::NONE,
             baseten: BasetenReplay::AS_RECORDED,

@@ -122,6 +122,10 @@ fn planned(
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
         notes.push(format!("{extra} has no effect: bodies of {} are sent as they are", format.name()));
     }
+    let corpus = "benchmark.datasets.0.prompts.corpus";
+    if tree.node.find(corpus).is_some() {
+        notes.push(format!("{} has no effect: requests are what the data says", subject(tree, corpus)));
+    }
     trace::not_a_trace(tree, format, problems);
     let is_drawn = format == FileFormat::RandomPool;
     if !is_drawn {

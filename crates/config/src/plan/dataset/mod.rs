@@ -5,13 +5,13 @@ mod format;
 mod media;
 mod public;
 mod synthetic;
+mod text;
 mod trace;
 
-use super::{not_yet, subject};
-use crate::advice;
+use super::subject;
 use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::{Flag, PROMPT_BATCH_SIZE};
+use crate::flags::Flag;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::{self as section, Dataset, DatasetType};
@@ -50,10 +50,7 @@ pub(super) fn dataset(
     match dataset.r#type() {
         DatasetType::File => return file::file(tree, ctx, dataset, notes, problems),
         DatasetType::Public => return public::public(tree, dataset, notes, problems),
-        DatasetType::Synthetic => {
-            not_batched(tree, problems);
-            sends_all_images(tree, "requests that are made hold no images with ids", notes);
-        }
+        DatasetType::Synthetic => sends_all_images(tree, "requests that are made hold no images with ids", notes),
     }
     let kind = endpoint_kind(&tree.benchmark);
     let media = media::MediaReader { tree, ctx, kind, notes, problems }.read(dataset);
@@ -84,15 +81,6 @@ fn sends_all_images(tree: &Tree, why: &str, notes: &mut Vec<String>) {
     if tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::uuid_and_strip) {
         let what = subject(tree, "benchmark.endpoint.uuid_and_strip");
         notes.push(format!("{what} has no effect: {why}"));
-    }
-}
-
-/// Numbers of prompts are for pools: a request that is made has one.
-fn not_batched(tree: &Tree, problems: &mut Vec<Problem>) {
-    let reason = "a request has one prompt";
-    if let Some(given) = tree.flags.get(PROMPT_BATCH_SIZE) {
-        let hint = advice::without_flag(&given.spelled, reason);
-        problems.push(not_yet(&given.spelled, reason).hint(hint).at(PROMPT_BATCH_SIZE.to.location()));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Conversations that are made.
 
+use super::text::{self, is_set};
 use super::{counted_by, first_set, media};
 use crate::error::Problem;
 use crate::flags::{CONVERSATION_NUM, REQUEST_COUNT};
@@ -7,9 +8,8 @@ use crate::resolve::Tree;
 use crate::rules::DATASET_TOKENS;
 use crate::sections::dataset::{Dataset, MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
 use crate::sections::distribution::Distribution;
-use crate::tree::Origin;
 use aiperf_plan::dataset::Shape;
-use aiperf_plan::{DatasetPlan, Distribution as Drawn, MediaPlan, RankingsPlan, SyntheticPlan, Turns};
+use aiperf_plan::{DatasetPlan, Distribution as Drawn, MediaPlan, PairedLengths, RankingsPlan, SyntheticPlan, Turns};
 
 pub(super) fn synthetic(
     tree: &Tree,
@@ -22,15 +22,19 @@ pub(super) fn synthetic(
     let (isl, osl) = (prompts.isl.as_ref().map(Distribution::drawn), prompts.osl.as_ref().map(Distribution::drawn));
     // Media need no text beside them.
     let isl = isl.filter(|isl| isl.mean() > 0.0 || media.is_empty());
-    if let Some(isl) = &isl {
+    let text = text::text(tree, dataset, &prompts, notes);
+    let pairs = text::pairs(tree, &prompts, &text, notes, problems);
+    if let Some(isl) = isl.as_ref().filter(|_| pairs.is_none()) {
         at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
     }
     let turns = turns(tree, dataset, notes);
-    let tokens = isl.as_ref().map_or(1.0, likely) * likely(&turns.count);
+    let tokens = pairs.as_ref().map_or_else(|| isl.as_ref().map_or(1.0, likely), PairedLengths::input_mean).max(1.0);
+    let tokens = (tokens + f64::from(text.prefixes.tokens())) * f64::from(text.batch_size) * likely(&turns.count);
     let entries = prompts_made(tree, dataset.entries, tokens, notes, problems);
     let bytes = media.bytes() * turns.count.mean().max(1.0);
     let entries = media::conversations_made(tree, entries, bytes, notes, problems);
-    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl: osl.filter(|osl| osl.mean() >= 1.0), turns, media })
+    let osl = osl.filter(|osl| osl.mean() >= 1.0);
+    DatasetPlan::Synthetic(SyntheticPlan { entries, isl, osl, pairs, text, turns, media })
 }
 
 fn turns(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Turns {
@@ -65,17 +69,24 @@ pub(super) fn rankings(
     let passages = of(rankings.passages(), "passages");
     let passage_tokens = of(rankings.passage_tokens(), "passage_tokens");
     let query_tokens = of(rankings.query_tokens(), "query_tokens");
-    for key in ["isl", "osl"] {
-        let at = format!("benchmark.datasets.0.prompts.{key}");
-        let node = tree.node.find(&format!("{at}.mean")).or_else(|| tree.node.find(&at));
-        if let Some(node) = node.filter(|node| node.origin != Origin::Rule) {
-            let what = tree.places.subject(node, &at);
+    for (key, have) in [
+        ("prompts.isl", "lengths"),
+        ("prompts.osl", "lengths"),
+        ("prompts.sequence_distribution", "lengths"),
+        ("prompts.random_range_ratio", "lengths"),
+        ("prompts.batch_size", "numbers"),
+        ("prefix_prompts", "beginnings"),
+    ] {
+        let at = format!("benchmark.datasets.0.{key}");
+        if is_set(tree, &at) {
+            let what = first_set(tree, &at);
             notes.push(format!(
-                "{what} has no effect: a ranking request has a query and passages, of lengths of their own"
+                "{what} has no effect: a ranking request has a query and passages, of {have} of their own"
             ));
         }
     }
-    let plan = RankingsPlan { entries: 0, passages, passage_tokens, query_tokens };
+    let corpus = text::corpus(&dataset.prompts.clone().unwrap_or_default());
+    let plan = RankingsPlan { entries: 0, corpus, passages, passage_tokens, query_tokens };
     let entries = prompts_made(tree, dataset.entries, plan.tokens().max(1.0), notes, problems);
     DatasetPlan::Rankings(RankingsPlan { entries, ..plan })
 }

@@ -1,7 +1,7 @@
 //! A trace that is replayed.
 
 use super::super::{subject, what_holds};
-use super::{file, sends_all_images};
+use super::{file, sends_all_images, text};
 use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
@@ -83,6 +83,7 @@ pub(super) fn trace(
         delay_cap_ms: dataset.inter_turn_delay_cap_seconds.map(|cap| cap * 1e3),
         idle_gap_cap_ms: idle_cap.map(|cap| cap * 1e3),
         ignores_times: dataset.ignore_trace_delays(),
+        corpus: dataset.prompts.as_ref().map(text::corpus).unwrap_or_default(),
         block_size: block_size.and_then(|size| u32::try_from(size).ok()),
         synthesis: synthesis(dataset),
         baseten: replay,

@@ -4,6 +4,9 @@
 //! that a server's prefix cache is hit when the plan asks for it and not because a corpus was small.
 
 mod words;
+mod writer;
+
+pub(super) use writer::ProseWriter;
 
 use std::ops::Range;
 use std::sync::LazyLock;

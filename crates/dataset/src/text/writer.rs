@@ -1,0 +1,73 @@
+//! Texts of exactly so many tokens, of any corpus and whatever the tokenizer.
+
+use super::code;
+use super::fit::fit;
+use super::prose::ProseWriter;
+use super::vocabulary::Vocabulary;
+use crate::error::DatasetError;
+use aiperf_plan::{Corpus, RandomStyle};
+use aiperf_tokenize::Tokenizer;
+use rand::Rng;
+
+/// Bytes of code for each token that is missing: most have fewer.
+const CODE_BYTES: usize = 4;
+
+/// Writes texts to length. Threads share one: what it writes depends on its arguments alone.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    tokenizer: Tokenizer,
+    corpus: Corpus,
+    prose: ProseWriter,
+    vocabulary: Vocabulary,
+}
+
+impl Writer {
+    pub(crate) fn of(corpus: Corpus, tokenizer: &Tokenizer) -> Self {
+        Self {
+            tokenizer: tokenizer.clone(),
+            corpus,
+            prose: ProseWriter::new(tokenizer),
+            vocabulary: Vocabulary::new(tokenizer),
+        }
+    }
+
+    /// A text that begins with another and has exactly so many tokens, those of the other included.
+    pub(crate) fn write_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, DatasetError> {
+        self.try_write(after, tokens, rng).map_err(|_| self.out_of_reach(tokens))
+    }
+
+    /// A text of exactly so many tokens that others begin with.
+    pub(crate) fn write_prefix(&self, tokens: usize, rng: &mut impl Rng) -> Result<String, DatasetError> {
+        let written = match self.corpus {
+            Corpus::Random(style) => self.vocabulary.write_scattered(style, "", tokens, rng),
+            Corpus::Sonnet | Corpus::Coding => self.try_write("", tokens, rng),
+        };
+        written.map_err(|_| self.out_of_reach(tokens))
+    }
+
+    /// A text that begins with another and has so many tokens, or the nearest that was found.
+    pub(crate) fn write_nearest_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> String {
+        self.try_write(after, tokens, rng).unwrap_or_else(|nearest| nearest)
+    }
+
+    fn try_write(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, String> {
+        let written = match self.corpus {
+            Corpus::Sonnet if !self.prose.knows_words() => {
+                let scattered = self.vocabulary.write_scattered(RandomStyle::Vllm, after, tokens, rng);
+                return scattered.or_else(|_| self.prose.try_write(after, tokens, rng));
+            }
+            Corpus::Sonnet => self.prose.try_write(after, tokens, rng),
+            Corpus::Coding => {
+                let more = |missing, begins| code::text(CODE_BYTES * missing, begins, rng);
+                fit(&self.tokenizer, after, tokens, more)
+            }
+            Corpus::Random(style) => return self.vocabulary.write_run(style, after, tokens, rng),
+        };
+        // For vocabularies that know no English.
+        written.or_else(|_| self.vocabulary.write_scattered(RandomStyle::Vllm, after, tokens, rng))
+    }
+
+    fn out_of_reach(&self, tokens: usize) -> DatasetError {
+        DatasetError::LengthOutOfReach { tokenizer: self.tokenizer.name().to_owned(), tokens }
+    }
+}
