@@ -25,7 +25,7 @@ pub(super) fn files_of(path: &Path, format: &Format) -> Result<(Vec<PathBuf>, Op
         Folder::ConversationAFile | Folder::AllFiles => is_jsonl,
         // Those that begin with a dot are the system's own.
         Folder::PoolAFile => {
-            |path| path.is_file() && !path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.')
+            |path| path.is_file() && path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.')
         }
     };
     let depth = if format.folder == Folder::AllFiles { DEEPEST } else { 0 };

@@ -194,7 +194,7 @@ fn has_content(row: &Value) -> bool {
         Some(Value::Array(items)) => !items.is_empty(),
         Some(_) => true,
     };
-    SAYING.iter().any(|key| says(&key))
+    SAYING.iter().any(says)
 }
 
 fn is_speed_bench(row: &Value) -> bool {
@@ -212,7 +212,7 @@ fn split_of(path: &Path) -> Option<FileFormat> {
 fn folder_looks_like(folder: &Path) -> Vec<FileFormat> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.is_file() && !path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.'));
+    files.retain(|path| path.is_file() && path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.'));
     files.sort();
     let ends = |path: &PathBuf, ending: &str| path.extension().is_some_and(|it| it == ending);
     let first_row = |path: &PathBuf| {
