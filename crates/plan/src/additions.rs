@@ -111,7 +111,7 @@ impl CacheBust {
         if self.marker == MarkerKind::Warmup {
             return 0;
         }
-        let samples = (0..SAMPLES).map(|n| count(&self.with_gap(&session_marker("sample", n, n, "sample"))));
+        let samples = (0..SAMPLES).map(|n| count(&self.with_gap(&session_marker("", 0, n, ""))));
         (samples.sum::<usize>() as f64 / SAMPLES as f64).round_ties_even() as usize
     }
 }

@@ -1,6 +1,6 @@
 //! What prompts are made of, and how many a request has.
 
-use crate::recorded::chat;
+use crate::recorded::{chat, chat_counted};
 use serde_json::Value;
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenize/tests/golden/tiny-model");
@@ -43,9 +43,12 @@ fn a_style_without_anything_random_is_said_to_have_no_effect() {
 
 #[test]
 fn inputs_are_counted_as_the_template_renders_them_and_prompts_leave_room_for_it() {
-    let bare = chat(&few(&["--tokenizer", MODEL])).good();
+    let counted = |args: &[&str]| {
+        chat_counted(|bench| bench.with(&["--model", "m", "--tokenizer", MODEL]).with(&few(args))).good()
+    };
+    let bare = counted(&[]);
     assert_eq!(inputs(&bare.run.records()), [40; 6]);
-    let rendered = chat(&few(&["--tokenizer", MODEL, "--apply-chat-template"])).good();
+    let rendered = counted(&["--apply-chat-template"]);
     let counts = inputs(&rendered.run.records());
     assert!(counts.iter().all(|count| (39..=41).contains(count)), "{counts:?}");
     let shorter = |index: usize| rendered.texts()[index].len() < bare.texts()[index].len();
@@ -54,6 +57,6 @@ fn inputs_are_counted_as_the_template_renders_them_and_prompts_leave_room_for_it
 
 #[test]
 fn a_tokenizer_without_a_template_says_so() {
-    let stderr = chat(&few(&["--apply-chat-template"])).good().run.stderr();
-    assert!(stderr.contains("--apply-chat-template has no effect"), "{stderr}");
+    let said = chat(&few(&["--apply-chat-template"])).good().run.stdout();
+    assert!(said.contains("--apply-chat-template has no effect"), "{said}");
 }

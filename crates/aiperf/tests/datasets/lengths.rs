@@ -1,6 +1,7 @@
 //! How long prompts are, and the outputs that are asked for.
 
-use crate::recorded::{Recorded, chat, chat_as};
+use crate::bench::Bench;
+use crate::recorded::{Recorded, chat, chat_as, recording};
 use std::collections::BTreeSet;
 
 const FEW: &[&str] = &["--num-dataset-entries", "30", "--request-count", "30", "--random-seed", "3"];
@@ -75,7 +76,7 @@ fn lengths_that_cannot_be_are_refused_by_name() {
         (&["--seq-dist", "5,50:90"][..], "--seq-dist"),
         (&["--seq-dist", "0,50:100"], "--seq-dist"),
         (&["--seq-dist", "99999999,50:100"], "--seq-dist"),
-        (&["--random-range-ratio", "0.5"], "--random-range-ratio needs"),
+        (&["--random-range-ratio", "0.5"], "needs --isl"),
         (&["--isl", "9", "--osl", "9", "--random-range-ratio", "1.5"], "--random-range-ratio"),
         (&["--isl", "1", "--osl", "9", "--random-range-ratio", "0.5"], "as short as 0 tokens"),
         (&["--isl", "9", "--osl", "9", "--isl-stddev", "2", "--random-range-ratio", "0.5"], "--isl-stddev"),
@@ -91,7 +92,12 @@ fn the_same_seed_asks_the_same_with_1_2_and_8_workers() {
     let texts = |workers: &str| {
         let shape =
             ["--isl", "20", "--isl-stddev", "5", "--prefix-prompt-pool-size", "3", "--prefix-prompt-length", "9"];
-        let recorded = few(&[&shape[..], &["--workers-max", workers, "--concurrency", "8"]].concat());
+        let recorded = recording(|address| {
+            let server = ["--model", "m", "--url", address, "--tokenizer", "builtin", "--concurrency", "8"];
+            let quiet = ["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry", "--workers-max", workers];
+            Bench::bare().with(&server).with(&quiet).with(FEW).with(&shape)
+        })
+        .good();
         recorded.texts().into_iter().collect::<BTreeSet<_>>()
     };
     let one = texts("1");

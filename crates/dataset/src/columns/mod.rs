@@ -3,15 +3,16 @@
 //! Which of the two a file is, its first bytes say, not its name. Pages may be compressed with Snappy, Zstandard, gzip or
 //! LZ4.
 
+mod arrow_lengths;
 mod cell;
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek};
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -24,6 +25,8 @@ use self::cell::cell;
 
 const PARQUET: &[u8] = b"PAR1";
 const ARROW: &[u8] = b"ARROW1";
+/// Where the messages of a file begin. They are those of a stream; what follows them says where each is.
+const FIRST_MESSAGE: u64 = 8;
 /// What a stream of Arrow begins with, in place of a file's name.
 const ARROW_STREAM: &[u8] = &[0xff; 4];
 /// Rows decoded at a time: prompts may be long.
@@ -80,9 +83,9 @@ impl Columns {
         let (what, opened) = if start.starts_with(PARQUET) {
             ("Parquet", guarded(|| parquet(from.chunks(), wanted).map_err(ArrowError::from)))
         } else if start.starts_with(ARROW) {
-            ("Arrow", guarded(|| arrow_file(from.reader()?, from.reader()?, wanted)))
+            ("Arrow", guarded(|| arrow(from.reader()?, from.reader()?, FIRST_MESSAGE, wanted)))
         } else if start.starts_with(ARROW_STREAM) {
-            ("Arrow", guarded(|| arrow_stream(from.reader()?, from.reader()?, wanted)))
+            ("Arrow", guarded(|| arrow(from.reader()?, from.reader()?, 0, wanted)))
         } else {
             return Err(
                 "is neither Parquet nor Arrow\n  such a file begins with PAR1 or ARROW1\n  try: a .parquet, .arrow \
@@ -184,27 +187,20 @@ fn parquet(from: std::io::Result<impl ChunkReader + 'static>, wanted: Option<&[&
     Ok(Opened { schema: reader.schema(), rows, batches: Box::new(reader) })
 }
 
-fn arrow_file<R: Read + Seek + Send + 'static>(
-    look: R,
-    read: R,
-    wanted: Option<&[&str]>,
-) -> Result<Opened, ArrowError> {
-    let whole = FileReader::try_new(look, None)?.schema();
-    let kept = positions(&whole, wanted);
-    let schema = whole.project(&kept)?.into();
-    Ok(Opened { schema, rows: None, batches: Box::new(FileReader::try_new(read, Some(kept))?) })
-}
-
-fn arrow_stream<R: Read + Seek + Send + 'static>(
-    look: R,
+fn arrow<R: Read + Seek + Send + 'static>(
+    mut look: R,
     mut read: R,
+    begin: u64,
     wanted: Option<&[&str]>,
 ) -> Result<Opened, ArrowError> {
+    look.seek(SeekFrom::Start(begin))?;
+    arrow_lengths::check(&mut look)?;
+    look.seek(SeekFrom::Start(begin))?;
     let whole = StreamReader::try_new(look, None)?.schema();
     let kept = positions(&whole, wanted);
     let schema = whole.project(&kept)?.into();
     // Two readers of one file share its position.
-    read.rewind()?;
+    read.seek(SeekFrom::Start(begin))?;
     Ok(Opened { schema, rows: None, batches: Box::new(StreamReader::try_new(read, Some(kept))?) })
 }
 
