@@ -1,5 +1,5 @@
 //! What is sent. Bodies are encoded once, before the clock starts and on all cores, up to a limit of bytes; of a dataset
-//! larger than that, the rest is encoded while the run is on, ahead of its use (see [`crate::ahead`]). Of a conversation of
+//! larger than that, the rest is encoded while the run is on, ahead of its use (see `ahead`). Of a conversation of
 //! several turns whose requests depend on answers, that is the first turn, and the pieces that the others add: a session
 //! goes on from there.
 

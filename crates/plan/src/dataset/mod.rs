@@ -4,7 +4,7 @@
 //! - [`distribution`]: numbers that are drawn
 //! - [`synthetic`]: conversations that are made; [`text`]: their text
 //! - [`media`]: images, audio and video that are made
-//! - [`file`]: conversations of files; [`speed_bench`]: the types of SPEED-Bench
+//! - [`mod@file`]: conversations of files; [`speed_bench`]: the types of SPEED-Bench
 //! - [`public`]: those of public datasets
 //! - [`trace`]: requests as a server once received them
 

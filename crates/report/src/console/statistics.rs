@@ -5,7 +5,7 @@ use super::table::{Cell, Column, Table};
 use super::text::Align;
 use crate::number::grouped;
 
-/// Statistics of one thing, in the order of [`COLUMNS`]; none where it has no values.
+/// Statistics of one thing, in the order of `COLUMNS`; none where it has no values.
 pub type StatisticsRow<'a> = (&'a str, Option<[f64; COLUMNS.len()]>);
 
 const COLUMNS: [&str; 7] = ["Mean", "Std Dev", "Min", "P25", "Median", "P75", "Max"];
