@@ -71,9 +71,6 @@ pub enum MemoryError {
 /// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     let Some(free) = free_now() else { return Ok(()) };
-    if let DatasetPlan::Synthetic(plan) = &plan.dataset {
-        media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
-    }
     let bodies = bodies_within(plan.runtime.prepared_bytes, Some(free));
     if let DatasetPlan::Synthetic(plan) = &plan.dataset {
         media_fit(plan.media.most_bytes() * plan.turns.count.largest().max(1.0), free)?;
