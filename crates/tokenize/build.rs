@@ -1,6 +1,5 @@
-//! Turns the rank files of `vocabulary/` into tables that are read where they lie in the binary.
-//!
-//! For each encoding: the bytes of all tokens one after another, where each begins, and a hash table from bytes to id.
+//! Unpacks the rank files of `vocabulary/`: for each encoding the bytes of all tokens one after another, and the length of
+//! each.
 
 use std::fs;
 use std::io::Read;
@@ -9,16 +8,10 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-#[path = "src/bpe/layout.rs"]
-mod layout;
-
 const ENCODINGS: [&str; 3] = ["o200k_base", "cl100k_base", "p50k_base"];
-/// A vocabulary that is the beginning of another: its name, the other's, and how many tokens it has.
-const BEGINNINGS: [(&str, &str, usize); 1] = [("r50k_base", "p50k_base", 50_256)];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/bpe/layout.rs");
     let source = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("vocabulary");
     let target = std::env::var("OUT_DIR").expect("cargo sets it");
     for name in ENCODINGS {
@@ -30,13 +23,8 @@ fn main() {
             fs::write(Path::new(&target).join(format!("{name}.{part}")), table).expect("the build folder is writable");
         };
         write("bytes", tokens.concat());
-        write("starts", layout::starts(&tokens));
-        write("slots", layout::slots(&tokens));
-        for (beginning, _, length) in BEGINNINGS.iter().filter(|(_, whole, _)| *whole == name) {
-            // The rest of its tables is the beginning of this one's.
-            let file = Path::new(&target).join(format!("{beginning}.slots"));
-            fs::write(file, layout::slots(&tokens[..*length])).expect("the build folder is writable");
-        }
+        let length = |token: &Vec<u8>| u8::try_from(token.len()).expect("a token has at most 255 bytes");
+        write("lengths", tokens.iter().map(length).collect());
     }
 }
 

@@ -30,6 +30,7 @@ mod terminal;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    aiperf_types::guard::silence_guarded();
     let args: Vec<String> = std::env::args_os().skip(1).map(aiperf_config::argument).collect();
     commands::table::dispatch(&args).into()
 }

@@ -68,8 +68,7 @@ impl Downloads for PublicFiles<'_> {
             Ok(listing) => {
                 let (repo, revision) = (repo.to_owned(), revision.to_owned());
                 self.commits().push(Listed { repo, revision, commit: listing.commit.clone() });
-                let files = listing.files.into_iter().map(|file| file.path).collect();
-                return Ok(Repository { commit: listing.commit, files, configs: listing.configs });
+                return Ok(Repository { commit: listing.commit, files: listing.files, configs: listing.configs });
             }
             Err(error) => error,
         };

@@ -2,7 +2,7 @@
 
 use crate::hub::{Hub, HubError, RepoKind};
 use aiperf_plan::{Plan, TokenizerPlan};
-use aiperf_tokenize::{Choice, Lookup, TokenizeError, Tokenizer, Tokenizers, builtin, huggingface, lookup};
+use aiperf_tokenize::{Choice, Lookup, TokenizeError, Tokenizer, Tokenizers, builtin, huggingface};
 use aiperf_types::LogLevel;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -162,7 +162,7 @@ impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S
             error,
             TokenizeError::NotFound { .. } | TokenizeError::Ambiguous { .. } | TokenizeError::NoTokenizerFile { .. }
         );
-        if !may_fetch || !may_be_there || lookup::is_path_like(name) || std::path::Path::new(name).exists() {
+        if !may_fetch || !may_be_there || std::path::Path::new(name).exists() {
             return Err(error.into());
         }
         let hub = (self.hub)()?.within(Duration::from_nanos(self.plan.tokenizer.fetch_timeout.0));

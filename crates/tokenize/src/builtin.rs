@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-use crate::bpe::{self, Bpe};
+use crate::bpe::{self, Builtin};
 
 /// Name that stands for [`DEFAULT`].
 pub const BUILTIN: &str = "builtin";
@@ -46,7 +46,7 @@ const P50K_EDIT_SPECIALS: &[Special] =
 /// One vocabulary with its special tokens.
 pub struct Encoding {
     pub name: &'static str,
-    bpe: &'static Bpe,
+    bpe: &'static Builtin,
     specials: &'static [Special],
     /// Ids with a special token `<|reserved_ID|>`.
     reserved: Range<u32>,
@@ -54,7 +54,7 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    const fn new(name: &'static str, bpe: &'static Bpe, specials: &'static [Special], end_of_text: u32) -> Self {
+    const fn new(name: &'static str, bpe: &'static Builtin, specials: &'static [Special], end_of_text: u32) -> Self {
         Self { name, bpe, specials, reserved: 0..0, end_of_text }
     }
 }
@@ -91,6 +91,11 @@ impl Encoding {
             BUILTIN => Some(DEFAULT),
             _ => ENCODINGS.iter().find(|encoding| encoding.name == name),
         }
+    }
+
+    /// Makes what finds tokens, if nobody has yet: some milliseconds.
+    pub(crate) fn make_ready(&self) {
+        std::sync::LazyLock::force(self.bpe);
     }
 
     /// How many tokens a text has.

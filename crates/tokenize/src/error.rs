@@ -5,6 +5,11 @@ use std::path::PathBuf;
 /// A tokenizer that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizeError {
+    /// A path at which there is nothing.
+    #[error(
+        "tokenizer '{name}': no such file or directory\n  try: the directory that holds tokenizer.json, or --tokenizer builtin"
+    )]
+    NoSuchPath { name: String },
     /// Neither built in, nor a path, nor in the hub cache.
     #[error(
         "tokenizer '{name}' (revision '{revision}') is not on this machine\n  looked for: {searched}\n  try: \
@@ -65,6 +70,7 @@ impl TokenizeError {
     /// What the failure is called, as the reference's panels call it.
     pub fn title(&self) -> &'static str {
         match self {
+            Self::NoSuchPath { .. } => "Tokenizer Not Found",
             Self::NotFound { .. } => "Repository Not Found",
             Self::Ambiguous { .. } => "Ambiguous Tokenizer Name",
             Self::NoTokenizerFile { .. } => "Missing Tokenizer Files",

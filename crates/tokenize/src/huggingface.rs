@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use aiperf_types::guard::guarded;
 use serde_json::Value;
 
 use crate::engine::Engine;
@@ -16,6 +17,9 @@ const TOKENIZER_FILE: &str = "tokenizer.json";
 const CONFIG_FILE: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
 const TEMPLATE_FILE: &str = "chat_template.jinja";
+
+/// What a tokenizer is tried on when it is loaded.
+const TRIAL: &str = "Three words, 4 numbers\nund ünï 漢字";
 
 /// Vocabularies in other formats.
 const OTHER_FORMATS: &[(&str, &str)] = &[
@@ -72,6 +76,10 @@ impl HuggingFace {
             None if !file.exists() => return Err(no_tokenizer_file(directory, &config)),
             None => Engine::from_json(&read(&file)?).map_err(malformed(&file))?,
         };
+        // Some of what a file may ask for the library cannot do, and says so by a panic.
+        if guarded(|| engine.encode(TRIAL)).is_none() {
+            return Err(malformed(&file)("its steps do not work on a short text".to_owned()));
+        }
         let named = named_special_tokens(&config, &map);
         let id_of = |key: &str| named.iter().find(|(name, _)| name == key).and_then(|(_, text)| engine.id_of(text));
         let (bos, eos) = (id_of("bos_token"), id_of("eos_token"));

@@ -19,24 +19,10 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// As the environment of the process says: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
+    /// As the environment of the process says.
     pub fn from_env() -> Self {
         let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Self::from_folders(folder("HF_HUB_CACHE"), folder("HF_HOME"), folder("XDG_CACHE_HOME"), folder("HOME"))
-    }
-
-    /// The hub cache from its possible homes, first given wins.
-    pub fn from_folders(
-        hub_cache: Option<PathBuf>,
-        hf_home: Option<PathBuf>,
-        cache_home: Option<PathBuf>,
-        home: Option<PathBuf>,
-    ) -> Self {
-        let hub_cache = hub_cache
-            .or_else(|| hf_home.map(|folder| folder.join("hub")))
-            .or_else(|| cache_home.map(|folder| folder.join("huggingface").join("hub")))
-            .or_else(|| home.map(|folder| folder.join(".cache").join("huggingface").join("hub")));
-        Self { hub_cache, revision: None }
+        Self { hub_cache: hub_cache(folder), revision: None }
     }
 
     /// The same, for a revision.
@@ -57,20 +43,21 @@ impl Lookup {
         if path.exists() {
             return Ok(path.to_owned());
         }
-        let mut searched = vec![format!("path {}", path.display())];
-        if !is_path_like(name) {
-            match &self.hub_cache {
-                Some(cache) => {
-                    if let Some(snapshot) = self.find_cached(cache, name)? {
-                        return Ok(snapshot);
-                    }
-                    searched.push(format!("hub cache {}", cache.display()));
-                }
-                None => searched.push("hub cache (none: set HF_HUB_CACHE or HF_HOME)".to_owned()),
-            }
+        let name = name.to_owned();
+        if is_path_like(&name) {
+            return Err(TokenizeError::NoSuchPath { name });
         }
-        let (name, revision) = (name.to_owned(), self.revision().to_owned());
-        Err(TokenizeError::NotFound { name, revision, searched: searched.join(", ") })
+        let cache = match &self.hub_cache {
+            Some(cache) => {
+                if let Some(snapshot) = self.find_cached(cache, &name)? {
+                    return Ok(snapshot);
+                }
+                format!("hub cache {}", cache.display())
+            }
+            None => "hub cache (none: set HF_HUB_CACHE or HF_HOME)".to_owned(),
+        };
+        let searched = format!("path {}, {cache}", path.display());
+        Err(TokenizeError::NotFound { name, revision: self.revision().to_owned(), searched })
     }
 
     fn find_cached(&self, cache: &Path, name: &str) -> Result<Option<PathBuf>, TokenizeError> {
@@ -94,22 +81,45 @@ impl Lookup {
         }
     }
 
-    /// The snapshot folder of a cache entry: of the commit that the revision points at, else one named as the revision.
     fn snapshot(&self, entry: &Path) -> Option<PathBuf> {
-        let revision = self.revision();
-        let commit = fs::read_to_string(entry.join("refs").join(revision)).ok();
-        let candidates = commit.as_deref().map(str::trim).into_iter().chain([revision]).filter(|name| is_below(name));
-        candidates.map(|commit| entry.join("snapshots").join(commit)).find(|folder| folder.is_dir())
+        snapshot(entry, self.revision())
     }
 }
 
+/// The folder that Hugging Face's tools keep all that is theirs in, by the variables that name folders: `HF_HOME`, else
+/// `huggingface` in `XDG_CACHE_HOME`, else in `~/.cache`.
+pub fn hub_home(folder: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    folder("HF_HOME")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("huggingface")))
+        .or_else(|| folder("HOME").map(|home| home.join(".cache").join("huggingface")))
+}
+
+/// The hub cache: `HF_HUB_CACHE`, else `HUGGINGFACE_HUB_CACHE`, else `hub` in [`hub_home`].
+pub fn hub_cache(folder: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    folder("HF_HUB_CACHE")
+        .or_else(|| folder("HUGGINGFACE_HUB_CACHE"))
+        .or_else(|| hub_home(folder).map(|home| home.join("hub")))
+}
+
+/// The snapshot folder of an entry of the hub cache: of the commit that a revision points at, else one named as the
+/// revision.
+pub fn snapshot(entry: &Path, revision: &str) -> Option<PathBuf> {
+    let commit = fs::read_to_string(entry.join("refs").join(revision)).ok();
+    let candidates = commit.as_deref().map(str::trim).into_iter().chain([revision]).filter(|name| is_below(name));
+    candidates.map(|commit| entry.join("snapshots").join(commit)).find(|folder| folder.is_dir())
+}
+
 /// Whether a path stays below the folder that it is joined to.
-fn is_below(path: &str) -> bool {
-    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+pub fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path).components().peekable();
+    parts.peek().is_some()
+        && parts.all(|part| matches!(part, Component::Normal(_)))
+        && !path.contains(['\\', '\0'])
+        && !path.ends_with('/')
 }
 
 /// Whether a name can only be meant as a path.
-pub fn is_path_like(name: &str) -> bool {
+fn is_path_like(name: &str) -> bool {
     Path::new(name).is_absolute()
         || name.starts_with(['.', '~'])
         || [".json", ".model", ".tiktoken"].iter().any(|ending| name.ends_with(ending))

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::bpe::split::{self, Splitter};
-use crate::bpe::{Bpe, Loaded, layout};
+use crate::bpe::{Bpe, layout};
 
 /// A kind of tokenizer whose vocabulary is a rank file.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Kind {
 /// A vocabulary read from a rank file.
 pub(crate) struct RankFile {
     kind: &'static Kind,
-    bpe: Bpe<Loaded>,
+    bpe: Bpe,
     /// Ascending by id.
     specials: Vec<(String, u32)>,
     finder: AhoCorasick,

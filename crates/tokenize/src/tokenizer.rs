@@ -29,7 +29,7 @@ impl Tokenizer {
     /// cache.
     pub fn load(name: &str, lookup: &Lookup) -> Result<Self, TokenizeError> {
         if let Some(encoding) = Encoding::named(name) {
-            return Ok(Self { name: name.into(), kind: Kind::Builtin(encoding) });
+            return Ok(Self::of_encoding(name, encoding));
         }
         Self::load_from(name, &lookup.find(name)?)
     }
@@ -41,7 +41,13 @@ impl Tokenizer {
 
     /// The default vocabulary inside the binary.
     pub fn builtin() -> Self {
-        Self { name: BUILTIN.into(), kind: Kind::Builtin(builtin::DEFAULT) }
+        Self::of_encoding(BUILTIN, builtin::DEFAULT)
+    }
+
+    fn of_encoding(name: &str, encoding: &'static Encoding) -> Self {
+        // Now, and not when the first text is to be counted.
+        encoding.make_ready();
+        Self { name: name.into(), kind: Kind::Builtin(encoding) }
     }
 
     /// As it was asked for.

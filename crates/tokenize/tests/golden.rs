@@ -89,7 +89,7 @@ fn golden_encodings_give_the_ids_of_tiktoken() {
     tally.finish();
 }
 
-/// Whether words decide otherwise than letters do (tokenizers.md, 8, row 6). The reference takes `latest-model` for a
+/// Whether words decide otherwise than letters do. The reference takes `latest-model` for a
 /// placeholder, because of the letters `test-model`, and `test_llm` for none.
 fn words_decide_otherwise(name: &str, is_placeholder: bool) -> bool {
     const WORDS: &[&str] = &["test", "mock", "fake", "dummy", "example", "sample", "placeholder"];

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use aiperf_tokenize::lookup::hub_cache;
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -155,13 +156,20 @@ fn a_broken_tokenizer_file_is_named() {
 
 #[test]
 fn the_hub_cache_is_where_the_first_variable_given_says() {
-    let at = |path: &str| Some(PathBuf::from(path));
-    let found = |lookup: Lookup| lookup.hub_cache.map(|path| path.display().to_string());
-    assert_eq!(found(Lookup::from_folders(at("/c"), at("/h"), at("/x"), at("/u"))).as_deref(), Some("/c"));
-    assert_eq!(found(Lookup::from_folders(None, at("/h"), at("/x"), at("/u"))).as_deref(), Some("/h/hub"));
-    assert_eq!(found(Lookup::from_folders(None, None, at("/x"), at("/u"))).as_deref(), Some("/x/huggingface/hub"));
-    assert_eq!(found(Lookup::from_folders(None, None, None, at("/u"))).as_deref(), Some("/u/.cache/huggingface/hub"));
-    assert_eq!(found(Lookup::from_folders(None, None, None, None)), None);
+    let all = [
+        ("HF_HUB_CACHE", "/c", "/c"),
+        ("HUGGINGFACE_HUB_CACHE", "/d", "/d"),
+        ("HF_HOME", "/h", "/h/hub"),
+        ("XDG_CACHE_HOME", "/x", "/x/huggingface/hub"),
+        ("HOME", "/u", "/u/.cache/huggingface/hub"),
+    ];
+    let cache = |vars: &[(&str, &str, &str)]| {
+        hub_cache(|name| vars.iter().find(|(other, ..)| *other == name).map(|(_, value, _)| value.into()))
+    };
+    for (from, (.., wanted)) in all.iter().enumerate() {
+        assert_eq!(cache(&all[from..]), Some(PathBuf::from(wanted)));
+    }
+    assert_eq!(cache(&[]), None);
 }
 
 #[test]
@@ -180,4 +188,21 @@ fn padding_and_truncation_of_the_file_do_not_touch_counts() {
     for said in ["a", "one two three four five six seven eight nine ten"] {
         assert_eq!(limited.count(said), plain.count(said));
     }
+}
+
+#[test]
+fn a_path_at_which_there_is_nothing_is_not_looked_for_elsewhere() {
+    let message = refusal("./nowhere", &lookup(&cache(&[])));
+    assert!(message.contains("no such file or directory") && !message.contains("hf download"), "{message}");
+}
+
+#[test]
+fn a_file_whose_steps_end_in_a_panic_is_told_when_it_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(golden("tiny-model/tokenizer.json")).unwrap();
+    let mut file: Value = serde_json::from_str(&text).unwrap();
+    file["normalizer"] = json!({"type": "Replace", "pattern": {"String": ""}, "content": "aaaaaaaa"});
+    fs::write(folder.path().join("tokenizer.json"), file.to_string()).unwrap();
+    let message = refusal(folder.path().to_str().unwrap(), &Lookup::default());
+    assert!(message.contains("do not work on a short text"), "{message}");
 }

@@ -34,8 +34,6 @@ pub struct Download {
     pub path: String,
     /// Another server, where this one leads there, is told none of these that are private.
     pub headers: Vec<(String, String)>,
-    /// The entity tag of what is there already. Without one, whoever asks has to check the whole.
-    pub validator: Option<String>,
     pub size_limit: u64,
     pub patience: Patience,
 }
@@ -57,14 +55,6 @@ impl Default for Patience {
         let seconds = Duration::from_secs;
         Self { connect: seconds(10), silence: seconds(30), retries: 4, pause: Duration::from_millis(500) }
     }
-}
-
-/// A file that is there whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Downloaded {
-    pub bytes: u64,
-    /// As the server that sent it named it.
-    pub validator: Option<String>,
 }
 
 /// Why a file is not there whole. What came of it is.
@@ -109,14 +99,15 @@ struct Part {
 
 impl Fetcher {
     /// Brings what a file lacks, unless somebody wants it stopped. What is there is kept, and told to `progress` with
-    /// the length of the whole, where that is known.
+    /// the length of the whole, where that is known. Whoever asks has to check the whole: what was there may be of another
+    /// file.
     pub fn download(
         &self,
         wanted: &Download,
         file: &mut File,
         progress: impl Fn(u64, Option<u64>),
         is_stopped: impl Fn() -> bool,
-    ) -> Result<Downloaded, DownloadError> {
+    ) -> Result<(), DownloadError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(FetchError::Setup)?;
         let session = Rc::new(self.session(SessionSettings {
             stamps: StampMode::User,
@@ -143,7 +134,7 @@ impl Fetcher {
         };
         LocalSet::new().block_on(&runtime, async {
             let mut at = file.seek(SeekFrom::End(0))?;
-            let mut validator = wanted.validator.clone();
+            let mut validator: Option<String> = None;
             let mut failed = 0;
             let mut is_anew = false;
             loop {
@@ -173,7 +164,7 @@ impl Fetcher {
                         }
                         validator = part.validator;
                         match part.failure {
-                            None if part.is_last => return Ok(Downloaded { bytes: at, validator }),
+                            None if part.is_last => return Ok(()),
                             None if part.bytes.is_empty() => DownloadError::Answer("a range without a byte".to_owned()),
                             None => continue,
                             Some(failure) => FetchError::Failed { failure, media_type: None }.into(),

@@ -61,7 +61,7 @@ pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};
 pub use clock::DeadlineTimer;
 pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
-pub use download::{Download, DownloadError, Downloaded, Patience};
+pub use download::{Download, DownloadError, Patience};
 pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
 pub use legs::{Leg, Script, Step, Watch};
 pub use pace::ConnectPace;

@@ -22,6 +22,7 @@
 //! - [`number_map`]: maps by numbers that count up
 //! - [`media_type`]: what the type of a body says
 //! - [`event`]: what a run tells those who watch it
+//! - [`guard`]: code of others that may panic
 
 pub mod body;
 pub mod conversation;
@@ -30,6 +31,7 @@ pub mod error;
 pub mod event;
 pub mod exchange;
 pub mod failure;
+pub mod guard;
 pub mod id;
 pub mod limits;
 pub mod log;

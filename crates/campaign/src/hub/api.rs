@@ -9,20 +9,13 @@ use serde_json::Value;
 /// How many repositories a search gives.
 const SEARCH_LIMIT: usize = 50;
 
-/// A file of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HubFile {
-    pub path: String,
-    /// Where the hub says it.
-    pub size: Option<u64>,
-}
-
 /// What a repository holds at a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The commit that the revision points at.
     pub commit: String,
-    pub files: Vec<HubFile>,
+    /// By their paths.
+    pub files: Vec<String>,
     /// What a dataset's card says of its subsets; null where it says nothing.
     pub configs: Value,
 }
@@ -44,7 +37,7 @@ pub(super) fn resolve_path(repo: &RepoName, revision: &str, path: &str) -> Strin
 }
 
 pub(super) fn listing_path(repo: &RepoName, revision: &str) -> String {
-    format!("/api/{}/{}/revision/{}?blobs=true", repo.kind.plural(), repo.id(), escaped(revision))
+    format!("/api/{}/{}/revision/{}", repo.kind.plural(), repo.id(), escaped(revision))
 }
 
 pub(super) fn model_path(repo: &RepoName) -> String {
@@ -164,11 +157,7 @@ pub(super) fn listing(body: &[u8]) -> Result<Listing, String> {
         return Err("'sha' is no commit".to_owned());
     }
     let files = json["siblings"].as_array().ok_or("no 'siblings'")?;
-    let file = |file: &Value| {
-        let size = file["size"].as_u64().or_else(|| file["lfs"]["size"].as_u64());
-        Some(HubFile { path: file["rfilename"].as_str()?.to_owned(), size })
-    };
-    let files = files.iter().filter_map(file).collect();
+    let files = files.iter().filter_map(|file| Some(file["rfilename"].as_str()?.to_owned())).collect();
     Ok(Listing { commit, files, configs: json["cardData"]["configs"].clone() })
 }
 
@@ -221,7 +210,7 @@ mod tests {
         assert_eq!(resolve_path(&model, "refs/pr/1", "a b/c.json"), "/org/m/resolve/refs%2Fpr%2F1/a%20b/c.json");
         let dataset = RepoName::new(RepoKind::Dataset, "org/d").unwrap();
         assert_eq!(resolve_path(&dataset, "main", "d.jsonl"), "/datasets/org/d/resolve/main/d.jsonl");
-        assert_eq!(listing_path(&dataset, "main"), "/api/datasets/org/d/revision/main?blobs=true");
+        assert_eq!(listing_path(&dataset, "main"), "/api/datasets/org/d/revision/main");
         assert_eq!(search_path("a b&c"), "/api/models?search=a%20b%26c&limit=50");
     }
 

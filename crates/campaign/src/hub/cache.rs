@@ -10,10 +10,11 @@
 //! A file appears under its name when all of it is there. Whoever writes a blob holds its lock.
 
 use super::error::HubError;
+use aiperf_tokenize::lookup;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often a lock that another process holds is tried.
@@ -85,15 +86,6 @@ impl fmt::Display for RepoName {
     }
 }
 
-/// Whether a text may be a part of a path below a folder.
-pub(super) fn is_below(path: &str) -> bool {
-    let mut parts = Path::new(path).components().peekable();
-    parts.peek().is_some()
-        && parts.all(|part| matches!(part, Component::Normal(_)))
-        && !path.contains(['\\', '\0'])
-        && !path.ends_with('/')
-}
-
 /// One repository in the cache.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
@@ -108,12 +100,9 @@ impl Entry {
         Self { root: cache.to_owned(), folder: cache.join(&name), name }
     }
 
-    /// The folder of a revision that is there: of the commit that it points at, else of that name.
+    /// The folder of a revision that is there.
     pub(super) fn snapshot(&self, revision: &str) -> Option<PathBuf> {
-        let commit = fs::read_to_string(self.folder.join("refs").join(revision)).ok();
-        let named = [commit.as_deref().map(str::trim), Some(revision)];
-        let named = named.into_iter().flatten().filter(|name| is_below(name));
-        named.map(|name| self.folder.join("snapshots").join(name)).find(|folder| folder.is_dir())
+        lookup::snapshot(&self.folder, revision)
     }
 
     /// A file of a revision that is there.
@@ -237,9 +226,9 @@ mod tests {
             assert!(RepoName::new(RepoKind::Model, id).is_err(), "{id}");
         }
         for path in ["", "/etc/passwd", "../x", "a/../b", "a\\b", "./a", "a/"] {
-            assert!(!is_below(path), "{path}");
+            assert!(!lookup::is_below(path), "{path}");
         }
-        assert!(is_below("data/train.jsonl") && is_below("refs/pr/1"));
+        assert!(lookup::is_below("data/train.jsonl") && lookup::is_below("refs/pr/1"));
     }
 
     #[test]

@@ -53,11 +53,15 @@ pub enum HubError {
     )]
     Network { endpoint: String, reason: String },
     #[error(
-        "{endpoint} did not answer within {} s\n  what came of a file is kept, and taken up again\n  try: check the \
-         network, or a local path",
-        after.as_secs_f64()
+        "{endpoint} did not answer within {} s{}\n  try: check the network, or a local path",
+        after.as_secs_f64(), if *is_kept { "\n  what came of the file is kept, and taken up again" } else { "" }
     )]
-    TimedOut { endpoint: String, after: Duration },
+    TimedOut {
+        endpoint: String,
+        after: Duration,
+        /// What came of a file is taken up by who asks for it again.
+        is_kept: bool,
+    },
     #[error("{endpoint} answered {status}{told}\n  try: later again, or a local path")]
     Status { endpoint: String, status: u16, told: String },
     #[error("{endpoint} gave an answer that is not the hub's: {reason}\n  try: another HF_ENDPOINT, or a local path")]
@@ -134,6 +138,14 @@ impl HubError {
         }
     }
 
+    /// The same, of a file whose beginning is kept.
+    pub(super) fn with_part_kept(self) -> Self {
+        match self {
+            Self::TimedOut { endpoint, after, .. } => Self::TimedOut { endpoint, after, is_kept: true },
+            other => other,
+        }
+    }
+
     /// A download that failed, as far as the file system and the network are concerned.
     pub(super) fn of_download(error: DownloadError, endpoint: &str, path: PathBuf) -> Self {
         use aiperf_transport::FetchError;
@@ -142,7 +154,7 @@ impl HubError {
             DownloadError::File(source) => Self::Cache { path, source },
             DownloadError::Fetch(FetchError::Stopped) => Self::Stopped,
             DownloadError::Fetch(FetchError::Silent(after) | FetchError::TimedOut(after)) => {
-                Self::TimedOut { endpoint, after }
+                Self::TimedOut { endpoint, after, is_kept: false }
             }
             DownloadError::Fetch(error) => Self::Network { endpoint, reason: error.to_string() },
             DownloadError::Status { status, reason } => Self::Status { endpoint, status, told: format!(" {reason}") },

@@ -19,13 +19,14 @@ pub mod settings;
 mod url;
 mod verify;
 
-pub use api::{HubFile, Listing};
+pub use api::Listing;
 pub use cache::{RepoKind, RepoName};
 pub use error::{Candidate, HubError};
 pub use settings::HubSettings;
 
 use aiperf_engine::{Stop, travel};
 use aiperf_plan::Plan;
+use aiperf_tokenize::lookup::is_below;
 use aiperf_transport::{Call, Download, DownloadError, FetchError, Fetched, Fetcher};
 use api::{Asked, FileHeaders, Resolved};
 use bytes::Bytes;
@@ -84,7 +85,7 @@ impl Hub {
         self
     }
 
-    /// The same, for so long from now on; what came by then is kept, and taken up again.
+    /// The same, for so long from now on; what came of a repository's file by then is kept, and taken up again.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
         self.until = Instant::now().checked_add(limit).map(|until| (until, limit));
@@ -106,7 +107,7 @@ impl Hub {
     pub fn file(&self, kind: RepoKind, repo: &str, revision: &str, path: &str) -> Result<PathBuf, HubError> {
         let repo = RepoName::new(kind, repo)?;
         let revision = checked(revision)?;
-        if !cache::is_below(path) {
+        if !is_below(path) {
             return Err(HubError::Path(path.to_owned()));
         }
         let entry = self.entry(&repo)?;
@@ -115,13 +116,6 @@ impl Hub {
         }
         self.check_online(&repo, revision)?;
         self.bring(&repo, &entry, revision, path)
-    }
-
-    /// A file that is in the cache; nobody is asked.
-    pub fn cached_file(&self, kind: RepoKind, repo: &str, revision: &str, path: &str) -> Option<PathBuf> {
-        let repo = RepoName::new(kind, repo).ok()?;
-        let revision = checked(revision).ok().filter(|_| cache::is_below(path))?;
-        self.entry(&repo).ok()?.file(revision, path)
     }
 
     /// What a repository holds at a revision, by the hub.
@@ -156,8 +150,8 @@ impl Hub {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<PathBuf>, HubError> {
         let Listing { commit, files, .. } = self.list(kind, repo, revision)?;
-        let wanted = files.iter().filter(|file| is_wanted(&file.path));
-        let brought = wanted.map(|file| self.file(kind, repo, &commit, &file.path)).collect::<Result<Vec<_>, _>>()?;
+        let wanted = files.iter().filter(|path| is_wanted(path));
+        let brought = wanted.map(|path| self.file(kind, repo, &commit, path)).collect::<Result<Vec<_>, _>>()?;
         if !brought.is_empty() {
             self.entry(&RepoName::new(kind, repo)?)?.note(revision, &commit)?;
         }
@@ -201,7 +195,9 @@ impl Hub {
 
     fn why_over(&self, from: &str) -> HubError {
         match self.until {
-            Some((_, after)) if !(self.is_stopped)() => HubError::TimedOut { endpoint: from.to_owned(), after },
+            Some((_, after)) if !(self.is_stopped)() => {
+                HubError::TimedOut { endpoint: from.to_owned(), after, is_kept: false }
+            }
             _ => HubError::Stopped,
         }
     }
@@ -236,7 +232,7 @@ impl Hub {
                 let told = |done, total: Option<u64>| (self.progress)(path, done, total.or(resolved.size));
                 let wanted = self.download(&resolved);
                 match self.fetcher.download(&wanted, &mut file, told, || self.is_over()) {
-                    Ok(_) => {}
+                    Ok(()) => {}
                     // The place of a file that lies elsewhere is signed for an hour.
                     Err(DownloadError::Status { status: 401 | 403 | 410, .. })
                         if resolved.origin != self.settings.origin && places < MOST_PLACES =>
@@ -247,7 +243,10 @@ impl Hub {
                     Err(DownloadError::TooLarge { limit }) => {
                         return Err(HubError::TooLarge { repo: repo.clone(), path: path.to_owned(), limit });
                     }
-                    Err(error) => return Err(self.download_failed(error, &self.settings.endpoint, &incomplete)),
+                    Err(error) => {
+                        let failed = self.download_failed(error, &self.settings.endpoint, &incomplete);
+                        return Err(if is_checked { failed.with_part_kept() } else { failed });
+                    }
                 }
                 if let Some(reason) = verify::fault(&mut file, &resolved.tag, resolved.size).map_err(unwritten)? {
                     let _ = fs::remove_file(&incomplete);
@@ -271,7 +270,6 @@ impl Hub {
             origin: resolved.origin.clone(),
             path: resolved.path.clone(),
             headers: self.headers(!is_elsewhere),
-            validator: None,
             size_limit: FILE_LIMIT,
             patience: self.settings.patience,
         }
@@ -363,7 +361,7 @@ impl Hub {
             return outcome.map_err(|error| match error {
                 FetchError::Stopped => self.why_over(&self.settings.endpoint),
                 FetchError::TimedOut(after) | FetchError::Silent(after) => {
-                    HubError::TimedOut { endpoint: endpoint(), after }
+                    HubError::TimedOut { endpoint: endpoint(), after, is_kept: false }
                 }
                 error => HubError::Network { endpoint: endpoint(), reason: error.to_string() },
             });
@@ -373,6 +371,6 @@ impl Hub {
 
 /// A revision that can be a part of a path.
 fn checked(revision: &str) -> Result<&str, HubError> {
-    let is_name = cache::is_below(revision) && revision.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_name = is_below(revision) && revision.bytes().all(|byte| byte.is_ascii_graphic());
     if is_name { Ok(revision) } else { Err(HubError::RevisionName(revision.to_owned())) }
 }

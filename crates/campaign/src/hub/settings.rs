@@ -1,6 +1,7 @@
 //! What the environment says about the hub.
 
 use aiperf_plan::{NoProxy, Proxies, Proxy};
+use aiperf_tokenize::lookup::{hub_cache, hub_home};
 use aiperf_transport::Origin;
 use aiperf_transport::Patience;
 use aiperf_transport::redirect::split_url;
@@ -62,13 +63,7 @@ impl HubSettings {
         let endpoint = endpoint.trim_end_matches('/').to_owned();
         let (origin, base) = split_url(&endpoint).ok_or_else(|| EndpointError::Endpoint(endpoint.clone()))?;
         let is_on = |name: &str| var(name).is_some_and(|value| is_true(&value));
-        let home = folder("HF_HOME")
-            .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("huggingface")))
-            .or_else(|| folder("HOME").map(|home| home.join(".cache").join("huggingface")));
-        let cache = folder("HF_HUB_CACHE")
-            .or_else(|| folder("HUGGINGFACE_HUB_CACHE"))
-            .or_else(|| home.as_ref().map(|home| home.join("hub")));
-        let token_file = folder("HF_TOKEN_PATH").or_else(|| home.map(|home| home.join("token")));
+        let token_file = folder("HF_TOKEN_PATH").or_else(|| hub_home(folder).map(|home| home.join("token")));
         let token = text("HF_TOKEN")
             .or_else(|| text("HUGGING_FACE_HUB_TOKEN"))
             .or_else(|| fs::read_to_string(token_file?).ok())
@@ -90,7 +85,7 @@ impl HubSettings {
             endpoint,
             token,
             proxies: proxies(&var)?,
-            cache,
+            cache: hub_cache(folder),
             offline: ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].into_iter().find(|name| is_on(name)),
             patience,
             answer_timeout,
@@ -145,16 +140,6 @@ mod tests {
             }
         }
         assert_eq!(settings(&[]).offline, None);
-    }
-
-    #[test]
-    fn the_cache_is_where_the_first_variable_says() {
-        let all = [("HF_HUB_CACHE", "/c"), ("HF_HOME", "/h"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/u")];
-        let wanted = ["/c", "/h/hub", "/x/huggingface/hub", "/u/.cache/huggingface/hub"];
-        for (from, wanted) in wanted.iter().enumerate() {
-            assert_eq!(settings(&all[from..]).cache, Some(PathBuf::from(wanted)));
-        }
-        assert_eq!(settings(&[]).cache, None);
     }
 
     #[test]

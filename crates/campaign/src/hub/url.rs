@@ -44,7 +44,6 @@ impl Hub {
             headers: self.headers(origin == self.settings.origin),
             origin,
             path,
-            validator: None,
             size_limit: FILE_LIMIT,
             patience: self.settings.patience,
         };
@@ -52,7 +51,7 @@ impl Hub {
         let told = |done, total| (self.progress)(&name, done, total);
         let brought = self.fetcher.download(&wanted, &mut begun, told, || self.is_over());
         let brought = brought.map_err(|error| self.download_failed(error, url, &incomplete));
-        let done = brought.and_then(|_| begun.sync_all().and_then(|()| fs::rename(&incomplete, file)).map_err(failed));
+        let done = brought.and_then(|()| begun.sync_all().and_then(|()| fs::rename(&incomplete, file)).map_err(failed));
         let _ = fs::remove_file(if done.is_ok() { &lock } else { &incomplete });
         done
     }

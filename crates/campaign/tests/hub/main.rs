@@ -205,7 +205,8 @@ fn the_wanted_files_of_a_repository_are_brought_together() {
     assert_eq!((listed.commit.as_str(), listed.files.len()), (COMMIT, 3));
     let brought = hub.files(RepoKind::Model, "org/tiny", "main", |path| path.ends_with(".json")).unwrap();
     assert_eq!(brought.len(), 2);
-    assert!(hub.cached_file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").is_some());
+    let folder = hub.cached_folder(RepoKind::Model, "org/tiny", "main").unwrap();
+    assert!(folder.join("tokenizer.json").is_file());
 }
 
 #[test]
@@ -241,6 +242,7 @@ fn a_hub_that_never_answers_is_not_waited_for_past_its_time() {
     let hub = place.client(&[]).within(Duration::from_millis(50));
     let late = hub.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap_err();
     assert_eq!(late.title(), "Network Timeout");
+    assert!(!late.to_string().contains("is kept"), "{late}");
     let stopped = place.client(&[]).stopped_by(|| true).within(Duration::from_secs(60));
     let stopped = stopped.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap_err();
     assert!(matches!(stopped, HubError::Stopped), "{stopped}");

@@ -1,7 +1,4 @@
-//! How the tables of a vocabulary are laid out: the build script writes them by it, the crate does where it reads a rank
-//! file, and the reader reads by it.
-
-#![allow(dead_code, reason = "the build script only writes")]
+//! The hash table that finds a token by its bytes.
 
 /// A slot without a token.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -13,30 +10,20 @@ const ID_BITS: u32 = 18;
 /// The most tokens that a table has room for.
 pub(crate) const MOST_TOKENS: usize = (1 << ID_BITS) - 1;
 
-/// Where the bytes of each token begin, and at last where the last one's end.
-pub(crate) fn starts(tokens: &[Vec<u8>]) -> Vec<u8> {
-    let mut start = 0_u32;
-    let mut table = start.to_le_bytes().to_vec();
-    for token in tokens {
-        start += token.len() as u32;
-        table.extend(start.to_le_bytes());
-    }
-    table
-}
-
-/// The hash table from bytes to id. A token without bytes has no slot.
-pub(crate) fn slots(tokens: &[Vec<u8>]) -> Vec<u8> {
+/// The hash table from bytes to id, of tokens one after another that begin at `starts`. A token without bytes has no
+/// slot.
+pub(crate) fn slots(bytes: &[u8], starts: &[u32]) -> Vec<u32> {
     // At most half full: a miss, the common case while merging, is then known after one or two slots.
-    let mut table = vec![EMPTY; (tokens.len() * 2).next_power_of_two()];
-    for (id, token) in tokens.iter().enumerate().filter(|(_, token)| !token.is_empty()) {
-        let hash = hash(token);
+    let mut table = vec![EMPTY; ((starts.len() - 1) * 2).next_power_of_two()];
+    for (id, ends) in starts.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
+        let hash = hash(&bytes[ends[0] as usize..ends[1] as usize]);
         let mut at = first_slot(hash, table.len());
         while table[at] != EMPTY {
             at = next_slot(at, table.len());
         }
         table[at] = slot(hash, id as u32);
     }
-    table.iter().flat_map(|slot| slot.to_le_bytes()).collect()
+    table
 }
 
 /// The hash of a token's bytes.

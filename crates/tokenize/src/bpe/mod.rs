@@ -1,12 +1,13 @@
-//! Byte-pair encoding over vocabularies that lie ready in the binary.
+//! Byte-pair encoding over vocabularies that lie in the binary, or that a rank file holds.
 //!
-//! A vocabulary is three read-only tables made by the build script, so loading one costs nothing: no parsing, no memory
-//! of its own, only the pages that are touched. A piece of text is looked up whole first, which settles most words;
-//! else its bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
+//! A builtin vocabulary is the bytes of its tokens and their lengths, written by the build script. What finds a token by
+//! its bytes is made when the vocabulary is first used: some milliseconds, against as many megabytes in every binary. A
+//! piece of text is looked up whole first, which settles most words; else its bytes are merged pair by pair, lowest rank
+//! first, as tiktoken defines it.
 //!
 //! - [`split`], `ascii`: text to pieces
 //! - [`merge`]: a piece to tokens
-//! - [`layout`]: the tables
+//! - [`layout`]: the hash table
 
 mod ascii;
 pub(crate) mod layout;
@@ -15,72 +16,24 @@ pub(crate) mod split;
 
 use merge::Joins;
 use split::Splitter;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// A vocabulary and how text is cut up for it.
-pub(crate) struct Bpe<T = Embedded> {
-    tables: T,
+pub(crate) struct Bpe {
+    /// The bytes of every token, one after another.
+    bytes: Cow<'static, [u8]>,
+    /// Where each token begins, and at last where the last one ends.
+    starts: Vec<u32>,
+    /// Hash table from bytes to id.
+    slots: Vec<u32>,
     /// The longest token, in bytes.
     longest: usize,
     splitter: &'static Splitter,
 }
 
-/// The tables of a vocabulary.
-pub(crate) trait Tables {
-    /// The bytes of every token, one after another.
-    fn bytes(&self) -> &[u8];
-    /// Where each token begins, and at last where the last one ends.
-    fn starts(&self) -> &[[u8; 4]];
-    /// Hash table from bytes to id.
-    fn slots(&self) -> &[[u8; 4]];
-}
-
-/// Tables that lie in the binary.
-pub(crate) struct Embedded {
-    bytes: &'static [u8],
-    starts: &'static [[u8; 4]],
-    slots: &'static [[u8; 4]],
-}
-
-impl Tables for Embedded {
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.bytes
-    }
-
-    #[inline]
-    fn starts(&self) -> &[[u8; 4]] {
-        self.starts
-    }
-
-    #[inline]
-    fn slots(&self) -> &[[u8; 4]] {
-        self.slots
-    }
-}
-
-/// Tables made from a rank file.
-pub(crate) struct Loaded {
-    bytes: Vec<u8>,
-    starts: Vec<u8>,
-    slots: Vec<u8>,
-}
-
-impl Tables for Loaded {
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    #[inline]
-    fn starts(&self) -> &[[u8; 4]] {
-        self.starts.as_chunks().0
-    }
-
-    #[inline]
-    fn slots(&self) -> &[[u8; 4]] {
-        self.slots.as_chunks().0
-    }
-}
+/// A vocabulary that lies in the binary, made ready when it is first used.
+pub(crate) type Builtin = LazyLock<Bpe>;
 
 macro_rules! table {
     ($name:literal, $part:literal) => {
@@ -88,53 +41,52 @@ macro_rules! table {
     };
 }
 
-macro_rules! bpe {
+macro_rules! builtin {
     ($name:literal, $splitter:expr) => {
-        Bpe {
-            tables: Embedded {
-                bytes: table!($name, "bytes"),
-                starts: table!($name, "starts").as_chunks::<4>().0,
-                slots: table!($name, "slots").as_chunks::<4>().0,
-            },
-            longest: 128,
-            splitter: $splitter,
-        }
+        builtin!($name, table!($name, "lengths"), $splitter)
+    };
+    ($name:literal, $lengths:expr, $splitter:expr) => {
+        LazyLock::new(|| {
+            Bpe::of(
+                Cow::Borrowed(table!($name, "bytes")),
+                $lengths.iter().map(|length| usize::from(*length)),
+                $splitter,
+            )
+        })
     };
 }
 
-pub(crate) static O200K: Bpe = bpe!("o200k_base", &split::O200K);
-pub(crate) static CL100K: Bpe = bpe!("cl100k_base", &split::CL100K);
-pub(crate) static P50K: Bpe = bpe!("p50k_base", &split::GPT2);
-
+pub(crate) static O200K: Builtin = builtin!("o200k_base", &split::O200K);
+pub(crate) static CL100K: Builtin = builtin!("cl100k_base", &split::CL100K);
+pub(crate) static P50K: Builtin = builtin!("p50k_base", &split::GPT2);
 /// The tokens of [`P50K`] without its runs of blanks.
-pub(crate) static R50K: Bpe = Bpe {
-    tables: Embedded {
-        bytes: P50K.tables.bytes,
-        starts: P50K.tables.starts.split_at(50_256 + 1).0,
-        slots: table!("r50k_base", "slots").as_chunks::<4>().0,
-    },
-    longest: P50K.longest,
-    splitter: P50K.splitter,
-};
+pub(crate) static R50K: Builtin = builtin!("p50k_base", table!("p50k_base", "lengths")[..50_256], &split::GPT2);
 
-impl Bpe<Loaded> {
+impl Bpe {
     /// From tokens in order of rank; one without bytes is none. Every byte has to be a token.
     pub(crate) fn new(tokens: &[Vec<u8>], splitter: &'static Splitter) -> Result<Self, String> {
         if tokens.len() > layout::MOST_TOKENS {
             return Err(format!("more than {} tokens", layout::MOST_TOKENS));
         }
-        let (starts, slots) = (layout::starts(tokens), layout::slots(tokens));
-        let tables = Loaded { bytes: tokens.concat(), starts, slots };
-        let longest = tokens.iter().map(Vec::len).max().unwrap_or(0);
-        let bpe = Self { tables, longest, splitter };
+        let bpe = Self::of(Cow::Owned(tokens.concat()), tokens.iter().map(Vec::len), splitter);
         match (0..=u8::MAX).find(|byte| bpe.find(&[*byte]).is_none()) {
             Some(byte) => Err(format!("byte {byte:#04x} is no token")),
             None => Ok(bpe),
         }
     }
-}
 
-impl<T: Tables> Bpe<T> {
+    /// From the bytes of all tokens and the length of each.
+    fn of(bytes: Cow<'static, [u8]>, lengths: impl Iterator<Item = usize>, splitter: &'static Splitter) -> Self {
+        let mut longest = 0;
+        let mut starts = vec![0];
+        for length in lengths {
+            longest = longest.max(length);
+            starts.push(starts[starts.len() - 1] + length as u32);
+        }
+        let slots = layout::slots(&bytes, &starts);
+        Self { bytes, starts, slots, longest, splitter }
+    }
+
     /// How many tokens a text has.
     pub(crate) fn count(&self, text: &str) -> usize {
         self.splitter.pieces(text).map(|piece| self.count_piece(piece.as_bytes())).sum()
@@ -165,14 +117,13 @@ impl<T: Tables> Bpe<T> {
 
     /// The ids of tokens are below; one that is left out has no bytes.
     pub(crate) fn len(&self) -> usize {
-        self.tables.starts().len() - 1
+        self.starts.len() - 1
     }
 
     /// The bytes of a token.
     pub(crate) fn token(&self, id: u32) -> &[u8] {
-        let starts = self.tables.starts();
-        let at = |index: usize| u32::from_le_bytes(starts[index]) as usize;
-        &self.tables.bytes()[at(id as usize)..at(id as usize + 1)]
+        let id = id as usize;
+        &self.bytes[self.starts[id] as usize..self.starts[id + 1] as usize]
     }
 
     /// The token with these bytes.
@@ -180,11 +131,10 @@ impl<T: Tables> Bpe<T> {
         if bytes.len() > self.longest {
             return None;
         }
-        let slots = self.tables.slots();
         let hash = layout::hash(bytes);
-        let mut at = layout::first_slot(hash, slots.len());
+        let mut at = layout::first_slot(hash, self.slots.len());
         loop {
-            let slot = u32::from_le_bytes(slots[at]);
+            let slot = self.slots[at];
             if slot == layout::EMPTY {
                 return None;
             }
@@ -193,18 +143,18 @@ impl<T: Tables> Bpe<T> {
             {
                 return Some(id);
             }
-            at = layout::next_slot(at, slots.len());
+            at = layout::next_slot(at, self.slots.len());
         }
     }
 }
 
 /// A piece whose stretches may be joined where their bytes together are a token.
-struct Piece<'a, T = Embedded> {
-    bpe: &'a Bpe<T>,
+struct Piece<'a> {
+    bpe: &'a Bpe,
     bytes: &'a [u8],
 }
 
-impl<T: Tables> Joins for Piece<'_, T> {
+impl Joins for Piece<'_> {
     /// Begin and end.
     type Part = (u32, u32);
 
@@ -214,7 +164,7 @@ impl<T: Tables> Joins for Piece<'_, T> {
     }
 }
 
-impl<'a, T: Tables> Piece<'a, T> {
+impl<'a> Piece<'a> {
     fn slice(&self, part: (u32, u32)) -> &'a [u8] {
         &self.bytes[part.0 as usize..part.1 as usize]
     }
@@ -231,7 +181,7 @@ mod tests {
 
     #[test]
     fn every_token_is_found_by_its_bytes() {
-        for bpe in [&O200K, &CL100K, &P50K, &R50K] {
+        for bpe in [&*O200K, &CL100K, &P50K, &R50K] {
             for id in (0..bpe.len() as u32).filter(|id| !bpe.token(*id).is_empty()) {
                 assert_eq!(bpe.find(bpe.token(id)), Some(id));
             }
@@ -243,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn tables_made_from_ranks_are_those_of_the_build() {
+    fn a_vocabulary_from_ranks_is_that_of_the_binary() {
         let tokens: Vec<Vec<u8>> = (0..CL100K.len() as u32).map(|id| CL100K.token(id).to_vec()).collect();
         let made = Bpe::new(&tokens, &split::CL100K).unwrap();
-        let tables = (made.tables.bytes(), made.tables.starts(), made.tables.slots());
-        assert!(tables == (CL100K.tables.bytes(), CL100K.tables.starts(), CL100K.tables.slots()));
+        let is_same = made.bytes == CL100K.bytes && made.starts == CL100K.starts && made.slots == CL100K.slots;
+        assert!(is_same && made.longest == CL100K.longest);
         assert!(Bpe::new(&tokens[1..], &split::CL100K).is_err_and(|reason| reason == "byte 0x21 is no token"));
     }
 }
