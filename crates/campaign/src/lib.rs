@@ -9,7 +9,7 @@
 //! - [`hub`]: files of the Hugging Face hub, and its cache
 //! - [`tokenizers`]: those of a run, fetched where they have to be
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
-//! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_files`: what rows name by URL
+//! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: what rows name by URL
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
@@ -26,7 +26,7 @@ pub mod control;
 mod hooks;
 pub mod hub;
 pub mod measurement;
-mod media_files;
+mod media_fetcher;
 pub mod memory;
 pub mod objectives;
 mod preparation;

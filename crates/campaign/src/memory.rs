@@ -4,7 +4,7 @@
 //! when it is about to be needed, so what counts then is the longest one. What files take is counted while they are read.
 
 use aiperf_dataset::in_order::cores;
-use aiperf_engine::requests::Preparing;
+use aiperf_engine::requests::EncodingBudget;
 use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;
 use thiserror::Error;
@@ -114,12 +114,12 @@ pub(crate) fn room() -> Option<u64> {
 }
 
 /// What is encoded beforehand, by the memory that is free now.
-pub(crate) fn preparing(plan: &Plan) -> Preparing {
+pub(crate) fn encoding_budget(plan: &Plan) -> EncodingBudget {
     let free = free_now();
     let bytes = bodies_within(plan.runtime.prepared_bytes, free);
     let ahead = bodies_within((bytes / PART_AHEAD).clamp(LEAST_AHEAD, MOST_AHEAD), free);
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    Preparing { bytes: size(bytes), ahead_bytes: size(ahead), threads: makers(plan) }
+    EncodingBudget { bytes: size(bytes), ahead_bytes: size(ahead), threads: makers(plan) }
 }
 
 /// Threads that may make prompts at the same time: all cores, unless a prompt is so long that as many do not fit.

@@ -5,7 +5,7 @@
 
 use crate::campaign::CampaignError;
 use crate::hub::{Hub, HubError};
-use crate::media_files::MediaFiles;
+use crate::media_fetcher::MediaFetcher;
 use crate::memory;
 use crate::public_files::PublicFiles;
 use crate::tokenizers;
@@ -199,7 +199,7 @@ impl Job {
         let (draws, count) = (plan.dataset_draws(), || steps.count());
         let fetched = || steps.begin(Stage::MakingPrompts);
         let public_files = PublicFiles::of(&plan, &hub, &say, &fetched);
-        let media_files = media_files(&plan, &stop)?;
+        let media = media_fetcher(&plan, &stop)?;
         let (room, threads) = (memory::room(), memory::makers(&plan));
         let making = Making {
             room,
@@ -208,7 +208,7 @@ impl Job {
             chat_template: templated(&plan, &tokenizers, &say),
             progress: &count,
             public_files: &public_files,
-            media: media_files.as_ref().map(|files| files as &dyn FetchMedia),
+            media: media.as_ref().map(|fetcher| fetcher as &dyn FetchMedia),
             ..Making::new(&draws, tokenizers.first())
         };
         let dataset = Dataset::of(&plan.dataset, making)?;
@@ -226,8 +226,8 @@ impl Job {
         let is_counted = !plan.endpoint.server_token_count;
         let (shows_inputs, is_trace) = (plan.dataset.shows_inputs(), plan.dataset.is_trace());
         // With the dataset in memory, it is known what is left.
-        let preparing = memory::preparing(&plan);
-        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, preparing, || steps.count())?;
+        let budget = memory::encoding_budget(&plan);
+        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, budget, || steps.count())?;
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);
@@ -285,10 +285,10 @@ fn stage(
 }
 
 /// What fetches images for an endpoint that takes no URLs.
-fn media_files(plan: &Plan, stop: &Stop) -> Result<Option<MediaFiles>, CampaignError> {
+fn media_fetcher(plan: &Plan, stop: &Stop) -> Result<Option<MediaFetcher>, CampaignError> {
     let DatasetPlan::File(file) = &plan.dataset else { return Ok(None) };
     let Some(settings) = file.inline_images else { return Ok(None) };
-    Ok(Some(MediaFiles::new(plan, settings, stop.clone()).map_err(EngineError::from)?))
+    Ok(Some(MediaFetcher::new(plan, settings, stop.clone()).map_err(EngineError::from)?))
 }
 
 /// Bodies as they may be seen.

@@ -1,7 +1,7 @@
 //! Files of public datasets: from caches, else from the hub or by their URL.
 
 use crate::hub::{Hub, HubError, RepoKind};
-use aiperf_dataset::public::{Downloads, Repository};
+use aiperf_dataset::{Downloads, Repository};
 use aiperf_plan::{DatasetPlan, Plan};
 use aiperf_types::LogLevel;
 use serde_json::Value;

@@ -11,7 +11,7 @@
 //! # Layout
 //! - `context`: what resolving is a function of; [`error`]: what is said about bad input
 //! - `range`, `scalars`, `choice`: what a number or a name may be
-//! - `os_text`, `small_file`, `row_file`: arguments that are no text, and files that settings name
+//! - `os_text`, [`small_file`], `row_file`: arguments that are no text, and files that settings name
 //! - `tree`: values with their origin
 //! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
 //! - [`flags`]: every flag, one table; what a flag sets says its range, default and text
@@ -60,7 +60,7 @@ mod schema;
 pub mod sections;
 pub mod setting;
 mod show;
-mod small_file;
+pub mod small_file;
 mod sweep;
 mod tokens;
 mod tree;

@@ -8,6 +8,8 @@ use std::path::Path;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// How Parquet, and Arrow as a file and as a stream, begin.
 const COLUMNAR: &[&[u8]] = &[b"PAR1", b"ARROW1", &[0xff; 4]];
+/// Bytes of a file that are looked at for its first row.
+pub(crate) const LOOKED_AT: u64 = 16 << 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Nothing of what is no plain file, because a pipe would be waited for and a device never end.
@@ -42,9 +44,30 @@ pub(crate) fn is_columnar(path: &Path) -> bool {
         && COLUMNAR.iter().any(|magic| start.starts_with(magic))
 }
 
-/// Lines that are not blank; reading stops at the first that is not text.
-pub(crate) fn lines(path: &Path) -> impl Iterator<Item = String> {
-    open(path).into_iter().flat_map(|text| text.lines().map_while(Result::ok)).filter(|line| !line.trim().is_empty())
+/// How many lines are not blank. None is kept: one may be long.
+pub(crate) fn count(path: &Path) -> u64 {
+    let Some(mut text) = open(path) else { return 0 };
+    let (mut count, mut has_text) = (0, false);
+    while let Ok(bytes) = text.fill_buf() {
+        if bytes.is_empty() {
+            break;
+        }
+        for byte in bytes {
+            match byte {
+                b'\n' => count += u64::from(std::mem::take(&mut has_text)),
+                byte => has_text |= !byte.is_ascii_whitespace(),
+            }
+        }
+        let length = bytes.len();
+        text.consume(length);
+    }
+    count + u64::from(has_text)
+}
+
+/// The first line that is not blank, as far as it is looked at.
+pub(crate) fn first_line(path: &Path) -> Option<String> {
+    let text = beginning(path, LOOKED_AT)?;
+    text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -62,7 +85,7 @@ mod tests {
         let path = folder.path().join("rows");
         for bytes in [text.as_bytes(), &packed] {
             std::fs::write(&path, bytes).unwrap();
-            assert_eq!(lines(&path).collect::<Vec<_>>(), ["{\"a\": 1}", "{\"a\": 2}"]);
+            assert_eq!((count(&path), first_line(&path).as_deref()), (2, Some("{\"a\": 1}")));
             assert_eq!(beginning(&path, 5).unwrap(), "\n{\"a\"");
         }
         std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();

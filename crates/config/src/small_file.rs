@@ -6,12 +6,12 @@ use std::io::Read;
 use std::path::Path;
 
 /// A configuration file, a `.env`, a template: more than anybody writes by hand.
-pub(crate) const SETTINGS: u64 = 16 << 20;
+pub const SETTINGS: u64 = 16 << 20;
 /// A key or a token.
 pub(crate) const SECRET: u64 = 64 << 10;
 
-/// The text of a file of at most so many bytes, or what is wrong with it, as "... <rule>".
-pub(crate) fn text(path: &Path, most: u64) -> Result<String, String> {
+/// The text of a file of at most so many bytes, or what is wrong with it: what follows the name of the file.
+pub fn text(path: &Path, most: u64) -> Result<String, String> {
     let unread = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".to_owned(),
         _ => format!("cannot be read: {error}"),

@@ -7,21 +7,22 @@
 //!
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
-//! - [`source`]: what every kind of dataset gives, and what it is made with
+//! - [`source`]: what every kind of dataset gives, and what and whom it is made with
 //! - [`columns`]: rows of Parquet and Arrow
 //! - `synthetic`: conversations made to length
 //! - `media`: images, audio and video that are made
 //! - `text`: texts that are made to length
 //! - `files`: conversations of files, one file a format
 //! - `additions`: what is put into all of them
-//! - [`trace_tools`]: traces as files to look at and to make
 //! - `trace`: traces, one file a format
-//! - [`public`]: conversations of public datasets, one file a kind
+//! - [`trace_tools`]: traces as files to look at and to make
+//! - `public`: conversations of public datasets, one file a kind
+//! - `plain_file`: files that users name; `image_file`: how those of images begin; `json_kind`: values in messages
 //! - `session_id`: names of sessions
 //! - `length`: numbers drawn from distributions
 //! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
 //! - [`turn_models`]: which model each turn goes to
-//! - `turn_shape`: turns as schedules see them
+//! - `turn_shape`: turns as schedules see them; `long_delays`: what is told of their delays
 //! - [`error`]: what can go wrong
 
 mod additions;
@@ -30,10 +31,14 @@ pub mod courtesy;
 pub mod dataset;
 pub mod error;
 mod files;
+mod image_file;
 pub mod in_order;
+mod json_kind;
 mod length;
+mod long_delays;
 mod media;
-pub mod public;
+mod plain_file;
+mod public;
 mod session_id;
 pub mod source;
 mod synthetic;
@@ -45,7 +50,6 @@ mod turn_shape;
 
 pub use dataset::Dataset;
 pub use error::DatasetError;
-pub use public::Downloads;
-pub use source::{FetchMedia, Fetched, Making};
+pub use source::{Downloads, FetchMedia, Fetched, Making, Repository};
 pub use turn_models::TurnModels;
 use turn_shape::turn_shape;

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use aiperf_plan::{Additions, Draws};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
+use serde_json::Value;
 
 use crate::error::DatasetError;
 use crate::in_order::cores;
-use crate::public::{Downloads, NoDownloads};
 
 /// Conversations by index: kept, made from a seed, or read again from a file. Threads ask at the same time, in any order.
 pub(crate) trait Source: Debug + Send + Sync {
@@ -39,6 +40,9 @@ pub(crate) trait Source: Debug + Send + Sync {
     }
 }
 
+/// Bytes of the largest row, and of the largest media file: it is one request, which is put together in memory.
+pub const LARGEST_REQUEST: u64 = 256_000_000;
+
 /// Told of each file that was fetched: which it is, and what it holds or why there is none.
 pub type Fetched<'a> = &'a mut dyn FnMut(usize, Result<Vec<u8>, String>) -> bool;
 
@@ -46,6 +50,45 @@ pub type Fetched<'a> = &'a mut dyn FnMut(usize, Result<Vec<u8>, String>) -> bool
 pub trait FetchMedia: Sync {
     /// Fetches each, in any order, until `fetched` wants no more.
     fn each(&self, urls: &[&str], fetched: Fetched<'_>);
+}
+
+/// Whoever brings files that are published, or says why there are none and what to do about it.
+pub trait Downloads: Sync {
+    /// What a dataset repository of the hub holds.
+    fn list(&self, repo: &str, revision: &str) -> Result<Repository, String>;
+
+    /// A file of a repository.
+    fn file(&self, repo: &str, revision: &str, path: &str) -> Result<PathBuf, String>;
+
+    /// A file by its URL, kept under a name.
+    fn url(&self, url: &str, name: &str) -> Result<PathBuf, String>;
+}
+
+/// What a dataset repository holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Repository {
+    /// The commit that the revision is, to ask for files by.
+    pub commit: String,
+    pub files: Vec<String>,
+    /// What its card says of subsets and their files; null where it says nothing.
+    pub configs: Value,
+}
+
+/// Nobody, for what needs no files.
+struct NoDownloads;
+
+impl Downloads for NoDownloads {
+    fn list(&self, repo: &str, _: &str) -> Result<Repository, String> {
+        Err(format!("dataset '{repo}' is not fetched here"))
+    }
+
+    fn file(&self, repo: &str, _: &str, path: &str) -> Result<PathBuf, String> {
+        Err(format!("{path} of dataset '{repo}' is not fetched here"))
+    }
+
+    fn url(&self, url: &str, _: &str) -> Result<PathBuf, String> {
+        Err(format!("{url} is not fetched here"))
+    }
 }
 
 /// What a dataset is made with.

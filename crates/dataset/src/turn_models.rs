@@ -5,40 +5,22 @@ use std::sync::Arc;
 use aiperf_plan::ModelPicker;
 use aiperf_types::{Conversation, Shapes, Turn};
 
-use crate::dataset::Dataset;
-use crate::error::DatasetError;
-
 /// The models of a run, and how they are picked.
 pub struct TurnModels {
     names: Vec<Arc<str>>,
     picker: ModelPicker,
-    /// Turns without a model before each conversation; `None` where no turn has one of its own.
-    before: Option<Vec<u64>>,
 }
 
 impl TurnModels {
-    /// `None` where there is one model: turns need not name it. Turns of a dataset that a seed defines name none, and take
-    /// long to look at.
-    pub fn new(
-        models: &[String],
-        picker: ModelPicker,
-        dataset: &Dataset,
-        is_made: bool,
-    ) -> Result<Option<Self>, DatasetError> {
-        if models.len() < 2 {
-            return Ok(None);
-        }
-        let before = if is_made { None } else { without_model(dataset)? };
+    /// `None` where there is one model: turns need not name it.
+    pub fn new(models: &[String], picker: ModelPicker) -> Option<Self> {
         let names = models.iter().map(|name| name.as_str().into()).collect();
-        Ok(Some(Self { names, picker, before }))
+        (models.len() > 1).then_some(Self { names, picker })
     }
 
-    /// Gives each turn that names no model one.
+    /// Gives each turn a model, by its number among those of the dataset.
     pub fn assign(&self, index: usize, conversation: &mut Conversation, shapes: &Shapes) {
-        let before = || shapes.turns_before(index as u32);
-        let first = self.before.as_ref().map_or_else(before, |known| known[index]);
-        let turns = conversation.turns.iter_mut().filter(|turn| turn.model.is_none());
-        for (number, turn) in (first..).zip(turns) {
+        for (number, turn) in (shapes.turns_before(index as u32)..).zip(&mut conversation.turns) {
             turn.model = Some(self.names[self.picker.pick(number)].to_string());
         }
     }
@@ -50,17 +32,4 @@ impl TurnModels {
         let name = verbatim.or(turn.model.as_deref())?;
         self.names.iter().find(|known| ***known == *name).cloned()
     }
-}
-
-/// How many turns without a model come before each conversation; `None` where no turn has one.
-fn without_model(dataset: &Dataset) -> Result<Option<Vec<u64>>, DatasetError> {
-    let (mut before, mut counted, mut has_models) = (Vec::with_capacity(dataset.len()), 0, false);
-    for index in 0..dataset.len() {
-        before.push(counted);
-        for turn in &dataset.conversation(index)?.turns {
-            has_models |= turn.model.is_some();
-            counted += u64::from(turn.model.is_none());
-        }
-    }
-    Ok(has_models.then_some(before))
 }

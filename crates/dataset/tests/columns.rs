@@ -46,6 +46,21 @@ fn golden_tables_are_read_whatever_their_codec() {
 }
 
 #[test]
+fn a_file_without_its_end_is_refused_and_does_not_lose_rows_in_silence() {
+    let mut cut = 0;
+    for (path, _) in tables() {
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes.starts_with(b"ARROW1") || bytes.starts_with(b"PAR1") {
+            let short = Bytes::from(bytes).split_to(std::fs::metadata(&path).unwrap().len() as usize - 8);
+            let fault = Columns::of_bytes(short, None).map(drop).unwrap_err();
+            assert!(fault.contains("try: a whole copy"), "{}: {fault}", path.display());
+            cut += 1;
+        }
+    }
+    assert!(cut > 1);
+}
+
+#[test]
 fn columns_that_are_not_wanted_are_not_read() {
     let has_images = |wanted: &[Value]| wanted[0].get("image").is_some();
     for (path, wanted) in tables().into_iter().filter(|(_, wanted)| has_images(wanted)) {

@@ -13,8 +13,12 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_types::EndpointKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::Path;
+
+#[path = "support/shown_turn.rs"]
+mod shown_turn;
+use shown_turn::shown_turn;
 
 const FILES: Shape = |case| has(case, "files") && has(case, "input") && has(case, "format");
 
@@ -64,22 +68,6 @@ fn write(folder: &Path, files: &Value) {
     }
 }
 
-/// A turn with the members that the reference shows.
-fn turn(turn: &Value) -> Value {
-    let mut out = Map::new();
-    for (name, value) in turn.as_object().unwrap() {
-        let name = name.strip_suffix("_ms").unwrap_or(name);
-        let is_empty =
-            value.is_null() || value == false || value.as_array().is_some_and(Vec::is_empty) || name == "extra_headers";
-        if !is_empty {
-            out.insert(name.to_owned(), value.as_f64().map_or_else(|| value.clone(), Value::from));
-        }
-    }
-    // The reference fills in the model; here the plan's is used where a turn has none.
-    out.entry("model").or_insert(json!("m"));
-    Value::Object(out)
-}
-
 fn check(case: &Value) {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &case["files"]);
@@ -110,12 +98,13 @@ fn check(case: &Value) {
     }
     let dataset = read.unwrap();
     let shown = |conversation: &Value| {
-        let turns: Value = conversation["turns"].as_array().unwrap().iter().map(turn).collect();
+        let turns: Value =
+            conversation["turns"].as_array().unwrap().iter().map(|turn| Value::Object(shown_turn(turn))).collect();
         json!([conversation["session_id"], conversation["context_mode"], conversation["system_message"], turns])
     };
     let models: Vec<String> = serde_json::from_value(case["models"].clone()).unwrap_or_default();
     let picker = ModelPicker::new(models.len(), ModelSelection::RoundRobin, &Draws::new(Some(1), ""));
-    let models = TurnModels::new(&models, picker, &dataset, false).unwrap();
+    let models = TurnModels::new(&models, picker);
     let found = (0..dataset.len()).map(|index| {
         let mut conversation = dataset.conversation(index).unwrap().into_owned();
         models.iter().for_each(|models| models.assign(index, &mut conversation, dataset.shapes()));

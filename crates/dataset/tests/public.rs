@@ -2,8 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
-use aiperf_dataset::public::{Downloads, Repository};
-use aiperf_dataset::{Dataset, DatasetError, Making};
+use aiperf_dataset::{Dataset, DatasetError, Downloads, Making, Repository};
 use aiperf_plan::{DatasetPlan, Distribution, Draws, PublicPlan, PublicSet};
 use aiperf_tokenize::Tokenizer;
 use proptest::prelude::*;

@@ -343,20 +343,6 @@ fn rows_of_one_session_stay_requests_of_their_own() {
     assert_eq!(dataset.notes(), ["turns outside the offsets of the fixed schedule are left out: 1"]);
 }
 
-#[test]
-fn the_examples_of_the_documentation_are_read() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/datasets.md")).unwrap();
-    let mut read = 0;
-    for (heading, conversations) in [("`multi_turn`", 2), ("Timestamps and delays", 2)] {
-        let section = text.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
-        let rows: Vec<_> = section.lines().filter(|line| line.starts_with("{")).collect();
-        let dataset = read_as(&rows.join("\n"), FileFormat::MultiTurn, |plan| plan).unwrap();
-        assert_eq!((dataset.len(), dataset.notes()), (conversations, &[][..]), "{heading}");
-        read += rows.len();
-    }
-    assert_eq!(read, 5);
-}
-
 fn synthetic(entries: u32, turns: Turns) -> DatasetPlan {
     let isl = Some(Distribution::normal(4.0, 2.0));
     DatasetPlan::Synthetic(SyntheticPlan { osl: isl.clone(), isl, turns, ..SyntheticPlan::new(entries) })

@@ -16,7 +16,7 @@
 //! - `failure_names`: what failures are called in records
 //! - [`reading`]: answers read, once they are there or while they come; `legs`: requests of several legs
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, and `raw`: all of it as it
-//!   was, where they are asked for; `prompt_counts`: tokens of sessions' prompts, counted by what each request adds; `recorder`: batches of records, added up
+//!   was, where they are asked for; `prompt_counts`: tokens of prompts; `recorder`: batches of records, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - `request_watch`: what is told of single requests; `failure_reports`: what the schedule hears of those that failed

@@ -1,8 +1,9 @@
-//! Tokens of sessions' prompts, counted by what each request adds.
+//! Tokens of prompts: of whole bodies, and of sessions by what each request adds.
 
 use aiperf_dialect::{Dialect, PromptDelta, inputs};
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
 use aiperf_tokenize::Tokenizer;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// The prompt of a request: what it adds, after the prompt before it. Counted once, it keeps the count alone, so that a
@@ -69,6 +70,47 @@ impl Drop for PromptHistory {
         while let Some(mut prompt) = next.and_then(Arc::into_inner) {
             next = prompt.take_before();
         }
+    }
+}
+
+/// Tokens of the first request of each conversation, which is the same in every session and so counted once.
+pub(crate) struct FirstCounts(Vec<AtomicU32>);
+
+/// A count that was not made yet, and one that has no value.
+const NOT_COUNTED: u32 = u32::MAX;
+const NO_COUNT: u32 = u32::MAX - 1;
+
+impl FirstCounts {
+    pub(crate) fn new(conversations: usize) -> Self {
+        Self((0..conversations).map(|_| AtomicU32::new(NOT_COUNTED)).collect())
+    }
+
+    pub(crate) fn get_or_count(&self, conversation: u32, count: impl FnOnce() -> Option<u64>) -> Option<u64> {
+        let cell = &self.0[conversation as usize];
+        let known = cell.load(Relaxed);
+        if known != NOT_COUNTED {
+            return (known != NO_COUNT).then_some(u64::from(known));
+        }
+        let counted = count();
+        cell.store(counted.map_or(NO_COUNT, |count| u32::try_from(count).unwrap_or(NO_COUNT)), Relaxed);
+        counted
+    }
+}
+
+/// Tokens of all that a body says; of messages as a chat template puts them, where that is asked for.
+pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> Option<u64> {
+    let inputs = inputs::extract(dialect, body)?;
+    if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
+        && let Some(Ok(rendered)) = tokenizer.count_chat(messages, true)
+    {
+        // A template that fails, or none, leaves the texts.
+        let tools = if inputs.tool_texts.is_empty() { 0 } else { tokenizer.count(&inputs.tool_texts.join(" ")) };
+        return Some((rendered + tools) as u64 + inputs.pretokenised);
+    }
+    match inputs.texts.as_slice() {
+        [] => (inputs.pretokenised > 0).then_some(inputs.pretokenised),
+        [only] => Some(tokenizer.count(only) as u64 + inputs.pretokenised),
+        texts => Some(tokenizer.count(&texts.join(" ")) as u64 + inputs.pretokenised),
     }
 }
 

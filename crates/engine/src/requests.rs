@@ -4,8 +4,8 @@
 //! goes on from there.
 
 use crate::ahead::{Ahead, First, Prepared};
-use crate::markers::{self, MarkerSpot, Markers};
-use crate::prompt_counts::{self, PromptHistory};
+use crate::markers::{self, Markers};
+use crate::prompt_counts::{self, FirstCounts, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
@@ -18,12 +18,12 @@ use aiperf_types::{
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use thiserror::Error;
 
-/// An input count that was not made yet, and one that has no value.
-const NOT_COUNTED: u32 = u32::MAX;
-const NO_COUNT: u32 = u32::MAX - 1;
+mod prepared;
+
+use prepared::LaterTurns;
+pub use prepared::PreparedRequest;
 
 /// Why requests cannot be made.
 #[derive(Debug, Error)]
@@ -32,8 +32,6 @@ pub enum RequestsError {
     Api(#[from] ApiError),
     #[error(transparent)]
     Conversation(#[from] Unbuildable),
-    #[error(transparent)]
-    Dataset(#[from] DatasetError),
 }
 
 /// A conversation of which no request can be made: which one, and why.
@@ -81,8 +79,7 @@ pub struct Requests {
     threads: usize,
     /// Which model each turn goes to, where there are several.
     models: Option<TurnModels>,
-    /// Tokens of the texts of each conversation's first request, once they were counted.
-    input_tokens: Vec<AtomicU32>,
+    first_counts: FirstCounts,
     /// What of them is not sent, or not as it seems.
     notes: Notes,
     markers: Markers,
@@ -90,41 +87,9 @@ pub struct Requests {
     chat_template: bool,
 }
 
-/// What is sent for a turn, and what records say of it.
-pub struct PreparedRequest {
-    pub encoded: EncodedRequest,
-    /// Its head by URL, where it has header fields of its own and is kept.
-    heads: Vec<HeadTemplate>,
-    pub session_id: Arc<str>,
-    /// Output length asked for.
-    pub requested_osl: Option<u32>,
-    /// Its model, where the run has several.
-    pub model: Option<Arc<str>>,
-    /// Images that it carries.
-    pub images: u32,
-    /// Length of its audio.
-    pub audio_seconds: Option<f64>,
-    /// A later turn needs its answer.
-    pub wants_reply: bool,
-    /// Where its prompt can be counted by what it adds to those before it.
-    pub(crate) prompt: Option<Arc<PromptHistory>>,
-    /// Where markers are spliced in.
-    marker_spots: Vec<MarkerSpot>,
-    /// Of a first turn, where more follow.
-    later: Option<LaterTurns>,
-}
-
-/// What follows the first turn of a conversation.
-enum LaterTurns {
-    /// Requests that are the same in every session.
-    Prepared(Vec<Arc<PreparedRequest>>),
-    /// Each goes on from what was said before it: a session that has asked its first turn.
-    FromAnswers(Box<Session>),
-}
-
 /// What is encoded before the clock starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Preparing {
+pub struct EncodingBudget {
     /// Bytes of bodies that are kept, at most one body more.
     pub bytes: usize,
     /// Bytes of bodies that are made ahead of their use where not all are kept.
@@ -133,7 +98,7 @@ pub struct Preparing {
     pub threads: usize,
 }
 
-impl Preparing {
+impl EncodingBudget {
     pub const EVERYTHING: Self = Self { bytes: usize::MAX, ahead_bytes: 0, threads: 1 };
 }
 
@@ -144,9 +109,9 @@ pub struct Payloads {
 }
 
 impl Requests {
-    /// Encodes the requests of a plan, all of them.
+    /// Encodes the requests that a plan can come to.
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, version: &str) -> Result<Self, RequestsError> {
-        Self::of_counted(plan, dataset, version, Preparing::EVERYTHING, || ())
+        Self::of_counted(plan, dataset, version, EncodingBudget::EVERYTHING, || ())
     }
 
     /// The same as far as is wanted, telling of each request that was encoded.
@@ -154,15 +119,15 @@ impl Requests {
         plan: Arc<Plan>,
         dataset: Arc<Dataset>,
         version: &str,
-        preparing: Preparing,
+        budget: EncodingBudget,
         encoded: impl Fn() + Sync,
     ) -> Result<Self, RequestsError> {
         let api = Arc::new(Api::new(&plan.endpoint, plan.models.first().map_or("", String::as_str))?);
         let heads = plan.endpoint.urls.iter().map(|url| HeadTemplate::new(&plan.endpoint, url, version)).collect();
         let mut notes = Notes::new(plan.endpoint.kind);
         notes.take_extra(&plan.endpoint.extra);
-        let input_tokens = (0..dataset.len()).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
-        let models = TurnModels::new(&plan.models, plan.model_picker(), &dataset, plan.dataset.is_made())?;
+        let first_counts = FirstCounts::new(dataset.len());
+        let models = TurnModels::new(&plan.models, plan.model_picker());
         let mut requests = Self {
             dataset,
             api,
@@ -170,13 +135,14 @@ impl Requests {
             heads,
             kept: Vec::new(),
             ahead: None,
-            threads: preparing.threads,
+            threads: budget.threads,
             models,
-            input_tokens,
+            first_counts,
             notes,
             markers: Markers::of(&plan),
             chat_template: plan.tokenizer.apply_chat_template,
         };
+        let wanted = aiperf_schedule::reachable(&plan, requests.shapes()) as usize;
         let keep = |index| {
             let conversation = requests.conversation(index)?;
             let (request, held) = requests.keep(index, &conversation)?;
@@ -184,12 +150,12 @@ impl Requests {
             Ok::<_, Unbuildable>(((Arc::new(request), requests.notes.of(&conversation)), held))
         };
         let (kept, notes): (Vec<_>, Vec<_>) =
-            in_order::up_to(preparing.threads, preparing.bytes, requests.dataset.len(), keep)?.into_iter().unzip();
+            in_order::up_to(budget.threads, budget.bytes, wanted, keep)?.into_iter().unzip();
         requests.kept = kept;
         notes.into_iter().for_each(|notes| requests.notes.add(notes));
-        if requests.kept.len() < requests.dataset.len() {
+        if requests.kept.len() < wanted {
             let orders = aiperf_schedule::orders(&plan, requests.shapes());
-            requests.ahead = Some(Ahead::new(orders, preparing.ahead_bytes));
+            requests.ahead = Some(Ahead::new(orders, budget.ahead_bytes));
         }
         Ok(requests)
     }
@@ -420,19 +386,8 @@ impl Requests {
         if body.is_empty() {
             return None;
         }
-        let count = || count_input(&self.api, &body.payload(), tokenizer, self.chat_template);
-        if turn > 0 || self.markers.are_used() {
-            return count();
-        }
-        let cell = &self.input_tokens[conversation as usize];
-        let known = cell.load(Relaxed);
-        if known != NOT_COUNTED {
-            return (known != NO_COUNT).then_some(u64::from(known));
-        }
-        let counted = count();
-        let stored = counted.map_or(NO_COUNT, |count| u32::try_from(count).unwrap_or(NO_COUNT));
-        cell.store(stored, Relaxed);
-        counted
+        let count = || prompt_counts::count_whole(self.api.dialect, &body.payload(), tokenizer, self.chat_template);
+        if turn > 0 || self.markers.are_used() { count() } else { self.first_counts.get_or_count(conversation, count) }
     }
 
     fn payloads_of(&self, index: usize) -> Result<Payloads, Unbuildable> {
@@ -557,45 +512,11 @@ impl Requests {
     }
 }
 
-impl PreparedRequest {
-    /// What is sent for a later turn, where that was encoded beforehand.
-    pub(crate) fn later_turn(&self, turn: u32) -> Option<&Arc<Self>> {
-        match self.later.as_ref()? {
-            LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
-            LaterTurns::FromAnswers(_) => None,
-        }
-    }
-
-    /// The session that goes on from this first turn, where what follows was not encoded beforehand.
-    pub(crate) fn session(&self) -> Option<&Session> {
-        match self.later.as_ref()? {
-            LaterTurns::FromAnswers(session) => Some(session),
-            LaterTurns::Prepared(_) => None,
-        }
-    }
-}
-
-fn count_input(api: &Api, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> Option<u64> {
-    let inputs = inputs::extract(api.dialect, body)?;
-    if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
-        && let Some(Ok(rendered)) = tokenizer.count_chat(messages, true)
-    {
-        // A template that fails, or none, leaves the texts.
-        let tools = if inputs.tool_texts.is_empty() { 0 } else { tokenizer.count(&inputs.tool_texts.join(" ")) };
-        return Some((rendered + tools) as u64 + inputs.pretokenised);
-    }
-    match inputs.texts.as_slice() {
-        [] => (inputs.pretokenised > 0).then_some(inputs.pretokenised),
-        [only] => Some(tokenizer.count(only) as u64 + inputs.pretokenised),
-        texts => Some(tokenizer.count(&texts.join(" ")) as u64 + inputs.pretokenised),
-    }
-}
-
 #[cfg(test)]
 impl Requests {
     /// Holds other conversations than its dataset does.
     pub(crate) fn of_conversations(mut self, conversations: Vec<Conversation>) -> Self {
-        self.input_tokens = conversations.iter().map(|_| AtomicU32::new(NOT_COUNTED)).collect();
+        self.first_counts = FirstCounts::new(conversations.len());
         self.kept.clear();
         for (index, conversation) in conversations.into_iter().enumerate() {
             let (request, _) = self.keep(index, &Arc::new(conversation)).expect("a conversation that can be sent");

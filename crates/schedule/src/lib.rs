@@ -51,4 +51,4 @@ pub use rehearsal::{Answered, Rehearsal, RehearsalEvent, RehearsalKind};
 pub use sampler::Sampler;
 pub use schedule::{Schedule, Setup};
 pub use slots::Slots;
-pub use upcoming::{Draw, Order, OrderId, orders};
+pub use upcoming::{Draw, Order, OrderId, most_draws, orders, reachable};

@@ -2,7 +2,7 @@
 
 use crate::arrivals::replay_order;
 use crate::sampler::Sampler;
-use aiperf_plan::{Arrival, Plan};
+use aiperf_plan::{Arrival, PhasePlan, Plan, Sampling, StopWhen};
 use aiperf_types::{PhaseIndex, Shapes};
 
 /// The draw that gave a session its conversation: the order it was drawn from, and how many were drawn before it.
@@ -35,7 +35,11 @@ impl Draw {
 /// Conversations in the order in which they are drawn.
 #[derive(Clone, Debug)]
 pub enum Order {
-    Sampled(Sampler),
+    /// Up to an end, where it is known.
+    Sampled {
+        sampler: Sampler,
+        end: Option<u64>,
+    },
     Replayed(Vec<u32>),
 }
 
@@ -43,7 +47,9 @@ impl Order {
     /// The conversation of a position; `None` after the end.
     pub fn conversation(&self, position: u64) -> Option<u32> {
         match self {
-            Self::Sampled(sampler) => Some(sampler.conversation(position)),
+            Self::Sampled { sampler, end } => {
+                end.is_none_or(|end| position < end).then(|| sampler.conversation(position))
+            }
             Self::Replayed(order) => order.get(usize::try_from(position).ok()?).copied(),
         }
     }
@@ -53,15 +59,47 @@ impl Order {
 pub fn orders(plan: &Plan, shapes: &Shapes) -> Vec<(OrderId, Order)> {
     let mut orders: Vec<(OrderId, Order)> = Vec::new();
     for (index, phase) in (0..).zip(&plan.phases) {
-        let replays = matches!(phase.arrival, Arrival::FixedSchedule { .. });
-        let id = if replays { OrderId::Replayed(PhaseIndex(index)) } else { OrderId::Sampled };
+        let id = if replays(phase) { OrderId::Replayed(PhaseIndex(index)) } else { OrderId::Sampled };
         if orders.iter().all(|(known, _)| *known != id) {
             let order = match id {
-                OrderId::Sampled => Order::Sampled(Sampler::new(plan.sampling, shapes.len(), &plan.draws())),
+                OrderId::Sampled => Order::Sampled {
+                    sampler: Sampler::new(plan.sampling, shapes.len(), &plan.draws()),
+                    end: most_draws(&plan.phases),
+                },
                 OrderId::Replayed(_) => Order::Replayed(replay_order(shapes)),
             };
             orders.push((id, order));
         }
     }
     orders
+}
+
+/// How many conversations, from the first, a run can draw: the others need not be made ready.
+pub fn reachable(plan: &Plan, shapes: &Shapes) -> u32 {
+    let is_in_order = plan.sampling == Sampling::Sequential && !plan.phases.iter().any(replays);
+    let drawn = most_draws(&plan.phases).filter(|_| is_in_order).and_then(|drawn| u32::try_from(drawn).ok());
+    drawn.map_or(shapes.len(), |drawn| drawn.min(shapes.len()))
+}
+
+fn replays(phase: &PhasePlan) -> bool {
+    matches!(phase.arrival, Arrival::FixedSchedule { .. })
+}
+
+/// How many conversations the sampler is asked for at most; `None` where only time tells.
+pub fn most_draws(phases: &[PhasePlan]) -> Option<u64> {
+    phases.iter().filter(|phase| !replays(phase)).map(most_sessions).sum()
+}
+
+/// How many sessions a phase draws at most. Each sends a request at once, unless it waits for the prefill of others; users
+/// draw theirs long before.
+fn most_sessions(phase: &PhasePlan) -> Option<u64> {
+    if matches!(phase.arrival, Arrival::UserCentric { .. }) {
+        return None;
+    }
+    let limit = |stop: &StopWhen| match stop {
+        StopWhen::Sessions(sessions) => Some(*sessions),
+        StopWhen::Requests(requests) => Some(*requests).filter(|_| phase.prefill_concurrency.is_none()),
+        StopWhen::Elapsed(_) => None,
+    };
+    phase.stop.iter().filter_map(limit).min()
 }

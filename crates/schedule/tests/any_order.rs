@@ -4,7 +4,7 @@ use aiperf_plan::{
     Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RampStrategy, RatePlan, Sampling, ScheduleZero,
     StopWhen, TimingPlan,
 };
-use aiperf_schedule::{Action, Dispatch, Event, RequestEnd, Sampler, Schedule, Setup};
+use aiperf_schedule::{Action, Dispatch, Event, OrderId, RequestEnd, Sampler, Schedule, Setup, most_draws};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, Shape, Shapes, TurnShape};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -270,6 +270,10 @@ impl Watch {
         assert!(plan.sessions().is_none_or(|most| phase.sessions <= most));
         assert!(plan.kind == PhaseKind::Profiling || dispatch.cancel_after.is_none(), "a warm-up gives nothing up");
         assert!(dispatch.turn < dispatch.turns && dispatch.turns <= self.setup.shapes.turns(dispatch.conversation));
+        if dispatch.draw.order == OrderId::Sampled {
+            let most = most_draws(&self.setup.phases);
+            assert!(most.is_none_or(|most| dispatch.draw.position < most), "a draw that is not foreseen");
+        }
         let new = Live { phase: dispatch.phase, next_turn: 0, conversation: dispatch.conversation, url: dispatch.url };
         let live = match dispatch.turn {
             0 => {

@@ -62,15 +62,15 @@ pub struct Traits {
     pub title: &'static str,
 }
 
-/// What a request holds that only a file can say.
-#[derive(Clone, Copy, Debug)]
-pub struct NeedsFile {
-    /// As in "each of its requests holds ...".
-    pub holds: &'static str,
-    /// What rows of the file have.
-    pub rows: &'static str,
-    /// The flag and the setting that have it made, where it can be.
-    pub made_by: Option<(&'static str, &'static str)>,
+/// What a request holds besides text: a file says it, or it is made where that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeedsFile {
+    /// An image, and a text that says what becomes of it.
+    EditedImage,
+    Images,
+    Audio,
+    /// A body as it is sent, which is never made.
+    WholeBody,
 }
 
 impl Traits {
@@ -102,13 +102,6 @@ const TEXT: Traits = Traits {
 };
 const VECTOR: Traits = Traits { streams: false, produces_tokens: false, ..TEXT };
 const RANKING: Traits = Traits { ranks: true, title: "Ranking Metrics", ..VECTOR };
-const IMAGE: Option<(&str, &str)> = Some(("--image-batch-size 1", "images: {batch_size: 1}"));
-const AUDIO: Option<(&str, &str)> = Some(("--audio-batch-size 1", "audio: {batch_size: 1}"));
-const EDITED: NeedsFile = NeedsFile { holds: "an image", rows: "a text and an image a row", made_by: IMAGE };
-const IMAGES: NeedsFile = NeedsFile { holds: "images", rows: "images in each row", made_by: IMAGE };
-const SPEECH: NeedsFile = NeedsFile { holds: "audio", rows: "an audio a row", made_by: AUDIO };
-const WHOLE: NeedsFile =
-    NeedsFile { holds: "a whole body", rows: "--custom-dataset-type raw_payload, a body a line", made_by: None };
 
 macro_rules! endpoints {
     ($($(#[$doc:meta])* $kind:ident => $traits:expr;)*) => {
@@ -153,18 +146,19 @@ endpoints! {
     ImageGeneration => Traits { name: "image_generation", path: Some("/v1/images/generations"), streams: true,
         produces_images: true, title: "Image Generation Metrics", ..VECTOR };
     ImageEdit => Traits { name: "image_edit", path: Some("/v1/images/edits"), produces_images: true, accepts_images: true,
-        body: BodyKind::Multipart, needs_file: Some(EDITED), title: "Image Edit Metrics", ..VECTOR };
+        body: BodyKind::Multipart, needs_file: Some(NeedsFile::EditedImage), title: "Image Edit Metrics", ..VECTOR };
     ImageRetrieval => Traits { name: "image_retrieval", path: Some("/v1/infer"), tokenizes_input: false,
-        accepts_images: true, needs_file: Some(IMAGES), inline_images: true, title: "Image Retrieval Metrics", ..VECTOR };
+        accepts_images: true, needs_file: Some(NeedsFile::Images), inline_images: true,
+        title: "Image Retrieval Metrics", ..VECTOR };
     VideoGeneration => Traits { name: "video_generation", path: Some("/v1/videos"), produces_videos: true,
         body: BodyKind::Multipart, title: "Video Generation Metrics", ..VECTOR };
     AudioTranscription => Traits { name: "audio_transcription", path: Some("/v1/audio/transcriptions"),
-        tokenizes_input: false, accepts_audio: true, body: BodyKind::Multipart, needs_file: Some(SPEECH),
+        tokenizes_input: false, accepts_audio: true, body: BodyKind::Multipart, needs_file: Some(NeedsFile::Audio),
         title: "Audio Transcription Metrics", ..VECTOR };
     SolidoRag => Traits { name: "solido_rag", path: Some("/rag/api/prompt"), title: "SOLIDO RAG Metrics", ..TEXT };
     /// A payload sent as it is.
     Raw => Traits { name: "raw", accepts_images: true, accepts_audio: true, accepts_video: true,
-        needs_file: Some(WHOLE), ..TEXT };
+        needs_file: Some(NeedsFile::WholeBody), ..TEXT };
     /// A payload made from a template.
     Template => Traits { name: "template", accepts_images: true, accepts_audio: true, accepts_video: true, ..TEXT };
 }

@@ -53,6 +53,8 @@ pub struct ShapeList {
     timestamps: Vec<f64>,
     /// By the conversation that has them.
     branches: Vec<(u32, Branch)>,
+    /// Turns to make room for.
+    expected: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +74,11 @@ impl Default for Delays {
 const NO_DELAY: u64 = u64::MAX;
 
 impl ShapeList {
+    /// Room for so many conversations, with so many turns together.
+    pub fn with_capacity(conversations: usize, turns: usize) -> Self {
+        Self { ends: Vec::with_capacity(conversations), expected: turns, ..Self::default() }
+    }
+
     /// Adds a conversation.
     pub fn push(&mut self, turns: impl IntoIterator<Item = TurnShape>) {
         let first = self.turns_in_all();
@@ -79,6 +86,7 @@ impl ShapeList {
         for TurnShape { delay, timestamp_ms } in turns {
             self.push_delay(next, next == first, delay);
             if timestamp_ms.is_some() && self.timestamps.is_empty() {
+                self.timestamps.reserve_exact(self.expected);
                 self.timestamps.resize(next, f64::NAN);
             }
             if timestamp_ms.is_some() || !self.timestamps.is_empty() {
@@ -98,7 +106,8 @@ impl ShapeList {
             if delay == (if is_first { None } else { *same }) {
                 return;
             }
-            let mut each = vec![same.map_or(NO_DELAY, |delay| delay.0); number];
+            let mut each = Vec::with_capacity(self.expected.max(number));
+            each.resize(number, same.map_or(NO_DELAY, |delay| delay.0));
             let firsts = std::iter::once(0).chain(self.ends.iter().copied());
             firsts.filter(|first| *first < number).for_each(|first| each[first] = NO_DELAY);
             self.delays = Delays::Each(each);

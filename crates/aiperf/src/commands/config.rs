@@ -116,13 +116,16 @@ const VALIDATE_HELP: &str = "\
 Check a configuration file, or a trace: what profile would say about it, and nothing is sent
 
 Usage: aiperf validate FILE
-       aiperf validate mooncake-trace FILE
+       aiperf validate mooncake-trace FILE [--isl-block-size TOKENS]
 
-Ends with 0 where `aiperf profile --config FILE` would begin, or every row is one of a mooncake trace, and with 2 where not.
+Ends with 0 where `aiperf profile --config FILE` would begin, or could send every row of a mooncake trace, and with 2 where not.
+A hash id stands for 512 tokens, unless --isl-block-size says otherwise.
 ";
 
 /// What `validate` calls a trace.
 const MOONCAKE: &str = "mooncake-trace";
+
+const BLOCK_SIZE: &str = "--isl-block-size";
 
 /// `aiperf validate FILE` and `aiperf validate mooncake-trace FILE`.
 pub(crate) fn validate_command(args: &[String]) -> Exit {
@@ -133,7 +136,16 @@ pub(crate) fn validate_command(args: &[String]) -> Exit {
              of that name"
         )),
         [kind, help] if kind == MOONCAKE && (help == "--help" || help == "-h") => exit::print_help(VALIDATE_HELP),
-        [kind, file] if kind == MOONCAKE && !file.starts_with('-') => validate_trace::run(&path_argument(file)),
+        [kind, file] if kind == MOONCAKE && !file.starts_with('-') => validate_trace::run(&path_argument(file), None),
+        [kind, file, flag, tokens] if kind == MOONCAKE && !file.starts_with('-') && flag == BLOCK_SIZE => {
+            match tokens.parse() {
+                Ok(tokens) => validate_trace::run(&path_argument(file), Some(tokens)),
+                Err(_) => exit::refuse(format_args!(
+                    "{BLOCK_SIZE} '{tokens}' is no number of tokens: 1 to {}\n  try: {BLOCK_SIZE} 512",
+                    u32::MAX
+                )),
+            }
+        }
         [file] if !file.starts_with('-') => check(file),
         _ => exit::refuse(format_args!(
             "validate needs one file\n  try: aiperf validate FILE for a configuration, or aiperf validate {MOONCAKE} FILE"

@@ -9,11 +9,12 @@ use aiperf_campaign::trace_tools::agentic::{
     self, AgenticConfig, AgenticDataset, AgenticPlan, ConfigFault, MakeError, WriteFile,
 };
 use aiperf_campaign::trace_tools::validate::Validation;
+use aiperf_config::small_file;
 use aiperf_report::{literal, log_time, thousands};
 use aiperf_types::WallNs;
 use clap::{Parser, Subcommand};
 use std::fmt::Display;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -83,8 +84,6 @@ pub(crate) fn run(args: &[String]) -> Exit {
 
 /// The configuration that is built in.
 const DEFAULT: &str = "default";
-/// Bytes of a configuration: a few hundred lines are a few kilobytes.
-const MOST_BYTES: u64 = 1 << 20;
 
 fn plan(options: &AgenticCode) -> Result<AgenticPlan, String> {
     let (mut config, name) = match &options.config {
@@ -93,7 +92,8 @@ fn plan(options: &AgenticCode) -> Result<AgenticPlan, String> {
         Some(path) if path == Path::new(DEFAULT) && !path.exists() => (AgenticConfig::default(), DEFAULT.to_owned()),
         Some(path) => {
             let wrong = |fault: &dyn Display| format!("--config {}: {fault}", path.display());
-            let text = small_file(path).map_err(|error| wrong(&error))?;
+            let text = small_file::text(path, small_file::SETTINGS)
+                .map_err(|rule| wrong(&format_args!("{rule}\n  try: a JSON file, or --config {DEFAULT}")))?;
             let name = path.file_stem().map_or(DEFAULT.into(), |stem| stem.to_string_lossy());
             (AgenticConfig::read(&text).map_err(|fault| wrong(&fault))?, name.into_owned())
         }
@@ -105,21 +105,6 @@ fn plan(options: &AgenticCode) -> Result<AgenticPlan, String> {
         config = config.with_max_output(tokens).map_err(|fault| format!("--max-osl {tokens}: {fault}"))?;
     }
     Ok(AgenticPlan { config, name, sessions: options.num_sessions.get(), seed: options.seed })
-}
-
-fn small_file(path: &Path) -> Result<String, String> {
-    let way_out = "try: a JSON file, or --config default";
-    let unread = |error: io::Error| format!("cannot be read: {error}\n  {way_out}");
-    // Looked at before it is opened: opening a pipe already waits.
-    if !path.metadata().map_err(unread)?.is_file() {
-        return Err(format!("is not a file\n  {way_out}"));
-    }
-    let mut text = String::new();
-    std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)).map_err(unread)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(format!("is larger than 1 MiB, which no configuration is\n  {way_out}"));
-    }
-    Ok(text)
 }
 
 /// Why there is no dataset.
@@ -146,7 +131,8 @@ fn make(plan: &AgenticPlan, output: &Path) -> Result<String, Unmade> {
         MakeError::Write(error) => unwritten(error),
     })?;
     let trace = folder.path().join(agentic::TRACE);
-    let found = Validation::read(&trace).map_err(|error| Unmade::NoTrace(error.to_string()))?;
+    let found =
+        Validation::read(&trace, Some(plan.config.block_size())).map_err(|error| Unmade::NoTrace(error.to_string()))?;
     if found.fault_count > 0 {
         return Err(Unmade::NoTrace(validate_trace::failed(Path::new(agentic::TRACE), &found)));
     }

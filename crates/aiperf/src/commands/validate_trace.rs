@@ -1,13 +1,14 @@
-//! `aiperf validate mooncake-trace FILE`: whether the rows of a file are rows of a trace.
+//! `aiperf validate mooncake-trace FILE`: whether a run could send the rows of a trace.
 
 use crate::exit::{self, Exit};
 use aiperf_campaign::trace_tools::validate::Validation;
 use aiperf_report::{literal, thousands};
+use std::num::NonZeroU32;
 use std::path::Path;
 
-/// Says what is wrong with the rows of a file, line by line.
-pub(crate) fn run(file: &Path) -> Exit {
-    let found = match Validation::read(file) {
+/// Says what is wrong with the rows of a file, line by line; their hash ids stand for 512 tokens unless it is told.
+pub(crate) fn run(file: &Path, block_size: Option<NonZeroU32>) -> Exit {
+    let found = match Validation::read(file, block_size.map(|size| u64::from(size.get()))) {
         Ok(found) => found,
         Err(error) => return exit::refuse(error),
     };

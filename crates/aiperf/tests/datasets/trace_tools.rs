@@ -172,7 +172,11 @@ fn bad_input_names_file_line_and_field_and_writes_nothing() {
         (vec!["validate", "mooncake-trace", "none.jsonl"], "none.jsonl: no such file"),
         (vec!["validate", "mooncake-trace", "empty.jsonl"], "empty.jsonl: is empty"),
         (vec!["validate", "mooncake-trace"], "needs a trace"),
-        (synthesize(&["--config", "none"]), "--config none: cannot be read"),
+        (
+            vec!["validate", "mooncake-trace", "text.jsonl", "--isl-block-size", "0"],
+            "--isl-block-size '0' is no number",
+        ),
+        (synthesize(&["--config", "none"]), "--config none: no such file"),
         (synthesize(&["--config", "c.json"]), "--config c.json: block_sice is no setting"),
         (synthesize(&["--config", "full.json"]), "there are ids for 4000"),
         (synthesize(&["--max-isl", "1"]), "--max-isl 1: "),
@@ -185,6 +189,16 @@ fn bad_input_names_file_line_and_field_and_writes_nothing() {
         assert!(stderr.starts_with("error: ") && stderr.contains(says), "{args:?}: {stderr}");
     }
     assert_eq!(entries(dir.path()), before);
+}
+
+#[test]
+fn rows_are_checked_with_the_tokens_of_a_hash_id_that_a_run_is_told() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("small.jsonl"), "{\"input_length\": 40, \"hash_ids\": [1, 2, 3]}\n").unwrap();
+    let args = ["validate", "mooncake-trace", "small.jsonl", "--isl-block-size", "16"];
+    let (code, stdout, _) = told(&aiperf(dir.path(), &args[..3]));
+    assert!(code == 2 && stdout.contains("Line 1: 3 hash_ids of 512 tokens are more than"), "{stdout}");
+    assert_eq!(told(&aiperf(dir.path(), &args)).0, 0);
 }
 
 #[test]

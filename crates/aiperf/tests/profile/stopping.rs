@@ -156,7 +156,8 @@ fn a_signal_that_the_parent_ignores_stays_ignored() {
 
 #[test]
 fn a_run_that_is_being_prepared_can_be_stopped_and_leaves_nothing() {
-    let args = ["--isl", "20000", "--num-dataset-entries", "100000", "--log-level", "info"];
+    let args =
+        ["--isl", "20000", "--num-dataset-entries", "100000", "--request-count", "100000", "--log-level", "info"];
     let given = ["--model", "m", "--url", "http://127.0.0.1:1", "--tokenizer", "builtin", "--ui", "none"];
     let mut running = Bench::bare().with(&given).with(&args).start();
     running.wait_for_words("Encoding requests ...");

@@ -1,8 +1,9 @@
 //! What a dataset file says about when and how much to send. Columnar files are looked at when they are loaded.
 
-use crate::row_file::{is_columnar, lines};
+use crate::row_file::{count, first_line, is_columnar, open};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Whether the first record of a file has a timestamp.
@@ -14,7 +15,7 @@ pub(super) fn has_timestamps(path: &Path) -> bool {
     if is_columnar(path) {
         return true;
     }
-    let first = lines(path).next();
+    let first = first_line(path);
     let Some(record) = first.and_then(|line| serde_json::from_str::<Value>(&line).ok()) else { return false };
     !record["timestamp"].is_null() || !record["timing_events"][0]["timestamp"].is_null()
 }
@@ -22,19 +23,20 @@ pub(super) fn has_timestamps(path: &Path) -> bool {
 /// How many records a file, or the files of a directory, hold.
 pub(super) fn records(path: &Path) -> Option<i64> {
     if path.is_dir() {
-        return Some(jsonl_files(path).iter().map(|file| lines(file).count() as i64).sum());
+        return Some(jsonl_files(path).iter().map(|file| count(file) as i64).sum());
     }
     if is_columnar(path) {
         return None;
     }
-    let count = lines(path).count() as i64;
+    let count = count(path) as i64;
     (count > 0).then_some(count)
 }
 
 /// How many sessions of a file no other session starts.
 pub(super) fn roots(path: &Path) -> Option<i64> {
     let (mut ids, mut children) = (BTreeSet::new(), BTreeSet::new());
-    for line in lines(path) {
+    let lines = open(path).into_iter().flat_map(|text| text.lines().map_while(Result::ok));
+    for line in lines.filter(|line| !line.trim().is_empty()) {
         let session: Value = serde_json::from_str(&line).ok()?;
         ids.insert(session["session_id"].as_str()?.to_owned());
         collect_children(&session, &mut children);

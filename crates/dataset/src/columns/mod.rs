@@ -8,7 +8,6 @@ mod cell;
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -22,6 +21,7 @@ use parquet::file::reader::ChunkReader;
 
 pub use self::cell::Cell;
 use self::cell::cell;
+use crate::plain_file::PlainFile;
 
 const PARQUET: &[u8] = b"PAR1";
 const ARROW: &[u8] = b"ARROW1";
@@ -58,18 +58,7 @@ impl Columns {
 
     /// Opens a file to read those of its columns that are wanted, as far as it has them; `None` reads all.
     pub fn open(path: &Path, wanted: Option<&[&str]>) -> Result<Self, String> {
-        let unread = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file".to_owned(),
-            _ => format!("cannot be read: {error}"),
-        };
-        // Looked at before it is opened: opening a pipe already waits.
-        if !std::fs::metadata(path).map_err(unread)?.is_file() {
-            return Err("is not a file".into());
-        }
-        let mut file = File::open(path).map_err(unread)?;
-        let mut start = Vec::new();
-        file.by_ref().take(ARROW.len() as u64).read_to_end(&mut start).map_err(unread)?;
-        file.rewind().map_err(unread)?;
+        let PlainFile { file, start, .. } = PlainFile::open(path, "")?;
         Self::of(&start, file, wanted)
     }
 
@@ -135,8 +124,8 @@ fn broken(what: &str, error: &ArrowError) -> String {
 
 /// Runs the readers: some trust a file's lengths and stop with a panic where those are wrong.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(ArrowError::ParseError("its lengths do not fit together".to_owned())))
+    aiperf_types::guard::guarded(read)
+        .unwrap_or_else(|| Err(ArrowError::ParseError("its lengths do not fit together".to_owned())))
 }
 
 /// Where a columnar file is.
@@ -193,6 +182,9 @@ fn arrow<R: Read + Seek + Send + 'static>(
     begin: u64,
     wanted: Option<&[&str]>,
 ) -> Result<Opened, ArrowError> {
+    if begin == FIRST_MESSAGE {
+        check_end(&mut look)?;
+    }
     look.seek(SeekFrom::Start(begin))?;
     arrow_lengths::check(&mut look)?;
     look.seek(SeekFrom::Start(begin))?;
@@ -202,6 +194,14 @@ fn arrow<R: Read + Seek + Send + 'static>(
     // Two readers of one file share its position.
     read.seek(SeekFrom::Start(begin))?;
     Ok(Opened { schema, rows: None, batches: Box::new(StreamReader::try_new(read, Some(kept))?) })
+}
+
+/// A file, unlike a stream, ends as it begins: one that does not has lost rows.
+fn check_end(file: &mut (impl Read + Seek)) -> Result<(), ArrowError> {
+    let mut end = [0; ARROW.len()];
+    let is_whole =
+        file.seek(SeekFrom::End(-(ARROW.len() as i64))).is_ok() && file.read_exact(&mut end).is_ok() && end == ARROW;
+    if is_whole { Ok(()) } else { Err(ArrowError::ParseError("it is cut: its end is not there".to_owned())) }
 }
 
 fn positions(schema: &SchemaRef, wanted: Option<&[&str]>) -> Vec<usize> {

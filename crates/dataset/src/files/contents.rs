@@ -10,6 +10,7 @@ use super::media::{MediaFiles, MediaKind, shown};
 use super::room::Room;
 use super::row::Fault;
 use crate::error::DatasetError;
+use crate::image_file::ImageFile;
 use crate::source::FetchMedia;
 
 /// Files and images by what rows call them.
@@ -74,7 +75,7 @@ impl Contents {
         let mut failed = None;
         media.each(&urls, &mut |at, fetched| {
             let encoded = fetched.and_then(|bytes| {
-                let head = image_head(&bytes).ok_or_else(|| "is neither PNG nor JPEG".to_owned())?;
+                let head = ImageFile::of(&bytes).ok_or_else(|| "is neither PNG nor JPEG".to_owned())?.head;
                 let taken = head.len() as u64 + bytes.len().div_ceil(3) as u64 * 4;
                 room.take(taken, "it", "fewer or smaller images").map_err(|fault| fault.0)?;
                 Ok(format!("{head}{}", STANDARD.encode(bytes)))
@@ -97,13 +98,4 @@ impl Contents {
 pub(super) fn is_web(content: &str) -> bool {
     let starts = |head: &str| content.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head));
     starts("http://") || starts("https://")
-}
-
-/// How an image begins as a data URL, by its own beginning.
-fn image_head(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("data:image/png;base64,"),
-        [0xff, 0xd8, 0xff, ..] => Some("data:image/jpeg;base64,"),
-        _ => None,
-    }
 }

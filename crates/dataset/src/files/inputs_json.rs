@@ -3,8 +3,9 @@
 use aiperf_types::{ContextMode, Turn};
 use serde_json::Value;
 
-use super::row::{Encode, Fault, Row, kind};
+use super::row::{Encode, Fault, Row};
 use super::{Folder, Format, Layout, ReadRow};
+use crate::json_kind::kind;
 
 pub(super) const FORMAT: Format = Format {
     name: "inputs_json",

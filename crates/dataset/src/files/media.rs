@@ -9,8 +9,10 @@ use aiperf_plan::redact;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderStringWriter;
 
-use super::room::{LARGEST, Room, size};
+use super::room::{Room, size};
 use super::row::Fault;
+use crate::image_file::{JPEG, PNG};
+use crate::source::LARGEST_REQUEST;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MediaKind {
@@ -51,8 +53,8 @@ struct FileType {
 }
 
 const FILE_TYPES: &[FileType] = &[
-    FileType { kind: MediaKind::Image, starts: b"\x89PNG\r\n\x1a\n", ending: "", head: "data:image/png;base64," },
-    FileType { kind: MediaKind::Image, starts: b"\xff\xd8\xff", ending: "", head: "data:image/jpeg;base64," },
+    FileType { kind: MediaKind::Image, starts: PNG.start, ending: "", head: PNG.head },
+    FileType { kind: MediaKind::Image, starts: JPEG.start, ending: "", head: JPEG.head },
     FileType { kind: MediaKind::Audio, starts: b"", ending: "wav", head: "wav," },
     FileType { kind: MediaKind::Audio, starts: b"", ending: "mp3", head: "mp3," },
     FileType { kind: MediaKind::Video, starts: b"", ending: "mp4", head: "data:video/mp4;base64," },
@@ -129,8 +131,8 @@ impl MediaFiles {
             })
         })?;
         let bytes = file.metadata().map_err(unread)?.len();
-        if bytes > LARGEST {
-            let (has, may) = (size(bytes), size(LARGEST));
+        if bytes > LARGEST_REQUEST {
+            let (has, may) = (size(bytes), size(LARGEST_REQUEST));
             return Err(fault(format!("has {has}, and one may have {may}\n  try: a smaller one, or its URL")));
         }
         let taken = head.len() as u64 + bytes.div_ceil(3) * 4;

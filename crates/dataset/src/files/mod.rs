@@ -34,16 +34,17 @@ use self::contents::Contents;
 use self::folder::files_of;
 pub(crate) use self::media::shown;
 use self::random_pool::Pools;
-use self::room::{FEWER, LARGEST, Room, size};
+use self::room::{FEWER, Room, size};
 use self::row::{Encode, Fault, Row};
 use self::selection::{Selection, TurnNote};
 use self::text::{Layout, Text};
-use self::told::{Ignored, LeftOut, LongDelays};
+use self::told::{Ignored, LeftOut};
 pub(crate) use self::wav::seconds as wav_seconds;
 use crate::error::DatasetError;
 use crate::length;
+use crate::long_delays::LongDelays;
 use crate::session_id::SessionIds;
-use crate::source::{Making, Source};
+use crate::source::{LARGEST_REQUEST, Making, Source};
 
 /// How rows of a kind are read.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ fn texts(source: &FileSource, format: &Format, room: &mut Room) -> Result<(Vec<T
     match source {
         FileSource::Path(path) => {
             let (paths, no_files) = files_of(path, format)?;
-            let read = |path| Text::read(path, room).and_then(|text| text.laid_out(format.layout));
+            let read = |path| Text::read(path, format.layout, room);
             Ok((paths.into_iter().map(read).collect::<Result<_, _>>()?, no_files))
         }
         FileSource::Records { place, lists } => {
@@ -372,7 +373,7 @@ impl Files {
             if sent.peek().is_none() {
                 continue;
             }
-            shapes.push(sent.inspect(|turn| long.add(turn, rows.first)));
+            shapes.push(sent.inspect(|turn| long.add(turn.delay, rows.first)));
             if let Some(number) = rows.unnamed.as_mut().filter(|_| !a_file_each) {
                 *number = unnamed;
                 unnamed += 1;
@@ -467,10 +468,10 @@ fn said(turn: &Turn) -> String {
 
 /// Refuses a row that is too large for a request.
 fn may_be_row(bytes: u64) -> Result<(), Fault> {
-    if bytes <= LARGEST {
+    if bytes <= LARGEST_REQUEST {
         return Ok(());
     }
-    let (has, may) = (size(bytes), size(LARGEST));
+    let (has, may) = (size(bytes), size(LARGEST_REQUEST));
     Err(Fault(format!("a row of {has}, and one may have {may}\n  try: smaller rows, or media in files of their own")))
 }
 

@@ -3,10 +3,10 @@
 
 use std::io::{self, Read};
 
+use super::may_be_row;
 use super::row::Fault;
+use super::text::Layout;
 
-/// Largest row, and largest media file: it is one request, which is put together in memory.
-pub(super) const LARGEST: u64 = 256_000_000;
 /// The way out of a file that is too large.
 pub(super) const FEWER: &str = "fewer of its rows in a file of their own";
 /// Copies of a request there may be while it is made and written down: its row, its members, its body, and that of
@@ -61,23 +61,63 @@ impl Room {
     }
 
     /// Reads to the end, in steps that grow with what is there: a text without room is told while there is memory left
-    /// to tell it.
-    pub(super) fn read(&self, mut from: impl Read, bytes: &mut Vec<u8>) -> io::Result<Option<Fault>> {
+    /// to tell it, and a line that never ends as soon as it is too long to be a row.
+    pub(super) fn read(&self, mut from: impl Read, layout: Layout, bytes: &mut Vec<u8>) -> io::Result<Option<Unread>> {
+        let mut row = 0;
         loop {
+            if layout == Layout::Lines
+                && let Err(fault) = may_be_row((bytes.len() - row) as u64)
+            {
+                let line = 1 + bytes[..row].iter().filter(|byte| **byte == b'\n').count();
+                return Ok(Some(Unread { line: Some(line), fault }));
+            }
             let step = (bytes.len() / GROWTH).max(LEAST);
             let wanted = (bytes.len() + step) as u64;
             if bytes.len() as u64 > self.left || bytes.try_reserve_exact(step).is_err() {
-                return Ok(Some(self.full(wanted, "its text, as far as it was read,", FEWER)));
+                let fault = self.full(wanted, "its text, as far as it was read,", FEWER);
+                return Ok(Some(Unread { line: None, fault }));
             }
+            let known = bytes.len();
             if from.by_ref().take(step as u64).read_to_end(bytes)? < step {
                 return Ok(None);
             }
+            row = bytes[known..].iter().rposition(|byte| *byte == b'\n').map_or(row, |end| known + end + 1);
         }
     }
+}
+
+/// Why a text was not read to its end, and the line that is at fault.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) line: Option<usize>,
+    pub(super) fault: Fault,
 }
 
 /// A number of bytes in words.
 pub(super) fn size(bytes: u64) -> String {
     let bytes = bytes as f64;
     if bytes >= 1e9 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.1} MB", bytes / 1e6) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::LARGEST_REQUEST;
+
+    #[test]
+    fn a_line_that_never_ends_is_told_of_once_it_is_too_long_to_be_a_row() {
+        let mut bytes = Vec::new();
+        let endless = io::Cursor::new(b"{}\n").chain(io::repeat(b' '));
+        let unread = Room::new(None).read(endless, Layout::Lines, &mut bytes).unwrap().unwrap();
+        assert_eq!(unread.line, Some(2));
+        assert!(unread.fault.0.starts_with("a row of "), "{}", unread.fault.0);
+        assert!((bytes.len() as u64) < LARGEST_REQUEST + LARGEST_REQUEST / 4, "{} bytes were read", bytes.len());
+    }
+
+    #[test]
+    fn a_document_may_be_as_long_as_there_is_room() {
+        let mut bytes = Vec::new();
+        let document = io::repeat(b' ').take(LARGEST_REQUEST + 1_000_000);
+        assert!(Room::new(None).read(document, Layout::Items("data"), &mut bytes).unwrap().is_none());
+    }
 }

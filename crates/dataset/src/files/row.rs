@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Format;
 use super::media::MediaKind;
+use crate::json_kind::kind;
 
 /// What is wrong with a row, after its place: what, why, and the way out.
 #[derive(Debug, PartialEq)]
@@ -138,17 +139,6 @@ impl Row {
 /// A member of another type than it should have.
 pub(super) fn wrong(name: &str, wanted: &str, found: &Value) -> Fault {
     Fault(format!("{name} must be {wanted}, not {}", kind(found)))
-}
-
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// What is wrong with a row that cannot be read, and the way out.

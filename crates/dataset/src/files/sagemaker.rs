@@ -5,8 +5,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::row::{Encode, Fault, Row, kind, wrong};
+use super::row::{Encode, Fault, Row, wrong};
 use super::{Folder, Format, Layout, ReadRow};
+use crate::json_kind::kind;
 
 pub(super) const FORMAT: Format = Format {
     name: "sagemaker_data_capture",

@@ -1,19 +1,16 @@
 //! The text of a file, and its rows.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::BufReader;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use flate2::read::MultiGzDecoder;
 use serde_json::value::RawValue;
 
-use super::room::{FEWER, Room};
+use super::room::{FEWER, Room, Unread};
 use crate::error::DatasetError;
-
-const BYTE_ORDER_MARK: &str = "\u{feff}";
-const GZIP: &[u8] = &[0x1f, 0x8b];
+use crate::plain_file::{BYTE_ORDER_MARK, PlainFile, not_uncompressed};
 
 /// How rows stand in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,38 +39,25 @@ enum Rows {
 }
 
 impl Text {
-    /// Reads a file, uncompressed where it is not.
-    pub(super) fn read(path: PathBuf, room: &mut Room) -> Result<Self, DatasetError> {
+    /// Reads a file, uncompressed where it is not, that has its rows in a layout.
+    pub(super) fn read(path: PathBuf, layout: Layout, room: &mut Room) -> Result<Self, DatasetError> {
         let refused = |fault: String| DatasetError::of_file(&path, fault);
-        let unread = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => refused("no such file".into()),
-            _ => refused(format!("cannot be read: {error}")),
-        };
-        // Looked at before it is opened: opening a pipe already waits.
-        let meta = std::fs::metadata(&path).map_err(unread)?;
-        if !meta.is_file() {
-            return Err(refused("is not a file".into()));
-        }
-        let mut file = File::open(&path).map_err(unread)?;
-        let mut start = [0; GZIP.len()];
-        let is_compressed = file.read_exact(&mut start).is_ok() && start == GZIP;
-        file.rewind().map_err(unread)?;
+        let opened = PlainFile::open(&path, "").map_err(refused)?;
         let mut bytes = Vec::new();
-        let full = if is_compressed {
-            let broken = |error| {
-                refused(format!(
-                    "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t \
-                     tells whether a copy of it is whole"
-                ))
-            };
-            room.read(MultiGzDecoder::new(BufReader::new(file)), &mut bytes).map_err(broken)?
+        let unread = if opened.is_compressed() {
+            let broken = |error: std::io::Error| refused(not_uncompressed(&error));
+            room.read(MultiGzDecoder::new(BufReader::new(opened.file)), layout, &mut bytes).map_err(broken)?
         } else {
             // One that is too large is known to be without reading it.
-            room.fits(meta.len(), "it", FEWER).map_err(|fault| refused(fault.0))?;
-            room.read(file, &mut bytes).map_err(unread)?
+            room.fits(opened.bytes, "it", FEWER).map_err(|fault| refused(fault.0))?;
+            let broken = |error: std::io::Error| refused(format!("cannot be read: {error}"));
+            room.read(opened.file, layout, &mut bytes).map_err(broken)?
         };
-        if let Some(fault) = full {
-            return Err(refused(fault.0));
+        if let Some(Unread { line, fault }) = unread {
+            return Err(match line {
+                Some(line) => DatasetError::of_file(&format!("{}:{line}", path.display()), fault.0),
+                None => refused(fault.0),
+            });
         }
         bytes.shrink_to_fit();
         room.take(bytes.len() as u64, "it", FEWER).map_err(|fault| refused(fault.0))?;
@@ -83,7 +67,7 @@ impl Text {
             let fault = "is not UTF-8 text\n  try: the file saved as UTF-8";
             DatasetError::of_file(&format!("{}:{line}", path.display()), fault.into())
         })?;
-        Ok(Self { path, text, rows: Rows::Lines })
+        Self { path, text, rows: Rows::Lines }.laid_out(layout)
     }
 
     /// Rows that are written out in a configuration, by the place that messages name.
@@ -102,7 +86,7 @@ impl Text {
     }
 
     /// The same, with rows where a layout has them.
-    pub(super) fn laid_out(mut self, layout: Layout) -> Result<Self, DatasetError> {
+    fn laid_out(mut self, layout: Layout) -> Result<Self, DatasetError> {
         let (Layout::Items(list), Rows::Lines) = (layout, &self.rows) else { return Ok(self) };
         let text = self.text.trim_start_matches(BYTE_ORDER_MARK);
         let refused = |fault: String| DatasetError::of_file(&self.path, fault);

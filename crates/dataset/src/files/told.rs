@@ -1,11 +1,7 @@
 //! What is told once of many rows.
 
-use aiperf_types::{Nanos, TurnShape};
-
 /// Names that are told.
 pub(super) const NAMES_TOLD: usize = 8;
-/// Delays that are worth a word.
-const LONG_DELAY: Nanos = Nanos::from_millis(60_000);
 
 /// Members of rows that mean nothing.
 #[derive(Default)]
@@ -37,32 +33,6 @@ impl Ignored {
         let first = self.first?;
         let more = if self.more { " and others" } else { "" };
         Some(format!("{first}: members that mean nothing here are ignored: {}{more}", self.names.join(", ")))
-    }
-}
-
-/// Delays that keep a session waiting for long.
-#[derive(Default)]
-pub(super) struct LongDelays {
-    count: u64,
-    longest: Nanos,
-    /// Position of the row that begins the first conversation with one.
-    first: usize,
-}
-
-impl LongDelays {
-    pub(super) fn add(&mut self, turn: &TurnShape, position: usize) {
-        let Some(delay) = turn.delay.filter(|delay| *delay > LONG_DELAY) else { return };
-        if self.count == 0 {
-            self.first = position;
-        }
-        self.count += 1;
-        self.longest = self.longest.max(delay);
-    }
-
-    pub(super) fn note(&self, at: impl FnOnce(usize) -> String) -> Option<String> {
-        let (limit, longest) = (LONG_DELAY.as_secs_f64(), self.longest.as_secs_f64());
-        let what = format!("delays of more than {limit} s between turns: {}, the longest of {longest} s", self.count);
-        (self.count > 0).then(|| format!("{}: {what}", at(self.first)))
     }
 }
 

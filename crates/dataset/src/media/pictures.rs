@@ -15,9 +15,8 @@ use super::pixels::{Encoding, Pixels};
 use super::scenes;
 use crate::error::DatasetError;
 use crate::in_order::{cores, in_order};
+use crate::source::LARGEST_REQUEST;
 
-/// Largest file of a picture.
-const LARGEST: u64 = 256_000_000;
 /// Files that pictures are read from, by how their names end.
 const READ: &[&str] = &["png", "jpg", "jpeg", "jpe", "jfif"];
 /// Files of pictures that are not.
@@ -155,8 +154,8 @@ impl Picture {
         if size == 0 {
             return Err(fault("is empty"));
         }
-        if size > LARGEST {
-            return Err(fault(&format!("has {size} bytes, and an image may have {LARGEST}")));
+        if size > LARGEST_REQUEST {
+            return Err(fault(&format!("has {size} bytes, and an image may have {LARGEST_REQUEST}")));
         }
         let bytes = std::fs::read(path).map_err(unread)?;
         Pixels::read(&bytes).map_err(|why| fault(&why))?;

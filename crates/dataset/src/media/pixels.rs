@@ -10,13 +10,12 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::error::DatasetError;
+use crate::image_file::{JPEG, PNG};
 
 /// As photographs are kept.
 const JPEG_QUALITY: u8 = 85;
 /// Pixels of a picture that is read: a few bytes may claim any size.
 const MOST_PIXELS: usize = 200_000_000;
-const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n";
-const JPEG_START: &[u8] = b"\xff\xd8\xff";
 
 /// How an image is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +28,8 @@ impl Encoding {
     /// What stands before the base64.
     pub(super) const fn head(self) -> &'static str {
         match self {
-            Self::Png => "data:image/png;base64,",
-            Self::Jpeg => "data:image/jpeg;base64,",
+            Self::Png => PNG.head,
+            Self::Jpeg => JPEG.head,
         }
     }
 }
@@ -92,9 +91,9 @@ impl Pixels {
 
     /// Reads a PNG or JPEG, or says why it is none. Transparency is dropped.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
-        if bytes.starts_with(PNG_START) {
+        if PNG.begins(bytes) {
             read_png(bytes).map_err(|error| format!("is a PNG that cannot be read: {error}"))
-        } else if bytes.starts_with(JPEG_START) {
+        } else if JPEG.begins(bytes) {
             read_jpeg(bytes).map_err(|error| format!("is a JPEG that cannot be read: {error}"))
         } else {
             Err("is neither PNG nor JPEG".into())
@@ -215,6 +214,7 @@ fn whole(pixels: Pixels) -> Result<Pixels, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image_file::ImageFile;
     use proptest::prelude::*;
 
     fn gradient(width: u32, height: u32) -> Pixels {
@@ -268,9 +268,9 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
-            let _ = Pixels::read(&[PNG_START, &bytes].concat());
-            let _ = Pixels::read(&[JPEG_START, &bytes].concat());
-            prop_assert!(Pixels::read(&bytes).is_err() || bytes.starts_with(JPEG_START) || bytes.starts_with(PNG_START));
+            let _ = Pixels::read(&[PNG.start, &bytes].concat());
+            let _ = Pixels::read(&[JPEG.start, &bytes].concat());
+            prop_assert!(Pixels::read(&bytes).is_err() || ImageFile::of(&bytes).is_some());
         }
     }
 }

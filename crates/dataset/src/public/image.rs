@@ -7,14 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use super::kind::unnamed;
 use super::row::{member, text};
 use crate::columns::Cell;
+use crate::image_file::ImageFile;
 
-/// How files of images begin, and what they are called.
-const TYPES: &[(&[u8], usize, &str)] = &[
-    (b"\xff\xd8\xff", 0, "jpeg"),
-    (b"\x89PNG\r\n\x1a\n", 0, "png"),
-    (b"GIF8", 0, "gif"),
-    (b"WEBP", 8, "webp"),
-    (b"BM", 0, "bmp"),
+/// How other files of images begin, from which byte on, and what stands before theirs.
+const OTHERS: &[(&[u8], usize, &str)] = &[
+    (b"GIF8", 0, "data:image/gif;base64,"),
+    (b"WEBP", 8, "data:image/webp;base64,"),
+    (b"BM", 0, "data:image/bmp;base64,"),
 ];
 
 /// The first image of a value that can be used: bytes, a structure with bytes, a URL, or a list of these. Its bytes stay as
@@ -33,6 +32,7 @@ pub(super) fn first(cell: &Cell) -> Option<Media> {
 
 fn data_url(bytes: &[u8]) -> Option<String> {
     let is_of = |(magic, at, _): &&(&[u8], usize, &str)| bytes.get(*at..).is_some_and(|from| from.starts_with(magic));
-    let (_, _, name) = TYPES.iter().find(is_of)?;
-    Some(format!("data:image/{name};base64,{}", STANDARD.encode(bytes)))
+    let other = || OTHERS.iter().find(is_of).map(|(.., head)| *head);
+    let head = ImageFile::of(bytes).map(|known| known.head).or_else(other)?;
+    Some(format!("{head}{}", STANDARD.encode(bytes)))
 }

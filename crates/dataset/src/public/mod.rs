@@ -29,7 +29,6 @@ mod turns;
 mod video_question;
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use aiperf_plan::{HubSource, PublicPlan, PublicSource};
@@ -39,50 +38,11 @@ use serde_json::Value;
 use self::gathering::Gathering;
 use self::kind::With;
 use crate::error::DatasetError;
-use crate::source::{Making, Source};
+use crate::source::{Downloads, Making, Repository, Source};
 use crate::{length, turn_shape};
 
 /// The branch on which the hub keeps the rows of every repository as Parquet, whatever form they have.
 const CONVERTED: &str = "refs/convert/parquet";
-
-/// Whoever brings files that are published, or says why there are none and what to do about it.
-pub trait Downloads: Sync {
-    /// What a dataset repository of the hub holds.
-    fn list(&self, repo: &str, revision: &str) -> Result<Repository, String>;
-
-    /// A file of a repository.
-    fn file(&self, repo: &str, revision: &str, path: &str) -> Result<PathBuf, String>;
-
-    /// A file by its URL, kept under a name.
-    fn url(&self, url: &str, name: &str) -> Result<PathBuf, String>;
-}
-
-/// What a dataset repository holds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Repository {
-    /// The commit that the revision is, to ask for files by.
-    pub commit: String,
-    pub files: Vec<String>,
-    /// What its card says of subsets and their files; null where it says nothing.
-    pub configs: Value,
-}
-
-/// Nobody, for what needs no files.
-pub(crate) struct NoDownloads;
-
-impl Downloads for NoDownloads {
-    fn list(&self, repo: &str, _: &str) -> Result<Repository, String> {
-        Err(format!("dataset '{repo}' is not fetched here"))
-    }
-
-    fn file(&self, repo: &str, _: &str, path: &str) -> Result<PathBuf, String> {
-        Err(format!("{path} of dataset '{repo}' is not fetched here"))
-    }
-
-    fn url(&self, url: &str, _: &str) -> Result<PathBuf, String> {
-        Err(format!("{url} is not fetched here"))
-    }
-}
 
 /// Conversations of a public dataset, by index.
 #[derive(Debug)]

@@ -11,10 +11,9 @@ use serde_json::{Deserializer, Value};
 
 use super::row::{Fault, Row};
 use crate::columns::Columns;
+use crate::plain_file::{BYTE_ORDER_MARK, is_compressed};
 use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 
-const GZIP: &[u8] = b"\x1f\x8b";
-const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Bytes read from a file at a time.
 const BUFFER: usize = 1 << 20;
 
@@ -32,7 +31,7 @@ pub(super) fn each(path: &Path, columns: Option<&[&str]>, take: Take<'_>) -> Res
         // What is there instead is worth a word.
         return of_columns(if has_all { some } else { Columns::open(path, None)? }, take);
     }
-    if start.starts_with(GZIP) {
+    if is_compressed(start) {
         return of_json(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(file)), take);
     }
     of_json(file, take)
@@ -53,8 +52,8 @@ fn of_columns(mut columns: Columns, take: Take<'_>) -> Result<(), Fault> {
 
 fn of_json(mut text: impl BufRead, take: Take<'_>) -> Result<(), Fault> {
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
-    if text.fill_buf().map_err(unread)?.starts_with(BOM) {
-        text.consume(BOM.len());
+    if text.fill_buf().map_err(unread)?.starts_with(BYTE_ORDER_MARK.as_bytes()) {
+        text.consume(BYTE_ORDER_MARK.len());
     }
     let is_list = loop {
         match text.fill_buf().map_err(unread)?.first() {

@@ -41,7 +41,7 @@ pub(crate) struct Synthetic {
     /// Texts a turn.
     batch_size: u32,
     prefixes: MadePrefixes,
-    room: Room,
+    reserved: ReservedTokens,
     /// Tokens of a turn, roughly.
     tokens_a_turn: f64,
     ids: SessionIds,
@@ -70,13 +70,13 @@ enum Content {
 
 /// Tokens that texts leave to what is put around them, so that requests are as long as asked for.
 #[derive(Clone, Copy, Debug, Default)]
-struct Room {
+struct ReservedTokens {
     first_turn: usize,
     later_turns: usize,
     system: usize,
 }
 
-impl Room {
+impl ReservedTokens {
     fn of(prefixes: Prefixes, Making { tokenizer, additions, chat_template, .. }: Making<'_>) -> Self {
         let template = if chat_template { tokenizer.template_cost() } else { TemplateCost::default() };
         // What it costs leaves out what the tokenizer would add to a bare prompt; the template writes that itself.
@@ -162,15 +162,15 @@ impl Synthetic {
     fn of(parts: Parts, making: Making<'_>) -> Result<Self, DatasetError> {
         let Making { draws, tokenizer, .. } = making;
         let Parts { entries, content, osl, turns, corpus, batch_size, prefixes, tokens_a_turn, media } = parts;
-        let (writer, room) = (Writer::of(corpus, tokenizer), Room::of(prefixes, making));
+        let (writer, reserved) = (Writer::of(corpus, tokenizer), ReservedTokens::of(prefixes, making));
         Ok(Self {
             entries,
             content,
             osl,
             turns,
             batch_size,
-            prefixes: MadePrefixes::new(prefixes, &writer, making, room.system)?,
-            room,
+            prefixes: MadePrefixes::new(prefixes, &writer, making, reserved.system)?,
+            reserved,
             tokens_a_turn,
             turn_counts: draws.purpose("dataset.turns"),
             delays: draws.purpose("dataset.delay"),
@@ -289,8 +289,9 @@ impl Synthetic {
         let mut turn = match &self.content {
             Content::Nothing => Turn::default(),
             Content::Prompt(isl) => {
-                let room = if is_first { self.room.first_turn } else { self.room.later_turns };
-                self.prompts(at, is_first, || length::draw(isl, &mut lengths).saturating_sub(room), &mut texts, write)?
+                let reserved = if is_first { self.reserved.first_turn } else { self.reserved.later_turns };
+                let length = || length::draw(isl, &mut lengths).saturating_sub(reserved);
+                self.prompts(at, is_first, length, &mut texts, write)?
             }
             Content::Pairs(pairs) => {
                 let (input, output) = length::draw_pair(pairs, &mut self.length_pairs.at(at));

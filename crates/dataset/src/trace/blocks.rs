@@ -79,8 +79,12 @@ impl Blocks {
     }
 }
 
-/// Refuses ids that do not fit the length of their row.
-pub(super) fn check(tokens: u64, hash_ids: usize, size: u64) -> Result<(), String> {
+/// Refuses a row with more ids than its length has blocks. One of no tokens gets one.
+pub(super) fn check_row(tokens: Option<u32>, hash_ids: &[HashId], size: u64) -> Result<(), String> {
+    check(u64::from(tokens.unwrap_or(0).max(1)), hash_ids.len(), size)
+}
+
+fn check(tokens: u64, hash_ids: usize, size: u64) -> Result<(), String> {
     if hash_ids == 0 || (hash_ids as u64 - 1) * size < tokens {
         return Ok(());
     }

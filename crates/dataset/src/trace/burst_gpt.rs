@@ -3,6 +3,7 @@
 use aiperf_plan::{TraceFormat, TracePlan};
 
 use super::entry::{Content, Entry, Session};
+use super::fields::MOST_TOKENS;
 use super::row_file::RowFile;
 use super::{Format, Layout};
 use crate::error::DatasetError;
@@ -45,7 +46,8 @@ fn read<'a>(layout: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String>
     let [time, input, output] = layout.columns.map(|column| cells.get(column).map_or("", |cell| cell.trim()));
     let time_ms = time.parse().ok().map(|seconds: f64| seconds * MS_A_SECOND);
     let time_ms = time_ms.filter(|time| time.abs() <= FARTHEST_MS);
-    let (Some(time_ms), Ok(input), Ok(output)) = (time_ms, input.parse(), output.parse()) else { return Ok(None) };
+    let tokens = |cell: &str| cell.parse().ok().filter(|tokens| *tokens <= MOST_TOKENS);
+    let (Some(time_ms), Some(input), Some(output)) = (time_ms, tokens(input), tokens(output)) else { return Ok(None) };
     Ok(Some(Entry {
         session: Session::Alone,
         timestamp_ms: Some(time_ms),

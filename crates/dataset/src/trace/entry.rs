@@ -83,12 +83,24 @@ impl Content<'_> {
 }
 
 impl Mode {
-    pub(super) const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Messages => "messages",
             Self::Payload => "payload",
         }
+    }
+
+    /// Refuses a row of another mode in a session of this one.
+    pub(super) fn check_same(self, found: Self) -> Result<(), String> {
+        if self == found {
+            return Ok(());
+        }
+        let (mode, found) = (self.name(), found.name());
+        Err(format!(
+            "is a row of {found}, and its session has {mode}\n  each session says things in one way\n  try: another \
+             session_id, or {mode} here too"
+        ))
     }
 
     /// Whether each row says all there is to say.

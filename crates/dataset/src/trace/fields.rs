@@ -37,10 +37,16 @@ pub(super) fn whole(name: &str, member: Member<'_>) -> Result<Option<i128>, Stri
     number.map(Some).ok_or_else(|| format!("{name} must be a whole number, not {}", shown(member)))
 }
 
+/// Tokens of one row: more than any model takes, and few enough to be made.
+pub(super) const MOST_TOKENS: u32 = 10_000_000;
+
 /// A number of tokens, 0 too.
 pub(super) fn tokens(name: &str, member: Member<'_>) -> Result<Option<u32>, String> {
     let Some(number) = whole(name, member)? else { return Ok(None) };
-    u32::try_from(number).map(Some).map_err(|_| format!("{name} {number} is no number of tokens: 0 to {}", u32::MAX))
+    let tokens = u32::try_from(number).ok().filter(|tokens| *tokens <= MOST_TOKENS);
+    tokens.map(Some).ok_or_else(|| {
+        format!("{name} {number} is no number of tokens: 0 to {MOST_TOKENS}\n  try: a row with what one request has")
+    })
 }
 
 pub(super) fn number(name: &str, member: Member<'_>) -> Result<Option<f64>, String> {
@@ -84,7 +90,10 @@ pub(super) fn text<'a>(name: &str, member: Member<'a>) -> Result<Option<Cow<'a, 
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
     let Some(member) = member else { return Ok(None) };
     let text = serde_json::from_str(member.get()).map(|Text(text)| Some(text));
-    text.map_err(|_| format!("{name} must be a text, not {}", shown(member)))
+    text.map_err(|_| match member.get().starts_with('"') {
+        true => format!("{name} has half a character, as \\ud800\n  try: both halves, or the character itself"),
+        false => format!("{name} must be a text, not {}", shown(member)),
+    })
 }
 
 /// What names a session: a text, or a number.
@@ -133,7 +142,7 @@ pub(super) fn shown(member: &RawValue) -> &'static str {
         Some(b'[') => "a list of something else",
         Some(b'"') => "a text",
         Some(b't' | b'f') => "true or false",
-        _ => "another number",
+        _ => "a number of another kind",
     }
 }
 

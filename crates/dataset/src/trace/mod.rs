@@ -7,6 +7,7 @@
 //! - `fields`, `entry`: members of rows, and what a row says
 //! - `mooncake`, `bailian`, `burst_gpt`, `baseten`: the formats
 //! - `row_file`, `rows`: rows and their places, and what is noted of them
+//! - `row_check`: whether a run could send rows
 //! - `sessions`: which rows are turns of one session
 //! - `times`: when they are sent
 //! - `synthesis`: rows reshaped
@@ -19,6 +20,7 @@ mod burst_gpt;
 mod entry;
 mod fields;
 mod mooncake;
+mod row_check;
 mod row_file;
 mod rows;
 mod sessions;
@@ -36,8 +38,9 @@ use serde_json::{Map, Value};
 
 use self::blocks::Blocks;
 use self::entry::{Content, Entry, HashId, Session};
+pub(crate) use self::row_check::RowCheck;
 use self::row_file::{Place, RowFile};
-use self::rows::Rows;
+use self::rows::{Noting, Rows};
 use self::sessions::{Order, Sessions};
 use self::synthesis::{Counting, Reshaping};
 use crate::error::DatasetError;
@@ -81,7 +84,7 @@ pub(crate) struct Trace {
     file: RowFile,
     /// Of each row in the order of conversations.
     places: Vec<Place>,
-    sessions: Names,
+    sessions: SessionIndex,
     shapes: Arc<Shapes>,
     reshaped: Option<Reshaped>,
     blocks: Blocks,
@@ -93,7 +96,7 @@ pub(crate) struct Trace {
 }
 
 /// The rows of conversations, and what those are called.
-struct Names {
+struct SessionIndex {
     ends: Vec<u32>,
     unnamed: Vec<u32>,
     /// Ids of conversations that are called by a number; else none.
@@ -117,21 +120,32 @@ impl Trace {
         let (file, layout) = (format.open)(plan)?;
         let block_size = plan.block_size.map_or(format.block_size, u64::from);
         let reshapes_ids = plan.synthesis.reshapes_ids();
-        let checked_size = (!reshapes_ids).then_some(block_size);
-        let (mut rows, digest) = Rows::scan(&file, format, &layout, checked_size, making.progress)?;
-        if rows.notes.is_empty() {
+        let noting = Noting {
+            block_size: (!reshapes_ids).then_some(block_size),
+            input_tokens: plan.synthesis.max_isl.is_some(),
+        };
+        let (mut rows, digest) = Rows::scan(&file, format, &layout, noting, making.progress)?;
+        if let (true, Some(first)) = (rows.is_empty(), rows.counts.first_unreadable) {
+            let (count, first) = (rows.counts.unreadable, file.at(first));
+            let fault = format!(
+                "has no row whose numbers are some; of {count}, the first is {first}\n  try: rows as in {}",
+                format.example
+            );
+            return Err(refused(fault));
+        }
+        if rows.is_empty() {
             return Err(refused(format!("has no rows\n  try: a row for each request, as in {}", format.example)));
         }
-        let range = times::range(rows.notes.iter().map(|note| note.time_ms));
+        let range = times::range(rows.times_ms.iter().copied());
         if plan.format == TraceFormat::Baseten {
             let zero = range.map_or(0.0, |(first, _)| first);
             if let Some(share) = plan.baseten.session_share {
                 rows.keep(&Sessions::sampled(&rows, share, &making.draws.purpose("dataset.trace.session")));
             }
-            rows.notes.iter_mut().for_each(|note| note.time_ms -= zero);
+            rows.times_ms.iter_mut().for_each(|time| *time -= zero);
         }
         rows.select(&plan.window, &plan.synthesis);
-        if rows.notes.is_empty() {
+        if rows.is_empty() {
             return Err(refused(times::nothing_left(&plan.window, plan.synthesis.max_isl, range)));
         }
         let mut notes = rows.counts.told(&file, plan);
@@ -140,10 +154,11 @@ impl Trace {
         if let Some(cap) = plan.idle_gap_cap_ms.filter(|_| !is_closed) {
             times::reflow_rows(&mut rows, cap);
         }
-        let order = if plan.format == TraceFormat::Baseten { Order::Timed } else { Order::Told };
+        let order = if plan.format == TraceFormat::Baseten { Order::Timed } else { Order::Listed };
         let mut sessions = Sessions::of(&rows, order);
-        let at = |rows: &Rows, row: u32| file.at(rows.notes[row as usize].place.offset);
+        let at = |rows: &Rows, row: u32| file.at(rows.places[row as usize].offset);
         check_modes(&rows, &sessions).map_err(|(row, fault)| DatasetError::of_file(&at(&rows, row), fault))?;
+        (rows.modes, rows.sessions, rows.chats) = Default::default();
         if is_closed {
             times::close_loop(&mut rows, &sessions, plan.baseten.speedup);
             if let Some(cap) = plan.idle_gap_cap_ms {
@@ -156,19 +171,21 @@ impl Trace {
         sessions.order.truncate(sessions.ends.last().map_or(0, |end| *end as usize));
         let long = times::cap_delays(&mut rows, plan);
         let long = long.map_err(|(row, fault)| DatasetError::of_file(&at(&rows, row), fault))?;
-        notes.extend(long.map(|(row, what)| format!("{}: {what}", at(&rows, row))));
-        let mut shapes = ShapeList::default();
+        notes.extend(long.note(|row| at(&rows, row as u32)));
+        let mut shapes = ShapeList::with_capacity(sessions.ends.len(), sessions.order.len());
         for session in 0..sessions.ends.len() {
             let turn = |row: &u32| turn_shape(rows.delay_ms(*row as usize), rows.time_ms(*row as usize));
             shapes.push(sessions.rows(session).iter().map(turn));
         }
+        let places = std::mem::take(&mut rows.places);
+        drop(rows);
         let mut trace = Self {
             plan: plan.clone(),
             format,
             layout,
-            places: sessions.order.iter().map(|row| rows.notes[*row as usize].place).collect(),
+            places: sessions.order.iter().map(|row| places[*row as usize]).collect(),
             file,
-            sessions: Names { ends: sessions.ends, unnamed: sessions.unnamed, roots: sessions.roots, parts },
+            sessions: SessionIndex { ends: sessions.ends, unnamed: sessions.unnamed, roots: sessions.roots, parts },
             shapes: Arc::new(shapes.into()),
             reshaped: None,
             blocks: Blocks::new(making, plan.corpus, block_size, digest),
@@ -179,7 +196,6 @@ impl Trace {
             notes,
         };
         if reshapes_ids {
-            drop(rows);
             trace.reshaped = Some(trace.reshape()?);
         }
         Ok(trace)
@@ -343,14 +359,9 @@ impl Source for Trace {
 fn check_modes(rows: &Rows, sessions: &Sessions) -> Result<(), (u32, String)> {
     for session in 0..sessions.ends.len() {
         let of_one = sessions.rows(session);
-        let mode = rows.notes[of_one[0] as usize].mode;
-        if let Some(other) = of_one.iter().find(|row| rows.notes[**row as usize].mode != mode) {
-            let (mode, found) = (mode.name(), rows.notes[*other as usize].mode.name());
-            let fault = format!(
-                "is a row of {found}, and its session has {mode}\n  each session says things in one way\n  try: another \
-                 session_id, or {mode} here too"
-            );
-            return Err((*other, fault));
+        let mode = rows.modes[of_one[0] as usize];
+        for row in of_one {
+            mode.check_same(rows.modes[*row as usize]).map_err(|fault| (*row, fault))?;
         }
     }
     Ok(())

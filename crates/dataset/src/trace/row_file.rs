@@ -4,7 +4,7 @@
 //! the process.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,15 +15,13 @@ use sha2::{Digest, Sha256};
 
 use crate::columns::Columns;
 use crate::error::DatasetError;
+use crate::plain_file::{BYTE_ORDER_MARK, PlainFile, not_uncompressed};
+use crate::source::LARGEST_REQUEST;
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Bytes that a thread reads at a time.
 const PIECE: u64 = 4 << 20;
 /// Threads that read; more would wait for the disk.
 const MOST_THREADS: usize = 8;
-/// Largest row: it is one request, which is put together in memory.
-const LARGEST_ROW: u64 = 256_000_000;
 
 /// A file of rows.
 #[derive(Debug)]
@@ -36,8 +34,9 @@ pub(super) struct RowFile {
     is_columnar: bool,
 }
 
-/// Where a row stands: its first byte, and its bytes without blanks around them.
+/// Where a row stands: its first byte, and its bytes without blanks around them. Packed, because there may be many millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed(4))]
 pub(super) struct Place {
     pub(super) offset: u64,
     pub(super) length: u32,
@@ -53,36 +52,27 @@ impl RowFile {
     /// Opens a file of lines.
     pub(super) fn lines(path: &Path) -> Result<Self, DatasetError> {
         let refused = |fault: String| DatasetError::of_file(path, fault);
-        let unread = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => refused("no such file".into()),
-            _ => refused(format!("cannot be read: {error}")),
-        };
-        // Looked at before it is opened: opening a pipe already waits.
-        if !std::fs::metadata(path).map_err(unread)?.is_file() {
-            return Err(refused("is not a file\n  try: a file with a line for each request".into()));
-        }
-        let mut file = File::open(path).map_err(unread)?;
-        let mut begin = [0; GZIP.len()];
-        let is_compressed = file.read_exact(&mut begin).is_ok() && begin == GZIP;
-        file.rewind().map_err(unread)?;
+        let opened = PlainFile::open(path, "\n  try: a file with a line for each request").map_err(refused)?;
+        let is_compressed = opened.is_compressed();
+        let mut file = opened.file;
         if is_compressed {
             let mut unpacked = tempfile::tempfile().map_err(|error| refused(no_room(&error)))?;
             std::io::copy(&mut MultiGzDecoder::new(BufReader::new(file)), &mut unpacked).map_err(|error| {
-                refused(format!(
-                    "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t tells \
-                     whether a copy of it is whole"
-                ))
+                let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::FileTooLarge);
+                refused(if is_full { no_room(&error) } else { not_uncompressed(&error) })
             })?;
             file = unpacked;
         }
+        let unread = |error: std::io::Error| refused(format!("cannot be read: {error}"));
         let end = file.metadata().map_err(unread)?.len();
         let mut mark = [0; BYTE_ORDER_MARK.len()];
-        let has_mark = file.read_exact_at(&mut mark, 0).is_ok() && mark == BYTE_ORDER_MARK;
+        let has_mark = file.read_exact_at(&mut mark, 0).is_ok() && mark == BYTE_ORDER_MARK.as_bytes();
         let start = if has_mark { BYTE_ORDER_MARK.len() as u64 } else { 0 };
         Ok(Self { path: path.to_owned(), file, start, end, is_columnar: false })
     }
 
-    /// Opens a columnar file; what `row` makes of the cells of each row becomes a line.
+    /// Opens a columnar file: the cells of each row become a line, a JSON object of the wanted columns. `check` is shown which of
+    /// them are there.
     pub(super) fn columns(
         path: &Path,
         wanted: &[&str],
@@ -199,11 +189,11 @@ impl RowFile {
             let (offset, line) = (first + begin as u64, &bytes[begin..end]);
             begin = end + 1;
             let broken = |fault: String| Broken { offset, fault };
-            if line.len() as u64 > LARGEST_ROW {
+            if line.len() as u64 > LARGEST_REQUEST {
                 return Err(broken(format!(
                     "a row of {} MB, and one may have {} MB\n  try: smaller rows",
                     line.len() / 1_000_000,
-                    LARGEST_ROW / 1_000_000
+                    LARGEST_REQUEST / 1_000_000
                 )));
             }
             let line = std::str::from_utf8(line)
@@ -223,7 +213,7 @@ impl RowFile {
         loop {
             let (from, length) = (first + bytes.len() as u64, bytes.len());
             let more = (self.end - from).min(step) as usize;
-            if more == 0 || length as u64 > LARGEST_ROW + PIECE {
+            if more == 0 || length as u64 > LARGEST_REQUEST + PIECE {
                 return Ok(());
             }
             bytes.resize(length + more, 0);

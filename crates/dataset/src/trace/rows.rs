@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::NonZeroU64;
 
 use aiperf_plan::{Synthesis, TimestampWindow, TracePlan};
 
@@ -11,27 +10,31 @@ use super::row_file::{Place, RowFile};
 use super::{Format, Layout, blocks};
 use crate::error::DatasetError;
 
-/// What is noted of a row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Note {
-    pub(super) place: Place,
-    pub(super) mode: Mode,
-    /// What its session is called, hashed; `None` of one that has none.
-    pub(super) session: Option<NonZeroU64>,
-    /// NaN is none.
-    pub(super) time_ms: f64,
-    pub(super) input_tokens: u32,
-}
-
-/// Rows in the order of their file. Lists of what few formats have are empty for all others.
+/// Rows in the order of their file, a list for each thing that is noted: there may be many millions, and what is no longer
+/// needed is let go. Lists of what no row has are empty.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    pub(super) notes: Vec<Note>,
+    pub(super) places: Vec<Place>,
+    pub(super) modes: Vec<Mode>,
+    /// NaN is none.
+    pub(super) times_ms: Vec<f64>,
+    /// What sessions are called, hashed; 0 is none.
+    pub(super) sessions: Vec<u64>,
     /// NaN is none.
     pub(super) delays_ms: Vec<f64>,
     pub(super) durations_ms: Vec<f64>,
     pub(super) chats: Vec<Chat>,
+    /// Only where rows are chosen by them.
+    pub(super) input_tokens: Vec<u32>,
     pub(super) counts: Counts,
+}
+
+/// What of rows is checked and noted.
+#[derive(Clone, Copy)]
+pub(super) struct Noting {
+    /// Tokens of a hash id, where rows have to have as many of those as their lengths say.
+    pub(super) block_size: Option<u64>,
+    pub(super) input_tokens: bool,
 }
 
 /// Rows of which a user should know.
@@ -53,13 +56,13 @@ impl Rows {
         file: &RowFile,
         format: &Format,
         layout: &Layout,
-        block_size: Option<u64>,
+        noting: Noting,
         progress: &(dyn Fn() + Sync),
     ) -> Result<(Self, [u8; 32]), DatasetError> {
         let (pieces, digest) = file.scan(|rows: &mut Self, place, text| {
             progress();
             match (format.read)(layout, text)? {
-                Some(entry) => rows.add(place, &entry, block_size),
+                Some(entry) => rows.add(place, &entry, noting),
                 None => {
                     rows.counts.unreadable += 1;
                     rows.counts.first_unreadable.get_or_insert(place.offset);
@@ -67,59 +70,73 @@ impl Rows {
                 }
             }
         })?;
-        // There may be many millions: a list that doubles would need half as much again.
+        let count = pieces.iter().map(|piece| piece.places.len()).sum();
         let mut all = Self::default();
-        all.notes.reserve_exact(pieces.iter().map(|piece| piece.notes.len()).sum());
-        Ok((pieces.into_iter().fold(all, Self::and), digest))
+        all.places.reserve_exact(count);
+        all.modes.reserve_exact(count);
+        all.times_ms.reserve_exact(count);
+        for piece in pieces {
+            all.append(piece, count);
+        }
+        Ok((all, digest))
     }
 
-    fn add(&mut self, place: Place, entry: &Entry<'_>, block_size: Option<u64>) -> Result<(), String> {
+    fn add(&mut self, place: Place, entry: &Entry<'_>, noting: Noting) -> Result<(), String> {
         let tokens = entry.input_tokens.unwrap_or(0);
-        if let (Content::Made { hash_ids }, Some(size)) = (&entry.content, block_size) {
-            blocks::check(u64::from(tokens.max(1)), hash_ids.len(), size)?;
+        if let (Content::Made { hash_ids }, Some(size)) = (&entry.content, noting.block_size) {
+            blocks::check_row(entry.input_tokens, hash_ids, size)?;
         }
         let is_made = matches!(entry.content, Content::Made { .. });
         self.counts.without_input += u64::from(is_made && tokens == 0);
         self.counts.without_output += u64::from(entry.output_tokens == Some(0));
-        if let Some(delay) = entry.delay_ms {
-            self.delays_ms.resize(self.notes.len(), f64::NAN);
-            self.delays_ms.push(delay);
-        }
-        if let Some(duration) = entry.duration_ms {
-            self.durations_ms.resize(self.notes.len(), f64::NAN);
-            self.durations_ms.push(duration);
-        }
+        let row = self.places.len();
         let session = match &entry.session {
-            Session::Named(name) => hashed(&**name),
+            Session::Named(name) => Some(hashed(&**name)),
             Session::Reply(chat) => {
                 self.chats.push(*chat);
                 None
             }
             Session::Alone => None,
         };
-        let time_ms = entry.timestamp_ms.unwrap_or(f64::NAN);
-        self.notes.push(Note { place, mode: entry.content.mode(), session, time_ms, input_tokens: tokens });
+        note(&mut self.sessions, row, session, 0);
+        note(&mut self.delays_ms, row, entry.delay_ms, f64::NAN);
+        note(&mut self.durations_ms, row, entry.duration_ms, f64::NAN);
+        note(&mut self.input_tokens, row, noting.input_tokens.then_some(tokens), 0);
+        self.places.push(place);
+        self.modes.push(entry.content.mode());
+        self.times_ms.push(entry.timestamp_ms.unwrap_or(f64::NAN));
         Ok(())
     }
 
-    /// Those of the next piece behind these.
-    fn and(mut self, mut next: Self) -> Self {
-        for (mine, theirs) in
-            [(&mut self.delays_ms, &mut next.delays_ms), (&mut self.durations_ms, &mut next.durations_ms)]
-        {
-            if !theirs.is_empty() {
-                mine.resize(self.notes.len(), f64::NAN);
-                mine.append(theirs);
-            }
-        }
-        self.notes.append(&mut next.notes);
-        self.chats.append(&mut next.chats);
+    /// Puts those of the next piece behind these, of which there will be so many in all.
+    fn append(&mut self, next: Self, count: usize) {
+        let rows = self.places.len();
+        join(&mut self.sessions, next.sessions, rows, count, 0);
+        join(&mut self.delays_ms, next.delays_ms, rows, count, f64::NAN);
+        join(&mut self.durations_ms, next.durations_ms, rows, count, f64::NAN);
+        join(&mut self.input_tokens, next.input_tokens, rows, count, 0);
+        self.places.extend(next.places);
+        self.modes.extend(next.modes);
+        self.times_ms.extend(next.times_ms);
+        self.chats.extend(next.chats);
         let (mine, theirs) = (&mut self.counts, next.counts);
         mine.unreadable += theirs.unreadable;
         mine.first_unreadable = mine.first_unreadable.or(theirs.first_unreadable);
         mine.without_output += theirs.without_output;
         mine.without_input += theirs.without_input;
-        self
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// What the session of a row is called, hashed; `None` of one that has none.
+    pub(super) fn session(&self, row: usize) -> Option<u64> {
+        self.sessions.get(row).copied().filter(|session| *session != 0)
     }
 
     pub(super) fn delay_ms(&self, row: usize) -> Option<f64> {
@@ -131,13 +148,13 @@ impl Rows {
     }
 
     pub(super) fn time_ms(&self, row: usize) -> Option<f64> {
-        let time = self.notes[row].time_ms;
+        let time = self.times_ms[row];
         (!time.is_nan()).then_some(time)
     }
 
     /// Forgets when rows were sent.
     pub(super) fn forget_times(&mut self) {
-        self.notes.iter_mut().for_each(|note| note.time_ms = f64::NAN);
+        self.times_ms.fill(f64::NAN);
         self.delays_ms = Vec::new();
     }
 
@@ -145,13 +162,14 @@ impl Rows {
     /// follows after a delay.
     pub(super) fn select(&mut self, window: &TimestampWindow, synthesis: &Synthesis) {
         let is_bounded = window.start_ms.is_some() || window.end_ms.is_some();
-        let mut inside: HashMap<NonZeroU64, bool> = HashMap::new();
+        let mut inside: HashMap<u64, bool> = HashMap::new();
         let mut counts = self.counts;
-        let mut is_kept = |note: &Note| {
+        let mut is_kept = |row: usize| {
             if is_bounded {
-                let before = note.session.and_then(|session| inside.get(&session).copied()).unwrap_or(true);
-                let is_inside = if note.time_ms.is_nan() { before } else { window.contains(note.time_ms) };
-                if let Some(session) = note.session {
+                let session = self.session(row);
+                let before = session.and_then(|session| inside.get(&session).copied()).unwrap_or(true);
+                let is_inside = self.time_ms(row).map_or(before, |time| window.contains(time));
+                if let Some(session) = session {
                     inside.insert(session, is_inside);
                 }
                 if !is_inside {
@@ -159,15 +177,16 @@ impl Rows {
                     return false;
                 }
             }
-            let is_short = synthesis.max_isl.is_none_or(|most| note.input_tokens <= most);
+            let is_short = synthesis.max_isl.is_none_or(|most| self.input_tokens[row] <= most);
             counts.too_long += u64::from(!is_short);
             is_short
         };
         if is_bounded || synthesis.max_isl.is_some() {
-            let kept: Vec<bool> = self.notes.iter().map(&mut is_kept).collect();
+            let kept: Vec<bool> = (0..self.len()).map(&mut is_kept).collect();
             self.counts = counts;
             self.keep(&kept);
         }
+        self.input_tokens = Vec::new();
     }
 
     /// Keeps rows of which it is said.
@@ -176,17 +195,39 @@ impl Rows {
             let mut kept = kept.iter();
             list.retain(|_| kept.next().copied().unwrap_or(true));
         }
-        only(&mut self.notes, kept);
+        only(&mut self.places, kept);
+        only(&mut self.modes, kept);
+        only(&mut self.times_ms, kept);
+        only(&mut self.sessions, kept);
         only(&mut self.delays_ms, kept);
         only(&mut self.durations_ms, kept);
         only(&mut self.chats, kept);
+        only(&mut self.input_tokens, kept);
     }
 }
 
-fn hashed(name: impl Hash) -> Option<NonZeroU64> {
+/// Notes something of a row in a list that may have nothing of the rows before it.
+fn note<T: Copy>(list: &mut Vec<T>, row: usize, value: Option<T>, none: T) {
+    if let Some(value) = value {
+        list.resize(row, none);
+        list.push(value);
+    }
+}
+
+/// Puts such a list behind that of the rows before it.
+fn join<T: Copy>(list: &mut Vec<T>, next: Vec<T>, rows: usize, count: usize, none: T) {
+    if !next.is_empty() {
+        list.reserve_exact(count - list.len());
+        list.resize(rows, none);
+        list.extend(next);
+    }
+}
+
+/// Never 0.
+fn hashed(name: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
-    NonZeroU64::new(hasher.finish().max(1))
+    hasher.finish().max(1)
 }
 
 impl Counts {

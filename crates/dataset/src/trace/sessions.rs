@@ -24,7 +24,7 @@ pub(super) struct Sessions {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// That of the file, or of the turns that rows say they are.
-    Told,
+    Listed,
     /// That of their times, in whole milliseconds; sessions then go by their first.
     Timed,
 }
@@ -33,18 +33,20 @@ impl Sessions {
     pub(super) fn of(rows: &Rows, order: Order) -> Self {
         let is_chat = !rows.chats.is_empty();
         let leaders = if is_chat { chat_leaders(&rows.chats) } else { name_leaders(rows) };
-        let mut by_session: Vec<u32> = (0..rows.notes.len() as u32).collect();
+        let mut by_session: Vec<u32> = (0..rows.len() as u32).collect();
         let leader = |row: u32| leaders[row as usize];
-        let time = |row: u32| rows.notes[row as usize].time_ms.trunc();
+        let time = |row: u32| rows.times_ms[row as usize].trunc();
         let turn = |row: u32| rows.chats.get(row as usize).map_or(0, |chat| chat.turn);
         by_session.sort_unstable_by(|a, b| {
             let within = match order {
-                Order::Told => turn(*a).cmp(&turn(*b)),
+                Order::Listed => turn(*a).cmp(&turn(*b)),
                 Order::Timed => time(*a).total_cmp(&time(*b)),
             };
             leader(*a).cmp(&leader(*b)).then(within).then(a.cmp(b))
         });
-        let mut sessions = Self { order: by_session, ends: Vec::new(), unnamed: Vec::new(), roots: Vec::new() };
+        let count = (0..).zip(&leaders).filter(|(row, leader)| row == *leader).count();
+        let (ends, unnamed) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut sessions = Self { order: by_session, ends, unnamed, roots: Vec::new() };
         let mut unnamed = 0;
         for (position, row) in sessions.order.iter().enumerate() {
             let is_last = sessions.order.get(position + 1).is_none_or(|next| leader(*next) != leader(*row));
@@ -54,12 +56,12 @@ impl Sessions {
                 if is_chat {
                     sessions.roots.push(rows.chats[leader(*row) as usize].id);
                 } else {
-                    unnamed += u32::from(rows.notes[*row as usize].session.is_none());
+                    unnamed += u32::from(rows.session(*row as usize).is_none());
                 }
             }
         }
         if order == Order::Timed {
-            sessions.sort_by_first(|row| rows.notes[row as usize].time_ms);
+            sessions.sort_by_first(|row| rows.times_ms[row as usize]);
         }
         sessions
     }
@@ -106,7 +108,7 @@ impl Sessions {
         let sessions = Self::of(rows, Order::Timed);
         let drawn: Vec<f64> = (0..sessions.ends.len() as u64).map(|session| draws.at(session).random()).collect();
         let least = drawn.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut kept = vec![false; rows.notes.len()];
+        let mut kept = vec![false; rows.len()];
         for (session, drawn) in drawn.into_iter().enumerate() {
             let is_kept = drawn < share || drawn == least;
             sessions.rows(session).iter().for_each(|row| kept[*row as usize] = is_kept);
@@ -117,8 +119,8 @@ impl Sessions {
 
 /// Of each row, the first of its session.
 fn name_leaders(rows: &Rows) -> Vec<u32> {
-    let mut leaders: Vec<u32> = (0..rows.notes.len() as u32).collect();
-    let session = |row: u32| rows.notes[row as usize].session;
+    let mut leaders: Vec<u32> = (0..rows.len() as u32).collect();
+    let session = |row: u32| rows.session(row as usize);
     let mut named: Vec<u32> = leaders.iter().copied().filter(|row| session(*row).is_some()).collect();
     named.sort_unstable_by_key(|row| (session(*row), *row));
     for of_one in named.chunk_by(|a, b| session(*a) == session(*b)) {

@@ -159,19 +159,7 @@ mod tests {
 
     const CASES: Shape = |case| has(case, "params") && has(case, "rows") && has(case, "ok");
 
-    fn synthesis(params: &Value) -> Synthesis {
-        let factor = |name: &str| params[name].as_f64().unwrap_or(1.0);
-        let limit = |name: &str| params[name].as_u64().map(|limit| limit as u32);
-        Synthesis {
-            speedup: factor("speedup_ratio"),
-            prefix_len: factor("prefix_len_multiplier"),
-            prefix_roots: factor("prefix_root_multiplier") as u32,
-            prompt_len: factor("prompt_len_multiplier"),
-            output_len: factor("output_len_multiplier"),
-            max_isl: limit("max_isl"),
-            max_osl: limit("max_osl"),
-        }
-    }
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/synthesis.rs"));
 
     fn ids(row: &Value) -> Vec<HashId> {
         row["hash_ids"].as_array().into_iter().flatten().map(|id| HashId::from(id.as_i64().unwrap())).collect()

@@ -5,10 +5,8 @@ use aiperf_plan::{TimestampWindow, TraceFormat, TracePlan};
 use super::rows::Rows;
 use super::sessions::Sessions;
 use super::synthesis;
-use crate::turn_shape::LONGEST_MS;
-
-/// Delays that are worth a word, in milliseconds.
-const LONG_DELAY_MS: f64 = 60_000.0;
+use crate::long_delays::LongDelays;
+use crate::turn_shape::{LONGEST_MS, turn_shape};
 
 /// The first and the last of some times; NaN is none.
 pub(super) fn range(times: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
@@ -36,10 +34,10 @@ pub(super) fn speed_up(rows: &mut Rows, plan: &TracePlan) {
         return rows.forget_times();
     }
     match plan.format {
-        TraceFormat::Baseten => rows.notes.iter_mut().for_each(|note| note.time_ms /= plan.baseten.speedup),
+        TraceFormat::Baseten => rows.times_ms.iter_mut().for_each(|time| *time /= plan.baseten.speedup),
         _ if plan.synthesis.reshapes() => {
             let speedup = plan.synthesis.speedup;
-            rows.notes.iter_mut().for_each(|note| note.time_ms = synthesis::sped_up(note.time_ms, speedup));
+            rows.times_ms.iter_mut().for_each(|time| *time = synthesis::sped_up(*time, speedup));
         }
         _ => {}
     }
@@ -48,27 +46,24 @@ pub(super) fn speed_up(rows: &mut Rows, plan: &TracePlan) {
 /// Lets rows after the first of their session wait for the answer to the one before, and then as long as they did when the
 /// trace was taken.
 pub(super) fn close_loop(rows: &mut Rows, sessions: &Sessions, speedup: f64) {
-    let mut delays = vec![f64::NAN; rows.notes.len()];
+    let mut delays = vec![f64::NAN; rows.len()];
     for session in 0..sessions.ends.len() {
         for pair in sessions.rows(session).windows(2) {
             let [before, row] = [pair[0] as usize, pair[1] as usize];
-            let gap = rows.notes[row].time_ms.trunc() - rows.notes[before].time_ms.trunc();
+            let gap = rows.times_ms[row].trunc() - rows.times_ms[before].trunc();
             let answered = rows.duration_ms(before).unwrap_or(0.0) / speedup;
             delays[row] = (gap.max(0.0) - answered).max(0.0);
         }
         for row in sessions.rows(session).iter().skip(1).rev() {
-            rows.notes[*row as usize].time_ms = f64::NAN;
+            rows.times_ms[*row as usize] = f64::NAN;
         }
     }
     rows.delays_ms = delays;
 }
 
-/// What is told of long delays: the first row that has one, and how many there are.
-pub(super) type LongDelays = Option<(u32, String)>;
-
 /// Delays as they are kept to. Refuses one that is longer than a run can last, by its row.
 pub(super) fn cap_delays(rows: &mut Rows, plan: &TracePlan) -> Result<LongDelays, (u32, String)> {
-    let (mut first, mut count, mut longest) = (None, 0u64, 0.0f64);
+    let mut long = LongDelays::default();
     for (row, delay) in rows.delays_ms.iter_mut().enumerate() {
         let recorded = *delay;
         let Some(kept) = clamp_delay(Some(recorded * plan.delay_ratio), plan.delay_cap_ms) else { continue };
@@ -83,14 +78,11 @@ pub(super) fn cap_delays(rows: &mut Rows, plan: &TracePlan) -> Result<LongDelays
             ));
         }
         *delay = kept;
-        if kept > LONG_DELAY_MS && plan.delay_cap_ms.is_none() {
-            first.get_or_insert(row as u32);
-            (count, longest) = (count + 1, longest.max(kept));
+        if plan.delay_cap_ms.is_none() {
+            long.add(turn_shape(Some(kept), None).delay, row);
         }
     }
-    let (limit, longest) = (LONG_DELAY_MS / 1e3, longest / 1e3);
-    Ok(first
-        .map(|row| (row, format!("delays of more than {limit} s between turns: {count}, the longest of {longest} s"))))
+    Ok(long)
 }
 
 /// A delay as it is kept to: no longer than the cap, and none where it is no number.
@@ -122,9 +114,9 @@ pub(super) fn reflow_idle_gaps(
 
 /// The same of the times that rows have.
 pub(super) fn reflow_rows(rows: &mut Rows, cap_ms: f64) {
-    let recorded: Vec<f64> = rows.notes.iter().map(|note| note.time_ms).collect();
+    let recorded = rows.times_ms.clone();
     let time = |row: usize| Some(recorded[row]).filter(|time| !time.is_nan());
-    reflow_idle_gaps(recorded.len(), time, |row, moved| rows.notes[row].time_ms = moved, cap_ms);
+    reflow_idle_gaps(recorded.len(), time, |row, moved| rows.times_ms[row] = moved, cap_ms);
 }
 
 #[cfg(test)]

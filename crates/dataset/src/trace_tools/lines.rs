@@ -1,16 +1,13 @@
 //! Lines of a file, one at a time: a trace is larger than what is worth keeping of it.
 
 use crate::error::DatasetError;
+use crate::json_kind::kind;
+use crate::plain_file::{BYTE_ORDER_MARK, PlainFile, is_compressed, not_uncompressed};
+use crate::source::LARGEST_REQUEST;
 use flate2::bufread::MultiGzDecoder;
 use serde_json::{Map, Value};
-use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Bytes of a row. One is kept as a whole, and a compressed file can hold more of them than a machine has room for.
-const LONGEST: u64 = 256 << 20;
 
 /// A file that is read once, from its first line to its last.
 pub(super) struct Lines {
@@ -23,23 +20,9 @@ pub(super) struct Lines {
 impl Lines {
     /// Opens a file, uncompressed where it is not.
     pub(super) fn open(path: &Path) -> Result<Self, DatasetError> {
-        let unread = |error: std::io::Error| {
-            DatasetError::of_file(
-                path,
-                match error.kind() {
-                    ErrorKind::NotFound => "no such file\n  try: the path of a trace, a file of JSON lines".to_owned(),
-                    _ => format!("cannot be read: {error}"),
-                },
-            )
-        };
-        // Looked at before it is opened: opening a pipe already waits.
-        if !std::fs::metadata(path).map_err(unread)?.is_file() {
-            return Err(DatasetError::of_file(
-                path,
-                "is not a file\n  try: the path of a trace, a file of JSON lines".into(),
-            ));
-        }
-        let from = BufReader::with_capacity(1 << 18, File::open(path).map_err(unread)?);
+        let way_out = "\n  try: the path of a trace, a file of JSON lines";
+        let opened = PlainFile::open(path, way_out).map_err(|fault| DatasetError::of_file(path, fault))?;
+        let from = BufReader::with_capacity(1 << 18, opened.file);
         Self::of(path.display().to_string(), from)
     }
 
@@ -47,7 +30,7 @@ impl Lines {
     pub(super) fn of(place: String, mut from: impl BufRead + 'static) -> Result<Self, DatasetError> {
         // A file begins with what its first read gives: no reader gives one byte of two that it has.
         let start = from.fill_buf().map_err(|error| unread(&place, 1, &error))?;
-        let from: Box<dyn BufRead> = match start.starts_with(GZIP) {
+        let from: Box<dyn BufRead> = match is_compressed(start) {
             true => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(from))),
             false => Box::new(from),
         };
@@ -59,14 +42,16 @@ impl Lines {
         loop {
             self.bytes.clear();
             self.line += 1;
-            let read = (&mut self.from).take(LONGEST).read_until(b'\n', &mut self.bytes);
+            let read = (&mut self.from).take(LARGEST_REQUEST + 1).read_until(b'\n', &mut self.bytes);
             if read.map_err(|error| unread(&self.place, self.line, &error))? == 0 {
                 return Ok(None);
             }
-            if self.bytes.len() as u64 == LONGEST && !self.bytes.ends_with(b"\n") {
-                return Err(self.fault(self.line, "is longer than 256 MiB\n  try: one JSON object a line"));
+            // A compressed file can hold more of a row than a machine has room for.
+            if self.bytes.len() as u64 > LARGEST_REQUEST && !self.bytes.ends_with(b"\n") {
+                let most = LARGEST_REQUEST / 1_000_000;
+                return Err(self.fault(self.line, format!("is longer than {most} MB\n  try: one JSON object a line")));
             }
-            if self.line == 1 && self.bytes.starts_with(BYTE_ORDER_MARK) {
+            if self.line == 1 && self.bytes.starts_with(BYTE_ORDER_MARK.as_bytes()) {
                 self.bytes.drain(..BYTE_ORDER_MARK.len());
             }
             if !self.bytes.trim_ascii().is_empty() {
@@ -95,10 +80,7 @@ impl Lines {
 
 fn unread(place: &str, line: u64, error: &std::io::Error) -> DatasetError {
     let fault = match error.kind() {
-        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => format!(
-            "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t tells whether \
-             a copy of it is whole"
-        ),
+        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => not_uncompressed(error),
         _ => format!("cannot be read: {error}"),
     };
     DatasetError::File { place: format!("{place}:{line}"), fault }
@@ -143,17 +125,6 @@ pub(super) fn number(value: &Value) -> Option<f64> {
         _ => None,
     };
     number.filter(|number| number.is_finite())
-}
-
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// A value as a message shows it: short.

@@ -1,7 +1,7 @@
 //! Traces as files to look at and to make: nothing here is sent.
 //!
 //! - [`analysis`]: how long the requests of a trace are, and how much of them a cache could answer
-//! - [`validate`]: whether the rows of a trace are rows of a trace
+//! - [`validate`]: whether a run could send the rows of a trace
 //! - [`agentic`]: traces of coding agents, made up
 //! - `lines`: lines of a file, one at a time; `numbers`: what numbers have in common
 

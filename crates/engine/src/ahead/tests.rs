@@ -1,10 +1,11 @@
 use super::*;
-use crate::requests::Preparing;
+use crate::requests::EncodingBudget;
 use crate::testing::plan;
 use aiperf_dataset::{Dataset, Making};
-use aiperf_plan::{DatasetPlan, Distribution, Sampling, SyntheticPlan};
+use aiperf_plan::{DatasetPlan, Distribution, Sampling, StopWhen, SyntheticPlan};
 use aiperf_schedule::Dispatch;
 use aiperf_tokenize::Tokenizer;
+use aiperf_types::Nanos;
 
 const ENTRIES: u32 = 10;
 /// More draws than a ring spans.
@@ -14,12 +15,14 @@ const PAST_A_ROUND: u64 = SPAN as u64 + 2000;
 fn requests(bytes: usize, ahead_bytes: usize, sampling: Sampling) -> (Arc<Requests>, Order) {
     let mut plan = plan("http://127.0.0.1:1");
     plan.sampling = sampling;
+    // So that draws have no end.
+    plan.phases.iter_mut().for_each(|phase| phase.stop = vec![StopWhen::Elapsed(Nanos::from_millis(1))]);
     plan.dataset =
         DatasetPlan::Synthetic(SyntheticPlan { isl: Some(Distribution::fixed(4.0)), ..SyntheticPlan::new(ENTRIES) });
     let dataset = Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap();
     let (_, order) = aiperf_schedule::orders(&plan, dataset.shapes()).remove(0);
-    let preparing = Preparing { bytes, ahead_bytes, threads: 2 };
-    let requests = Requests::of_counted(Arc::new(plan), Arc::new(dataset), "1", preparing, || ()).unwrap();
+    let budget = EncodingBudget { bytes, ahead_bytes, threads: 2 };
+    let requests = Requests::of_counted(Arc::new(plan), Arc::new(dataset), "1", budget, || ()).unwrap();
     (Arc::new(requests), order)
 }
 

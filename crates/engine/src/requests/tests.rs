@@ -1,12 +1,17 @@
 use super::*;
 use crate::testing::plan;
 use aiperf_dataset::Making;
-use aiperf_types::{ContextMode, Media, Turn};
+use aiperf_plan::{DatasetPlan, Sampling, StopWhen, SyntheticPlan};
+use aiperf_types::{ContextMode, Media, Nanos, Turn};
 use serde_json::json;
 
 fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
     let mut plan = plan("http://127.0.0.1:1");
     (plan.endpoint.kind, plan.endpoint.body) = (kind, kind.traits().body);
+    of(plan)
+}
+
+fn of(plan: Plan) -> Result<Requests, RequestsError> {
     let dataset = Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap();
     Requests::new(Arc::new(plan), Arc::new(dataset), "1")
 }
@@ -16,6 +21,21 @@ fn what_cannot_be_built_is_found_before_anything_is_sent_and_named() {
     let Err(RequestsError::Conversation(error)) = requests(EndpointKind::ImageEdit) else { panic!("it needs images") };
     assert!(error.to_string().starts_with("conversation session_000000: "), "{error}");
     assert_eq!(&*error.session_id, "session_000000");
+}
+
+#[test]
+fn only_what_a_run_can_come_to_is_encoded_before_it() {
+    let mut plan = plan("http://127.0.0.1:1");
+    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan::new(10));
+    let kept = |stop, sampling| {
+        let mut plan = Plan { sampling, ..plan.clone() };
+        plan.phases.iter_mut().for_each(|phase| phase.stop = vec![stop]);
+        of(plan).unwrap().kept().0
+    };
+    assert_eq!(kept(StopWhen::Requests(2), Sampling::Sequential), 2);
+    assert_eq!(kept(StopWhen::Sessions(30), Sampling::Sequential), 10);
+    assert_eq!(kept(StopWhen::Requests(2), Sampling::Shuffle), 10);
+    assert_eq!(kept(StopWhen::Elapsed(Nanos::from_millis(1)), Sampling::Sequential), 10);
 }
 
 #[test]
@@ -120,8 +140,8 @@ fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
     let kept = |bytes| {
-        let preparing = Preparing { bytes, ahead_bytes: 1 << 20, threads: 2 };
-        Requests::of_counted(plan.clone(), dataset.clone(), "1", preparing, || ()).unwrap()
+        let budget = EncodingBudget { bytes, ahead_bytes: 1 << 20, threads: 2 };
+        Requests::of_counted(plan.clone(), dataset.clone(), "1", budget, || ()).unwrap()
     };
     assert_eq!(kept(usize::MAX).kept().0, dataset.len());
     assert_eq!((kept(1).kept().0, kept(0).kept().0), (1, 0));

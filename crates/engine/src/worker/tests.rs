@@ -2,7 +2,7 @@ use super::*;
 use crate::ahead::BodyThreads;
 use crate::queue::Arrival;
 use crate::record::Reader;
-use crate::requests::Preparing;
+use crate::requests::EncodingBudget;
 use crate::testing::{client, json, plan, serve, stream};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_schedule::Draw;
@@ -528,8 +528,8 @@ fn bodies_that_nobody_keeps_count_in_the_budget() {
 
 /// Requests of which none is kept.
 fn nothing_kept(plan: Arc<Plan>, dataset: Arc<Dataset>) -> Requests {
-    let preparing = Preparing { bytes: 0, ahead_bytes: 1000, threads: 1 };
-    Requests::of_counted(plan, dataset, "1", preparing, || ()).unwrap()
+    let budget = EncodingBudget { bytes: 0, ahead_bytes: 1000, threads: 1 };
+    Requests::of_counted(plan, dataset, "1", budget, || ()).unwrap()
 }
 
 /// A dispatch so far ahead that no thread has its body ready.

@@ -1,7 +1,7 @@
 //! Requests as a server once received them.
 
 use super::{Corpus, Distribution, TimestampWindow};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::path::PathBuf;
 
 /// A trace that is replayed.
@@ -87,16 +87,11 @@ pub enum SessionColumn {
 }
 
 /// How a trace is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    #[serde(rename = "mooncake_trace")]
     Mooncake,
-    #[serde(rename = "bailian_trace")]
     Bailian,
-    #[serde(rename = "burst_gpt_trace")]
     BurstGpt,
-    #[serde(rename = "baseten_trace")]
     Baseten,
 }
 
@@ -172,6 +167,8 @@ impl SessionColumn {
 }
 
 impl TraceFormat {
+    pub const ALL: &[Self] = &[Self::Mooncake, Self::Bailian, Self::BurstGpt, Self::Baseten];
+
     /// The name a user chooses it by.
     pub const fn name(self) -> &'static str {
         match self {
@@ -185,5 +182,34 @@ impl TraceFormat {
     /// Whether several rows may be turns of one session.
     pub const fn has_sessions(self) -> bool {
         !matches!(self, Self::BurstGpt)
+    }
+}
+
+impl Serialize for TraceFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for TraceFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Self::ALL.iter().copied().find(|format| format.name() == name);
+        found.ok_or_else(|| de::Error::custom(format!("no format of traces is called '{name}'")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_written_and_read_by_its_name() {
+        for format in TraceFormat::ALL {
+            let written = serde_json::to_value(format).unwrap();
+            assert_eq!(written, format.name());
+            assert_eq!(serde_json::from_value::<TraceFormat>(written).unwrap(), *format);
+        }
+        assert!(serde_json::from_value::<TraceFormat>("csv".into()).is_err());
     }
 }

@@ -38,7 +38,7 @@ pub fn statistics_table(title: &str, rows: &[StatisticsRow<'_>], page: Page) -> 
     }
     let mut out = table.draw(page);
     if !left_out.is_empty() {
-        out.push_str(&format!("No room for {}: they need a wider terminal\n", left_out.join(", ")));
+        out.push_str(&format!("No room at this width for {}\n", left_out.join(", ")));
     }
     out
 }
@@ -69,6 +69,6 @@ mod tests {
         let text = statistics_table("Trace Statistics", &ROWS, Page::screen(60));
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(text.contains(" 1,200.00 ") && text.contains(" 1,500.00 "), "{text}");
-        assert!(text.ends_with("No room for Std Dev, P25, P75: they need a wider terminal\n"), "{text}");
+        assert!(text.ends_with("No room at this width for Std Dev, P25, P75\n"), "{text}");
     }
 }

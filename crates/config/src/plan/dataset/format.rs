@@ -13,8 +13,6 @@ use aiperf_plan::{FileFormat as FileRead, SPEED_BENCH, TraceFormat};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Of a file, what is looked at.
-const LOOKED_AT: u64 = 16 << 20;
 /// Members by which rows say something.
 const SAYING: &[&str] = &["text", "texts", "image", "images", "audio", "audios", "video", "videos", "image_uuids"];
 /// Members that a row of a trace has, and a body has not.
@@ -102,7 +100,7 @@ pub(crate) fn looks_like(path: &Path) -> Result<FileFormat, NoLayout> {
     if row_file::is_columnar(path) || ["parquet", "arrow", "ipc"].contains(&ending.as_str()) {
         return Ok(FileFormat::BasetenTrace);
     }
-    let text = row_file::beginning(path, LOOKED_AT).unwrap_or_default();
+    let text = row_file::beginning(path, row_file::LOOKED_AT).unwrap_or_default();
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if ["Timestamp", "Request tokens", "Response tokens"].iter().all(|column| first.contains(column)) {
         return Ok(FileFormat::BurstGptTrace);
@@ -216,7 +214,7 @@ fn folder_looks_like(folder: &Path) -> Vec<FileFormat> {
     files.sort();
     let ends = |path: &PathBuf, ending: &str| path.extension().is_some_and(|it| it == ending);
     let first_row = |path: &PathBuf| {
-        let text = row_file::beginning(path, LOOKED_AT)?;
+        let text = row_file::beginning(path, row_file::LOOKED_AT)?;
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         serde_json::from_str::<Value>(line).or_else(|_| serde_json::from_str(&text)).ok()
     };

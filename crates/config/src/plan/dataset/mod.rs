@@ -86,7 +86,18 @@ fn sends_all_images(tree: &Tree, why: &str, notes: &mut Vec<String>) {
 
 /// Refuses a type whose requests hold what is not made, or not asked for.
 fn not_made(tree: &Tree, kind: EndpointKind, media: &MediaPlan, problems: &mut Vec<Problem>) {
-    let Some(NeedsFile { holds, rows, made_by }) = kind.traits().needs_file else { return };
+    let Some(needed) = kind.traits().needs_file else { return };
+    let (holds, rows) = match needed {
+        NeedsFile::EditedImage => ("an image", "a text and an image a row"),
+        NeedsFile::Images => ("images", "images in each row"),
+        NeedsFile::Audio => ("audio", "an audio a row"),
+        NeedsFile::WholeBody => ("a whole body", "--custom-dataset-type raw_payload, a body a line"),
+    };
+    let made_by = match needed {
+        NeedsFile::EditedImage | NeedsFile::Images => Some(("--image-batch-size 1", "images: {batch_size: 1}")),
+        NeedsFile::Audio => Some(("--audio-batch-size 1", "audio: {batch_size: 1}")),
+        NeedsFile::WholeBody => None,
+    };
     let traits = kind.traits();
     let is_made = (traits.accepts_images && media.images.is_some()) || (traits.accepts_audio && media.audio.is_some());
     if made_by.is_some() && is_made {

@@ -3,7 +3,8 @@
 use super::blocks::{Blocks, MOST_GLOBAL_BLOCKS, MOST_GROUP_BLOCKS, MOST_GROUPS};
 use super::lognormal::Lognormal;
 use super::session::LONGEST_DELAY;
-use crate::trace_tools::lines::{kind, number, shown, whole};
+use crate::json_kind::kind;
+use crate::trace_tools::lines::{number, shown, whole};
 use serde_json::{Map, Value, json};
 
 /// Why sessions cannot be made so: what, and the way out.
@@ -19,7 +20,9 @@ fn fault<T>(text: impl Into<String>) -> Result<T, ConfigFault> {
 const LEAST_OUTPUT: u64 = 30;
 const SESSION_ATTEMPTS: u32 = 100;
 /// What numbers of tokens may be at most: sums of them stay exact.
-pub(super) const MOST_TOKENS: u64 = 1 << 40;
+const MOST_TOKENS: u64 = 1 << 40;
+/// Tokens of a prompt or an answer; a run takes rows of some fewer.
+pub(super) const LONGEST: u64 = u32::MAX as u64;
 
 /// What sessions are like.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,6 +177,11 @@ impl AgenticConfig {
         config.checked()
     }
 
+    /// Tokens that a hash id stands for.
+    pub fn block_size(&self) -> u64 {
+        self.block_size
+    }
+
     /// With a limit of tokens of a prompt.
     pub fn with_max_input(mut self, tokens: u64) -> Result<Self, ConfigFault> {
         self.max_prompt = tokens;
@@ -204,9 +212,9 @@ impl AgenticConfig {
                 return fault(format!("{name}: min {min} is above max {max}"));
             }
         }
-        if !(2..=MOST_TOKENS).contains(&self.max_prompt) {
+        if !(2..=LONGEST).contains(&self.max_prompt) {
             return fault(format!(
-                "max_prompt_tokens must be from 2 to {MOST_TOKENS}, not {}\n  try: 200000 (--max-isl)",
+                "max_prompt_tokens must be from 2 to {LONGEST}, not {}\n  try: 200000 (--max-isl)",
                 self.max_prompt
             ));
         }

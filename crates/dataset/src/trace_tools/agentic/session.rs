@@ -1,7 +1,7 @@
 //! One session, turn by turn.
 
 use super::blocks::Blocks;
-use super::config::{AgenticConfig, ConfigFault, MOST_TOKENS, Turns};
+use super::config::{AgenticConfig, ConfigFault, LONGEST, Turns};
 use super::lognormal::Lognormal;
 use rand::{Rng, RngExt};
 
@@ -160,7 +160,7 @@ impl<'a> Maker<'a> {
     }
 
     fn output(&self, rng: &mut impl Rng) -> u64 {
-        (self.config.output.draw(rng) as u64).clamp(self.config.least_output(), MOST_TOKENS)
+        (self.config.output.draw(rng) as u64).clamp(self.config.least_output(), LONGEST)
     }
 
     /// A session of as many turns as are drawn.

@@ -86,6 +86,7 @@ mod tests {
     use super::super::session::End;
     use super::super::{AgenticConfig, MakeError, TRACE};
     use super::*;
+    use crate::trace_tools::lines::Lines;
     use crate::trace_tools::validate::Validation;
     use proptest::prelude::*;
     use serde_json::json;
@@ -109,6 +110,10 @@ mod tests {
             Ok(())
         })?;
         Ok(files)
+    }
+
+    fn validation(trace: Vec<u8>, block_size: u64) -> Validation {
+        Validation::of(Lines::of("t".into(), Cursor::new(trace)).unwrap(), Some(block_size)).unwrap()
     }
 
     #[test]
@@ -171,7 +176,7 @@ mod tests {
 
     #[test]
     fn sessions_that_never_end_are_refused() {
-        let endless = r#"{"max_prompt_tokens": 1000000000000, "reset": null, "block_size": 1000000000,
+        let endless = r#"{"max_prompt_tokens": 4000000000, "reset": null, "block_size": 1000000000,
             "new_tokens_per_turn": {"mean": 1, "median": 1}}"#;
         let error = files(&plan(endless, 1, 5)).expect_err("refused").to_string();
         assert!(error.contains("more than 10000 turns"), "{error}");
@@ -183,7 +188,7 @@ mod tests {
             ["{}", r#"{"restart_initial_probability": 1}"#, r#"{"cache": {"layer1_tokens": 0, "layer1_5_tokens": 0}}"#]
         {
             let mut made = files(&plan(config, 20, 7)).unwrap();
-            let found = Validation::read_from("t", Cursor::new(made.remove(TRACE).unwrap())).unwrap();
+            let found = validation(made.remove(TRACE).unwrap(), 512);
             let turns: usize = all(&plan(config, 20, 7)).iter().map(|session| session.turns.len()).sum();
             assert_eq!((found.fault_count, found.rows), (0, turns as u64));
         }
@@ -204,9 +209,10 @@ mod tests {
                 "restart_initial_probability": numbers[7].min(1.0), "reset": {"base_probability": numbers[8].min(1.0)},
             });
             if let Ok(config) = AgenticConfig::read(&config.to_string()) {
+                let block_size = config.block_size;
                 let plan = AgenticPlan { config, name: "c".into(), sessions: 3, seed: whole[3] };
                 if let Ok(files) = files(&plan) {
-                    let found = Validation::read_from("t", Cursor::new(files[TRACE].clone())).unwrap();
+                    let found = validation(files[TRACE].clone(), block_size);
                     prop_assert_eq!(found.fault_count, 0);
                 }
             }

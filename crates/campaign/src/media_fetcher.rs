@@ -1,5 +1,6 @@
 //! Fetches media that rows name by URL, for endpoints that take none: before the run, the way its requests travel.
 
+use aiperf_dataset::source::LARGEST_REQUEST;
 use aiperf_dataset::{FetchMedia, Fetched};
 use aiperf_engine::Stop;
 use aiperf_engine::travel::{self, TlsError};
@@ -9,17 +10,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Bytes of one file: it becomes part of one request.
-const LARGEST: usize = 256_000_000;
-
 /// Fetches several files at once.
-pub(crate) struct MediaFiles {
+pub(crate) struct MediaFetcher {
     fetcher: Fetcher,
     settings: MediaFetching,
     stop: Stop,
 }
 
-impl MediaFiles {
+impl MediaFetcher {
     pub(crate) fn new(plan: &Plan, settings: MediaFetching, stop: Stop) -> Result<Self, TlsError> {
         Ok(Self { fetcher: travel::fetcher(plan)?, settings, stop })
     }
@@ -27,7 +25,7 @@ impl MediaFiles {
     fn fetch(&self, url: &str, is_over: impl Fn() -> bool) -> Result<Vec<u8>, String> {
         let timeout = Duration::from_nanos(self.settings.timeout.0);
         let call = fetch::Call::to("GET", url, timeout).ok_or("is no URL of the web")?;
-        let call = fetch::Call { size_limit: LARGEST, ..call };
+        let call = fetch::Call { size_limit: LARGEST_REQUEST as usize, ..call };
         let answer = self.fetcher.call(&call, is_over).map_err(|error| format!("cannot be fetched: {error}"))?;
         match answer.status {
             200 => Ok(answer.body),
@@ -36,7 +34,7 @@ impl MediaFiles {
     }
 }
 
-impl FetchMedia for MediaFiles {
+impl FetchMedia for MediaFetcher {
     fn each(&self, urls: &[&str], fetched: Fetched<'_>) {
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let is_over = || is_over.load(Relaxed) || self.stop.is_stopped();

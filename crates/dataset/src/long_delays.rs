@@ -1,0 +1,33 @@
+//! Delays that keep a session waiting for long, which are told once.
+
+use aiperf_types::Nanos;
+
+/// Delays that are worth a word.
+const LONG: Nanos = Nanos::from_millis(60_000);
+
+/// Long delays of turns, counted.
+#[derive(Debug, Default)]
+pub(crate) struct LongDelays {
+    count: u64,
+    longest: Nanos,
+    /// The row of the first.
+    first: usize,
+}
+
+impl LongDelays {
+    pub(crate) fn add(&mut self, delay: Option<Nanos>, row: usize) {
+        let Some(delay) = delay.filter(|delay| *delay > LONG) else { return };
+        if self.count == 0 {
+            self.first = row;
+        }
+        self.count += 1;
+        self.longest = self.longest.max(delay);
+    }
+
+    /// What is told of them, with the place of the first.
+    pub(crate) fn note(&self, at: impl FnOnce(usize) -> String) -> Option<String> {
+        let (limit, longest) = (LONG.as_secs_f64(), self.longest.as_secs_f64());
+        let what = format!("delays of more than {limit} s between turns: {}, the longest of {longest} s", self.count);
+        (self.count > 0).then(|| format!("{}: {what}", at(self.first)))
+    }
+}
