@@ -17,6 +17,7 @@
 //! - [`target`]: the servers that requests go to; [`proxy`]: what may stand between
 //! - [`http2`]: HTTP/2: many exchanges on one connection
 //! - [`connect`]: name resolution, socket options, connecting
+//! - [`handshake`]: what a connect takes, where nothing is sent over it
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
@@ -39,6 +40,7 @@ pub mod download;
 pub mod encoding;
 pub mod fetch;
 pub mod framer;
+pub mod handshake;
 pub mod http2;
 pub mod legs;
 pub mod pace;
@@ -63,6 +65,7 @@ pub use clock::DeadlineTimer;
 pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
 pub use download::{Download, DownloadError, Patience};
 pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
+pub use handshake::{Closing, Handshake};
 pub use legs::{Leg, Script, Step, Watch};
 pub use pace::ConnectPace;
 pub use proxy::{Proxy, ProxyChoice};
@@ -71,4 +74,4 @@ pub use stamp::StampMode;
 pub use stream_end::{END_PATIENCE, StreamEnd};
 pub use target::Origin;
 pub use timers::Timers;
-pub use tls::{TlsSettings, TlsSetupError, Trust};
+pub use tls::{Identity, TlsSettings, TlsSetupError, Trust};

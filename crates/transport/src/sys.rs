@@ -14,7 +14,12 @@ use tokio::io::unix::AsyncFd;
 pub struct TcpCounters {
     /// Segments sent again over the connection's life.
     pub total_retransmits: u32,
+    /// Its smoothed round-trip time, taken where segments arrive; `None` where none could be taken.
+    pub round_trip_us: Option<u32>,
 }
+
+/// The variation, in microseconds, of a connection without a round trip: a quarter of the kernel's first timeout, 1 s.
+const NO_ROUND_TRIP_YET: u32 = 250_000;
 
 /// The kernel's counters of a TCP socket. Right after a connect its retransmits are SYNs.
 pub fn tcp_counters(fd: BorrowedFd<'_>) -> io::Result<TcpCounters> {
@@ -28,7 +33,12 @@ pub fn tcp_counters(fd: BorrowedFd<'_>) -> io::Result<TcpCounters> {
     if rc != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(TcpCounters { total_retransmits: info.tcpi_total_retrans })
+    let round_trip_us = match info.tcpi_rtt {
+        0 if info.tcpi_rttvar >= NO_ROUND_TRIP_YET => None,
+        // Over loopback it may be less than the kernel counts.
+        taken => Some(taken.max(1)),
+    };
+    Ok(TcpCounters { total_retransmits: info.tcpi_total_retrans, round_trip_us })
 }
 
 /// Has a TCP socket acknowledge at once, for now: the kernel goes back to its own ways after a while.

@@ -7,7 +7,7 @@ use aiperf_types::{MonoNs, Read};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
     AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind,
@@ -38,6 +38,8 @@ pub enum TlsSetupError {
     File { path: String, source: io::Error },
     #[error("'{0}' has no certificate in PEM form")]
     NoCertificate(String),
+    #[error("'{path}' has no private key in PEM form: {reason}")]
+    Key { path: String, reason: String },
     #[error("the system has no certificates to verify servers by")]
     NoRoots,
     #[error("TLS cannot be set up: {0}")]
@@ -55,6 +57,13 @@ pub enum Trust {
     Anybody,
 }
 
+/// How a client shows who it is: files in PEM form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
 /// What all TLS connections of a run share, so that sessions can be taken up again. Made when the first of them asks:
 /// reading the system's certificates takes milliseconds that a run without TLS does not have.
 #[derive(Debug, Default)]
@@ -62,38 +71,62 @@ pub struct TlsSettings {
     trust: Trust,
     /// Offer HTTP/2 and nothing else.
     http2: bool,
+    identity: Option<Identity>,
     made: OnceLock<Result<Arc<ClientConfig>, TlsSetupError>>,
 }
 
 impl TlsSettings {
     pub fn new(trust: Trust, http2: bool) -> Self {
-        Self { trust, http2, made: OnceLock::new() }
+        Self { trust, http2, identity: None, made: OnceLock::new() }
+    }
+
+    /// The same, for a client that shows who it is.
+    #[must_use]
+    pub fn with_identity(self, identity: Option<Identity>) -> Self {
+        Self { identity, made: OnceLock::new(), ..self }
     }
 
     /// The settings as rustls has them, or why there are none.
     pub fn config(&self) -> Result<&Arc<ClientConfig>, &TlsSetupError> {
-        self.made.get_or_init(|| client_config(&self.trust, self.http2)).as_ref()
+        self.made.get_or_init(|| client_config(&self.trust, self.http2, self.identity.as_ref())).as_ref()
     }
 }
 
-fn client_config(trust: &Trust, http2: bool) -> Result<Arc<ClientConfig>, TlsSetupError> {
+fn client_config(trust: &Trust, http2: bool, identity: Option<&Identity>) -> Result<Arc<ClientConfig>, TlsSetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
-    let mut config = match trust {
+    let builder = match trust {
         Trust::Anybody => {
             let verifier = Arc::new(TrustAnybody(provider));
-            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+            builder.dangerous().with_custom_certificate_verifier(verifier)
         }
-        Trust::System => builder.with_root_certificates(system_roots()?).with_no_client_auth(),
+        Trust::System => builder.with_root_certificates(system_roots()?),
         Trust::File(path) => {
             let verifier = Arc::new(TrustFile::read(path, provider)?);
-            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        }
+    };
+    let mut config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(Identity { certificate, key }) => {
+            let chain = certificates(certificate)?;
+            let key = PrivateKeyDer::from_pem_file(key)
+                .map_err(|error| TlsSetupError::Key { path: key.display().to_string(), reason: error.to_string() })?;
+            builder.with_client_auth_cert(chain, key)?
         }
     };
     if http2 {
         config.alpn_protocols = vec![HTTP2.to_vec()];
     }
     Ok(Arc::new(config))
+}
+
+/// All that a file in PEM form holds, at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
+    let shown = path.display().to_string();
+    let text = std::fs::read(path).map_err(|source| TlsSetupError::File { path: shown.clone(), source })?;
+    let found: Vec<_> = CertificateDer::pem_slice_iter(&text).flatten().collect();
+    if found.is_empty() { Err(TlsSetupError::NoCertificate(shown)) } else { Ok(found) }
 }
 
 fn system_roots() -> Result<RootCertStore, TlsSetupError> {
@@ -368,13 +401,11 @@ struct TrustFile {
 
 impl TrustFile {
     fn read(path: &Path, provider: Arc<CryptoProvider>) -> Result<Self, TlsSetupError> {
-        let shown = path.display().to_string();
-        let text = std::fs::read(path).map_err(|source| TlsSetupError::File { path: shown.clone(), source })?;
-        let own: Vec<_> = CertificateDer::pem_slice_iter(&text).flatten().collect();
+        let own = certificates(path)?;
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(own.iter().cloned());
         if roots.is_empty() {
-            return Err(TlsSetupError::NoCertificate(shown));
+            return Err(TlsSetupError::NoCertificate(path.display().to_string()));
         }
         let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
         let by_rules = built.map_err(|error| TlsSetupError::Other(rustls::Error::General(error.to_string())))?;
